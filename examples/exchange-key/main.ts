@@ -10,7 +10,10 @@ await once(server, 'listening')
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 const created = await issuer.createKey({
-  ...{ surface: 'user', accountId: 'acc_1', userId: 'usr_1', walletAddress: null },
+  surface: 'user',
+  accountId: 'acc_1',
+  userId: 'usr_1',
+  walletAddress: null,
   scopes: ['cards.read', 'cards.write'],
 })
 if (!created.ok) throw new Error(created.code)
@@ -27,8 +30,11 @@ const exchange = async (key: string, body: object): Promise<Record<string, strin
 
 const { token = '' } = await exchange(created.value.text, { scopes: ['cards.read'], ttlSeconds: 300 })
 const { payload } = await jwtVerify(token, createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`)), {
-  ...{ issuer: 'https://keys.example', audience: 'https://api.example', typ: 'at+jwt' },
-  ...{ algorithms: ['EdDSA'], requiredClaims: ['sub', 'jti', 'exp', 'iat', 'client_id'] },
+  issuer: 'https://keys.example',
+  audience: 'https://api.example',
+  typ: 'at+jwt',
+  algorithms: ['EdDSA'],
+  requiredClaims: ['sub', 'jti', 'exp', 'iat', 'client_id'],
 })
 console.log(`session   ${payload['jti']} for ${payload.sub}, scope "${String(payload['scope'])}"`)
 

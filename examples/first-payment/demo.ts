@@ -31,7 +31,8 @@ const url = `http://127.0.0.1:${(payments.address() as AddressInfo).port}/paymen
 
 async function pay(title: string, amountCents: number, key: string, scope: string): Promise<void> {
   const headers = {
-    ...{ authorization: `Bearer ${await token(scope)}`, 'content-type': 'application/json' },
+    authorization: `Bearer ${await token(scope)}`,
+    'content-type': 'application/json',
     'idempotency-key': key,
   }
   const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ amountCents }) })

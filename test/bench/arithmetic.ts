@@ -53,8 +53,12 @@ export function summarise(names: readonly string[], rounds: readonly (readonly S
     }
     const [cpu, wall] = [of('cpuMicros'), of('wallMicros')]
     return {
-      ...{ name, cpuMicros: cpu.middle, wallMicros: wall.middle, leastMicros: cpu.least },
-      ...{ ratio: cpu.ratio, wallRatio: wall.ratio },
+      name,
+      cpuMicros: cpu.middle,
+      wallMicros: wall.middle,
+      leastMicros: cpu.least,
+      ratio: cpu.ratio,
+      wallRatio: wall.ratio,
     }
   })
 }

@@ -28,8 +28,12 @@ t.test('takes ratios inside each round, so a machine that slows down half way ch
   const [ours, peer] = summarise(['ours', 'peer'], rounds)
   const [one, two] = [1, 2].map(value => ({ median: value, low: value, high: value }))
   t.same(ours, {
-    ...{ name: 'ours', cpuMicros: 10, wallMicros: 20, leastMicros: 10 },
-    ...{ ratio: one, wallRatio: one },
+    name: 'ours',
+    cpuMicros: 10,
+    wallMicros: 20,
+    leastMicros: 10,
+    ratio: one,
+    wallRatio: one,
   })
   t.same(peer, { name: 'peer', cpuMicros: 20, wallMicros: 40, leastMicros: 20, ratio: two, wallRatio: two })
   // Here the medians are 10 and 15 (1.5), while the rounds say 0.5, 1.5 and 2.
@@ -194,7 +198,9 @@ t.test('says which server has ended, and waits for none of them', async t => {
 t.test('asks a process of one name by every line, and its control in a process of its own', async t => {
   const module = new URL('./servers/failing.child.js', import.meta.url)
   const line = (title: string, more: { process?: string }) => ({
-    ...{ title, peers: [], requests: 120 },
+    title,
+    peers: [],
+    requests: 120,
     ours: { name: 'last', module, args: ['last'], request: () => ({ path: '/' }), ...more },
   })
   const plan = { ...silent, rounds: 1, warmups: 0, connections: 4 }

@@ -42,8 +42,12 @@ function junkToken(): string {
 export const RATE_LIMITS: string = JSON.stringify(
   Object.fromEntries(
     [
-      ...['guardedPerKeyPerMinute', 'writesPerSessionPerMinute', 'bootstrapPerAddressPerMinute'],
-      ...['failedCredentialsPerAddressPerMinute', 'mintsPerKeyPerMinute', 'documentsPerAddressPerMinute'],
+      'guardedPerKeyPerMinute',
+      'writesPerSessionPerMinute',
+      'bootstrapPerAddressPerMinute',
+      'failedCredentialsPerAddressPerMinute',
+      'mintsPerKeyPerMinute',
+      'documentsPerAddressPerMinute',
     ].map(name => [name, 1_000_000_000]),
   ),
 )
@@ -62,20 +66,33 @@ export const hostLines: readonly HostLine[] = [
   { name: 'balances on SQLite', path: BALANCES, credential: 'session', requests: 3000 },
   { name: 'balances, legacy path', path: LEGACY_BALANCES, credential: 'session', requests: 3000 },
   {
-    ...{ name: 'junk token', path: BALANCES, credential: 'junk token', status: 401, requests: 3000 },
+    name: 'junk token',
+    path: BALANCES,
+    credential: 'junk token',
+    status: 401,
+    requests: 3000,
     more: () => ({ headers: { authorization: `Bearer ${junkToken()}` } }),
     period: 500,
   },
   {
-    ...{ name: 'replayed pay-in', path: PAYIN, credential: 'session', requests: 2000 },
+    name: 'replayed pay-in',
+    path: PAYIN,
+    credential: 'session',
+    requests: 2000,
     more: () => payin(REPLAYED),
   },
   {
-    ...{ name: 'mint a session', path: '/user/v1/sessions', credential: 'key', requests: 300 },
+    name: 'mint a session',
+    path: '/user/v1/sessions',
+    credential: 'key',
+    requests: 300,
     more: () => ({ method: 'POST', headers: JSON_TYPE, body: '{}' }),
   },
   {
-    ...{ name: 'pay-in on SQLite', path: PAYIN, credential: 'session', requests: 300 },
+    name: 'pay-in on SQLite',
+    path: PAYIN,
+    credential: 'session',
+    requests: 300,
     more: () => payin(randomUUID()),
     period: Infinity,
   },
@@ -88,7 +105,10 @@ export function requestOf({ path, more }: Pick<HostLine, 'path' | 'more'>, index
 
 /** The header field that a credential comes in. A junk token is in its request. */
 export const FIELD_OF: Readonly<Record<HostLine['credential'], string | undefined>> = {
-  ...{ none: undefined, 'junk token': undefined, session: 'authorization', key: 'x-user-key' },
+  none: undefined,
+  'junk token': undefined,
+  session: 'authorization',
+  key: 'x-user-key',
 }
 
 /** Both credentials of a user, each in its field. */

@@ -96,18 +96,32 @@ async function comparedLines(): Promise<ServerLine[]> {
 function rows({ title, ours, control, peers }: Result): string[][] {
   const least = ours.leastMicros
   return peers.map(({ name, cpuMicros, leastMicros, ratio }) => [
-    ...[title.replace('host: ', ''), digits(ours.cpuMicros), name, digits(cpuMicros)],
-    ...[`${digits(1 / ratio.median)} x`, `${digits(1 / ratio.high)} .. ${digits(1 / ratio.low)}`],
+    title.replace('host: ', ''),
+    digits(ours.cpuMicros),
+    name,
+    digits(cpuMicros),
+    `${digits(1 / ratio.median)} x`,
+    `${digits(1 / ratio.high)} .. ${digits(1 / ratio.low)}`,
     `${digits(control.ratio.low)} .. ${digits(control.ratio.high)}`,
-    ...[digits(least), digits(leastMicros), `${digits(least / leastMicros)} x`],
+    digits(least),
+    digits(leastMicros),
+    `${digits(least / leastMicros)} x`,
   ])
 }
 
 const plan = { rounds: 8, roundsPerStart: 4, connections: 16 }
 const results = await compareServerLines(await comparedLines(), plan)
 const head = [
-  ...['', 'ours µs', 'against', 'its µs', 'ours / it', 'low .. high', 'A/A spread'],
-  ...['least ours', 'least its', 'ours / it'],
+  '',
+  'ours µs',
+  'against',
+  'its µs',
+  'ours / it',
+  'low .. high',
+  'A/A spread',
+  'least ours',
+  'least its',
+  'ours / it',
 ]
 console.log(
   ['Every line, CPU per request', ...columns([head, ...results.flatMap(rows)], [0, 2]), ''].join('\n'),

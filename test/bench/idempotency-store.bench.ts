@@ -112,7 +112,9 @@ async function onRedis(): Promise<void> {
     const result = await compare(`idempotency-store: begin + complete on Redis, ${concurrency} at once`, {
       ours,
       peers: [{ name: 'two trivial EVALSHAs', run: bare, ...CPU_BAR }],
-      ...{ operations: operationsAt(concurrency), concurrency, rounds: 12 },
+      operations: operationsAt(concurrency),
+      concurrency,
+      rounds: 12,
     })
     judgeTime(result, MIN_THROUGHPUT)
   }
@@ -231,7 +233,8 @@ async function besideThePeer(): Promise<void> {
     await compare(`idempotency-store: beside a peer on Redis, ${concurrency} at once`, {
       ours,
       peers: [{ name: 'Powertools 2.35 makeIdempotent', run: () => peer({ key: freshKey() }) }],
-      ...{ operations: operationsAt(concurrency), concurrency },
+      operations: operationsAt(concurrency),
+      concurrency,
     })
   }
   await client.close()

@@ -9,7 +9,9 @@ const opened = await Promise.all((['postgres', 'embedded', 'postgres+redis'] as 
 
 function side(name: string, kind: string, env: Record<string, string>): ServerSide {
   return {
-    ...{ name, module, args: [kind, JSON.stringify(env)] },
+    name,
+    module,
+    args: [kind, JSON.stringify(env)],
     request: () => ({
       path: '/user/v1/subscriptions/payin',
       method: 'POST',

@@ -137,8 +137,11 @@ for (const [algorithm, share] of FIRST_SEEN) {
   const cold = createGuard({ ...options, keys: localKeys({ keys: [unseen.jwk] }), cacheEntries: 1 })
   const publicKey = (await importJWK(unseen.jwk, algorithm, { extractable: true })) as CryptoKey
   const uncached = createVerifier({
-    ...{ key: await exportSPKI(publicKey), cache: false, algorithms: [algorithm] },
-    ...{ allowedIss: BENCH_ISSUER, allowedAud: BENCH_AUDIENCE },
+    key: await exportSPKI(publicKey),
+    cache: false,
+    algorithms: [algorithm],
+    allowedIss: BENCH_ISSUER,
+    allowedAud: BENCH_AUDIENCE,
   })
   const token = (index: number): string => unseen.tokens[index % unseen.tokens.length] as string
   const rules = { ...verification, algorithms: [algorithm] }

@@ -25,8 +25,12 @@ type Stores = Pick<IssuerOptions, 'keys' | 'sessions' | 'audit'>
 async function set(stores: Stores, algorithm: 'EdDSA' | 'ES256' = 'EdDSA') {
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
   const issuer = createIssuer({
-    ...{ issuer: 'https://gate.example', audience: 'https://gate.example', environment: 'live' },
-    ...{ peppers: [{ id: 'p1', secret: pepper }], algorithm, ...stores },
+    issuer: 'https://gate.example',
+    audience: 'https://gate.example',
+    environment: 'live',
+    peppers: [{ id: 'p1', secret: pepper }],
+    algorithm,
+    ...stores,
     signingKeys: staticSigningKeyStorage([await exportJWK(privateKey)]),
   })
   const made = await issuer.createKey({ ...USER, scopes: SCOPES, policy: { dailySpendCapCents: 100 } })
@@ -126,11 +130,13 @@ await endToEnd(
   'session-issuer: authenticate end to end, nothing cached',
   s => {
     const cold = createIssuer({
-      ...{ issuer: 'x', audience: 'x', environment: 'live', peppers: [{ id: 'p1', secret: pepper }] },
-      ...{
-        ...(stores[s.name] as Stores),
-        signingKeys: { load: async () => ({ revision: 0, keys: [] }), replace: async () => false },
-      },
+      issuer: 'x',
+      audience: 'x',
+      environment: 'live',
+      peppers: [{ id: 'p1', secret: pepper }],
+
+      ...(stores[s.name] as Stores),
+      signingKeys: { load: async () => ({ revision: 0, keys: [] }), replace: async () => false },
       keyCacheMs: 0,
     })
     return { name: s.name, run: () => expect(cold.authenticateKey(s.text, 'user')) }

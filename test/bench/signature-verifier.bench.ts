@@ -28,8 +28,10 @@ const clock = { now: () => now }
 const made = Array.from({ length: OPERATIONS }, async (_, index) => {
   const wallet = privateKeyToAccount(generatePrivateKey())
   const fields = {
-    ...{ address: wallet.address, nonce: `nonce-${index}-${now}` },
-    ...{ issuedAt: issuedAt.toISOString(), expiresAt: expiresAt.toISOString() },
+    address: wallet.address,
+    nonce: `nonce-${index}-${now}`,
+    issuedAt: issuedAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
   }
   const message = [
     'Gatewright Bootstrap',
@@ -40,13 +42,15 @@ const made = Array.from({ length: OPERATIONS }, async (_, index) => {
   ].join('\n')
   const signature = await wallet.signMessage({ message })
   const siweText = createSiweMessage({
-    ...{
-      address: wallet.address,
-      domain: 'app.example.com',
-      uri: 'https://app.example.com/login',
-      version: '1',
-    },
-    ...{ chainId: 1, nonce: 'abcdefgh12345678', issuedAt, expirationTime: expiresAt, statement: 'Sign in.' },
+    address: wallet.address,
+    domain: 'app.example.com',
+    uri: 'https://app.example.com/login',
+    version: '1',
+    chainId: 1,
+    nonce: 'abcdefgh12345678',
+    issuedAt,
+    expirationTime: expiresAt,
+    statement: 'Sign in.',
   })
   const siweSignature = await wallet.signMessage({ message: siweText })
   return {

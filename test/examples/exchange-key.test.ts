@@ -10,7 +10,11 @@ async function start() {
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const made = await issuer.createKey({
-    ...{ surface: 'user', accountId: 'a', userId: null, walletAddress: null, scopes: ['cards.read'] },
+    surface: 'user',
+    accountId: 'a',
+    userId: null,
+    walletAddress: null,
+    scopes: ['cards.read'],
   })
   if (!made.ok) throw new Error(made.code)
   const post = async (path: string, body: string, key: string) => {

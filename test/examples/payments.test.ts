@@ -58,7 +58,8 @@ t.test(
       .sign(privateKey)
     const pay = async (body: object, key = 'my-first-payment') => {
       const headers = {
-        ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
         'idempotency-key': key,
       }
       const answer = await fetch(`${url}/payments`, { method: 'POST', headers, body: JSON.stringify(body) })

@@ -33,13 +33,15 @@ const icon = (colour: string): string =>
 /** Makes a wallet with a new account. */
 export function testWallet(name = 'Test Wallet', changes: Partial<TestWallet> = {}): TestWallet {
   return {
-    ...{
-      uuid: randomUUID(),
-      name,
-      rdns: `test.${name.toLowerCase().replaceAll(' ', '-')}`,
-      icon: icon('#7a4df0'),
-    },
-    ...{ where: 'announced', account: newWallet(), chainId: 1, meddle: () => undefined, texts: [] },
+    uuid: randomUUID(),
+    name,
+    rdns: `test.${name.toLowerCase().replaceAll(' ', '-')}`,
+    icon: icon('#7a4df0'),
+    where: 'announced',
+    account: newWallet(),
+    chainId: 1,
+    meddle: () => undefined,
+    texts: [],
     ...changes,
   }
 }

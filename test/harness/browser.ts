@@ -39,8 +39,14 @@ export interface OpenPageOptions extends BrowserContextOptions {
 
 /** Flags without which Chromium itself asks hosts of its maker. */
 const QUIET = [
-  ...['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  ...['--disable-component-update', '--disable-sync', '--disable-default-apps', '--disable-extensions'],
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-default-apps',
+  '--disable-extensions',
 ]
 
 /** Starts Chromium. Root cannot use its sandbox. */

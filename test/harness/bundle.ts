@@ -25,9 +25,18 @@ export async function bundled(scripts: readonly string[]): Promise<string[]> {
   const outdir = mkdtempSync('build/bundled/')
   process.once('exit', () => rmSync(outdir, { recursive: true, force: true }))
   await build({
-    ...{ entryPoints: [...scripts], outdir, entryNames: '[name]', outExtension: { '.js': '.mjs' } },
-    ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20' },
-    ...{ external: EXTERNAL, plugins: [ownUrls], logLevel: 'warning' },
+    entryPoints: [...scripts],
+    outdir,
+    entryNames: '[name]',
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external: EXTERNAL,
+    plugins: [ownUrls],
+    logLevel: 'warning',
     // CommonJS packages load Node's modules by require.
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)",

@@ -54,10 +54,20 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
   const counted: string[] = []
   const keyPolicies = { read: async ({ lineageId }: { lineageId: string }) => keys.get(lineageId) }
   const guard = createGuard({
-    ...{ issuer: 'test', audience: 'test', keys: async () => undefined, clock, failedCredentials: 'off' },
+    issuer: 'test',
+    audience: 'test',
+    keys: async () => undefined,
+    clock,
+    failedCredentials: 'off',
   })
   const service = internals.authorizations({
-    ...{ store, cards, guard, ledger, money, transactions, events },
+    store,
+    cards,
+    guard,
+    ledger,
+    money,
+    transactions,
+    events,
     incrementStore: internals.incrementStore,
     spendStorage: dialect === 'postgres' ? postgresStorage : sqliteStorage,
     count: (outcome, reason) => counted.push(reason || outcome),
@@ -67,7 +77,12 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
     return row
   }
   return {
-    ...{ db, service, store, cards, keys, counted },
+    db,
+    service,
+    store,
+    cards,
+    keys,
+    counted,
     async addAccount(accountId, amountCents) {
       await rows(
         db,
@@ -85,10 +100,22 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
     },
     async addCard(accountId, card) {
       const made: NewCard = {
-        ...{ last4: '4242', status: 'active', limit: null, expirationMonth: 12, expirationYear: 2099 },
-        ...{ encryptedName: null, encryptedColor: null, encryptedEmoji: null, encryptedMemo: null },
-        ...{ folderId: null, disposable: false, autoCancelAfterAuth: false, issuer: 'sandbox' },
-        ...{ keyLineage: null, sessionPolicies: [], ...card },
+        last4: '4242',
+        status: 'active',
+        limit: null,
+        expirationMonth: 12,
+        expirationYear: 2099,
+        encryptedName: null,
+        encryptedColor: null,
+        encryptedEmoji: null,
+        encryptedMemo: null,
+        folderId: null,
+        disposable: false,
+        autoCancelAfterAuth: false,
+        issuer: 'sandbox',
+        keyLineage: null,
+        sessionPolicies: [],
+        ...card,
       }
       await db.transaction(tx => cards.insert(tx, accountId, [made], clock.now()))
     },

@@ -28,7 +28,9 @@ export function cardOwner(
   const cardOf = ({ body }: Answer): Record<string, unknown> =>
     (surface === 'user' ? body.data['card'] : body.data) as Record<string, unknown>
   return {
-    ...{ surface, call, cardOf },
+    surface,
+    call,
+    cardOf,
     async make(body = {}) {
       const answer = await call('/cards', { body })
       if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))

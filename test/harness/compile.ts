@@ -13,7 +13,10 @@ export async function compile(folder: string, files: Readonly<Record<string, str
   for (const [name, code] of Object.entries(files))
     writeFileSync(join(directory, name), `${code}\nexport {}\n`)
   const compilerOptions = {
-    ...{ composite: false, isolatedDeclarations: false, rootDir: '.', outDir: '.' },
+    composite: false,
+    isolatedDeclarations: false,
+    rootDir: '.',
+    outDir: '.',
     // As in a project with Nest.
     experimentalDecorators: true,
   }

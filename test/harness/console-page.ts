@@ -42,7 +42,9 @@ export async function programOf(
   })
   const sessionToken = session.body['sessionToken'] as string
   return {
-    ...{ keyId: made.body['userKeyId'] as string, key, token: sessionToken },
+    keyId: made.body['userKeyId'] as string,
+    key,
+    token: sessionToken,
     ...moneyUser(send, { token: sessionToken }),
   }
 }

@@ -28,7 +28,10 @@ async function faultyClients<Client>(
   )
   const [cutBefore, cutAfter, malformed] = hurt.map(opened => opened.client) as [Client, Client, Client]
   return {
-    ...{ healthy: healthy.client, cutBefore, cutAfter, malformed },
+    healthy: healthy.client,
+    cutBefore,
+    cutAfter,
+    malformed,
     close: async () => {
       await Promise.all(hurt.map(opened => opened.close()))
       await healthy.close()

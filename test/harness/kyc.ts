@@ -4,14 +4,23 @@ import { bearer, bootstrapUser, type Answer, type TestHost } from './host.ts'
 /** A body of `kyc.submit`. */
 export function kycBody(lastName: string, extra: Record<string, unknown> = {}): Record<string, unknown> {
   return {
-    ...{ firstName: 'Ada', lastName, birthDate: '1990-01-31', countryOfIssue: 'us' },
+    firstName: 'Ada',
+    lastName,
+    birthDate: '1990-01-31',
+    countryOfIssue: 'us',
     email: 'ada@example.com',
     address: {
-      ...{ line1: '1 Main Street', city: 'Springfield', region: 'IL', postalCode: '62701' },
+      line1: '1 Main Street',
+      city: 'Springfield',
+      region: 'IL',
+      postalCode: '62701',
       countryCode: 'US',
     },
-    ...{ occupation: 'employee', annualSalary: '<40k', accountPurpose: 'testing' },
-    ...{ expectedMonthlyVolume: 'under $1k', nationalId: 'SECRET-123-45-6789' },
+    occupation: 'employee',
+    annualSalary: '<40k',
+    accountPurpose: 'testing',
+    expectedMonthlyVolume: 'under $1k',
+    nationalId: 'SECRET-123-45-6789',
     ...extra,
   }
 }
@@ -46,7 +55,9 @@ function person(host: Pick<TestHost, 'send'>, surface: Person['surface'], token:
   const application = ({ body: { data } }: Answer): Record<string, unknown> =>
     surface === 'user' ? (data['application'] as Record<string, unknown>) : data
   return {
-    ...{ surface, call, application },
+    surface,
+    call,
+    application,
     submit: body => call(surface === 'user' ? '/kyc' : '/kyc/applications', body),
     status: async () => application(await call('/kyc/status'))['status'],
   }

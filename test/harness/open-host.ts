@@ -28,7 +28,9 @@ export async function startOpenHost(clock?: Clock, given: Record<string, string>
   const { db, close } = openDatabaseOf(env)
   const dialect = 'DATABASE_URL' in env ? 'postgres' : 'sqlite'
   return {
-    ...{ host, db, dialect },
+    host,
+    db,
+    dialect,
     async wrongSums() {
       const { sumCents, wrongAccounts } = await createLedger(db, dialect).check()
       const differences = await internals.accountsThatDiffer(db)

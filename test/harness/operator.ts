@@ -41,7 +41,8 @@ export async function startOperatedHost(
     ask: (path, { method, headers = {}, body } = {}) => {
       const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
       const all = {
-        ...{ host: name, authorization: `Bearer ${OPERATOR_TOKEN}` },
+        host: name,
+        authorization: `Bearer ${OPERATOR_TOKEN}`,
         ...(text === undefined
           ? {}
           : { origin, 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(text)}` }),

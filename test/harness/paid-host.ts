@@ -28,7 +28,9 @@ export async function chainUser(
   if (answer.status !== 200) throw new Error(`bootstrap answered ${answer.status}`)
   const { userApiKey: key, sessionToken } = answer.body as unknown as Record<string, string>
   const of = (token: string): ChainUser => ({
-    ...{ account, address: wallet.address.toLowerCase(), key: key as string },
+    account,
+    address: wallet.address.toLowerCase(),
+    key: key as string,
     ...moneyUser(send, { token }),
     async renewed() {
       const headers = { 'x-user-key': key as string }
@@ -80,7 +82,10 @@ export async function payinChain(
   ]
   clock.set((await newestBlockTime(url)) + 1000)
   return {
-    ...{ usdc, eurc, receiver, depositAddresses },
+    usdc,
+    eurc,
+    receiver,
+    depositAddresses,
     env: { RPC_URLS: `${chainId}=${url}`, PAYIN_RECEIVERS: JSON.stringify(receivers) },
     async pay(from, to, units, token = usdc, at) {
       const stamp = Math.max(at ?? clock.now() + 1000, (await newestBlockTime(url)) + 1000)
@@ -122,7 +127,11 @@ export async function startPaidHost(
   )
   let accounts = 0
   return {
-    ...{ ...tokens, chain, clock, front, host },
+    ...tokens,
+    chain,
+    clock,
+    front,
+    host,
     watch: () => host.chore(`watch chain ${chain.chainId}`),
     expire: () => host.chore('expire pay-ins'),
     newUser(extra) {

@@ -42,7 +42,11 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       await client.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', port, String(buses[0])])
       await formed(client, 4)
       await client.sendCommand(['CLUSTER', 'REPLICATE', first])
-      for (let tries = 0; !JSON.stringify(await client.sendCommand(['ROLE'])).includes('connected'); tries += 1) {
+      for (
+        let tries = 0;
+        !JSON.stringify(await client.sendCommand(['ROLE'])).includes('connected');
+        tries += 1
+      ) {
         if (tries === 200) throw new Error('the replica did not connect in 20 s')
         await new Promise(resolve => setTimeout(resolve, 100))
       }

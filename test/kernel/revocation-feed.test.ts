@@ -14,8 +14,17 @@ import { holds } from '../harness/holds.ts'
 
 const NOW = 1_767_225_600_000
 const session: Session = {
-  ...{ sessionId: 'ses_1', accountId: 'acc_1', userId: null, walletAddress: null, surface: 'user' },
-  ...{ keyId: 'key_1', keyVersion: 3, policyIds: [], scopes: [], issuedAt: NOW, expiresAt: NOW + 3_600_000 },
+  sessionId: 'ses_1',
+  accountId: 'acc_1',
+  userId: null,
+  walletAddress: null,
+  surface: 'user',
+  keyId: 'key_1',
+  keyVersion: 3,
+  policyIds: [],
+  scopes: [],
+  issuedAt: NOW,
+  expiresAt: NOW + 3_600_000,
 }
 const change = (given: Partial<FeedChange>): FeedChange => ({ kind: 'key', id: 'key_1', at: NOW, ...given })
 

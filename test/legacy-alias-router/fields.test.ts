@@ -46,7 +46,10 @@ t.test('accepts equal values under the old and the current name, and refuses dif
   t.same(fields({ userId: 'ann', externalUserId: 'ann' }).body, { userId: 'ann' })
   t.same(fields({ walletAddress: '0xab', wallet: { address: '0xAB' } }).body['walletAddress'], '0xab')
   t.match(read({ userId: 'ann', externalUserId: 'ANN' }), {
-    ...{ ok: false, code: 'invalid_request', status: 400, field: 'userId' },
+    ok: false,
+    code: 'invalid_request',
+    status: 400,
+    field: 'userId',
     used: [{ alias: { from: 'externalUserId' } }],
   })
   t.match(read({ walletAddress: '0xab', wallet: { address: '0xcd' } }), { field: 'walletAddress' })

@@ -45,7 +45,9 @@ t.test('reports every old name with its users, the latest user first, as plain J
     'nobody can see whether a client reads these names',
   )
   t.match(report.aliases[0], {
-    ...{ from: '/consumer/v1', to: '/user/v1', due: false },
+    from: '/consumer/v1',
+    to: '/user/v1',
+    due: false,
     sunset: '2026-07-01T00:00:00.000Z',
     lastSeen: '2026-01-09T00:00:00.000Z',
     users: [
@@ -59,8 +61,11 @@ t.test('reads all pages of a large store', async t => {
   const storage = memoryStorage()
   for (let batch = 0; batch < 5; batch++) {
     const rows = Array.from({ length: 500 }, (_, index) => ({
-      ...{ alias: 'prefix:/old', principal: `key_${batch}_${index}`, count: 2 },
-      ...{ firstSeen: since, lastSeen: since },
+      alias: 'prefix:/old',
+      principal: `key_${batch}_${index}`,
+      count: 2,
+      firstSeen: since,
+      lastSeen: since,
     }))
     await storage.add({ writer: `w${batch}`, sequence: 1, rows }, since)
   }

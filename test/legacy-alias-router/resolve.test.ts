@@ -130,11 +130,17 @@ t.test('denies with 410 a name that is gone, and says what to use', async t => {
   const gone = (path: string, headers: Record<string, string> = {}) =>
     aliases.resolve({ path, header: name => headers[name] })
   t.match(gone('/former/keys'), {
-    ...{ ok: false, code: 'gone', status: 410, message: '/former is gone: use /user/v1' },
+    ok: false,
+    code: 'gone',
+    status: 410,
+    message: '/former is gone: use /user/v1',
     used: [{ alias: { id: 'prefix:/former' }, successor: '/user/v1/keys' }],
   })
   t.match(gone('/x', { 'x-former-key': 'k' }), {
-    ...{ ok: false, code: 'gone', status: 410, field: 'x-former-key' },
+    ok: false,
+    code: 'gone',
+    status: 410,
+    field: 'x-former-key',
     used: [{ alias: { id: 'header:x-former-key' } }],
   })
   const beside = gone('/x', { 'x-former-key': 'old', 'x-user-key': 'k' })

@@ -28,7 +28,10 @@ t.test(
 
 t.test('denies with 410 a scope that is gone, and says what to do', async t => {
   t.match(aliases.readScopes('user', ['swaps.read', 'all.read']), {
-    ...{ ok: false, code: 'gone', status: 410, message: 'the scope all.read is gone: leave it out' },
+    ok: false,
+    code: 'gone',
+    status: 410,
+    message: 'the scope all.read is gone: leave it out',
     used: [{ alias: { from: 'swaps.read' } }, { alias: { from: 'all.read' } }],
   })
   t.match(aliases.readScopes('user', ['card.write']), { message: /request cards\.write/ })

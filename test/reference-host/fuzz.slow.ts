@@ -35,7 +35,8 @@ const operations = Object.entries(description['paths'] as Record<string, Record<
   .filter(([path]) => path !== '/metrics')
   .flatMap(([path, item]) =>
     Object.entries(item).map(([method, described]) => ({
-      ...{ path, method: method.toUpperCase() },
+      path,
+      method: method.toUpperCase(),
       fields: Object.keys(described.requestBody?.content['application/json'].schema.properties ?? {}),
     })),
   )
@@ -126,7 +127,7 @@ t.test('10,000 fuzzed requests cause no 500, no hang, no internal text and no le
   const grownMiB = (heapBytes - early) / 2 ** 20
   t.ok(grownMiB <= 5, `the heap grew by ${grownMiB.toFixed(2)} MiB`)
   t.comment(`measured: heap after GC grew by ${grownMiB.toFixed(2)} MiB from request 2,000 to 10,000`)
-  t.comment(`measured: answers by status ${JSON.stringify(Object.fromEntries([...statuses]))}`)
+  t.comment(`measured: answers by status ${JSON.stringify(Object.fromEntries(statuses))}`)
 })
 
 /** Sends a request with some bytes changed over a raw socket, and waits at most 5 s for its end. */

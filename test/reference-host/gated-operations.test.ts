@@ -28,12 +28,14 @@ interface Caller {
 async function callerOf(host: TestHost, surface: Surface): Promise<Caller> {
   const call: Caller['call'] = async (path, { method = 'POST', body = {}, key = randomUUID() } = {}) =>
     host.send(`/${surface}/v1${path}`, {
-      ...{ method, headers: { ...bearer(token), 'idempotency-key': key } },
+      method,
+      headers: { ...bearer(token), 'idempotency-key': key },
       ...(method === 'GET' || method === 'DELETE' ? {} : { body }),
     })
   const token = surface === 'user' ? (await bootstrapUser(host.send)).token : await partnerToken(host)
   return {
-    ...{ surface, call },
+    surface,
+    call,
     async kyc(status) {
       const answer = await call('/sandbox/kyc', { body: { status } })
       if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
@@ -51,7 +53,8 @@ async function partnerToken({ send, partnerKey }: TestHost): Promise<string> {
   const scopes = ['kyc.write', 'cards.read', 'cards.write', 'deposits.write', 'withdrawals.write']
   const more = ['encryption.write', 'users.write', 'cards.secrets.read', 'deposits.read']
   const opened = await send('/partner/v1/sessions', {
-    ...{ headers, body: { userId, scopes: [...scopes, ...more] } },
+    headers,
+    body: { userId, scopes: [...scopes, ...more] },
   })
   if (opened.status !== 200) throw new Error(JSON.stringify(opened.body))
   return opened.body.data['sessionToken'] as string
@@ -75,7 +78,8 @@ const GATED: Readonly<Record<Surface, Readonly<Record<string, Request>>>> = {
     },
     'POST /user/v1/deposits': async () => ({ path: '/deposits', body: ASSET }),
     'POST /user/v1/payments': async (_, friend) => ({
-      ...{ path: '/payments', body: { to: { walletAddress: friend }, amountCents: 10 } },
+      path: '/payments',
+      body: { to: { walletAddress: friend }, amountCents: 10 },
     }),
     'POST /user/v1/withdrawals': async () => ({ path: '/withdrawals', body: withdrawalBody(200) }),
   },

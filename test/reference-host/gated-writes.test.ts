@@ -27,9 +27,18 @@ const never = async (): Promise<never> => {
 /** `POST /<surface>/v1/things/<way>`: inserts a row, and prepares before it. */
 function sample(surface: Surface, idempotency: Idempotency, prepared: string[]): Operation {
   return ledgerWrite({
-    ...{ id: `things.${idempotency}`, title: 'Make a thing', surface, method: 'POST', scopes: [] },
-    ...{ paths: [`/${surface}/v1/things/${idempotency}`], credential: 'session', answer: EMPTY },
-    ...{ example: { answer: {} }, spends: false, gated: true, idempotency },
+    id: `things.${idempotency}`,
+    title: 'Make a thing',
+    surface,
+    method: 'POST',
+    scopes: [],
+    paths: [`/${surface}/v1/things/${idempotency}`],
+    credential: 'session',
+    answer: EMPTY,
+    example: { answer: {} },
+    spends: false,
+    gated: true,
+    idempotency,
     async prepare({ caller }) {
       prepared.push(caller.session.accountId)
       return allow(undefined)
@@ -70,15 +79,23 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     (['required', 'optional', 'none'] as const).map(way => sample(surface, way, prepared)),
   )
   const { koa } = createApp(table, {
-    ...{ guard, keyGuard: guard, db, gates, clock, serviceName: 'Test', trustProxy: [] },
-    ...{ directUserKey: false, requireHttps: false, validated: async () => true, observe: () => {} },
-    ...{
-      issuer: {} as never,
-      spendStorage: never as never,
-      providerMessages: never,
-      webTokens: {} as never,
-      aliases: createAliases(aliasTable),
-    },
+    guard,
+    keyGuard: guard,
+    db,
+    gates,
+    clock,
+    serviceName: 'Test',
+    trustProxy: [],
+    directUserKey: false,
+    requireHttps: false,
+    validated: async () => true,
+    observe: () => {},
+
+    issuer: {} as never,
+    spendStorage: never as never,
+    providerMessages: never,
+    webTokens: {} as never,
+    aliases: createAliases(aliasTable),
     limits: entryLimits({ rateLimits: 'off' } as never, {}),
     idempotency: createTransactionalIdempotency({ db, storage, clock }),
   })
@@ -95,7 +112,8 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     asked: () => asked,
     async make(surface: Surface, way: string, key?: string) {
       const headers = {
-        ...{ authorization: await bearer({ surface }), 'content-type': 'application/json' },
+        authorization: await bearer({ surface }),
+        'content-type': 'application/json',
         ...(key === undefined ? {} : { 'idempotency-key': key }),
       }
       const url = `http://127.0.0.1:${port}/${surface}/v1/things/${way}`
@@ -113,7 +131,8 @@ const refusedWith = (surface: Surface, rule: string): object =>
   surface === 'user'
     ? { status: 403, replayed: null, body: { error: 'policy_blocked', rule } }
     : {
-        ...{ status: 409, replayed: null },
+        status: 409,
+        replayed: null,
         body: { error: 'invalid_state', message: new RegExp(`^${rule.replace('_', ' ')}`) },
       }
 

@@ -134,26 +134,47 @@ async function createUserRecords(): Promise<AccountRecords> {
   const noted = await send('/user/v1/bills', bill)
   const listed = await host.send('/user/v1/transactions', { headers: bearer(user.token) })
   const ids = {
-    ...{ bills: idOf(noted, 'bill'), fromContractId: contract, toContractId: contract },
+    bills: idOf(noted, 'bill'),
+    fromContractId: contract,
+    toContractId: contract,
     subscriptions: idOf(bought, 'subscription'),
-    ...{ keys: keyId, 'user-api-keys': keyId, 'consumer-api-keys': keyId },
+    keys: keyId,
+    'user-api-keys': keyId,
+    'consumer-api-keys': keyId,
     sessions: session.body['sessionId'] as string,
     onboarding: 'step-of-another',
-    ...{ payins: idOf(payin, 'payin'), payinId: idOf(bought, 'payin') },
+    payins: idOf(payin, 'payin'),
+    payinId: idOf(bought, 'payin'),
     subscriptionId: idOf(bought, 'subscription'),
     notifications: notification?.id as string,
-    ...{ cards: idOf(card, 'card'), folders: idOf(folder, 'folder'), folderId: idOf(folder, 'folder') },
-    ...{ cardId: idOf(card, 'card'), authorizations: idOf(payment, 'authorization') },
+    cards: idOf(card, 'card'),
+    folders: idOf(folder, 'folder'),
+    folderId: idOf(folder, 'folder'),
+    cardId: idOf(card, 'card'),
+    authorizations: idOf(payment, 'authorization'),
     proposalId: (proposal.body.data['disposable'] as { proposalId: string }).proposalId,
     sessionId: (secrets.body.data['secrets'] as { sessionId: string }).sessionId,
-    ...{ deposits: idOf(deposit, 'deposit'), withdrawals: idOf(withdrawal, 'withdrawal') },
+    deposits: idOf(deposit, 'deposit'),
+    withdrawals: idOf(withdrawal, 'withdrawal'),
   }
   return {
     token: user.token,
     ids,
     texts: ownTexts([
-      ...[key, session, payin, bought, told, referral, card, folder, moved, noted, listed, payment],
-      ...[deposit, withdrawal],
+      key,
+      session,
+      payin,
+      bought,
+      told,
+      referral,
+      card,
+      folder,
+      moved,
+      noted,
+      listed,
+      payment,
+      deposit,
+      withdrawal,
     ]),
   }
 }
@@ -191,7 +212,8 @@ t.test("no user operation shows or changes another user's records: their ids are
     const { method } = operation
     const send = ({ path, body }: RequestTo, key: string): Promise<Answer> =>
       host.send(path, {
-        ...{ method, headers: { ...bearer(bob.token), 'idempotency-key': key } },
+        method,
+        headers: { ...bearer(bob.token), 'idempotency-key': key },
         ...(body && method !== 'GET' ? { body } : {}),
       })
     const unknown = Object.fromEntries(Object.keys(ann.ids).map(name => [name, 'never-existed']))
@@ -228,8 +250,14 @@ t.test("no partner operation shows another partner's records, even under the sam
     const userId = 'shared-name-1'
     await both.send('/partner/v1/users/resolve', { body: { userId }, headers })
     const scopes = [
-      ...['cards.read', 'cards.write', 'cards.secrets.read', 'users.read', 'users.write'],
-      ...['encryption.read', 'encryption.write', 'deposits.write'],
+      'cards.read',
+      'cards.write',
+      'cards.secrets.read',
+      'users.read',
+      'users.write',
+      'encryption.read',
+      'encryption.write',
+      'deposits.write',
     ]
     const open = (wanted: readonly string[]): Promise<Answer> =>
       both.send('/partner/v1/sessions', { body: { userId, scopes: wanted }, headers })
@@ -248,18 +276,21 @@ t.test("no partner operation shows another partner's records, even under the sam
       text => !text.includes(userId) && !text.startsWith('"per'),
     )
     const opened = await both.send('/partner/v1/cards/secrets/session', {
-      ...{ method: 'POST', headers: bearer(token) },
+      method: 'POST',
+      headers: bearer(token),
     })
     const cardId = card?.cardId as string
     const paid = await both.send('/partner/v1/sandbox/authorizations', {
-      ...{ headers: { ...bearer(token), 'idempotency-key': 'payment-of-its-own' } },
+      headers: { ...bearer(token), 'idempotency-key': 'payment-of-its-own' },
       body: { cardId, amountCents: 1 },
     })
     const authorization = paid.body.data['authorization'] as { id: string }
     const { id } = deposit.body.data['deposit'] as { id: string }
     const ids = {
       deposits: id,
-      ...{ cards: cardId, cardId, authorizations: authorization.id },
+      cards: cardId,
+      cardId,
+      authorizations: authorization.id,
       sessionId: opened.body.data['sessionId'] as string,
     }
     return { token, ids, texts }

@@ -21,7 +21,10 @@ for (const dialect of DIALECTS) {
     let sent = (_id: string): void => {}
     const nextSent = (): Promise<string> => new Promise(resolve => (sent = resolve))
     const jobs = jobQueue({
-      ...{ db, dialect, clock, report: () => {} },
+      db,
+      dialect,
+      clock,
+      report: () => {},
       handlers: {
         'kyc.submit': async () => {
           asked += 1

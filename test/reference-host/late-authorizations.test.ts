@@ -21,7 +21,8 @@ const user = cardUser(host.send, (await bootstrapUser(host.send)).token)
 await user.fund(1000)
 const request = (data: object) => networkEvent(host.send, { type: 'authorization.request', data })
 const unavailable = {
-  ...{ status: 200, body: { data: { applied: false } } },
+  status: 200,
+  body: { data: { applied: false } },
   decision: { approved: false, declineReason: 'unavailable' },
 }
 

@@ -33,7 +33,8 @@ t.test('what people tell is in no file, event or metric of a host, and is there 
   const read = await again.send('/user/v1/users', { headers })
   t.match(read.body.data['user'], body)
   const opened = await again.send('/user/v1/crypto/decrypt', {
-    ...{ body: { items: encrypted.body.data['items'] }, headers },
+    body: { items: encrypted.body.data['items'] },
+    headers,
   })
   t.match(opened.body.data['items'], [{ id: 'note', ok: true, value: NOTE }])
   await again.close()

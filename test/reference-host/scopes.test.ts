@@ -30,7 +30,8 @@ function opener(
 /** Whether the scopes of a session were not enough for an operation. Nothing but the scopes decides it. */
 async function isDenied({ path, method }: (typeof operations)[number], token: string): Promise<boolean> {
   const { status, body }: Answer = await host.send(path.replaceAll(/\{\w+\}/g, 'unknown'), {
-    ...{ method, headers: { ...bearer(token), 'idempotency-key': 'scope-matrix' } },
+    method,
+    headers: { ...bearer(token), 'idempotency-key': 'scope-matrix' },
     ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
   })
   return status === 403 && body['error'] === 'insufficient_scope'

@@ -132,7 +132,10 @@ t.test('finishes a running request on SIGTERM and then exits', async t => {
   const { hostname, port } = new URL(host.url)
   const body = JSON.stringify({ amountCents: 1 })
   const sent = httpRequest({
-    ...{ hostname, port, path: '/user/v1/subscriptions/payin', method: 'POST' },
+    hostname,
+    port,
+    path: '/user/v1/subscriptions/payin',
+    method: 'POST',
     headers: {
       ...bearer(user.token),
       'idempotency-key': 'while-stopping',

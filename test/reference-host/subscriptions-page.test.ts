@@ -23,7 +23,9 @@ t.test('every line of docs/subscriptions.md works as printed, on a chain too', a
   const wallet = mnemonicToAccount(DEVELOPMENT_MNEMONIC, { addressIndex: 1 })
   const WALLET_PRIVATE_KEY = toHex(wallet.getHdKey().privateKey as Uint8Array)
   const { code, output } = await runShell(shellLines('docs/subscriptions.md'), {
-    ...{ HOST: host.url, RPC_URL: chain.url, WALLET_PRIVATE_KEY },
+    HOST: host.url,
+    RPC_URL: chain.url,
+    WALLET_PRIVATE_KEY,
   })
   t.equal(code, 0, output.slice(-800))
   t.match(

@@ -8,11 +8,20 @@ type TokenUse = ReturnType<typeof internals.mergeTokens>[number]
 const { listTokens, mergeTokens } = internals
 const USDC = `0x${'A1'.repeat(20)}`
 const usdc = {
-  ...{ symbol: 'USDC', name: 'USDC', chainId: 8453, network: 'base', address: USDC, decimals: 6 },
+  symbol: 'USDC',
+  name: 'USDC',
+  chainId: 8453,
+  network: 'base',
+  address: USDC,
+  decimals: 6,
   uses: ['payin' as const],
 }
 const receiver = {
-  ...{ chainId: 8453, asset: 'USDC', token: USDC, decimals: 6, confirmations: 12 },
+  chainId: 8453,
+  asset: 'USDC',
+  token: USDC,
+  decimals: 6,
+  confirmations: 12,
   receiver: `0x${'b2'.repeat(20)}`,
 }
 
@@ -41,7 +50,12 @@ t.test('lists the receivers of pay-ins and the assets of the providers', async t
 
 t.test('merges uses by network, contract and symbol, and sorts', async t => {
   const btc = {
-    ...{ symbol: 'BTC', name: 'Bitcoin', chainId: null, network: 'bitcoin', address: null, decimals: 8 },
+    symbol: 'BTC',
+    name: 'Bitcoin',
+    chainId: null,
+    network: 'bitcoin',
+    address: null,
+    decimals: 8,
     uses: ['withdrawal' as const],
   }
   const provided = { ...usdc, symbol: 'usdc', name: 'USD Coin', uses: ['withdrawal', 'deposit'] as const }

@@ -64,7 +64,8 @@ t.test(
       t.match(answer, { status: 503, body: { error: 'service_unavailable' } })
     const before = calls.length
     t.match(await polled.write('/withdrawals', body), {
-      ...{ status: 200, body: { data: { id: first.body.data['id'], repeated: true } } },
+      status: 200,
+      body: { data: { id: first.body.data['id'], repeated: true } },
     })
     t.equal(calls.length, before, 'a poll needs no provider')
     t.match((await user.read('/balances')).body.data, { balances: [{ availableCents: 10_000 }] })

@@ -50,8 +50,13 @@ async function checkHistory(
 }
 
 const DEPOSIT_TABLE = new Set([
-  ...['null awaitingDeposit', 'awaitingDeposit processing', 'awaitingDeposit failed', 'processing failed'],
-  ...['awaitingDeposit completed', 'processing completed', 'failed completed'],
+  'null awaitingDeposit',
+  'awaitingDeposit processing',
+  'awaitingDeposit failed',
+  'processing failed',
+  'awaitingDeposit completed',
+  'processing completed',
+  'failed completed',
 ])
 
 t.test('a deposit makes only listed changes, and credits each payment id once', async t => {
@@ -68,7 +73,9 @@ t.test('a deposit makes only listed changes, and credits each payment id once', 
     creditedCents: fc.integer({ min: 1, max: 9 }),
   })
   const report = fc.record({
-    ...{ on: fc.nat({ max: 1 }), status, payments: fc.array(payment, { maxLength: 3 }) },
+    on: fc.nat({ max: 1 }),
+    status,
+    payments: fc.array(payment, { maxLength: 3 }),
     provider: fc.constantFrom('bank', 'bank', 'bank', 'other'),
   })
   let runs = 0
@@ -79,8 +86,17 @@ t.test('a deposit makes only listed changes, and credits each payment id once', 
       const accountId = `acc_${run}`
       const ids = [`dep_${run}a`, `dep_${run}b`]
       const opened = {
-        ...{ currency: 'usdc', network: 'base', amount: null, reference: 'r', depositAddress: 'a' },
-        ...{ extraId: null, chainId: null, minAmount: '1', maxAmount: null, provider: 'bank', accountId },
+        currency: 'usdc',
+        network: 'base',
+        amount: null,
+        reference: 'r',
+        depositAddress: 'a',
+        extraId: null,
+        chainId: null,
+        minAmount: '1',
+        maxAmount: null,
+        provider: 'bank',
+        accountId,
       }
       for (const id of ids) await db.transaction(tx => deposits.create(tx, { ...opened, id }, 0))
       const credited = new Map<string, { readonly on: string; readonly cents: number }>()
@@ -127,14 +143,12 @@ t.test('a deposit makes only listed changes, and credits each payment id once', 
 })
 
 const WITHDRAWAL_TABLE = new Set([
-  ...[
-    'null pending',
-    'pending ready',
-    'pending completed',
-    'pending failed',
-    'ready completed',
-    'ready failed',
-  ],
+  'null pending',
+  'pending ready',
+  'pending completed',
+  'pending failed',
+  'ready completed',
+  'ready failed',
 ])
 const AMOUNT = 1000
 const FEE = 50
@@ -156,7 +170,10 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
     status: WithdrawalReport['status'],
     paidCents: number | null = null,
   ): WithdrawalReport => ({
-    ...{ status, paidCents, txHash: null, relay: null },
+    status,
+    paidCents,
+    txHash: null,
+    relay: null,
     reason: status === 'failed' ? 'Refused.' : null,
   })
   const down = (): never => {
@@ -183,7 +200,8 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
   const status = fc.constantFrom<WithdrawalReport['status'][]>('pending', 'ready', 'completed', 'failed')
   const step = fc.oneof(
     fc.record({
-      ...{ kind: fc.constant('report' as const), status },
+      kind: fc.constant('report' as const),
+      status,
       paidCents: fc.option(fc.constantFrom(AMOUNT - FEE, 940, 960), { freq: 1 }),
     }),
     fc.record({
@@ -191,7 +209,7 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
       status: fc.constantFrom('completed' as const, 'failed' as const),
     }),
     fc.record({
-      ...{ kind: fc.constant('job' as const) },
+      kind: fc.constant('job' as const),
       find: fc.constantFrom<Said[]>('nothing', 'nothing', 'down', 'ready', 'completed', 'failed'),
       send: fc.constantFrom<Said[]>('ready', 'down', 'refused'),
     }),
@@ -207,7 +225,9 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
       const destination = { currency: 'usdc', network: 'base', address: 'a', extraId: null }
       const entry = {
         ...({ accountId, type: 'collateral', status: 'completed', direction: 'credit' } as const),
-        ...{ source: { kind: 'credit', id: accountId }, amountCents: AMOUNT, description: '' },
+        source: { kind: 'credit', id: accountId },
+        amountCents: AMOUNT,
+        description: '',
       }
       const fund = {
         id: `fund:${accountId}`,
@@ -273,7 +293,11 @@ t.test(
     const clock = manualClock(1)
     const sends: string[] = []
     const withdrawals = withdrawalRecords({
-      ...{ dialect, money, events, guard: {} as never, spendStorage: () => ({}) as never },
+      dialect,
+      money,
+      events,
+      guard: {} as never,
+      spendStorage: () => ({}) as never,
     })
     const provider = {
       name: 'bank',

@@ -150,9 +150,15 @@ for (const gates of GATES) {
     t.match((await read('/balances')).body.data['balances'], [balance])
     t.equal(await friend.balance(), 1200)
     t.same(typesOf(await read('/transactions')), [
-      ...['collateral completed 20000', 'collateral completed 2500', 'collateral completed 4000'],
-      ...['collateral completed 5000', 'payment completed 1200', 'payment completed 900'],
-      ...['spend completed 1000', 'spend completed 300', 'spend reversed 700'],
+      'collateral completed 20000',
+      'collateral completed 2500',
+      'collateral completed 4000',
+      'collateral completed 5000',
+      'payment completed 1200',
+      'payment completed 900',
+      'spend completed 1000',
+      'spend completed 300',
+      'spend reversed 700',
     ])
     t.same(await wrongSums(), [])
     t.same(host.failures, [])

@@ -87,8 +87,12 @@ t.test('refuses chains, labels, tokens and overlaps beyond the options', async t
   t.match(await issuer.changeKey(below.key, below.key.id, { policy: {} }), max)
   t.match(
     await issuer.createKey({
-      ...{ surface: 'user', accountId: 'acc', userId: null, walletAddress: null },
-      ...{ scopes: [], parent: below.key },
+      surface: 'user',
+      accountId: 'acc',
+      userId: null,
+      walletAddress: null,
+      scopes: [],
+      parent: below.key,
     }),
     max,
   )

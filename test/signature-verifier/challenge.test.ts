@@ -13,8 +13,13 @@ type Opened = ReturnType<typeof openVerifier>
 async function proofWith({ clock }: Opened, nonce: string, signer = wallet) {
   const fields = fieldsFor(signer, clock, { nonce })
   const message = renderEip4361({
-    ...{ domain, address: signer.address, uri: `https://${domain}`, chainId: '1', nonce },
-    ...{ issuedAt: fields.issuedAt, expirationTime: fields.expiresAt },
+    domain,
+    address: signer.address,
+    uri: `https://${domain}`,
+    chainId: '1',
+    nonce,
+    issuedAt: fields.issuedAt,
+    expirationTime: fields.expiresAt,
   })
   return { ...(await signed(signer, fields, () => message)), message }
 }

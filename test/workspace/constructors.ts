@@ -170,9 +170,9 @@ const storages: readonly Constructor[] = [
   ...[keysRedis, noncesRedis, spendRedis, usageRedis, idempotencyRedis].map(open =>
     row('redisStorage', {}, options => open(redis, options)),
   ),
-  ...[
-    ...[keysPostgres, noncesPostgres, spendPostgres, usagePostgres, idempotencyPostgres.postgresStorage],
-  ].map(open => row('postgresStorage', {}, options => open(db, options))),
+  ...[keysPostgres, noncesPostgres, spendPostgres, usagePostgres, idempotencyPostgres.postgresStorage].map(
+    open => row('postgresStorage', {}, options => open(db, options)),
+  ),
   row('postgresTransactionStorage', {}, options =>
     idempotencyPostgres.postgresTransactionStorage(db, options),
   ),

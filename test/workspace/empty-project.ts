@@ -18,7 +18,8 @@ export function installInto(project: string, packages: readonly string[]): void 
   writeFileSync(join(project, 'package.json'), '{ "type": "module", "private": true }')
   const quiet = ['--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--prefer-offline']
   const { status, stderr } = spawnSync('npm', ['install', ...quiet, ...packages], {
-    ...{ cwd: project, encoding: 'utf8' },
+    cwd: project,
+    encoding: 'utf8',
   })
   if (status !== 0) throw new Error(`npm install in ${project} ended with ${status}: ${stderr}`)
 }

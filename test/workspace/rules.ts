@@ -31,8 +31,22 @@ const TYPEDI = ['packages/reference-host/src/composition/container.ts']
 const HOST = 'packages/reference-host/src/'
 /** The folders of the host, each of which imports only from those before it. Files beside them may import all. */
 const LAYERS = [
-  ...['schemas', 'product', 'records', 'ledger', 'observability', 'chain', 'providers', 'config', 'storage'],
-  ...['pages', 'http', 'openapi', 'modules', 'operator', 'composition', 'cli'],
+  'schemas',
+  'product',
+  'records',
+  'ledger',
+  'observability',
+  'chain',
+  'providers',
+  'config',
+  'storage',
+  'pages',
+  'http',
+  'openapi',
+  'modules',
+  'operator',
+  'composition',
+  'cli',
 ]
 
 /** The packages a package may import. The host may import all, so it is not listed. */

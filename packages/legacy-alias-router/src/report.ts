@@ -59,7 +59,10 @@ function reportEntry(
   const users = [...usage].sort((one, other) => other.lastSeen - one.lastSeen)
   const mode = alias === undefined ? 'unlisted' : isDeprecated(alias.mode) ? 'deprecated' : alias.mode
   return {
-    ...{ id, from: alias?.from ?? id, to: alias?.to ?? null, mode },
+    id,
+    from: alias?.from ?? id,
+    to: alias?.to ?? null,
+    mode,
     deprecatedSince: toInstant(dates?.deprecatedSince),
     sunset: toInstant(dates?.sunset),
     due: dates?.sunset !== undefined && dates.sunset <= now,
@@ -67,7 +70,8 @@ function reportEntry(
     count: usage.reduce((sum, { count }) => sum + count, 0),
     lastSeen: toInstant(users[0]?.lastSeen),
     users: users.map(({ principal, count, firstSeen, lastSeen }) => ({
-      ...{ principal, count },
+      principal,
+      count,
       firstSeen: new Date(firstSeen).toISOString(),
       lastSeen: new Date(lastSeen).toISOString(),
     })),
@@ -119,7 +123,11 @@ export function reportText({ at, aliases }: AliasReport): string {
     if (users.length === 0)
       return [[...head, observable ? '-' : 'not known', observable ? '0' : '-', '-', '-']]
     return users.map(({ principal, count, firstSeen, lastSeen }) => [
-      ...[...head, principal, String(count), day(firstSeen), day(lastSeen)],
+      ...head,
+      principal,
+      String(count),
+      day(firstSeen),
+      day(lastSeen),
     ])
   })
   const head = ['old name', 'mode', 'sunset', 'used by', 'calls', 'first', 'last']

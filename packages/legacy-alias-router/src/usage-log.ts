@@ -93,7 +93,9 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
       return
     }
     unsent.set(key, {
-      ...{ alias, principal, count: (held?.count ?? 0) + 1 },
+      alias,
+      principal,
+      count: (held?.count ?? 0) + 1,
       firstSeen: Math.min(held?.firstSeen ?? now, now),
       lastSeen: Math.max(held?.lastSeen ?? now, now),
     })

@@ -39,7 +39,12 @@ async function bundlePage(name) {
     },
     outdir: '/assets',
     entryNames: '[name]-[hash]',
-    ...{ bundle: true, minify: true, write: false, format: 'esm', charset: 'utf8', logLevel: 'warning' },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    charset: 'utf8',
+    logLevel: 'warning',
     target: ['es2022', 'chrome115', 'firefox115', 'safari16.4'],
   })
   const built = outputFiles.map(({ path, contents }) => ({

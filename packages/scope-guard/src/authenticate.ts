@@ -69,7 +69,10 @@ export function createAuthenticate(
     failures: createFailureLimit(FAILURE_LIMIT, options.failedCredentials, clock),
   }
   const checkBinding = createBindingCheck({
-    ...{ dpop: options.dpop, clock, challenges, failures: dependencies.failures },
+    dpop: options.dpop,
+    clock,
+    challenges,
+    failures: dependencies.failures,
     toleranceMs: options.clockToleranceSeconds * 1000,
     storeTimeoutMs: options.storeTimeoutMs,
   })

@@ -34,6 +34,6 @@ export function auditNote(action: AuditAction, target: string, policyIds: readon
 export function auditEntryBuilder(retentionDays: number) {
   return (accountId: string, by: AuditActor, note: AuditNote, at: EpochMs): AuditEntry => {
     const expiresAt = at + retentionDays * 86_400_000
-    return { ...{ id: randomBase62(16), accountId, at, expiresAt }, ...by, ...note }
+    return { id: randomBase62(16), accountId, at, expiresAt, ...by, ...note }
   }
 }

@@ -81,8 +81,14 @@ export interface CheckedOptions
 }
 
 const KNOWN = new Set([
-  ...['address', 'nonce', 'issuedAt', 'expiresAt', 'chainId'],
-  ...['domain', 'requestDigest', 'service'],
+  'address',
+  'nonce',
+  'issuedAt',
+  'expiresAt',
+  'chainId',
+  'domain',
+  'requestDigest',
+  'service',
 ])
 
 function checkedText(name: string, value: unknown, pattern: RegExp, expected: string): string {
@@ -145,7 +151,11 @@ export function checkedOptions(given: VerifierOptions): CheckedOptions {
       domain === undefined ? undefined : checkedText('domain', domain, /^[^\s/@]{1,255}$/, 'an authority'),
     windowMs: integerOption('windowMs', options.windowMs ?? 600_000, 1000, 86_400_000),
     skewMs: integerOption('skewMs', options.skewMs ?? 60_000, 0, 600_000),
-    ...{ nonces, clock, recover, keccak256, templates },
+    nonces,
+    clock,
+    recover,
+    keccak256,
+    templates,
     rendered: templates.filter(template => template.source === 'fields').slice(0, 2),
     recoveryQueue: createCheckQueue('recoveries', limits, 1, turnMs),
     challenges: challenges === undefined ? undefined : checkedChallenges(challenges, nonces, templates),

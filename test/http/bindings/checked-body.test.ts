@@ -51,7 +51,9 @@ async function served(server: Server, t: Test): Promise<Send> {
   const port = await listen(server, t)
   return async request =>
     fetch(`http://127.0.0.1:${port}/`, {
-      ...{ method: 'POST', headers: request.headers, body: await request.text() },
+      method: 'POST',
+      headers: request.headers,
+      body: await request.text(),
     })
 }
 

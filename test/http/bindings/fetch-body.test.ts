@@ -13,8 +13,10 @@ t.test(
     const key = randomUUID()
     const send = async (announced: number, sent: string): Promise<Response> => {
       const headers = {
-        ...{ authorization, 'idempotency-key': key },
-        ...{ 'content-type': 'application/json', 'content-length': String(announced) },
+        authorization,
+        'idempotency-key': key,
+        'content-type': 'application/json',
+        'content-length': String(announced),
       }
       const init = { method: 'POST', headers, body: new Blob([sent]).stream(), duplex: 'half' }
       return post(new Request(`http://host${path}`, init as RequestInit), undefined)
@@ -48,7 +50,8 @@ t.test(
       )
       const headers = {
         authorization: await bearer({ scopes: ['cards.write'] }),
-        ...{ 'idempotency-key': randomUUID(), 'content-type': 'application/json' },
+        'idempotency-key': randomUUID(),
+        'content-type': 'application/json',
       }
       const send = (): Promise<Response> =>
         wrapped(new Request(`http://host${path}`, { method: 'POST', headers, body: '{"name":"a"}' }))

@@ -38,7 +38,8 @@ for (const [name, respond] of Object.entries({ broken, taken })) {
       return respond()
     })
     const headers = {
-      ...{ authorization: await bearer({ scopes: ['cards.write'] }), 'idempotency-key': 'key-00000001' },
+      authorization: await bearer({ scopes: ['cards.write'] }),
+      'idempotency-key': 'key-00000001',
       'content-type': 'application/json',
     }
     const send = async () =>
@@ -70,7 +71,8 @@ async function wrapping(respond: () => Response) {
   const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })
   const serve = fetchGate(api, { body: 'clone', peer: 'none' }).wrap(route, respond)
   const headers = {
-    ...{ authorization: await bearer({ scopes: ['cards.write'] }), 'idempotency-key': 'key-00000001' },
+    authorization: await bearer({ scopes: ['cards.write'] }),
+    'idempotency-key': 'key-00000001',
     'content-type': 'application/json',
   }
   return async () => {

@@ -44,7 +44,8 @@ async function setUp(aliases: AliasPort = table) {
   const { guard, bearer } = await bench()
   const decisions: Decision[] = []
   const api = gate({
-    ...{ guard, scopes: scopeCatalogue(['cards.write']) },
+    guard,
+    scopes: scopeCatalogue(['cards.write']),
     idempotency: createIdempotency({ storage: memoryStorage() }),
     aliases,
     observe: decision => decisions.push(decision),
@@ -62,7 +63,9 @@ async function served(server: Server, t: Test): Promise<Send> {
   const { port } = server.address() as AddressInfo
   return async request =>
     fetch(`http://127.0.0.1:${port}/cards`, {
-      ...{ method: 'POST', headers: request.headers, body: await request.text() },
+      method: 'POST',
+      headers: request.headers,
+      body: await request.text(),
     })
 }
 
@@ -129,7 +132,8 @@ for (const { name, mount, port } of cases) {
       // The same body has the same key.
       const post = async (body: object, key = `key-${Object.keys(body).join('-')}-of-a-card`) => {
         const headers = {
-          ...{ authorization: made.authorization, 'content-type': 'application/json' },
+          authorization: made.authorization,
+          'content-type': 'application/json',
           'idempotency-key': key,
         }
         const answer = await send(
@@ -163,7 +167,9 @@ for (const kind of ['recorded', 'transactional'] as const) {
       spend: spendStorage(db),
     })
     const api = gate({
-      ...{ guard, scopes: scopeCatalogue(['cards.write']), aliases: ownPort },
+      guard,
+      scopes: scopeCatalogue(['cards.write']),
+      aliases: ownPort,
       idempotency: createIdempotency({ storage: memoryStorage() }),
       transactions: createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx) }),
       spendStorage: tx => spendStorage(tx),
@@ -212,7 +218,8 @@ t.test('refuses to guard a handler whose body has old names and is not read', as
 })
 
 const echo = ({ body }: OpenCall) => ({
-  ...{ status: 200, body: JSON.parse(new TextDecoder().decode(body)) as unknown },
+  status: 200,
+  body: JSON.parse(new TextDecoder().decode(body)) as unknown,
 })
 /** Servers whose handler reads its body itself, without idempotency. */
 const unread: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> | Send>> = {

@@ -180,7 +180,8 @@ for (const [name, mount] of Object.entries(servers)) {
     const send = await mount(made, t)
     const post = async (path = '/cards') => {
       const headers = {
-        ...{ authorization: made.authorization, 'idempotency-key': 'key-of-a-card' },
+        authorization: made.authorization,
+        'idempotency-key': 'key-of-a-card',
         'content-type': 'application/json',
       }
       const { status, headers: sent } = await send(
@@ -193,9 +194,11 @@ for (const [name, mount] of Object.entries(servers)) {
     const links = async (path: string, key: string) => {
       const { headers } = await send(
         new Request(`http://api.test${path}`, {
-          ...{ method: 'POST', body: '{}' },
+          method: 'POST',
+          body: '{}',
           headers: {
-            ...{ authorization: made.authorization, 'content-type': 'application/json' },
+            authorization: made.authorization,
+            'content-type': 'application/json',
             'idempotency-key': key,
           },
         }),

@@ -92,8 +92,12 @@ t.test(
         if ((await send(paying, { as: withdraw, policyIds: [] })).status !== 201) throw new Error('refused')
         const replay = await send(paying, { as: withdraw, policyIds: Object.keys(policies) })
         const call = {
-          ...{ operation: withdraw.operation, now: clock.now(), address: undefined, cardSecrets: false },
-          ...{ kind: withdraw.spends, cents },
+          operation: withdraw.operation,
+          now: clock.now(),
+          address: undefined,
+          cardSecrets: false,
+          kind: withdraw.spends,
+          cents,
         }
         const expected =
           naiveAllows(perOperationOnly(policies), call, []) &&

@@ -36,7 +36,9 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
   const failures: Failure[] = []
   let recovered: RecoveryResult = { state: 'unknown' }
   const idempotency = createIdempotency({
-    ...{ storage: memoryStorage(), clock, waitMs: 1000 },
+    storage: memoryStorage(),
+    clock,
+    waitMs: 1000,
     recover: async () => recovered,
   })
   const api = gate({ guard, scopes, idempotency, report: failure => failures.push(failure) })

@@ -29,7 +29,8 @@ async function setUp(t: { teardown(end: () => void): void }) {
   await migrate(db)
   const { guard, bearer } = await bench()
   const api = gate({
-    ...{ guard, scopes: scopeCatalogue(['bills.write']) },
+    guard,
+    scopes: scopeCatalogue(['bills.write']),
     idempotency: createIdempotency({ storage: memoryStorage() }),
     transactions: createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx) }),
   })
@@ -268,7 +269,8 @@ function mounted(prefix: string, below: Koa.Middleware): Koa.Middleware {
 t.test('one Koa application below two paths has two resources of each name', async t => {
   const { api, authorization } = await existing()
   const pay = koaGate(api, { body: 'stream' }).handle(api.idempotent(rule), ({ facts }) => ({
-    ...{ status: 200, body: { paid: facts.path } },
+    status: 200,
+    body: { paid: facts.path },
   })) as unknown as Koa.Middleware
   const app = new Koa()
   app.use(mounted('/eu', pay))

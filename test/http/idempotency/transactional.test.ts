@@ -29,7 +29,10 @@ async function setUp(t: { teardown(end: () => void): void }) {
   })
   const decisions: Decision[] = []
   const api = gate({
-    ...{ guard, scopes, observe: decision => decisions.push(decision), report: () => {} },
+    guard,
+    scopes,
+    observe: decision => decisions.push(decision),
+    report: () => {},
     transactions: createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx), clock }),
     spendStorage: tx => spendStorage(tx),
   })
@@ -59,8 +62,9 @@ async function setUp(t: { teardown(end: () => void): void }) {
   const serve = handle(route)
   const pay = async (body: object, key: string = randomUUID()) => {
     const headers = {
-      ...{ authorization: await bearer({ scopes: ['payments.write'], policyIds: ['pol_1'] }) },
-      ...{ 'content-type': 'application/json', 'idempotency-key': key },
+      authorization: await bearer({ scopes: ['payments.write'], policyIds: ['pol_1'] }),
+      'content-type': 'application/json',
+      'idempotency-key': key,
     }
     const request = new Request('http://api.test/p', { method: 'POST', headers, body: JSON.stringify(body) })
     const answer = await serve(request, undefined)
@@ -75,7 +79,14 @@ async function setUp(t: { teardown(end: () => void): void }) {
     return Number(row?.['cents'])
   }
   return {
-    ...{ api, guard, route, pay, paid, decisions, clock, prepares: () => prepares },
+    api,
+    guard,
+    route,
+    pay,
+    paid,
+    decisions,
+    clock,
+    prepares: () => prepares,
     open: () => {
       closed = false
     },

@@ -34,13 +34,16 @@ async function setUp(render?: (outcome: Outcome) => never) {
   const failures: Failure[] = []
   const decisions: Decision[] = []
   const api = gate({
-    ...{ guard, scopes, idempotency: createIdempotency({ storage: memoryStorage(), waitMs: 0 }) },
+    guard,
+    scopes,
+    idempotency: createIdempotency({ storage: memoryStorage(), waitMs: 0 }),
     report: failure => failures.push(failure),
     observe: decision => decisions.push(decision),
     ...(render ? { render } : {}),
   })
   const headers = {
-    ...{ authorization: await bearer({ scopes: ['cards.write'] }), 'content-type': 'application/json' },
+    authorization: await bearer({ scopes: ['cards.write'] }),
+    'content-type': 'application/json',
     'idempotency-key': 'key-00000001',
   }
   return { api, headers, failures, decisions }

@@ -107,7 +107,8 @@ t.test('answers 500 if a schema throws, and refuses an invalid schema at constru
   const { api, handle, post } = await setUp()
   const throwing: StandardSchema = {
     '~standard': {
-      ...{ version: 1, vendor: 'test' },
+      version: 1,
+      vendor: 'test',
       validate() {
         throw new Error('broken schema')
       },

@@ -24,8 +24,13 @@ t.test(
 
 t.test('adds the partner envelope to the same object', async t => {
   t.same(denialAnswer(denial, 'partner').body, {
-    ...{ error: 'policy_blocked', message: 'no', field: 'amountCents', rule: 'cap' },
-    ...{ ok: false, data: {}, summary: 'no' },
+    error: 'policy_blocked',
+    message: 'no',
+    field: 'amountCents',
+    rule: 'cap',
+    ok: false,
+    data: {},
+    summary: 'no',
     errors: [{ error: 'policy_blocked', code: 'policy_blocked', message: 'no', field: 'amountCents' }],
   })
 })

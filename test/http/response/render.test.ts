@@ -102,7 +102,8 @@ t.test('renders a stored refusal in the shape of the request that repeats the wr
   const no = { ok: false, code: 'conflict', status: 409, message: 'there is one' } as const
   const serve = handle(api.idempotent(rule), () => no)
   const headers = {
-    ...{ authorization: await bearer({ scopes: ['cards.write'] }), 'content-type': 'application/json' },
+    authorization: await bearer({ scopes: ['cards.write'] }),
+    'content-type': 'application/json',
     'idempotency-key': 'key-00000004',
   }
   const send = (more: object): Promise<Response> =>

@@ -25,7 +25,9 @@ async function setUp() {
   const read: string[] = []
   const decisions: Decision[] = []
   const api = gate({
-    ...{ guard, scopes: scopeCatalogue(['cards.read']), observe: decision => decisions.push(decision) },
+    guard,
+    scopes: scopeCatalogue(['cards.read']),
+    observe: decision => decisions.push(decision),
     credentials: {
       partner: async facts => {
         read.push('partner')

@@ -31,7 +31,8 @@ async function ground(t: Test) {
   let reportAuthorized = (): void => undefined
   const authorized = new Promise<void>(resolve => (reportAuthorized = resolve))
   const api = gate({
-    ...{ guard, scopes: scopeCatalogue(['cards.write']) },
+    guard,
+    scopes: scopeCatalogue(['cards.write']),
     idempotency: createIdempotency({ storage: memoryStorage() }),
   })
   const admit = async () => {
@@ -40,7 +41,10 @@ async function ground(t: Test) {
   }
   const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] }, { admit })
   return {
-    ...{ api, route, authorized, authorization: await bearer() },
+    api,
+    route,
+    authorized,
+    authorization: await bearer(),
     queries: () => queries,
     revoke: () => void (isLive = false),
     pass: (ms: number) => void (elapsed += ms),
@@ -50,10 +54,15 @@ async function ground(t: Test) {
 /** Sends a request without the last byte of its body, and returns the function that sends it. */
 function begin(port: number, authorization: string): () => Promise<number | undefined> {
   const client = httpRequest({
-    ...{ port, host: '127.0.0.1', method: 'POST', path: '/' },
+    port,
+    host: '127.0.0.1',
+    method: 'POST',
+    path: '/',
     headers: {
-      ...{ authorization, 'idempotency-key': 'key-12345' },
-      ...{ 'content-type': 'application/json', 'content-length': 2 },
+      authorization,
+      'idempotency-key': 'key-12345',
+      'content-type': 'application/json',
+      'content-length': 2,
     },
   })
   const response = once(client, 'response')
@@ -85,7 +94,8 @@ async function onFastify(t: Test, { api, route }: Ground): Promise<number> {
   const app = fastify()
   await app.register(bind.plugin)
   app.route({
-    ...{ method: 'POST', url: '/' },
+    method: 'POST',
+    url: '/',
     ...bind.handle(route, () => {
       runs.push('fastify')
       return { status: 201 }

@@ -196,7 +196,9 @@ t.test('a recovered response has the spends of the lost run', async t => {
   t.strictSame((await replayOf(idempotency.begin(write()))).spends, SPENDS)
   const wrong = { ...response(201), spends: [{ amountCents: -1, currency: 'USD' }] }
   const broken = createIdempotency({
-    ...{ storage: memoryStorage(), clock, timer: stillTimer },
+    storage: memoryStorage(),
+    clock,
+    timer: stillTimer,
     recover: async () => ({ state: 'completed', response: wrong }),
   })
   await start(broken)
@@ -230,7 +232,9 @@ async function ended(status: number, { elapsedMs = 0, fails = false } = {}) {
 t.test('calls undo before a refusal frees the key, and for no other ending', async t => {
   for (const status of [400, 403, 422]) {
     t.match(await ended(status), {
-      ...{ seen: ['undo', 'free'], completion: { state: 'released' }, next: 'started' },
+      seen: ['undo', 'free'],
+      completion: { state: 'released' },
+      next: 'started',
     })
   }
   for (const status of [201, 404, 409]) t.match(await ended(status), { seen: ['done'], next: 'replay' })
@@ -248,7 +252,9 @@ t.test('does not call undo in the last quarter of the lease or later', async t =
   t.match(await ended(400, { elapsedMs: 44_999 }), { seen: ['undo', 'free'], next: 'started' })
   for (const elapsedMs of [45_000, 59_999, 60_000, 86_400_000]) {
     t.match(await ended(400, { elapsedMs }), {
-      ...{ seen: ['lost'], completion: { state: 'unknown' }, next: 'outcome_unknown' },
+      seen: ['lost'],
+      completion: { state: 'unknown' },
+      next: 'outcome_unknown',
     })
   }
 })

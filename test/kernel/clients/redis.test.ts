@@ -152,7 +152,9 @@ t.test('ioredis: refuses clients that send commands again', t => {
 t.test('ioredis: refuses a Cluster whose nodes connect again and send commands again', t => {
   const open = (redisOptions: { maxRetriesPerRequest?: number | null }): Cluster =>
     new Cluster([], {
-      ...{ lazyConnect: true, retryDelayOnFailover: 0, redisOptions },
+      lazyConnect: true,
+      retryDelayOnFailover: 0,
+      redisOptions,
       clusterNodeRetryStrategy: () => 50,
     })
   for (const [options, got] of [

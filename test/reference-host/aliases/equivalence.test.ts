@@ -92,7 +92,9 @@ const bootstrap = fc
 const mint = fc.record({ key: fc.nat(5), scopes, ttlSeconds }).map(
   ({ key, ...asked }): Step =>
     ({ userKeys }) => ({
-      ...{ operation: 'sessions.create', method: 'POST', path: '/user/v1/sessions' },
+      operation: 'sessions.create',
+      method: 'POST',
+      path: '/user/v1/sessions',
       headers: { 'x-user-key': pick(userKeys, key) },
       body: json(asked),
     }),
@@ -107,7 +109,9 @@ const payin = fc
   .map(
     ({ token, key, amountCents }): Step =>
       ({ userTokens }) => ({
-        ...{ operation: 'subscriptions.payin', method: 'POST', path: '/user/v1/subscriptions/payin' },
+        operation: 'subscriptions.payin',
+        method: 'POST',
+        path: '/user/v1/subscriptions/payin',
         headers: { ...bearer(pick(userTokens, token)), 'idempotency-key': key },
         body: json({ amountCents }),
       }),
@@ -120,7 +124,9 @@ const resolve = fc
   .map(
     ({ path, ...body }): Step =>
       ({ partnerKey }) => ({
-        ...{ operation: 'users.resolve', method: 'POST', path },
+        operation: 'users.resolve',
+        method: 'POST',
+        path,
         headers: { 'x-partner-key': partnerKey },
         body: json(body),
       }),
@@ -128,7 +134,9 @@ const resolve = fc
 const partnerSession = fc.record({ ...partnerUser, scopes, ttlSeconds }).map(
   (body): Step =>
     ({ partnerKey }) => ({
-      ...{ operation: 'sessions.createForPartner', method: 'POST', path: '/partner/v1/sessions' },
+      operation: 'sessions.createForPartner',
+      method: 'POST',
+      path: '/partner/v1/sessions',
       headers: { 'x-partner-key': partnerKey },
       body: json(body),
     }),
@@ -136,14 +144,18 @@ const partnerSession = fc.record({ ...partnerUser, scopes, ttlSeconds }).map(
 const cards = fc.record({ token: fc.nat(5), query: someOf('', '?limit=2', '?limit=0', '?cursor=x') }).map(
   ({ token, query }): Step =>
     ({ partnerTokens }) => ({
-      ...{ operation: 'cards.list', method: 'GET', path: `/partner/v1/cards${query}` },
+      operation: 'cards.list',
+      method: 'GET',
+      path: `/partner/v1/cards${query}`,
       headers: bearer(pick(partnerTokens, token)),
     }),
 )
 
 const firstBootstrap = bootstrapStep({ wallet: 0, nonce: 9 })
 const firstPayin: Step = ({ userTokens }) => ({
-  ...{ operation: 'subscriptions.payin', method: 'POST', path: '/user/v1/subscriptions/payin' },
+  operation: 'subscriptions.payin',
+  method: 'POST',
+  path: '/user/v1/subscriptions/payin',
   headers: { ...bearer(pick(userTokens, 0)), 'idempotency-key': 'key-number-1' },
   body: { amountCents: 100 },
 })
@@ -321,8 +333,11 @@ t.test(
     const user = { userId: 'ann', walletAddress: `0x${'1'.repeat(40)}` }
     const naming = ['/users/resolve', '/partner/v1/sessions'].map((path): [Step, Spelling, number] => [
       ({ partnerKey }) => ({
-        ...{ operation: path === '/users/resolve' ? 'users.resolve' : 'sessions.createForPartner' },
-        ...{ method: 'POST', path, headers: { 'x-partner-key': partnerKey }, body: user },
+        operation: path === '/users/resolve' ? 'users.resolve' : 'sessions.createForPartner',
+        method: 'POST',
+        path,
+        headers: { 'x-partner-key': partnerKey },
+        body: user,
       }),
       { path: true, headers: true, fields: true },
       61_000,

@@ -68,7 +68,8 @@ const caller =
   (surface: string, proof: Record<string, string>): Call =>
   (path, body, { method, headers } = {}) =>
     send(path.startsWith('/auth') ? path : `/${surface}/v1${path}`, {
-      ...{ method: method ?? 'POST', headers: { 'idempotency-key': randomUUID(), ...proof, ...headers } },
+      method: method ?? 'POST',
+      headers: { 'idempotency-key': randomUUID(), ...proof, ...headers },
       ...(body === undefined ? {} : { body }),
     })
 /** Opens the callers. */
@@ -80,10 +81,8 @@ async function openCallers() {
   const key = booted['userApiKey'] as string
   /** A session under three policies of nearly 8 KiB: room for a fourth. 32 counters count each of its calls that spends. */
   const minted = await send('/user/v1/sessions', {
-    ...{
-      body: { policy: longPolicy, ttlSeconds: 86_400 },
-      headers: bearer(booted['sessionToken'] as string),
-    },
+    body: { policy: longPolicy, ttlSeconds: 86_400 },
+    headers: bearer(booted['sessionToken'] as string),
   })
   const token = ok(minted).body['sessionToken'] as string
 
@@ -92,26 +91,24 @@ async function openCallers() {
   const partnerUserId = randomUUID()
   await send('/partner/v1/users/resolve', { body: { userId: partnerUserId }, headers: partnerKey })
   const partnerScopes = [
-    ...[
-      'users.read',
-      'users.write',
-      'kyc.read',
-      'kyc.write',
-      'cards.read',
-      'cards.write',
-      'cards.secrets.read',
-    ],
-    ...[
-      'encryption.read',
-      'encryption.write',
-      'deposits.read',
-      'deposits.write',
-      'transactions.read',
-      'withdrawals.write',
-    ],
+    'users.read',
+    'users.write',
+    'kyc.read',
+    'kyc.write',
+    'cards.read',
+    'cards.write',
+    'cards.secrets.read',
+
+    'encryption.read',
+    'encryption.write',
+    'deposits.read',
+    'deposits.write',
+    'transactions.read',
+    'withdrawals.write',
   ]
   const opened = await send('/partner/v1/sessions', {
-    ...{ headers: partnerKey, body: { userId: partnerUserId, scopes: partnerScopes, ttlSeconds: 86_400 } },
+    headers: partnerKey,
+    body: { userId: partnerUserId, scopes: partnerScopes, ttlSeconds: 86_400 },
   })
   const partner = caller('partner', bearer(opened.body.data['sessionToken'] as string))
   const newUser = () => bootstrapUser(send, {}, clock.now())

@@ -57,7 +57,8 @@ const cliOf = async (): Promise<{ requestId: string; code: string; requestToken:
 }
 const fullKyc = (lastName: string): object =>
   kycBody(lastName, {
-    ...{ firstName: wide(50), email: `${'a'.repeat(60)}@${'b'.repeat(60)}.example` },
+    firstName: wide(50),
+    email: `${'a'.repeat(60)}@${'b'.repeat(60)}.example`,
     address: {
       line1: wide(100),
       line2: wide(100),
@@ -106,7 +107,9 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
     const body = await signedBootstrap(
       newWallet(),
       {
-        ...{ walletLabel: wide(60), policy: heavyPolicy('key'), sessionPolicy: heavyPolicy('session') },
+        walletLabel: wide(60),
+        policy: heavyPolicy('key'),
+        sessionPolicy: heavyPolicy('session'),
       },
       clock.now(),
     )

@@ -317,7 +317,12 @@ onBothDatabases(
     t.match(await bench.pay('lost', { id: 'auth_6' }), { declineReason: 'account_locked' })
     t.same(await bench.faults(), [])
     t.same(bench.counted, [
-      ...['policy_blocked', 'policy_blocked', 'authorized', 'card_expired', 'authorized', 'account_locked'],
+      'policy_blocked',
+      'policy_blocked',
+      'authorized',
+      'card_expired',
+      'authorized',
+      'account_locked',
     ])
   },
   prepareCardBench,

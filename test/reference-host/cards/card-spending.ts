@@ -102,7 +102,11 @@ class Account {
     this.clock = clock
     this.issuer = issuer
     this.guard = createGuard({
-      ...{ issuer: 'test', audience: 'test', keys: async () => undefined, clock, failedCredentials: 'off' },
+      issuer: 'test',
+      audience: 'test',
+      keys: async () => undefined,
+      clock,
+      failedCredentials: 'off',
     })
   }
 
@@ -227,7 +231,8 @@ export async function play({ policies, steps, callers, payments, change }: Run, 
   account.keys.push((await newKey(account.issuer, [])).key)
   await account.open(account.keys[0] as ApiKey)
   for (const each of steps) await account.take(each, policies)
-  for (const key of [...account.keys]) await account.open(key)
+  const keys = account.keys.slice()
+  for (const key of keys) await account.open(key)
   for (const pick of callers) {
     const caller = account.sessions[pick % account.sessions.length] as Session
     const payers = [payer(account), payer(account)] as const

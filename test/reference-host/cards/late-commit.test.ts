@@ -12,7 +12,8 @@ t.test('a commit that outlives the time limit of its statement is undone', async
   const schema = uniqueName()
   const pool = await openPostgresPool(schema, 3)
   const impatient = new pg.Pool({
-    ...{ connectionString: process.env['TEST_POSTGRES_URL'], options: `-c search_path=${schema}` },
+    connectionString: process.env['TEST_POSTGRES_URL'],
+    options: `-c search_path=${schema}`,
     query_timeout: 1000,
   })
   impatient.on('error', () => {})
@@ -39,7 +40,11 @@ t.test('a commit that outlives the time limit of its statement is undone', async
   )
   const { cards, store, service: authorizations } = bench
   const services = {
-    ...{ db: fromPgPool(impatient), cards, store, authorizations, report: () => {} },
+    db: fromPgPool(impatient),
+    cards,
+    store,
+    authorizations,
+    report: () => {},
     events: eventStore('postgres'),
     cardKeyPolicies: { read: async () => [], keep: async () => {} },
   }

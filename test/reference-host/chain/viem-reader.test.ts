@@ -50,8 +50,15 @@ t.test('returns every transfer of the tokens to the receivers, exactly and in ch
   const [first] = found
   t.match(first?.blockHash, /^0x[0-9a-f]{64}$/)
   t.match(first, {
-    ...{ chainId, token: eurc.address, from: ann, to: shop, units: large },
-    ...{ txHash: hashes[0], logIndex: 0, blockNumber: fromBlock, minedAt },
+    chainId,
+    token: eurc.address,
+    from: ann,
+    to: shop,
+    units: large,
+    txHash: hashes[0],
+    logIndex: 0,
+    blockNumber: fromBlock,
+    minedAt,
   })
   t.same(
     found.map(({ txHash, units, blockNumber, logIndex }) => [

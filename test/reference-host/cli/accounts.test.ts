@@ -77,8 +77,15 @@ t.test('lists the live sessions of an account', async t => {
 t.test('shows a user account and a partner account', async t => {
   await gatewright('ledger', 'credit', user.userId, '70', 'gift', '--yes')
   t.match(await json('accounts', 'show', user.userId), {
-    ...{ kind: 'user', userId: user.userId, partnerId: null, balanceCents: 70, moneyCents: 70 },
-    ...{ cards: 0, subscriptions: 0, liveKeys: 1, liveSessions: 0 },
+    kind: 'user',
+    userId: user.userId,
+    partnerId: null,
+    balanceCents: 70,
+    moneyCents: 70,
+    cards: 0,
+    subscriptions: 0,
+    liveKeys: 1,
+    liveSessions: 0,
   })
   const { partnerId } = (await json('partner-keys', 'create', 'Acme')) as { partnerId: string }
   t.match(await json('accounts', 'show', partnerId), { kind: 'partner', name: 'Acme', users: 0, liveKeys: 1 })

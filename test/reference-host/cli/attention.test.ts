@@ -92,7 +92,8 @@ t.test('an operator lists payments that a deposit could not take, and marks them
   t.match(output, new RegExp(`payment-1 +150 +acc_\\w+ +${id}`))
   t.equal(output.split(id).length, 2, 'once')
   t.match(await gatewright('deposits', 'handled', id, 'ticket-2'), {
-    ...{ code: 0, output: `${id} is handled: 150 US cents (payment-1).` },
+    code: 0,
+    output: `${id} is handled: 150 US cents (payment-1).`,
   })
   t.match(await gatewright('deposits', 'list'), { code: 0, output: /No such reports/ })
 })

@@ -58,10 +58,12 @@ t.test('books what the house has paid out, once per reference', async t => {
   const remit = (...args: string[]) => gatewright('ledger', 'remit', ...args)
   t.match(await remit('revenue', '300', 'out-1'), { code: 1, output: /needs --yes/ })
   t.match(await remit('revenue', '501', 'out-1', '--yes'), {
-    ...{ code: 1, output: /^house:revenue has 500 US cents only/ },
+    code: 1,
+    output: /^house:revenue has 500 US cents only/,
   })
   t.match(await remit('revenue', '300', 'out-1', '--yes'), {
-    ...{ code: 0, output: /^Booked\. house:revenue has 200 US cents/ },
+    code: 0,
+    output: /^Booked\. house:revenue has 200 US cents/,
   })
   t.match(await remit('revenue', '300', 'out-1', '--yes'), { code: 0, output: /nothing moved\..* has 200/ })
   t.match(await remit('revenue', '301', 'out-1', '--yes'), { code: 1, output: /^out-1 was booked before/ })

@@ -94,7 +94,9 @@ for (const stores of ['embedded', 'postgres'] as const) {
     const { env: storesEnv, drop } = await hostStoresEnv(stores)
     const [usdc, derived] = JSON.parse(env['PAYIN_RECEIVERS'] as string) as object[]
     const fresh = {
-      ...{ ...storesEnv, PORT: '0', DATA_DIR: folder },
+      ...storesEnv,
+      PORT: '0',
+      DATA_DIR: folder,
       RPC_URLS: `${env['RPC_URLS']},1=https://rpc.example`,
       PAYIN_RECEIVERS: JSON.stringify([usdc, derived, { ...derived, chainId: 1 }]),
     }

@@ -74,7 +74,10 @@ for (const stores of ['embedded', 'postgres'] as const) {
       const accounts = [await addUser('a'), await addUser('b'), await addUser('c', current)]
       const counts = (resealed: number, already: number) =>
         ['users.profile', 'users.data_key', 'kyc_applications.fields'].map(column => ({
-          ...{ column, resealed, current: already, unreadable: [] },
+          column,
+          resealed,
+          current: already,
+          unreadable: [],
         }))
       t.same(await json('data-keys', 'rewrap'), counts(2, 1))
       const reader = createSealer([current])
@@ -106,8 +109,15 @@ for (const stores of ['embedded', 'postgres'] as const) {
       const { code, output } = await run(['users', 'show', 'acc_shown', '--json'])
       t.equal(code, 0)
       t.match(JSON.parse(output), {
-        ...{ userId: 'usr_shown', accountId: 'acc_shown', kycStatus: 'pending', kycId: 'kyc_shown' },
-        ...{ hasProfile: true, hasKycFields: true, hasDataKey: true, moneyCents: 0, openCards: 0 },
+        userId: 'usr_shown',
+        accountId: 'acc_shown',
+        kycStatus: 'pending',
+        kycId: 'kyc_shown',
+        hasProfile: true,
+        hasKycFields: true,
+        hasDataKey: true,
+        moneyCents: 0,
+        openCards: 0,
       })
       t.notMatch(output, /old\.|of shown|https/)
       t.match(await run(['users', 'show', 'usr_nobody']), { code: 1, output: /no user or account/ })
@@ -120,7 +130,10 @@ for (const stores of ['embedded', 'postgres'] as const) {
       const blank = { profile: null, data_key: null, fields: null, completion_link: null }
       t.same(await stored(accountId), blank)
       t.match(await json('users', 'show', 'usr_e'), {
-        ...{ hasProfile: false, hasKycFields: false, hasDataKey: false, kycStatus: 'pending' },
+        hasProfile: false,
+        hasKycFields: false,
+        hasDataKey: false,
+        kycStatus: 'pending',
       })
       t.match(await run(['users', 'erase', 'usr_e', '--yes']), { code: 0, output: /usr_e is erased/ })
       t.match(await run(['users', 'erase', 'usr_nobody', '--yes']), { code: 1, output: /no user usr_nobody/ })

@@ -52,13 +52,15 @@ t.test('an operator lists withdrawals, ends an open one, and settles the attenti
     rows(db, 'update gw_jobs set leased_until = $1 where subject_id = $2', [until, unknown])
   await lease(Date.now() + 60_000)
   t.match(await gatewright('withdrawals', 'resolve', unknown, 'failed', 'ticket-1', '--yes'), {
-    ...{ code: 1, output: /is being sent at this moment/ },
+    code: 1,
+    output: /is being sent at this moment/,
   })
   await lease(0)
   await close()
   for (const id of [unknown, late])
     t.match(await gatewright('withdrawals', 'resolve', id, 'failed', 'ticket-1', '--yes'), {
-      ...{ code: 0, output: `${id} is failed.` },
+      code: 0,
+      output: `${id} is failed.`,
     })
   t.match(await gatewright('withdrawals', 'list'), { code: 0, output: /No such withdrawals/ })
   t.match(await gatewright('ledger', 'check'), { code: 0 })

@@ -8,7 +8,10 @@ t.test('has a default for everything in the sandbox', async t => {
   t.match(config, {
     ok: true,
     value: {
-      ...{ host: '127.0.0.1', port: 3000, serviceName: 'Gatewright Sandbox', environment: 'sandbox' },
+      host: '127.0.0.1',
+      port: 3000,
+      serviceName: 'Gatewright Sandbox',
+      environment: 'sandbox',
       signingAlgorithm: 'EdDSA',
     },
   })

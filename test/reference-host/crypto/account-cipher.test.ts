@@ -73,16 +73,21 @@ t.test('a bad value fails alone, and says why', async t => {
   const good = await encrypted('acc', 'good')
   const longest = await encrypted('acc', '\u{1f600}'.repeat(1024))
   t.same(await cipher.encrypt('acc', [7, null, undefined, '\u{1f600}'.repeat(1024) + 'x']), [
-    ...[{ problem: 'malformed' }, { problem: 'malformed' }, { problem: 'malformed' }],
+    { problem: 'malformed' },
+    { problem: 'malformed' },
+    { problem: 'malformed' },
     { problem: 'too_long' },
   ])
   const wrong = [
-    ...[{}, 'good', { ...good, v: 2 }, { ...good, v: '1' }, { ...good, iv: good.iv.slice(4) }],
-    ...[
-      { ...good, ct: '' },
-      { ...good, ct: `${good.ct}*` },
-      { ...good, iv: [good.iv] },
-    ],
+    {},
+    'good',
+    { ...good, v: 2 },
+    { ...good, v: '1' },
+    { ...good, iv: good.iv.slice(4) },
+
+    { ...good, ct: '' },
+    { ...good, ct: `${good.ct}*` },
+    { ...good, iv: [good.iv] },
   ]
   const results = await cipher.decrypt('acc', [good, ...wrong, { ...good, ct: 'A'.repeat(5488) }, longest])
   t.same(results[0], { value: 'good' })

@@ -111,7 +111,9 @@ for (const [title, method, change] of [
     const end = await holdBack(host, { path: '/user/v1/sessions', headers, body: { ttlSeconds: 300 } })
     const [, keyId] = /^gw_sandbox_user_(.{16})/.exec(key) as unknown as [string, string]
     const changed = await host.send(`/user/v1/keys/${keyId}`, {
-      ...{ method, headers: { authorization: `Bearer ${token}` }, body: change },
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      body: change,
     })
     t.equal(changed.status, 200)
     late = 100
@@ -125,7 +127,9 @@ t.test(
     const { key } = await bootstrapUser(host.send)
     const keyId = /^gw_sandbox_user_(.{16})/.exec(key)?.[1] as string
     const held = {
-      ...{ method: 'PATCH', path: '/user/v1/users', headers: { 'x-user-key': key } },
+      method: 'PATCH',
+      path: '/user/v1/users',
+      headers: { 'x-user-key': key },
       body: { displayName: 'Late' },
     }
     // Between any two readings of the clock more time passes than a feed is relied on.

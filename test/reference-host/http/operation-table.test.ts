@@ -2,8 +2,15 @@ import { checkTable, type Operation } from '@gatewright/reference-host'
 import t from 'tap'
 
 const sound = {
-  ...{ id: 'cards.list', title: 'List', surface: 'user', method: 'GET', paths: ['/cards/{id}'] },
-  ...{ credential: 'session', scopes: [], answer: {}, handle: async () => ({ ok: true, value: {} }) },
+  id: 'cards.list',
+  title: 'List',
+  surface: 'user',
+  method: 'GET',
+  paths: ['/cards/{id}'],
+  credential: 'session',
+  scopes: [],
+  answer: {},
+  handle: async () => ({ ok: true, value: {} }),
 } as unknown as Operation
 const refused = (change: object, ...others: object[]): (() => void) => {
   const table = [{ ...sound, ...change }, ...others.map(other => ({ ...sound, ...other }))] as Operation[]

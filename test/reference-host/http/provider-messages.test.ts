@@ -30,7 +30,8 @@ t.test(
     const full = { ok: false, code: 'rate_limited', status: 429, message: 'later' } as const
     let admits = true
     const check = providerMessages({
-      ...{ secrets: [{ provider: 'signed', secret: SECRET }], clock },
+      secrets: [{ provider: 'signed', secret: SECRET }],
+      clock,
       verifiers: new Map([['own', async ({ header }) => header('x-own-id')]]),
       failures: {
         admit: async (_, run) => (admits ? run() : (full as never)),

@@ -210,8 +210,15 @@ t.test('the steps below include every financial write of the host', async t => {
   // Money comes in, stays the account's own, or does not move.
   const inward = ['deposits.create', 'deposits.simulate', 'subscriptions.confirm', 'deposits.transfer']
   const still = [
-    ...['contracts.create', 'bills.create', 'subscriptions.cancel', 'folders.create'],
-    ...['cards.create', 'cards.change', 'cards.cancel', 'cards.propose', 'cards.execute'],
+    'contracts.create',
+    'bills.create',
+    'subscriptions.cancel',
+    'folders.create',
+    'cards.create',
+    'cards.change',
+    'cards.cancel',
+    'cards.propose',
+    'cards.execute',
   ]
   // What was held for a card is spent or given back: see the tests of authorizations.
   const ending = ['Clearing', 'Reversal', 'Refund'].map(each => `cards.simulate${each}`)

@@ -42,7 +42,11 @@ const opener = (dialect: SqlDialect): typeof openPostgres =>
 
 const transferOf = (debit: string, credit: string, amountCents: number, id = uniqueName()): Transfer =>
   ({
-    ...{ id, debit, credit, amountCents, cause: 'test' },
+    id,
+    debit,
+    credit,
+    amountCents,
+    cause: 'test',
     ...(debit.startsWith('user:') ? { cover: { exempt: 'operator_correction' } } : {}),
   }) as Transfer
 const fail = (error: unknown): never => {
@@ -77,7 +81,10 @@ onBoth(
     const [db, ledger] = [dbs[0]!, ledgers[0]!]
     await move(db, ledger, transferOf(operator, user('ann'), 500))
     const hold = (accountId: string, amountCents: number, currency = 'USD'): SpendHold => ({
-      ...{ id: uniqueName(), accountId, amountCents, held: false },
+      id: uniqueName(),
+      accountId,
+      amountCents,
+      held: false,
       requested: { amountCents, currency },
     })
     const debit = (cover: SpendHold | undefined, amountCents = 200): Promise<string> =>
@@ -170,7 +177,9 @@ onBoth('balances equal a plain sum after any transfers and folds', async (t, { d
   const step = fc.oneof(
     fc.record({ kind: fc.constant('fold' as const), by: fc.nat(3) }),
     fc.record({
-      ...{ kind: fc.constant('move' as const), by: fc.nat(3), cents: fc.integer({ min: 1, max: 50 }) },
+      kind: fc.constant('move' as const),
+      by: fc.nat(3),
+      cents: fc.integer({ min: 1, max: 50 }),
       from: fc.constantFrom('outside', ...names),
       to: fc.constantFrom('house', ...names),
     }),

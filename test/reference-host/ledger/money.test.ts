@@ -19,13 +19,23 @@ const { contract, held, operator, revenue, user } = ledgerAccounts
 type Entry = Parameters<ReturnType<typeof createMoney>['move']>[2][number]
 
 const credit = (accountId: string, amountCents: number, id = newId('test')): Transfer => ({
-  ...{ id, debit: operator, credit: user(accountId), amountCents, cause: 'credit' },
+  id,
+  debit: operator,
+  credit: user(accountId),
+  amountCents,
+  cause: 'credit',
 })
 const debit = (from: string, to: string, amountCents: number, exempt: string): Transfer =>
   ({ id: newId('test'), debit: from, credit: to, amountCents, cause: 'x', cover: { exempt } }) as Transfer
 const entry = (accountId: string, amountCents: number, more: Partial<Entry> = {}): Entry => ({
-  ...{ accountId, source: { kind: 'test', id: newId('test') }, type: 'collateral', status: 'completed' },
-  ...{ amountCents, direction: 'credit', description: 'A test', ...more },
+  accountId,
+  source: { kind: 'test', id: newId('test') },
+  type: 'collateral',
+  status: 'completed',
+  amountCents,
+  direction: 'credit',
+  description: 'A test',
+  ...more,
 })
 
 interface Opened {
@@ -46,7 +56,8 @@ function onBoth(title: string, run: (t: Test, opened: Opened) => Promise<void>):
       t.teardown(close)
       const of = (n: number): SqlClient => dbs[n % dbs.length] as SqlClient
       await run(t, {
-        ...{ dbs, dialect },
+        dbs,
+        dialect,
         move(transfer, entries = [], at = 0) {
           const money = createMoney(createLedger(of(at), dialect), transactionStore(dialect))
           return of(at).transaction(tx => money.move(tx, transfer, entries, NOW))
@@ -97,12 +108,14 @@ onBoth('own money goes to the same user only, held money comes from held account
     [held('ann', 'cards'), ledgerAccounts.cards('sandbox')],
   ] as const)
     await t.rejects(move(debit(from, to, 1, 'own_money'), [...spent(1), entry('bob', 1)]), {
-      ...{ name: 'TypeError', message: /own_money does not cover a transfer to somebody else/ },
+      name: 'TypeError',
+      message: /own_money does not cover a transfer to somebody else/,
     })
   t.equal(await move(debit(held('ann', 'cards'), ledgerAccounts.cards('sandbox'), 40, 'held_before')), 'done')
   for (const from of [user('ann'), contract('ann', 'c')])
     await t.rejects(move(debit(from, revenue, 1, 'held_before'), spent(1)), {
-      ...{ name: 'TypeError', message: /held_before covers debits of held accounts only/ },
+      name: 'TypeError',
+      message: /held_before covers debits of held accounts only/,
     })
 })
 
@@ -163,12 +176,19 @@ for (const dialect of ['postgres', 'sqlite'] as const) {
     const found = await transactionStore(dialect).page(db, 'ann', { after: 0, limit: 9 })
     t.match(found, [
       {
-        ...{ source: { kind: 'payin', id: 'p1' }, type: 'payment', direction: 'debit', amountCents: 300 },
-        ...{ status: 'completed', createdAt: 30 },
+        source: { kind: 'payin', id: 'p1' },
+        type: 'payment',
+        direction: 'debit',
+        amountCents: 300,
+        status: 'completed',
+        createdAt: 30,
       },
       {
-        ...{ source: { kind: 'deposit', id: 'd1' }, type: 'collateral', direction: 'credit' },
-        ...{ amountCents: 1000, createdAt: 10 },
+        source: { kind: 'deposit', id: 'd1' },
+        type: 'collateral',
+        direction: 'credit',
+        amountCents: 1000,
+        createdAt: 10,
       },
     ])
     t.match(await transactionStore(dialect).page(db, 'bob', { after: 0, limit: 9 }), [

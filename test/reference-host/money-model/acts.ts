@@ -192,8 +192,23 @@ export async function lookAt(client: Client, known: Client['model']['withdrawals
 
 const acts: Readonly<Record<string, Act>> = { ...moneyActs, ...cardActs }
 const WEIGHTS: Readonly<Record<string, number>> = {
-  ...{ fund: 5, deposit: 3, move: 4, pay: 5, bill: 4, withdraw: 5, report: 4, look: 1, caps: 1, again: 3 },
-  ...{ balances: 3, card: 1, authorize: 6, network: 4, clear: 3, reverse: 2, refund: 2 },
+  fund: 5,
+  deposit: 3,
+  move: 4,
+  pay: 5,
+  bill: 4,
+  withdraw: 5,
+  report: 4,
+  look: 1,
+  caps: 1,
+  again: 3,
+  balances: 3,
+  card: 1,
+  authorize: 6,
+  network: 4,
+  clear: 3,
+  reverse: 2,
+  refund: 2,
 }
 const bag = Object.entries(WEIGHTS).flatMap(([act, weight]) => Array.from({ length: weight }, () => act))
 

@@ -35,8 +35,13 @@ async function authorize(
   count(model, amountCents)
   const { id, networkId } = made
   model.authorizations.push({
-    ...{ id, networkId, card, amountCents, status: 'authorized' },
-    ...{ clearedCents: 0, refundedCents: 0 },
+    id,
+    networkId,
+    card,
+    amountCents,
+    status: 'authorized',
+    clearedCents: 0,
+    refundedCents: 0,
   })
 }
 

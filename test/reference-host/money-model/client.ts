@@ -40,8 +40,15 @@ export async function newClient(
   const made = await send('/user/v1/keys', { body, headers: bearer(root.token) })
   const { userKeyId: keyId, userApiKey: key } = made.body as unknown as Record<string, string>
   const client = {
-    ...{ ...about, model: newModel(...caps), address: root.address, rootToken: root.token },
-    ...{ keyId: keyId as string, key: key as string, token: '', answers: [], late: [] },
+    ...about,
+    model: newModel(...caps),
+    address: root.address,
+    rootToken: root.token,
+    keyId: keyId as string,
+    key: key as string,
+    token: '',
+    answers: [],
+    late: [],
   }
   await openSession(client)
   return client

@@ -25,7 +25,9 @@ export async function differences(client: Client, random: Random): Promise<strin
   }
   const [balance] = (await read(client, '/balances')).body.data['balances'] as Record<string, unknown>[]
   expect('the money', balance, {
-    ...{ currency: 'USD', availableCents: model.available, pendingCents: held(model) },
+    currency: 'USD',
+    availableCents: model.available,
+    pendingCents: held(model),
     contractsCents: putAside(model),
   })
   const contracts = await every('/contracts', 'contracts')
@@ -46,7 +48,11 @@ export async function differences(client: Client, random: Random): Promise<strin
       each['refundedCents'],
     ])
   const known = model.authorizations.map(each => [
-    ...[each.id, each.status, each.amountCents, each.clearedCents, each.refundedCents],
+    each.id,
+    each.status,
+    each.amountCents,
+    each.clearedCents,
+    each.refundedCents,
   ])
   expect('authorizations', lines.map(String).toSorted(), known.map(String).toSorted())
   const withdrawals = (await every('/withdrawals', 'withdrawals')).map(({ id, status, amountCents }) =>

@@ -25,8 +25,12 @@ function reach(): void {
 }
 
 const network = {
-  ...{ id: 'base', label: 'Base', chainId: 8453, tokenContract: null },
-  ...{ decimals: 6, supportsExtraId: false },
+  id: 'base',
+  label: 'Base',
+  chainId: 8453,
+  tokenContract: null,
+  decimals: 6,
+  supportsExtraId: false,
 }
 const asset: Asset = { ticker: 'usdc', name: 'USD Coin', icon: null, networks: [network] }
 const catalogue = {
@@ -37,18 +41,29 @@ const catalogue = {
   async quote({ amount = '1' }: { readonly amount?: string }) {
     reach()
     return {
-      ...{ minAmount: '0.01', maxAmount: null, minAmountCents: 100, maxAmountCents: 5_000_000 },
-      ...{ toAmount: amount, feeCents: 50, rateId: null, validUntil: null },
+      minAmount: '0.01',
+      maxAmount: null,
+      minAmountCents: 100,
+      maxAmountCents: 5_000_000,
+      toAmount: amount,
+      feeCents: 50,
+      rateId: null,
+      validUntil: null,
     }
   },
 }
 const deposits: DepositProvider = {
-  ...{ ...catalogue, name: 'journal' },
+  ...catalogue,
+  name: 'journal',
   async open(id) {
     reach()
     return {
-      ...{ reference: id, depositAddress: `address-of-${id}`, extraId: null, chainId: null },
-      ...{ minAmount: '0.01', maxAmount: null },
+      reference: id,
+      depositAddress: `address-of-${id}`,
+      extraId: null,
+      chainId: null,
+      minAmount: '0.01',
+      maxAmount: null,
     }
   },
   async find() {
@@ -61,7 +76,8 @@ const none = { reason: null, txHash: null, paidCents: null, relay: null }
 const ready: WithdrawalReport = { ...none, status: 'ready' }
 /** The magic amounts of the built-in provider. What else it took stays `ready` until the test reports its end. */
 const withdrawals: WithdrawalProvider = {
-  ...{ ...catalogue, name: 'journal' },
+  ...catalogue,
+  name: 'journal',
   async send(id, { amountCents }) {
     reach()
     if (amountCents === 1_000_001) return { refused: 'This amount is refused.' }
@@ -87,7 +103,8 @@ const report = (error: unknown): void => {
   if (!isExpected(error)) console.error('unexpected failure:', error)
 }
 const host = await startHost(config.value, {
-  ...{ report, providers: { deposits, withdrawals } },
+  report,
+  providers: { deposits, withdrawals },
   observe: ({ failure }) => failure !== undefined && report(failure),
 })
 // More often than a host does, so that much happens in the short time of the test.

@@ -58,9 +58,15 @@ export function policyOf(spendCap: number, withdrawalCap: number): object {
 /** The model of a new account whose key has these caps. */
 export function newModel(spendCap: number, withdrawalCap: number): Model {
   return {
-    ...{ available: 0, incoming: 0, contracts: new Map(), cards: [], authorizations: [], withdrawals: [] },
-    ...{ bills: [], wrong: [] },
-    ...{ caps: { spendCap, withdrawalCap, spent: 0, withdrawn: 0 } },
+    available: 0,
+    incoming: 0,
+    contracts: new Map(),
+    cards: [],
+    authorizations: [],
+    withdrawals: [],
+    bills: [],
+    wrong: [],
+    caps: { spendCap, withdrawalCap, spent: 0, withdrawn: 0 },
   }
 }
 
@@ -89,7 +95,8 @@ export function mostRoom(model: Model): Room {
   const back = sum(undecided(model).map(each => each.amountCents))
   return {
     balance: least.balance + model.incoming + back,
-    ...{ spend: least.spend + back, withdrawal: least.withdrawal + back },
+    spend: least.spend + back,
+    withdrawal: least.withdrawal + back,
   }
 }
 

@@ -162,11 +162,22 @@ t.test('offers a user key besides a session only where the host accepts it', asy
 t.test('refuses two different schemas with one name, and an invalid name', async t => {
   const describe = (...answers: object[]): unknown => {
     const table = answers.map((answer, n) => ({
-      ...{ id: `test.t${n}`, title: 'Test', surface: 'public', method: 'GET', paths: [`/${n}`] },
-      ...{ credential: 'none', limit: 'none', document: true, answer, example: { answer: {} } },
+      id: `test.t${n}`,
+      title: 'Test',
+      surface: 'public',
+      method: 'GET',
+      paths: [`/${n}`],
+      credential: 'none',
+      limit: 'none',
+      document: true,
+      answer,
+      example: { answer: {} },
     })) as unknown as Operation[]
     return openApiDocument(table, {
-      ...{ serviceName: 'Test', url: '/', aliases: {}, directUserKey: false },
+      serviceName: 'Test',
+      url: '/',
+      aliases: {},
+      directUserKey: false,
     })
   }
   const card = { type: 'object', title: 'Card', properties: { title: { type: 'string' } } }

@@ -38,7 +38,11 @@ const { policyLines } = (await import(`${folder}/key-words.js`)) as {
 
 const NOW = Date.UTC(2026, 2, 1, 0, 0, 5)
 const spent = (createdAt: string, amountCents: number, changes: object = {}): Transaction => ({
-  ...{ direction: 'debit', status: 'completed', amountCents, createdAt, source: { kind: 'payment' } },
+  direction: 'debit',
+  status: 'completed',
+  amountCents,
+  createdAt,
+  source: { kind: 'payment' },
   ...changes,
 })
 
@@ -95,7 +99,10 @@ t.test('counts money that left or is promised to leave, and nothing else', t => 
 
 t.test('sorts caps by what money they leave free, and counts of calls after them', t => {
   const cap = (rule: string, unit: string, most: number, remaining: number): Cap => ({
-    ...{ rule, unit, cap: most, remaining },
+    rule,
+    unit,
+    cap: most,
+    remaining,
   })
   const sorted = tightestFirst([
     cap('few calls', 'count', 5, 1),

@@ -81,7 +81,8 @@ const first = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).first().click()
 const failing = (route: Route): Promise<void> =>
   route.fulfill({
-    ...{ status: 503, headers: { 'x-request-id': '4bf92f3577b34da6', 'retry-after': '5' } },
+    status: 503,
+    headers: { 'x-request-id': '4bf92f3577b34da6', 'retry-after': '5' },
     json: { error: 'service_unavailable', message: 'a store is down' },
   })
 /** A host that tells what is reserved apart. */

@@ -286,7 +286,9 @@ t.test('says what failed, with the request id, and tries again', async t => {
   const { page } = await open(wallet)
   await page.route('**/user/v1/keys*', route =>
     route.fulfill({
-      ...{ status: 503, contentType: 'application/json', headers: { 'x-request-id': 'req-of-test' } },
+      status: 503,
+      contentType: 'application/json',
+      headers: { 'x-request-id': 'req-of-test' },
       body: JSON.stringify({ error: 'service_unavailable', message: 'a store is down' }),
     }),
   )

@@ -52,10 +52,15 @@ await t.test('answers JSON to those who prefer it, and says that the answer vari
   t.match(json.headers.get('content-type'), /^application\/json/)
   const at = (path: string): string => host.url + path
   t.same(await json.json(), {
-    ...{ name: 'Acme Pay', environment: 'sandbox' },
+    name: 'Acme Pay',
+    environment: 'sandbox',
     links: {
-      ...{ helper: at('/helper'), docs: at('/docs'), openapi: at('/openapi.json') },
-      ...{ jwks: at('/.well-known/jwks.json'), health: at('/healthz'), readiness: at('/readyz') },
+      helper: at('/helper'),
+      docs: at('/docs'),
+      openapi: at('/openapi.json'),
+      jwks: at('/.well-known/jwks.json'),
+      health: at('/healthz'),
+      readiness: at('/readyz'),
     },
   })
   const html = await ask('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')

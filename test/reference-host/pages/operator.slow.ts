@@ -33,7 +33,10 @@ for (const digest of ['one', 'two'])
     [digest, `effect-of-${digest}-0123456789`, began],
   )
 await db.query('insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $4)', [
-  ...['other.call', 'subject-1', began, began],
+  'other.call',
+  'subject-1',
+  began,
+  began,
 ])
 
 async function unlocked(colorScheme: 'light' | 'dark') {

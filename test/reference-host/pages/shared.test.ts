@@ -8,8 +8,15 @@ t.test('writes and reads money without rounding', async t => {
   t.equal(money(123_456_789), '1,234,567.89')
   t.equal(money(-5), '−0.05')
   const typed = {
-    ...{ '12': 1200, '12.5': 1250, '$1,234.56': 123_456, '0': 0, '0.07': 7, '1000000000': 1e11 },
-    ...{ '1 000 000': 1e8, '1,000,000,000.00': 1e11, ' $ 5 ': 500 },
+    '12': 1200,
+    '12.5': 1250,
+    '$1,234.56': 123_456,
+    '0': 0,
+    '0.07': 7,
+    '1000000000': 1e11,
+    '1 000 000': 1e8,
+    '1,000,000,000.00': 1e11,
+    ' $ 5 ': 500,
   }
   for (const [text, cents] of Object.entries(typed)) t.equal(parseMoney(text), cents, text)
   for (const text of ['', '-1', '1.234', '1e3', '.5', 'ten', '1000000000.01', '$', '5$'])
@@ -34,7 +41,11 @@ t.test('shortens addresses and ids', async t => {
 
 t.test('says what went wrong and what helps', async t => {
   const problem = (status: number, retryAfterSeconds: number | null = null): Problem => ({
-    ...{ status, code: 'x', message: 'scopes has an unknown scope', requestId: null, retryAfterSeconds },
+    status,
+    code: 'x',
+    message: 'scopes has an unknown scope',
+    requestId: null,
+    retryAfterSeconds,
   })
   t.match(sentence(problem(0)), /did not answer/)
   t.match(sentence(problem(429, 1)), /Try again in 1 second\./)

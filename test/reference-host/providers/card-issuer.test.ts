@@ -14,7 +14,8 @@ import { openSqlite } from '../../harness/stores.ts'
 const { sandboxIssuer, limitedIssuer, migrateHost, cardNumber, securityCode, passesLuhn } = internals
 const { signal } = new AbortController()
 const order = (amountCents: number): CardOrder => ({
-  ...{ limit: { amountCents, frequency: 'allTime' }, disposable: false },
+  limit: { amountCents, frequency: 'allTime' },
+  disposable: false,
 })
 
 async function openSandbox(): Promise<CardIssuerUnderTest & { readonly db: SqlClient }> {
@@ -64,8 +65,12 @@ function inMemory(change: Partial<Record<Defect, true>> = {}) {
       return { name: 'memory', issue: fail, reveal: fail }
     }
     return {
-      ...{ issuer, cards: async () => issued, refusedOrder: order(1), close: async () => {} },
-      ...{ down: failing('ERR_PROVIDER_UNAVAILABLE'), malformed: failing('ERR_PROVIDER_REPLY') },
+      issuer,
+      cards: async () => issued,
+      refusedOrder: order(1),
+      close: async () => {},
+      down: failing('ERR_PROVIDER_UNAVAILABLE'),
+      malformed: failing('ERR_PROVIDER_REPLY'),
     }
   }
 }

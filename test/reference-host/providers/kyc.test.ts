@@ -17,7 +17,11 @@ const { sandboxKyc, limitedKyc, migrateHost } = internals
 const { signal } = new AbortController()
 const clock = manualClock()
 const approved: KycReport = {
-  ...{ version: 1, status: 'approved', reason: null, completionLink: null, externalVerificationLink: null },
+  version: 1,
+  status: 'approved',
+  reason: null,
+  completionLink: null,
+  externalVerificationLink: null,
 }
 
 async function openSandbox(): Promise<KycProviderUnderTest & { readonly db: SqlClient }> {

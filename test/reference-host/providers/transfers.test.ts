@@ -60,15 +60,26 @@ const malformed = async (): Promise<never> => {
 
 function catalogueOf({ sells }: Change): Catalogue {
   const network = {
-    ...{ id: 'base', label: 'Base', chainId: 8453, tokenContract: null, decimals: 6, supportsExtraId: false },
+    id: 'base',
+    label: 'Base',
+    chainId: 8453,
+    tokenContract: null,
+    decimals: 6,
+    supportsExtraId: false,
   }
   return {
     assets: async () => [{ ticker: 'usdc', name: 'USD Coin', icon: null, networks: [network] }],
     quote: async ({ currency }) =>
       currency === 'usdc' || sells
         ? {
-            ...{ minAmount: '1', maxAmount: null, minAmountCents: 100, maxAmountCents: null, toAmount: '1' },
-            ...{ feeCents: 0, rateId: null, validUntil: null },
+            minAmount: '1',
+            maxAmount: null,
+            minAmountCents: 100,
+            maxAmountCents: null,
+            toAmount: '1',
+            feeCents: 0,
+            rateId: null,
+            validUntil: null,
           }
         : { refused: 'No such asset.' },
   }
@@ -80,7 +91,8 @@ function withdrawalsInMemory(change: Change = {}) {
     const paid = new Map<string, number>()
     const report = {
       ...({ status: change.lies ? ('sent' as 'ready') : 'ready', reason: null, txHash: null } as const),
-      ...{ paidCents: null, relay: null },
+      paidCents: null,
+      relay: null,
     }
     const provider: WithdrawalProvider = {
       ...catalogueOf(change),
@@ -100,8 +112,12 @@ function withdrawalsInMemory(change: Change = {}) {
       },
     }
     return {
-      ...{ provider, cut, down: { ...provider, send: down }, malformed: { ...provider, send: malformed } },
-      ...{ payouts: async id => paid.get(id) ?? 0, close: async () => {} },
+      provider,
+      cut,
+      down: { ...provider, send: down },
+      malformed: { ...provider, send: malformed },
+      payouts: async id => paid.get(id) ?? 0,
+      close: async () => {},
     }
   }
 }
@@ -128,8 +144,11 @@ function depositsInMemory(change: Change = {}) {
       },
     }
     return {
-      ...{ provider, down: { ...provider, open: down }, malformed: { ...provider, open: malformed } },
-      ...{ deposits: async () => opened, close: async () => {} },
+      provider,
+      down: { ...provider, open: down },
+      malformed: { ...provider, open: malformed },
+      deposits: async () => opened,
+      close: async () => {},
       async pay(id) {
         const payments = known.get(id) ?? []
         const number = change.merges ? 1 : payments.length + 1

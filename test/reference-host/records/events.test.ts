@@ -17,15 +17,17 @@ onBothDatabases(
     await events.record(db, { accountId: 'ann', subject: card, cause: 'revealed' }, NOW + 1)
     const [first, second] = await events.history(db, 'ann', card)
     t.match(first, {
-      ...{
-        id: /^evt_[0-9a-f]{32}$/,
-        accountId: 'ann',
-        subject: card,
-        number: 1,
-        from: 'active',
-        to: 'locked',
-      },
-      ...{ cause: 'locked', amountCents: 5, detail: 'by the owner', at: NOW, readAt: null },
+      id: /^evt_[0-9a-f]{32}$/,
+      accountId: 'ann',
+      subject: card,
+      number: 1,
+      from: 'active',
+      to: 'locked',
+      cause: 'locked',
+      amountCents: 5,
+      detail: 'by the owner',
+      at: NOW,
+      readAt: null,
     })
     t.match(second, { number: 2, from: null, to: null, cause: 'revealed', amountCents: null, detail: null })
   },

@@ -34,17 +34,18 @@ async function setUp(t: Test, dialect: SqlDialect): Promise<World> {
   const [db] = connections as [SqlClient]
   const worker: World['worker'] = (at, handler) =>
     jobQueue({
-      ...{
-        db: connections[at % connections.length] as SqlClient,
-        dialect,
-        clock,
-        handlers: { [KIND]: handler },
-      },
+      db: connections[at % connections.length] as SqlClient,
+      dialect,
+      clock,
+      handlers: { [KIND]: handler },
       report: error => failures.push(error),
     })
   const adding = worker(0, async () => 'again')
   return {
-    ...{ clock, db, failures, worker },
+    clock,
+    db,
+    failures,
+    worker,
     add: id => db.transaction(tx => adding.add(tx, KIND, id, clock.now())),
     done: async () => (await rows(db, 'select id from done order by id')).map(row => String(row['id'])),
   }

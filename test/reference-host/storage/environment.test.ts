@@ -9,7 +9,9 @@ import { startTestHost } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 
 const LIVE = {
-  ...{ GATEWRIGHT_ENV: 'live', SERVICE_NAME: 'Acme', PUBLIC_URL: 'https://api.example.com' },
+  GATEWRIGHT_ENV: 'live',
+  SERVICE_NAME: 'Acme',
+  PUBLIC_URL: 'https://api.example.com',
   TRUST_PROXY: '127.0.0.0/8',
 }
 

@@ -10,7 +10,7 @@ t.test('a host does not start on a database whose transactions read from a snaps
     const options = `${url.searchParams.get('options')} -c default_transaction_isolation=${level.replace(' ', '\\ ')}`
     url.searchParams.set('options', options)
     await t.rejects(startTestHost({ ...env, DATABASE_URL: url.href }), {
-      ...{ code: 'ERR_STORE_UNAVAILABLE' },
+      code: 'ERR_STORE_UNAVAILABLE',
       cause: { message: new RegExp(`is ${level}: set it to read committed`) },
     })
   }

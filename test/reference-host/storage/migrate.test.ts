@@ -34,13 +34,11 @@ for (const dialect of ['postgres', 'sqlite'] as const satisfies readonly SqlDial
         kept.map(row => ({ ...row, moves: toInteger(row['moves']) })),
         [
           {
-            ...{
-              id: 'payin_early',
-              status: 'awaiting_payment',
-              moves: 1,
-              hold: '{"held":true}',
-              chain_id: null,
-            },
+            id: 'payin_early',
+            status: 'awaiting_payment',
+            moves: 1,
+            hold: '{"held":true}',
+            chain_id: null,
             operation: 'subscriptions.payin',
           },
           { id: 'payin_late' },

@@ -61,7 +61,9 @@ t.test('restricts a data folder that others could read, with all files of a kill
   await started(t, folder)
   t.same(modes(folder), {
     ...PRIVATE,
-    ...{ 'secrets.json.new': '600', 'secrets.json.bak': '600', 'notes.txt': '644' },
+    'secrets.json.new': '600',
+    'secrets.json.bak': '600',
+    'notes.txt': '644',
   })
   t.equal(modeOf(folder), '700')
 })

@@ -31,7 +31,8 @@ t.test('a host does not start without its Redis, and says why within seconds', a
   const silent = `redis://127.0.0.1:${await silentPort(t)}`
   const startOn = (env: Record<string, string>) => startTestHost({ REDIS_URL: '', DATABASE_URL: '', ...env })
   const fault = (reason: RegExp) => ({
-    ...{ code: 'ERR_STORE_UNAVAILABLE', message: 'redis cannot be reached' },
+    code: 'ERR_STORE_UNAVAILABLE',
+    message: 'redis cannot be reached',
     cause: { message: reason },
   })
   await Promise.all([

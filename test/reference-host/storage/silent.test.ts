@@ -88,7 +88,9 @@ for (const kind of ['a single Redis', 'a node of a cluster'] as const) {
 }
 
 const secrets = {
-  ...{ keyPeppers: [], dataKeys: [], operatorToken: undefined },
+  keyPeppers: [],
+  dataKeys: [],
+  operatorToken: undefined,
   signingKeyEncryptionKey: randomBytes(32),
 }
 

@@ -245,13 +245,11 @@ t.test(
     const nonces = memoryStorage()
     const { proof, send, guard, token, clock, issuerKey } = await bound({ dpop: { nonces, origin } })
     const second = createGuard({
-      ...{
-        issuer: 'https://issuer.test',
-        audience: 'https://api.test',
-        clock,
-        limits: [],
-        dpop: { nonces, origin },
-      },
+      issuer: 'https://issuer.test',
+      audience: 'https://api.test',
+      clock,
+      limits: [],
+      dpop: { nonces, origin },
       keys: localKeys({ keys: [issuerKey.jwk] }),
     })
     for (let round = 0; round < 5; round++) {

@@ -181,7 +181,7 @@ t.test(
         { mode: 'feed', feed: memoryRevocationFeed(memoryFeed()), isLive },
       ]
       for (const revocation of modes) {
-        const { guard, bearer } = await bench({ ...(revocation ? { revocation } : {}) })
+        const { guard, bearer } = await bench(revocation ? { revocation } : {})
         const authorization = await bearer()
         await t.rejects(async () => guard.check({ authorization }, rule), { name: 'Fault' })
       }

@@ -249,7 +249,9 @@ t.test('permits what one call may move, whatever the counters contain, and holds
     evidence: { accountId: 'acc_1' },
   })
   t.match(await guard.permits(access, { amountCents: 61, currency: 'USD' }), {
-    ...{ code: 'policy_blocked', status: 403, headers: [] },
+    code: 'policy_blocked',
+    status: 403,
+    headers: [],
   })
   t.match(await guard.permits(access, { amountCents: 1, currency: 'EUR' }), { details: { rule: 'currency' } })
   t.match(await guard.permits(access, { amountCents: 1.5, currency: 'USD' }), { field: 'amountCents' })

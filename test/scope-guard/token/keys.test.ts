@@ -174,8 +174,18 @@ t.test('accepts http: only to this machine, unless allowHttp is set', async t =>
     t.doesNotThrow(() => open(`http://${host}:8080/jwks.json`), host)
   }
   for (const host of [
-    ...['issuer.example', '10.0.0.1', '128.0.0.1', '127.0.0.1.example', '127.example', 'localhost.example'],
-    ...['localhost.', 'a.localhost', '[::2]', '[::ffff:127.0.0.1]', '0.0.0.0', '127.0.0.1@issuer.example'],
+    'issuer.example',
+    '10.0.0.1',
+    '128.0.0.1',
+    '127.0.0.1.example',
+    '127.example',
+    'localhost.example',
+    'localhost.',
+    'a.localhost',
+    '[::2]',
+    '[::ffff:127.0.0.1]',
+    '0.0.0.0',
+    '127.0.0.1@issuer.example',
   ]) {
     t.throws(
       () => open(`http://${host}/jwks.json`),

@@ -38,7 +38,10 @@ export async function startProvider(t: Test): Promise<TestProvider> {
     jwks: { keys: await Promise.all(ALGORITHMS.map(privateJwk)) },
     cookies: { keys: ['unused'] },
     clients: ALGORITHMS.map(alg => ({
-      ...{ client_id: `client-${alg}`, client_secret: 'secret', redirect_uris: [], response_types: [] },
+      client_id: `client-${alg}`,
+      client_secret: 'secret',
+      redirect_uris: [],
+      response_types: [],
       grant_types: ['client_credentials'],
     })),
     enabledJWA: { dPoPSigningAlgValues: ['ES256', 'EdDSA'] },
@@ -49,7 +52,9 @@ export async function startProvider(t: Test): Promise<TestProvider> {
       resourceIndicators: {
         enabled: true,
         getResourceServerInfo: (_: unknown, __: unknown, { clientId }: { clientId: string }) => ({
-          ...{ scope: 'payments.read payments.write', audience: AUDIENCE, accessTokenFormat: 'jwt' },
+          scope: 'payments.read payments.write',
+          audience: AUDIENCE,
+          accessTokenFormat: 'jwt',
           jwt: { sign: { alg: clientId.replace('client-', '') } },
         }),
       },

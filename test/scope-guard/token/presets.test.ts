@@ -27,16 +27,17 @@ const samples: readonly Sample[] = [
     header: { typ: 'at+jwt' },
     audience: 'https://rs.example.com/',
     claims: {
-      ...{ iss: 'https://authorization-server.example.com/', sub: '5ba552d67', client_id: 's6BhdRkqt3' },
-      ...{ aud: 'https://rs.example.com/', jti: 'dbe39bf3a3ba4238a513f51d6e1691c4' },
+      iss: 'https://authorization-server.example.com/',
+      sub: '5ba552d67',
+      client_id: 's6BhdRkqt3',
+      aud: 'https://rs.example.com/',
+      jti: 'dbe39bf3a3ba4238a513f51d6e1691c4',
       scope: 'openid profile reademail',
     },
     session: {
-      ...{
-        accountId: '5ba552d67',
-        keyId: 's6BhdRkqt3/5ba552d67',
-        sessionId: 'dbe39bf3a3ba4238a513f51d6e1691c4',
-      },
+      accountId: '5ba552d67',
+      keyId: 's6BhdRkqt3/5ba552d67',
+      sessionId: 'dbe39bf3a3ba4238a513f51d6e1691c4',
       scopes: ['openid', 'profile', 'reademail'],
     },
     refused: [
@@ -54,12 +55,17 @@ const samples: readonly Sample[] = [
     header: { typ: 'JWT' },
     audience: 'https://example.com/health-api',
     claims: {
-      ...{ iss: 'https://my-domain.auth0.com/', sub: 'auth0|123456', azp: 'my_client_id' },
+      iss: 'https://my-domain.auth0.com/',
+      sub: 'auth0|123456',
+      azp: 'my_client_id',
       aud: ['https://example.com/health-api', 'https://my-domain.auth0.com/userinfo'],
-      ...{ scope: 'openid profile read:patients', permissions: ['read:patients', 'read:admin'] },
+      scope: 'openid profile read:patients',
+      permissions: ['read:patients', 'read:admin'],
     },
     session: {
-      ...{ accountId: 'auth0|123456', keyId: 'my_client_id/auth0|123456', sessionId: /^[\w-]{43}$/ },
+      accountId: 'auth0|123456',
+      keyId: 'my_client_id/auth0|123456',
+      sessionId: /^[\w-]{43}$/,
       scopes: ['read:patients'],
     },
     refused: [{ sub: undefined }, { permissions: [{ read: true }] }, { aud: 'my_client_id' }],
@@ -70,9 +76,12 @@ const samples: readonly Sample[] = [
     header: { typ: 'at+jwt' },
     audience: 'https://example.com/health-api',
     claims: {
-      ...{ iss: 'https://my-domain.auth0.com/', sub: 'auth0|123456', client_id: 'my_client_id' },
+      iss: 'https://my-domain.auth0.com/',
+      sub: 'auth0|123456',
+      client_id: 'my_client_id',
       aud: ['https://example.com/health-api', 'https://my-domain.auth0.com/userinfo'],
-      ...{ jti: '73WakrfVbNJBaAmhQtEeDv', scope: 'openid profile read:patients read:admin' },
+      jti: '73WakrfVbNJBaAmhQtEeDv',
+      scope: 'openid profile read:patients read:admin',
     },
     session: { keyId: 'my_client_id/auth0|123456', sessionId: '73WakrfVbNJBaAmhQtEeDv' },
     refused: [{ sub: undefined }],
@@ -83,15 +92,17 @@ const samples: readonly Sample[] = [
     header: { typ: 'JWT' },
     audience: 'payments-api',
     claims: {
-      ...{ iss: 'https://sso.example.com/realms/demo', sub: '36fa0f91-f94d-4a0c-afed-6b7d952e47da' },
-      ...{
-        aud: ['payments-api', 'account'],
-        typ: 'Bearer',
-        azp: 'webshop',
-        jti: 'onrtac:d58f5dc8',
-        acr: '1',
-      },
-      ...{ sid: '2a88c258', 'allowed-origins': ['https://shop.example'], scope: 'email profile' },
+      iss: 'https://sso.example.com/realms/demo',
+      sub: '36fa0f91-f94d-4a0c-afed-6b7d952e47da',
+
+      aud: ['payments-api', 'account'],
+      typ: 'Bearer',
+      azp: 'webshop',
+      jti: 'onrtac:d58f5dc8',
+      acr: '1',
+      sid: '2a88c258',
+      'allowed-origins': ['https://shop.example'],
+      scope: 'email profile',
       realm_access: { roles: ['offline_access', 'payer'] },
       resource_access: {
         'payments-api': { roles: ['payments.write'] },
@@ -101,10 +112,15 @@ const samples: readonly Sample[] = [
       },
     },
     session: {
-      ...{ keyId: 'webshop/36fa0f91-f94d-4a0c-afed-6b7d952e47da', sessionId: 'onrtac:d58f5dc8' },
+      keyId: 'webshop/36fa0f91-f94d-4a0c-afed-6b7d952e47da',
+      sessionId: 'onrtac:d58f5dc8',
       scopes: [
-        ...['email', 'profile', 'realm:offline_access', 'realm:payer'],
-        ...['payments-api:payments.write', 'account:view-profile'],
+        'email',
+        'profile',
+        'realm:offline_access',
+        'realm:payer',
+        'payments-api:payments.write',
+        'account:view-profile',
       ],
     },
     refused: [
@@ -121,17 +137,25 @@ const samples: readonly Sample[] = [
     header: { typ: 'JWT' },
     audience: '6e74172b-be56-4843-9ff4-e66a39bb12e3',
     claims: {
-      ...{ iss: 'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0', ver: '2.0' },
-      ...{ aud: '6e74172b-be56-4843-9ff4-e66a39bb12e3', azp: '6e74172b-be56', azpacr: '0', name: 'Abe' },
-      ...{ oid: '690222be', sub: 'HKZpfaHyWadeOouYlitjrI', tid: '72f988bf', uti: 'fqiBqXLPj0eQa82S-IYFAA' },
-      ...{ scp: 'access_as_user Payments.Write', roles: ['Payments.Write', 'Payments.Approve'] },
+      iss: 'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0',
+      ver: '2.0',
+      aud: '6e74172b-be56-4843-9ff4-e66a39bb12e3',
+      azp: '6e74172b-be56',
+      azpacr: '0',
+      name: 'Abe',
+      oid: '690222be',
+      sub: 'HKZpfaHyWadeOouYlitjrI',
+      tid: '72f988bf',
+      uti: 'fqiBqXLPj0eQa82S-IYFAA',
+      scp: 'access_as_user Payments.Write',
+      roles: ['Payments.Write', 'Payments.Approve'],
     },
     session: {
-      ...{ accountId: 'HKZpfaHyWadeOouYlitjrI', sessionId: 'fqiBqXLPj0eQa82S-IYFAA' },
-      ...{
-        keyId: '6e74172b-be56/HKZpfaHyWadeOouYlitjrI',
-        scopes: ['Payments.Write'],
-      },
+      accountId: 'HKZpfaHyWadeOouYlitjrI',
+      sessionId: 'fqiBqXLPj0eQa82S-IYFAA',
+
+      keyId: '6e74172b-be56/HKZpfaHyWadeOouYlitjrI',
+      scopes: ['Payments.Write'],
     },
     refused: [{ azp: undefined }, { scp: 1 }],
   },
@@ -142,17 +166,24 @@ const samples: readonly Sample[] = [
     header: {},
     audience: 'xxxxxxxxxxxxexample',
     claims: {
-      ...{ iss: 'https://cognito-idp.us-west-2.amazonaws.com/us-west-2_example', sub: 'aaaaaaaa-bbbb-cccc' },
-      ...{ client_id: 'xxxxxxxxxxxxexample', origin_jti: 'aaaaaaaa-1', event_id: 'aaaaaaaa-2', version: 2 },
-      ...{ token_use: 'access', scope: 'phone openid payments/write', auth_time: now, jti: 'aaaaaaaa-3' },
-      ...{ device_key: 'aaaaaaaa-4', 'cognito:groups': ['testgroup'], username: 'my-test-user' },
+      iss: 'https://cognito-idp.us-west-2.amazonaws.com/us-west-2_example',
+      sub: 'aaaaaaaa-bbbb-cccc',
+      client_id: 'xxxxxxxxxxxxexample',
+      origin_jti: 'aaaaaaaa-1',
+      event_id: 'aaaaaaaa-2',
+      version: 2,
+      token_use: 'access',
+      scope: 'phone openid payments/write',
+      auth_time: now,
+      jti: 'aaaaaaaa-3',
+      device_key: 'aaaaaaaa-4',
+      'cognito:groups': ['testgroup'],
+      username: 'my-test-user',
     },
     session: {
-      ...{
-        accountId: 'aaaaaaaa-bbbb-cccc',
-        keyId: 'xxxxxxxxxxxxexample/aaaaaaaa-bbbb-cccc',
-        sessionId: 'aaaaaaaa-3',
-      },
+      accountId: 'aaaaaaaa-bbbb-cccc',
+      keyId: 'xxxxxxxxxxxxexample/aaaaaaaa-bbbb-cccc',
+      sessionId: 'aaaaaaaa-3',
       scopes: ['phone', 'openid', 'payments/write', 'group:testgroup'],
     },
     refused: [{ token_use: 'id' }, { client_id: 'another' }, { aud: 'https://other.example' }],
@@ -163,18 +194,21 @@ const samples: readonly Sample[] = [
     header: { typ: 'JWT' },
     audience: 'https://example.com',
     claims: {
-      ...{
-        iss: 'https://clerk.your-site.com',
-        azp: 'https://example.com',
-        v: 2,
-        fva: [7, -1],
-        sts: 'active',
-      },
-      ...{ sid: 'sess_123', sub: 'user_123', pla: 'u:free', fea: 'o:dashboard,u:profile,o:impersonation' },
+      iss: 'https://clerk.your-site.com',
+      azp: 'https://example.com',
+      v: 2,
+      fva: [7, -1],
+      sts: 'active',
+      sid: 'sess_123',
+      sub: 'user_123',
+      pla: 'u:free',
+      fea: 'o:dashboard,u:profile,o:impersonation',
       o: { id: 'org_123', slg: 'org-slug', rol: 'admin', per: 'manage,read', fpm: '3,2' },
     },
     session: {
-      ...{ accountId: 'user_123', keyId: 'https:%2F%2Fexample.com/user_123', sessionId: 'sess_123' },
+      accountId: 'user_123',
+      keyId: 'https:%2F%2Fexample.com/user_123',
+      sessionId: 'sess_123',
       scopes: ['org:dashboard:manage', 'org:dashboard:read', 'org:impersonation:read'],
     },
     refused: [
@@ -191,8 +225,13 @@ const samples: readonly Sample[] = [
     header: { typ: 'JWT' },
     audience: 'https://example.com',
     claims: {
-      ...{ iss: 'https://clerk.your-site.com', azp: 'https://example.com', sid: 'sess_123', sub: 'user_123' },
-      ...{ org_id: 'org_123', org_role: 'org:admin', org_permissions: ['org:dashboard:read'] },
+      iss: 'https://clerk.your-site.com',
+      azp: 'https://example.com',
+      sid: 'sess_123',
+      sub: 'user_123',
+      org_id: 'org_123',
+      org_role: 'org:admin',
+      org_permissions: ['org:dashboard:read'],
     },
     session: { scopes: ['org:dashboard:read'] },
     refused: [{ org_permissions: { all: true } }],
@@ -203,21 +242,23 @@ const samples: readonly Sample[] = [
     header: { typ: 'JWT' },
     audience: 'authenticated',
     claims: {
-      ...{ iss: 'https://project-ref.supabase.co/auth/v1', aud: 'authenticated', role: 'authenticated' },
-      ...{
-        sub: '123e4567-e89b-12d3-a456-426614174000',
-        aal: 'aal1',
-        session_id: '6f1c',
-        is_anonymous: false,
-      },
-      ...{ email: 'user@example.com', phone: '', app_metadata: { provider: 'email' }, user_metadata: {} },
+      iss: 'https://project-ref.supabase.co/auth/v1',
+      aud: 'authenticated',
+      role: 'authenticated',
+
+      sub: '123e4567-e89b-12d3-a456-426614174000',
+      aal: 'aal1',
+      session_id: '6f1c',
+      is_anonymous: false,
+      email: 'user@example.com',
+      phone: '',
+      app_metadata: { provider: 'email' },
+      user_metadata: {},
     },
     session: {
-      ...{
-        accountId: '123e4567-e89b-12d3-a456-426614174000',
-        sessionId: '6f1c',
-        scopes: ['role:authenticated'],
-      },
+      accountId: '123e4567-e89b-12d3-a456-426614174000',
+      sessionId: '6f1c',
+      scopes: ['role:authenticated'],
       keyId: '123e4567-e89b-12d3-a456-426614174000',
     },
     refused: [{ role: undefined }, { session_id: undefined }, { sub: undefined }, { aud: 'anon' }],
@@ -227,7 +268,10 @@ const samples: readonly Sample[] = [
 /** A guard as a team pastes it: the issuer, the audience, the preset. */
 const guardFor = ({ preset, audience, claims }: Sample, more: ForeignClaims = {}) =>
   createGuard({
-    ...{ issuer: claims.iss, audience, limits: [], keys: localKeys({ keys: [key.jwk] }) },
+    issuer: claims.iss,
+    audience,
+    limits: [],
+    keys: localKeys({ keys: [key.jwk] }),
     readSession: sessionReader({ preset, ...more }),
   })
 
@@ -382,7 +426,9 @@ t.test('counts each subject of a client by itself, or the client as a whole', as
 t.test('limits per key do not let one user of an application use up the requests of the others', async t => {
   const sample = samples[0] as Sample
   const guard = createGuard({
-    ...{ issuer: sample.claims.iss, audience: sample.audience, keys: localKeys({ keys: [key.jwk] }) },
+    issuer: sample.claims.iss,
+    audience: sample.audience,
+    keys: localKeys({ keys: [key.jwk] }),
     limits: [{ name: 'perKey', points: 1, windowSeconds: 60, per: 'key' }],
   })
   const call = async (sub: string) => {
@@ -401,11 +447,18 @@ t.test(
   async t => {
     const sample = samples[0] as Sample
     const guard = createGuard({
-      ...{ issuer: sample.claims.iss, audience: sample.audience, limits: [] },
-      ...{ keys: localKeys({ keys: [key.jwk] }), policies: async ids => ids.map(() => ({})) },
+      issuer: sample.claims.iss,
+      audience: sample.audience,
+      limits: [],
+      keys: localKeys({ keys: [key.jwk] }),
+      policies: async ids => ids.map(() => ({})),
     })
     const own = {
-      ...{ gw_user: null, gw_wallet: null, gw_surface: 'partner', gw_key_version: 3, gw_policies: ['pol_1'] },
+      gw_user: null,
+      gw_wallet: null,
+      gw_surface: 'partner',
+      gw_key_version: 3,
+      gw_policies: ['pol_1'],
     }
     t.match(await send(guard, sample.claims, sample.header), { ok: true, value: sample.session })
     t.match(await send(guard, { ...sample.claims, ...own }, sample.header), {
@@ -426,8 +479,12 @@ t.test(
 t.test('the typ option replaces the types of a preset, and wrong options throw', async t => {
   const sample = samples[1] as Sample
   const guard = createGuard({
-    ...{ issuer: sample.claims.iss, audience: sample.audience, typ: 'JWT', limits: [] },
-    ...{ keys: localKeys({ keys: [key.jwk] }), readSession: sessionReader({ preset: 'auth0' }) },
+    issuer: sample.claims.iss,
+    audience: sample.audience,
+    typ: 'JWT',
+    limits: [],
+    keys: localKeys({ keys: [key.jwk] }),
+    readSession: sessionReader({ preset: 'auth0' }),
   })
   t.match(await send(guard, sample.claims, { typ: 'JWT' }), { ok: true })
   t.match(await send(guard, sample.claims, { typ: 'at+jwt' }), { reason: 'wrong typ' })

@@ -31,10 +31,29 @@ t.test('refuses malformed texts of every kind without a storage call', async t =
   seen.calls.length = 0
   const flipped = text.slice(0, -1) + (text.endsWith('0') ? '1' : '0')
   const junk = [
-    ...['', ' ', 'x', text.slice(0, -1), `${text}0`, ` ${text}`, `${text}\n`, flipped, text.toLowerCase()],
-    ...[text.replace('sandbox', 'live'), text.replace('_user_', '_partner_'), text.replace('gw_', 'gx_')],
-    ...[text.replace(/.(?=.{6}$)/, 'é'), 'x'.repeat(1_000_000), text.replaceAll('_', '-')],
-    ...[undefined, null, 7, true, {}, [text], Buffer.from(text), Symbol('key')],
+    '',
+    ' ',
+    'x',
+    text.slice(0, -1),
+    `${text}0`,
+    ` ${text}`,
+    `${text}\n`,
+    flipped,
+    text.toLowerCase(),
+    text.replace('sandbox', 'live'),
+    text.replace('_user_', '_partner_'),
+    text.replace('gw_', 'gx_'),
+    text.replace(/.(?=.{6}$)/, 'é'),
+    'x'.repeat(1_000_000),
+    text.replaceAll('_', '-'),
+    undefined,
+    null,
+    7,
+    true,
+    {},
+    [text],
+    Buffer.from(text),
+    Symbol('key'),
   ]
   for (const value of junk) {
     t.match(await issuer.authenticateKey(value, 'user'), {

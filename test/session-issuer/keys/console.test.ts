@@ -54,7 +54,9 @@ t.test('accepts no text as the key of a console', async t => {
   const { revision } = await options.keys.load(OWNER.accountId)
   // As if somebody had the text that was thrown away.
   await options.keys.commit(OWNER.accountId, revision, {
-    ...{ keys: [{ ...stored, console: true }], policies: [], feed: [] },
+    keys: [{ ...stored, console: true }],
+    policies: [],
+    feed: [],
   })
   t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized', reason: 'no such key' })
 })

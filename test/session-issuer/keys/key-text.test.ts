@@ -9,7 +9,7 @@ t.test('the checksum is the CRC-32 of all before it, in 6 base62 digits', async 
   const { issuer } = setUp()
   for (let n = 0; n < 10; n++) {
     const { text } = await newKey(issuer, [], { accountId: `a${n}` })
-    const value = [...text.slice(-6)].reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0)
+    const value = Array.from(text.slice(-6)).reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0)
     t.equal(value, crc32(text.slice(0, -6)))
   }
 })

@@ -36,10 +36,15 @@ for (const [name, open] of Object.entries(BACKENDS)) {
     const signingKeys = stores[0]?.signingKeys ?? memorySigningKeys()
     const hosts = Array.from({ length: 4 }, (_, index) =>
       createIssuer({
-        ...{ issuer: 'x', audience: 'x', environment: 'sandbox', peppers: [PEPPER], maxLiveKeys: 10 },
+        issuer: 'x',
+        audience: 'x',
+        environment: 'sandbox',
+        peppers: [PEPPER],
+        maxLiveKeys: 10,
         maxKeysBelow: 8,
         maxChainBytes: 600,
-        ...{ signingKeys, ...(stores[index % stores.length] as Stores) },
+        signingKeys,
+        ...(stores[index % stores.length] as Stores),
         keyCacheMs: 0,
       }),
     )
@@ -195,7 +200,10 @@ t.test('hosts that start at once on an empty Postgres agree on one signing key',
   const documents = await race(4, index => {
     const store = stores[index] as Stores
     return createIssuer({
-      ...{ issuer: 'x', audience: 'x', environment: 'sandbox', peppers: [PEPPER] },
+      issuer: 'x',
+      audience: 'x',
+      environment: 'sandbox',
+      peppers: [PEPPER],
       ...(store as Required<Stores>),
     }).jwks()
   })

@@ -14,8 +14,11 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
       await issuer.issueSession(key, { scopes: ['b.read'], policy: { leaf: 1 } }),
     )
     const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(await issuer.jwks()), {
-      ...{ issuer: 'https://gate.example', audience: 'https://gate.example', typ: 'at+jwt' },
-      ...{ algorithms: [algorithm], currentDate: new Date(clock.now()) },
+      issuer: 'https://gate.example',
+      audience: 'https://gate.example',
+      typ: 'at+jwt',
+      algorithms: [algorithm],
+      currentDate: new Date(clock.now()),
     })
     t.same(fromClaims(payload), session)
     t.same(Object.keys(protectedHeader).sort(), ['alg', 'kid', 'typ'])

@@ -89,7 +89,10 @@ const anything: fc.Arbitrary<Action[]> = fc
  */
 const edges: fc.Arbitrary<Action[]> = fc
   .record({
-    ...{ reader: host, announcer: host, signer: host, late: host },
+    reader: host,
+    announcer: host,
+    signer: host,
+    late: host,
     readAfter: fc.constantFrom(0, 1, REFRESH_MS - 1, REFRESH_MS),
     signBefore: fc.constantFrom(0, 1, SKEW_MS),
     dropBefore: fc.constantFrom(0, 1, SKEW_MS),

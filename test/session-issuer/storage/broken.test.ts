@@ -315,13 +315,19 @@ t.test(
     }
     const failedKeys = await failingTests(runner =>
       keyStorageFaults(runner, 'broken', async () => ({
-        ...{ healthy: healthy.keys, cutBefore: keys, cutAfter: keys, malformed: keys },
+        healthy: healthy.keys,
+        cutBefore: keys,
+        cutAfter: keys,
+        malformed: keys,
         close,
       })),
     )
     const failedSessions = await failingTests(runner =>
       sessionStorageFaults(runner, 'broken', async () => ({
-        ...{ healthy: healthy.sessions, cutBefore: sessions, cutAfter: sessions, malformed: sessions },
+        healthy: healthy.sessions,
+        cutBefore: sessions,
+        cutAfter: sessions,
+        malformed: sessions,
         close,
       })),
     )

@@ -44,7 +44,9 @@ keyStorageFaults(runner, 'Postgres', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
   const keys = (db: typeof healthy) => postgresStorage(db).keys
   return {
-    ...{ healthy: keys(healthy), cutBefore: keys(cutBefore), cutAfter: keys(cutAfter) },
+    healthy: keys(healthy),
+    cutBefore: keys(cutBefore),
+    cutAfter: keys(cutAfter),
     malformed: keys(malformed),
     close,
   }
@@ -54,7 +56,9 @@ sessionStorageFaults(runner, 'Postgres', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
   const sessions = (db: typeof healthy) => postgresStorage(db).sessions
   return {
-    ...{ healthy: sessions(healthy), cutBefore: sessions(cutBefore), cutAfter: sessions(cutAfter) },
+    healthy: sessions(healthy),
+    cutBefore: sessions(cutBefore),
+    cutAfter: sessions(cutAfter),
     malformed: sessions(malformed),
     close,
   }

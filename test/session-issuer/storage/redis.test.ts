@@ -43,7 +43,9 @@ keyStorageFaults(runner, 'Redis', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   const keys = (client: typeof healthy) => redisStorage(client).keys
   return {
-    ...{ healthy: keys(healthy), cutBefore: keys(cutBefore), cutAfter: keys(cutAfter) },
+    healthy: keys(healthy),
+    cutBefore: keys(cutBefore),
+    cutAfter: keys(cutAfter),
     malformed: keys(malformed),
     close,
   }
@@ -53,7 +55,9 @@ sessionStorageFaults(runner, 'Redis', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   const sessions = (client: typeof healthy) => redisStorage(client).sessions
   return {
-    ...{ healthy: sessions(healthy), cutBefore: sessions(cutBefore), cutAfter: sessions(cutAfter) },
+    healthy: sessions(healthy),
+    cutBefore: sessions(cutBefore),
+    cutAfter: sessions(cutAfter),
     malformed: sessions(malformed),
     close,
   }

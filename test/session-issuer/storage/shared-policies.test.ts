@@ -17,7 +17,9 @@ for (const [dialect, open, upgrade, storageOf] of [
     const text = readFileSync(`packages/session-issuer/src/storage/${dialect}.sql`, 'utf8')
     await migrate(db, dialect, { namespace: 'session-issuer', versions: readVersions(text).slice(0, 2) })
     await rows(db, 'insert into gw_key_policies (id, lineage_id, document) values ($1, $2, $3)', [
-      ...['pol_1', 'lineage', '{"dailySpendCapCents":500}'],
+      'pol_1',
+      'lineage',
+      '{"dailySpendCapCents":500}',
     ])
     await upgrade(db)
     t.same(await storageOf(db).keys.policies(['pol_1']), [

@@ -79,13 +79,13 @@ t.test('verifies a contract wallet by EIP-4361, with the chain named in the mess
   const { getAddress } = await import('viem/utils')
   const { chainId: _, ...fields } = statement(opened, getAddress(address), { nonce: 'abcdefgh1' })
   const message = renderEip4361({
-    ...{
-      domain: 'app.example.com',
-      uri: 'https://app.example.com',
-      address: fields.address,
-      nonce: 'abcdefgh1',
-    },
-    ...{ chainId: String(chain.chainId), issuedAt: fields.issuedAt, expirationTime: fields.expiresAt },
+    domain: 'app.example.com',
+    uri: 'https://app.example.com',
+    address: fields.address,
+    nonce: 'abcdefgh1',
+    chainId: String(chain.chainId),
+    issuedAt: fields.issuedAt,
+    expirationTime: fields.expiresAt,
   })
   const signature = await owner.signMessage({ message })
   t.match(await opened.verify({ ...fields, message, signature }), {

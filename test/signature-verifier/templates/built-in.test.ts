@@ -182,12 +182,23 @@ const line = fc.string({
 
 t.test('law: a line template matches the text it renders for these fields and for no others', async t => {
   const template = lineTemplate('own', [
-    ...['{service} wants a key', 'Address: {address}', 'Nonce: {nonce}', 'Issued At: {issuedAt}'],
-    ...['Expires At: {expiresAt}', '', 'For: {purpose|nothing}', 'Team: {team}'],
+    '{service} wants a key',
+    'Address: {address}',
+    'Nonce: {nonce}',
+    'Issued At: {issuedAt}',
+    'Expires At: {expiresAt}',
+    '',
+    'For: {purpose|nothing}',
+    'Team: {team}',
   ])
   const fields = fc.record({
-    ...{ service: line, address: line, nonce: line, issuedAt: dateTime, expiresAt: dateTime },
-    ...{ purpose: fc.option(line, { nil: undefined }), team: line },
+    service: line,
+    address: line,
+    nonce: line,
+    issuedAt: dateTime,
+    expiresAt: dateTime,
+    purpose: fc.option(line, { nil: undefined }),
+    team: line,
   })
   fc.assert(
     fc.property(fields, fields, (one, other) => {
@@ -228,7 +239,10 @@ t.test("accepts a template of a team's own, with a field of its own", async t =>
 t.test('tries two field templates without a hint, and a third only by its name', async t => {
   const third = lineTemplate('third', [
     '{service} Third',
-    ...['Address: {address}', 'Nonce: {nonce}', 'Issued At: {issuedAt}', 'Expires At: {expiresAt}'],
+    'Address: {address}',
+    'Nonce: {nonce}',
+    'Issued At: {issuedAt}',
+    'Expires At: {expiresAt}',
   ])
   const { verify, clock } = openVerifier({ templates: [bootstrap, agentBootstrap, third] })
   const fields = fieldsFor(wallet, clock)
@@ -330,7 +344,8 @@ t.test('names what is wrong with a message that is sent alone', async t => {
   const { verify, clock } = openVerifier({ domain })
   const send = async (changes: Partial<Eip4361Message>, signer = wallet, moment = clock.now()) => {
     const fields = fieldsFor(wallet, clock, {
-      ...{ nonce: nonce(), issuedAt: new Date(moment).toISOString() },
+      nonce: nonce(),
+      issuedAt: new Date(moment).toISOString(),
       expiresAt: new Date(moment + 300_000).toISOString(),
     })
     const message = text4361(fields, changes)
@@ -344,7 +359,8 @@ t.test('names what is wrong with a message that is sent alone', async t => {
   t.match(await send({}, newWallet()), { status: 401, reason: /^not signed by this key/ })
   t.match(await send({}, wallet, clock.now() - 300_000), { status: 401, reason: 'expired' })
   t.match(await send({ expirationTime: new Date(clock.now() + 700_000).toISOString() }), {
-    ...{ status: 400, field: 'expiresAt' },
+    status: 400,
+    field: 'expiresAt',
   })
   t.match(await send({}), { ok: true })
   const signature = '0x00'

@@ -29,7 +29,8 @@ const written = (project: string, file: string, text: string): void => {
 /** A page whose code is a whole server for Node. */
 const node = (name: string, rest: (place: Place) => string = () => ''): Stack => ({
   page: page(name),
-  ...{ read: '/cards', write: '/cards' },
+  read: '/cards',
+  write: '/cards',
   compiled: place => placed(codeOf(page(name)), place) + rest(place),
   start(project, script, { issuer }) {
     cpSync(script, join(project, 'server.js'))
@@ -49,7 +50,8 @@ function fetchPage(server: string, place: Place): string {
 /** A runtime that is not Node. It reads TypeScript itself, or gets a bundle of it. */
 const runtime = (start: Stack['start']): Stack => ({
   page: page('fetch'),
-  ...{ read: '/cards', write: '/cards' },
+  read: '/cards',
+  write: '/cards',
   start,
 })
 
@@ -58,7 +60,9 @@ const README = 'README.md'
 export const STACKS: Readonly<Record<string, Stack>> = {
   'README, Express': {
     ...node('express'),
-    ...{ page: README, read: undefined, write: '/payments' },
+    page: README,
+    read: undefined,
+    write: '/payments',
     compiled: ({ port }) => codeOf(README).replace('listen(3000', `listen(${port}`),
   },
   Express: node('express'),
@@ -69,7 +73,8 @@ export const STACKS: Readonly<Record<string, Stack>> = {
   NestJS: { ...node('nestjs'), write: '/orders', has: ['@nestjs/platform-express', 'express'] },
   'Next.js': {
     page: page('nextjs'),
-    ...{ read: '/api/orders', write: '/api/orders' },
+    read: '/api/orders',
+    write: '/api/orders',
     has: [
       'next@16.4.6',
       'react@19.3.1',

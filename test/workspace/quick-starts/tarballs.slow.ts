@@ -54,7 +54,8 @@ async function ask(t: Test, url: string, { read, write, page }: Stack): Promise<
   const isReadme = page === 'README.md'
   const token = (scope: string): Promise<string> =>
     sign('RS256', {
-      ...{ iss: issuer, aud: isReadme ? 'https://payments.example' : 'https://api.example' },
+      iss: issuer,
+      aud: isReadme ? 'https://payments.example' : 'https://api.example',
       scope,
     })
   const bearer = `Bearer ${await token('cards.read cards.write payments.write')}`

@@ -32,7 +32,8 @@ export function createApp(
   const api = gate({
     scopes: scopeCatalogue(['cards.read', 'cards.write']),
     guard: createGuard({
-      ...{ issuer, audience },
+      issuer,
+      audience,
       limits: [{ name: 'perKey', points: 1000, windowSeconds: 60, per: 'key' }],
     }),
     idempotency: createIdempotency({ storage: httpStorage(store) }),

@@ -29,14 +29,18 @@ export async function bundle(
 ): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: program, resolveDir, loader: 'ts' },
-    ...{ bundle: true, minify: true, format: 'esm', platform: 'neutral', target: 'es2022' },
-    ...{ mainFields: ['browser', 'module', 'main'], conditions: [...CONDITIONS[runtime]] },
-    ...{
-      external: ['node:*', 'cloudflare:*', ...BUILTINS],
-      metafile: true,
-      write: false,
-      logLevel: 'silent',
-    },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'es2022',
+    mainFields: ['browser', 'module', 'main'],
+    conditions: [...CONDITIONS[runtime]],
+
+    external: ['node:*', 'cloudflare:*', ...BUILTINS],
+    metafile: true,
+    write: false,
+    logLevel: 'silent',
   })
   const [output] = Object.values(metafile.outputs)
   const text = outputFiles[0]?.text ?? ''

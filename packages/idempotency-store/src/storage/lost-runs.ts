@@ -75,7 +75,9 @@ function endingOf(decision: Parameters<LostRuns['resolve']>[1]): [state: string,
 function toListed(row: SqlRow): ListedLostRun {
   const until = toInteger(row['until'])
   return {
-    ...{ digest: toText(row['digest']), fence: toInteger(row['fence']) },
-    ...{ effectId: toText(row['fingerprint']), leaseEndedAt: until === 0 ? null : until },
+    digest: toText(row['digest']),
+    fence: toInteger(row['fence']),
+    effectId: toText(row['fingerprint']),
+    leaseEndedAt: until === 0 ? null : until,
   }
 }

@@ -12,7 +12,17 @@ const SIMILAR_ENDS = ['', '-', '_', 'K', 'k', 'Kk', 'kK', '0', '00', '1e1', '10'
 
 /** Responses that an adapter could change. */
 const RESPONSES = [
-  ...['', '{}', '\\', '"', "'", 'é\u0301', 'nil', '\r\n', '204 0\n\n', '\n \n', '\u0001\u001f\u007f\u2028'],
+  '',
+  '{}',
+  '\\',
+  '"',
+  "'",
+  'é\u0301',
+  'nil',
+  '\r\n',
+  '204 0\n\n',
+  '\n \n',
+  '\u0001\u001f\u007f\u2028',
   'x'.repeat(262_144),
 ]
 

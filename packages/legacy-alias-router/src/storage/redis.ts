@@ -37,7 +37,11 @@ export function redisStorage(client: RedisClient, options: RedisStorageOptions =
   return {
     async add({ writer, sequence, rows }) {
       const flat = rows.flatMap(({ alias, principal, count, firstSeen, lastSeen }) => [
-        ...[alias, principal, String(count), String(firstSeen), String(lastSeen)],
+        alias,
+        principal,
+        String(count),
+        String(firstSeen),
+        String(lastSeen),
       ])
       const args = [writer, String(sequence), String(WRITER_MS), ...flat]
       const reply = await runScript(client, ADD, key, args)

@@ -53,7 +53,9 @@ export function aliasUsageStorageContract(
       }
     })
   const batch = (rows: readonly AliasUsage[], writer: string = randomUUID(), sequence = 1) => ({
-    ...{ writer, sequence, rows },
+    writer,
+    sequence,
+    rows,
   })
 
   describe(`AliasUsageStorage on ${name}`, () => {

@@ -5,7 +5,9 @@ export const NOW = 1_767_225_600_000
 
 /** Makes a usage row with one instant. */
 export const use = (alias: string, principal: string, count = 1, at: number = NOW): AliasUsage => ({
-  ...{ alias, principal, count },
+  alias,
+  principal,
+  count,
   firstSeen: at,
   lastSeen: at,
 })

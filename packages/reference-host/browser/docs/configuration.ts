@@ -12,10 +12,16 @@ export function configuration(
     theme: 'none',
     layout: 'modern',
     // No proxy, fonts, telemetry, assistant or editor of the maker's.
-    ...{ proxyUrl: '', withDefaultFonts: false, telemetry: false, hideClientButton: true },
-    ...{ agent: { disabled: true }, mcp: { disabled: true }, showDeveloperTools: 'never' },
+    proxyUrl: '',
+    withDefaultFonts: false,
+    telemetry: false,
+    hideClientButton: true,
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    showDeveloperTools: 'never',
     // The scheme is that of the system, as on the other pages; a switch would be kept in the browser.
-    ...{ hideDarkModeToggle: true, persistAuth: false },
+    hideDarkModeToggle: true,
+    persistAuth: false,
     // The header of the page links the document.
     documentDownloadType: 'none',
     defaultOpenAllTags: false,

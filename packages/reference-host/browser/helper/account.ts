@@ -13,22 +13,24 @@ export function showAccount(
   const yes = el('button', { type: 'button', class: 'button primary' }, 'Sign in')
   yes.addEventListener('click', () => whileSending(yes, signIn()))
   show({
-    ...{ title: 'Sign in with this account', step },
+    title: 'Sign in with this account',
+    step,
     body: [
       el(
         'dl',
         { class: 'facts' },
-        ...[el('dt', {}, 'Account'), el('dd', {}, short(address))],
-        ...[el('dt', {}, 'Wallet'), el('dd', {}, wallet.name)],
+        el('dt', {}, 'Account'),
+        el('dd', {}, short(address)),
+        el('dt', {}, 'Wallet'),
+        el('dd', {}, wallet.name),
       ),
       el(
         'p',
         {},
-        ...[
-          'Your wallet shows a text that names ',
-          domain(),
-          '. Signing it costs nothing and moves no money by itself: a key that is made with it can.',
-        ],
+
+        'Your wallet shows a text that names ',
+        domain(),
+        '. Signing it costs nothing and moves no money by itself: a key that is made with it can.',
       ),
       el('div', { class: 'buttons' }, yes, button('Choose another wallet', otherWallet)),
     ],
@@ -38,7 +40,8 @@ export function showAccount(
 /** Shows that the wallet is asked for its accounts. */
 export function showConnecting(wallet: string, step: string, cancel: () => void): IsShown {
   return show({
-    ...{ title: `Open ${wallet}`, step },
+    title: `Open ${wallet}`,
+    step,
     body: [
       el('p', { class: 'waiting' }, `${wallet} asks which account this page may see.`),
       el('div', { class: 'buttons' }, button('Choose another wallet', cancel)),
@@ -60,7 +63,8 @@ export function showSigning(
   if (code !== undefined)
     check.push(el('p', {}, 'It holds the code of your terminal: ', el('code', {}, code), '.'))
   return show({
-    ...{ title: `Open ${wallet} and sign`, step },
+    title: `Open ${wallet} and sign`,
+    step,
     body: [
       el('p', { class: 'waiting' }, `${wallet} asks you to sign a text.`),
       ...check,

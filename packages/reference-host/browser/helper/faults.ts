@@ -30,10 +30,8 @@ export function showWalletFault(
   } else if (fault.kind === 'changed') {
     const text = [`${wallet} has turned to another account, or was disconnected. ${NOTHING}`]
     showFault({
-      ...{
-        title: 'The account has changed',
-        text: [...text, 'Start over with the account that it shows now.'],
-      },
+      title: 'The account has changed',
+      text: [...text, 'Start over with the account that it shows now.'],
       ways: [['Start over', again], elsewhere],
     })
   } else if (fault.kind === 'rejected') {

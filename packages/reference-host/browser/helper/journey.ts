@@ -49,7 +49,8 @@ const stepOf = (journey: Journey, number: number, what: string): string =>
 export function chooseWallet(journey: Journey): void {
   unwatch()
   showPick({
-    ...{ title: journey.title, step: stepOf(journey, 1, 'choose a wallet') },
+    title: journey.title,
+    step: stepOf(journey, 1, 'choose a wallet'),
     intro: [el('p', {}, journey.intro)],
     chosen: wallet => void connectWallet(journey, wallet),
   })
@@ -94,7 +95,9 @@ function beforeSigning(journey: Journey, signer: Signer): void {
 function checkRequest(journey: Journey, signer: Signer, request: OpenRequest, wrong?: string): void {
   const { requestId } = request
   const isShown: IsShown = showCheck({
-    ...{ request, account: signer.address, wrong },
+    request,
+    account: signer.address,
+    wrong,
     approve: code => askToSign(journey, signer, { requestId, code }),
     deny: async code => {
       const denied = code === undefined ? undefined : await denyRequest(requestId, code)

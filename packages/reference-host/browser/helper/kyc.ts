@@ -18,7 +18,10 @@ interface Application {
 }
 
 const NOT_SUBMITTED: Application = {
-  ...{ status: 'notSubmitted', reason: null, completionLink: null, externalVerificationLink: null },
+  status: 'notSubmitted',
+  reason: null,
+  completionLink: null,
+  externalVerificationLink: null,
 }
 
 type Tone = 'ok' | 'warn' | 'bad'
@@ -57,7 +60,9 @@ export async function showKyc({ token }: SignedIn, _: Signer, journey: Journey):
   if (!read.ok) {
     const { problem } = read
     showFault({
-      ...{ title: 'The state cannot be shown', text: ['Nothing has changed.'], problem },
+      title: 'The state cannot be shown',
+      text: ['Nothing has changed.'],
+      problem,
       ways: [['Sign in again', again]],
     })
     return

@@ -61,7 +61,9 @@ export async function getChallenge(
   const current = await withCurrentChain(signer)
   const { address, chainId, wallet } = current
   const body = {
-    ...{ address, connector: wallet.rdns ?? 'injected', walletLabel: wallet.name },
+    address,
+    connector: wallet.rdns ?? 'injected',
+    walletLabel: wallet.name,
     ...(chainId === null ? {} : { chainId }),
     ...request,
   }

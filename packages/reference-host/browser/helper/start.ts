@@ -27,7 +27,9 @@ async function openRequest(requestId: string): Promise<void> {
   if (found.ok) return chooseWallet({ ...cliJourney, request: { ...found.data, requestId } })
   if (found.problem.code === 'challenge_not_found') return showRequestOver('unknown', signInHere)
   showFault({
-    ...{ title: 'The request cannot be shown', text: ['Nothing was signed.'], problem: found.problem },
+    title: 'The request cannot be shown',
+    text: ['Nothing was signed.'],
+    problem: found.problem,
     ways: [['Try again', () => openRequest(requestId)]],
   })
 }
@@ -65,11 +67,13 @@ function showConsole(signedIn: SignedIn, signer: Signer, journey: Journey): void
   const signAgain: ConsoleWays['signAgain'] = (next, back) =>
     askToSign({ ...journey, signedIn: next, ...(back ? { back } : {}) }, signer)
   showSignedIn(signedIn, {
-    ...{ signAgain, startAgain },
+    signAgain,
+    startAgain,
     createFirstKey: () => createKey(signedIn, { signAgain: next => signAgain(next), startAgain }),
     createKey: back =>
       createKey(undefined, {
-        ...{ signAgain: next => signAgain(next, back), startAgain: back },
+        signAgain: next => signAgain(next, back),
+        startAgain: back,
         after: ['Back to your account', back],
       }),
   })

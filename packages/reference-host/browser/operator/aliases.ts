@@ -11,7 +11,8 @@ export function aliasPanel(ask: Ask): Panel {
   return panel<AliasFigures>(ask, {
     title: 'Legacy names in use',
     about: 'Requests by the old name that they used, and by whom. As gatewright aliases report.',
-    ...{ path: 'aliases', wide: true },
+    path: 'aliases',
+    wide: true,
     show({ aliases, unused, unobservable }, body) {
       const unknown = `Nobody can see whether the ${count(unobservable)} old response fields and security schemes are used.`
       const rest = `${count(unused)} further old names still work and nobody has used them. ${unknown}`
@@ -25,7 +26,9 @@ export function aliasPanel(ask: Ask): Panel {
         bars(
           'Requests by old name',
           aliases.map(({ id, count: calls, callers, due }) => ({
-            ...{ name: id, value: calls, colour: due ? '--warn' : '--accent' },
+            name: id,
+            value: calls,
+            colour: due ? '--warn' : '--accent',
             text: `${counted(calls, 'request')} of ${counted(callers, 'caller')}${due ? ', past its sunset' : ''}`,
           })),
         ),
@@ -40,7 +43,8 @@ export function aliasPanel(ask: Ask): Panel {
 function callers({ id, to, users, callers: all }: UsedAlias): HTMLElement {
   const rows = users.map(({ principal, count: calls, lastSeen }) => [
     principal === 'anonymous' ? 'without a key' : short(principal),
-    ...[count(calls), when(lastSeen)],
+    count(calls),
+    when(lastSeen),
   ])
   const more = all - users.length
   return el(

@@ -19,7 +19,8 @@ export function decisionPanel(ask: Ask): Panel {
     title: 'Decisions',
     about:
       'Requests of the last 24 hours by outcome, in slots of 5 minutes. /metrics counts the same as gatewright_requests_total.',
-    ...{ path: 'decisions', wide: true },
+    path: 'decisions',
+    wide: true,
     show(figures, body) {
       const { totals, slots } = figures
       const times = slotTimes(figures.since, figures.slotSeconds, figures.windowSeconds)
@@ -35,7 +36,8 @@ export function decisionPanel(ask: Ask): Panel {
       )
       const description = `Requests in each ${minutes} minutes by outcome. In all: ${OUTCOMES.map(outcome => `${totals[outcome]} ${outcome}`).join(', ')}.`
       const lines = OUTCOMES.map(outcome => ({
-        ...{ label: outcome, colour: `--${outcome}` },
+        label: outcome,
+        colour: `--${outcome}`,
         values: valuesAt(times, slots, slot => slot[outcome], 0),
       }))
       const unit = `requests in ${minutes} min`

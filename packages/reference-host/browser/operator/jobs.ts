@@ -20,7 +20,9 @@ export function jobPanel(ask: Ask): Panel {
         bars(
           'Age of the oldest call of each kind',
           kinds.map(({ kind, jobs: waiting, ageSeconds }) => ({
-            ...{ name: kind, value: ageSeconds, colour: '--accent' },
+            name: kind,
+            value: ageSeconds,
+            colour: '--accent',
             text: `${count(waiting)} waiting, oldest ${age(ageSeconds)}`,
           })),
         ),

@@ -83,7 +83,10 @@ function draw(place: HTMLElement, options: PlotOptions, tell: (index: number | n
   }
   const chart = new uPlot(
     {
-      ...{ width: place.clientWidth, height: HEIGHT, legend: { show: false }, padding: [12, 12, 0, 0] },
+      width: place.clientWidth,
+      height: HEIGHT,
+      legend: { show: false },
+      padding: [12, 12, 0, 0],
       tzDate: seconds => uPlot.tzDate(new Date(seconds * 1000), 'UTC'),
       cursor: { drag: { x: false, y: false }, points: { size: 7 } },
       scales: {
@@ -118,7 +121,10 @@ function draw(place: HTMLElement, options: PlotOptions, tell: (index: number | n
       series: [
         {},
         ...lines.map(line => ({
-          ...{ label: line.label, stroke: colour(line.colour), width: 2, spanGaps: false },
+          label: line.label,
+          stroke: colour(line.colour),
+          width: 2,
+          spanGaps: false,
           ...(line.dashed === true ? { dash: [6, 4] } : {}),
           points: { show: times.length < 30, size: 6, fill: colour(line.colour) },
         })),

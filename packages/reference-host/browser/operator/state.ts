@@ -16,7 +16,8 @@ export function statePanel(ask: Ask): Panel {
   return panel<StateFigures>(ask, {
     title: 'Right now',
     about: 'What may need you. Each has its own part below or a command.',
-    ...{ path: 'feed', wide: true },
+    path: 'feed',
+    wide: true,
     show({ ageSeconds }, body) {
       const list = el('ul', { class: 'states' }, feedState(ageSeconds))
       fill(body, list)

@@ -11,13 +11,16 @@ export function storePanel(ask: Ask): Panel {
     title: 'Stores',
     about:
       'Round trip of a readiness check, every 5 seconds: half took at most p50, 99 of 100 at most p99. As gatewright_store_check_seconds in /metrics.',
-    ...{ path: 'stores', wide: true },
+    path: 'stores',
+    wide: true,
     show({ stores }, body) {
       if (stores.length === 0)
         return fill(body, empty('The first check comes within 5 seconds of the start.'))
       const rows = stores.map(({ name, checks, p50Ms, p99Ms }) => [
         name,
-        ...[duration(p50Ms), duration(p99Ms), count(checks)],
+        duration(p50Ms),
+        duration(p99Ms),
+        count(checks),
       ])
       fill(
         body,
@@ -38,11 +41,15 @@ export function storePanel(ask: Ask): Panel {
                 values: valuesAt(times, slots, slot => slot.p50Ms, null),
               },
               {
-                ...{ label: `${name} p99`, colour: '--accent', dashed: true },
+                label: `${name} p99`,
+                colour: '--accent',
+                dashed: true,
                 values: valuesAt(times, slots, slot => slot.p99Ms, null),
               },
             ],
-            ...{ unit: 'ms, logarithmic', show: duration, logarithmic: true },
+            unit: 'ms, logarithmic',
+            show: duration,
+            logarithmic: true,
           })
         }),
       )

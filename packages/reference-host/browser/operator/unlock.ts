@@ -7,8 +7,13 @@ export function unlockForm(
 ): HTMLElement {
   const wrong = el('p', { class: 'wrong', id: 'token-wrong', role: 'alert' })
   const input = el('input', {
-    ...{ class: 'input mono', id: 'token', type: 'password', autocomplete: 'off', spellcheck: 'false' },
-    ...{ 'aria-describedby': 'token-help token-wrong', required: true },
+    class: 'input mono',
+    id: 'token',
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    'aria-describedby': 'token-help token-wrong',
+    required: true,
   })
   const submit = el('button', { class: 'button primary' }, 'Show the figures')
   const send = async (): Promise<void> => {

@@ -43,7 +43,10 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
         ...options.headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...{ credentials: 'omit', cache: 'no-store', redirect: 'error', referrerPolicy: 'no-referrer' },
+      credentials: 'omit',
+      cache: 'no-store',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })
     const text = await response.text()
@@ -57,7 +60,11 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
 }
 
 const UNREACHABLE: Problem = {
-  ...{ status: 0, code: 'unreachable', message: 'no answer', requestId: null, retryAfterSeconds: null },
+  status: 0,
+  code: 'unreachable',
+  message: 'no answer',
+  requestId: null,
+  retryAfterSeconds: null,
 }
 
 function problemOf({ status, headers }: Response, json: Record<string, unknown>): Problem {
@@ -68,7 +75,9 @@ function problemOf({ status, headers }: Response, json: Record<string, unknown>)
   const [field, rule] = [text('field'), text('rule')]
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
   return {
-    ...{ status, code: text('error') ?? 'unknown', message: text('message') ?? '' },
+    status,
+    code: text('error') ?? 'unknown',
+    message: text('message') ?? '',
     ...(field === undefined ? {} : { field }),
     ...(rule === undefined ? {} : { rule }),
     requestId: headers.get('x-request-id'),

@@ -50,7 +50,10 @@ export function chainNode(options: ViemReaderOptions): ChainNode {
   const timeoutSignal = (): AbortSignal => AbortSignal.timeout(timeoutMs)
   let isChainVerified = false
   return {
-    ...{ chainId, parse, malformed, timeoutSignal },
+    chainId,
+    parse,
+    malformed,
+    timeoutSignal,
     async request(calls, signal = timeoutSignal()) {
       if (isChainVerified) return rpc(calls, signal)
       const [id, ...results] = await rpc([{ method: 'eth_chainId', params: [] }, ...calls], signal)

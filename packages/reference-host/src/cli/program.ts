@@ -61,8 +61,11 @@ function configure(parser: Program, print: (text: string) => void, width: number
     .option('--yes', 'do not ask before what cannot be undone')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      ...{ writeOut: print, writeErr: print, outputError: () => {} },
-      ...{ getOutHelpWidth: () => width, getErrHelpWidth: () => width },
+      writeOut: print,
+      writeErr: print,
+      outputError: () => {},
+      getOutHelpWidth: () => width,
+      getErrHelpWidth: () => width,
     })
     .exitOverride(error => refuse(parser, error))
 }

@@ -83,7 +83,10 @@ async function runOnStores(
     container.bind(token.SECRETS, () => secrets)
     const issuer = container.get(token.ISSUER)
     const context = {
-      ...{ backend, container, issuer, progress },
+      backend,
+      container,
+      issuer,
+      progress,
       partners: container.get(token.PARTNERS),
       clock: container.get(token.CLOCK),
     }

@@ -74,7 +74,8 @@ export const VERIFIER: ServiceKey<Verifier> = defineService('verifier', get => {
   return createVerifier({
     // The domain that EIP-4361 and v2 statements must name. A sandbox uses the address it listens on.
     domain: new URL(originOf(get(CONFIG))).host,
-    ...{ recover, keccak256 },
+    recover,
+    keccak256,
     ...(chains.length > 0 ? { contractWallets: { chains: Object.fromEntries(chains) } } : {}),
     service: get(CONFIG).serviceName,
     nonces: get(BACKEND).nonces,
@@ -125,7 +126,9 @@ export const KEY_GUARD: ServiceKey<Guard> = defineService('key guard', get => {
   const backend = get(BACKEND)
   // It reads no tokens and its keys have just been read, so there are no revocations to follow.
   return createGuard({
-    ...{ issuer: audience(config), audience: audience(config), clock: get(CLOCK) },
+    issuer: audience(config),
+    audience: audience(config),
+    clock: get(CLOCK),
     keys: get(ISSUER).verificationKey,
     policies: get(ISSUER).policies,
     spend: backend.spend(backend.sql),

@@ -103,7 +103,9 @@ export async function startHost(config: Config, given: StartOptions): Promise<Ru
     running = startChores(chores, { repeat: options.repeatChores ?? true, report: options.report })
     await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
     const aliasUsage = createUsageLog({
-      ...{ storage: stores.backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
+      storage: stores.backend.aliasUsage,
+      clock: container.get(token.CLOCK),
+      onFailure: options.report,
     })
     container.get(token.METRICS).feedAge(container.get(token.FEED).ageSeconds)
     operator = await startOperator(container, aliasUsage, options.report)

@@ -41,7 +41,9 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   const clock = container.get(token.CLOCK)
   const ledger = container.get(token.LEDGER)
   const expire = payinExpiry({
-    ...{ db: sql, dialect, clock },
+    db: sql,
+    dialect,
+    clock,
     payins: container.get(token.PAYINS),
     settlement: container.get(token.SETTLEMENT),
   })
@@ -155,7 +157,8 @@ function watcher(container: Container, reader: ChainReader, report: (error: unkn
       settlement: container.get(token.SETTLEMENT),
       receivers: payinReceivers.filter(({ chainId }) => chainId === reader.chainId),
       xpubs: receivingXpubs(payinReceivers),
-      ...{ reader, report },
+      reader,
+      report,
       // Long enough that the reading host keeps the lease, short enough that another host soon takes over.
       leaseMs: 3 * everyMs,
     }),

@@ -46,12 +46,17 @@ export * from './core-registrations.ts'
 
 export const CHALLENGES: ServiceKey<Challenges> = defineService('challenges', get =>
   challenges({
-    ...{ sealer: get(SEALER), serviceName: get(CONFIG).serviceName, origin: originOf(get(CONFIG)) },
+    sealer: get(SEALER),
+    serviceName: get(CONFIG).serviceName,
+    origin: originOf(get(CONFIG)),
   }),
 )
 export const WEB_TOKENS: ServiceKey<WebTokens> = defineService('web tokens', get =>
   webTokens({
-    ...{ sealer: get(SEALER), nonces: get(BACKEND).nonces, clock: get(CLOCK), origin: originOf(get(CONFIG)) },
+    sealer: get(SEALER),
+    nonces: get(BACKEND).nonces,
+    clock: get(CLOCK),
+    origin: originOf(get(CONFIG)),
   }),
 )
 export const CIPHER: ServiceKey<AccountCipher> = defineService('cipher', get =>
@@ -67,7 +72,10 @@ export const GATES: ServiceKey<Gates> = defineService('gates', get =>
 export const GIVEN_PROVIDERS: ServiceKey<Providers> = defineService('given providers', () => ({}))
 export const PROVIDERS: ServiceKey<Providers> = defineService('providers', get =>
   hostProviders(get(GIVEN_PROVIDERS), {
-    ...{ config: get(CONFIG), backend: get(BACKEND), clock: get(CLOCK), secrets: get(SECRETS) },
+    config: get(CONFIG),
+    backend: get(BACKEND),
+    clock: get(CLOCK),
+    secrets: get(SECRETS),
     count: (port, outcome) => get(METRICS).providerCall(port, outcome),
   }),
 )
@@ -76,11 +84,18 @@ export const KYC: ServiceKey<KycRecords> = defineService('identity checks', get 
 )
 export const JOBS: ServiceKey<JobQueue> = defineService('jobs', get =>
   jobQueue({
-    ...{ db: get(BACKEND).sql, dialect: get(BACKEND).dialect, clock: get(CLOCK) },
+    db: get(BACKEND).sql,
+    dialect: get(BACKEND).dialect,
+    clock: get(CLOCK),
     report: get(REPORT),
     handlers: jobHandlers(get(PROVIDERS), {
-      ...{ db: get(BACKEND).sql, clock: get(CLOCK), report: get(REPORT), metrics: get(METRICS) },
-      ...{ kyc: get(KYC), deposits: get(DEPOSITS), withdrawals: get(WITHDRAWALS) },
+      db: get(BACKEND).sql,
+      clock: get(CLOCK),
+      report: get(REPORT),
+      metrics: get(METRICS),
+      kyc: get(KYC),
+      deposits: get(DEPOSITS),
+      withdrawals: get(WITHDRAWALS),
     }),
   }),
 )
@@ -112,9 +127,14 @@ export const AUTHORIZATION_STORE: ServiceKey<AuthorizationStore> = defineService
 )
 export const AUTHORIZATIONS: ServiceKey<Authorizations> = defineService('authorizations', get =>
   authorizations({
-    ...{ store: get(AUTHORIZATION_STORE), cards: get(CARDS), guard: get(GUARD) },
+    store: get(AUTHORIZATION_STORE),
+    cards: get(CARDS),
+    guard: get(GUARD),
     incrementStore,
-    ...{ ledger: get(LEDGER), money: get(MONEY), transactions: get(TRANSACTIONS), events: get(EVENTS) },
+    ledger: get(LEDGER),
+    money: get(MONEY),
+    transactions: get(TRANSACTIONS),
+    events: get(EVENTS),
     spendStorage: get(BACKEND).spend,
     count: (outcome, reason) => get(METRICS).authorization(outcome, reason),
   }),
@@ -124,13 +144,19 @@ export const MONEY: ServiceKey<Money> = defineService('money', get =>
 )
 export const DEPOSITS: ServiceKey<DepositRecords> = defineService('deposits', get =>
   depositRecords({
-    ...{ dialect: get(BACKEND).dialect, money: get(MONEY), events: get(EVENTS), report: get(REPORT) },
+    dialect: get(BACKEND).dialect,
+    money: get(MONEY),
+    events: get(EVENTS),
+    report: get(REPORT),
   }),
 )
 export const WITHDRAWALS: ServiceKey<WithdrawalRecords> = defineService('withdrawals', get =>
   withdrawalRecords({
-    ...{ dialect: get(BACKEND).dialect, money: get(MONEY), events: get(EVENTS) },
-    ...{ guard: get(GUARD), spendStorage: get(BACKEND).spend },
+    dialect: get(BACKEND).dialect,
+    money: get(MONEY),
+    events: get(EVENTS),
+    guard: get(GUARD),
+    spendStorage: get(BACKEND).spend,
   }),
 )
 export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement', get =>

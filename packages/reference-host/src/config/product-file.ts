@@ -23,8 +23,12 @@ const ProductFile = Type.Object(
     spotlight: Type.Array(
       Type.Object(
         {
-          ...{ id: idText(), title: nameText(1, 120), text: nameText(1, 2000), url: orNull(httpsUrl) },
-          ...{ startsAt: instant, endsAt: instant },
+          id: idText(),
+          title: nameText(1, 120),
+          text: nameText(1, 2000),
+          url: orNull(httpsUrl),
+          startsAt: instant,
+          endsAt: instant,
         },
         strict,
       ),

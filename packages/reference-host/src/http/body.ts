@@ -11,7 +11,8 @@ export function bodySchema(operation: Pick<Operation, 'body' | 'unknownMembers'>
   const check = operation.body && compileSchema(operation.body)
   return {
     '~standard': {
-      ...{ version: 1, vendor: 'ajv' },
+      version: 1,
+      vendor: 'ajv',
       validate(value) {
         const problem = unknownMember(operation, value) ?? check?.(value)
         return problem ? { issues: [problem] } : { value }

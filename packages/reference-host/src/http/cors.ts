@@ -5,8 +5,14 @@ import { exposedHeaders, type Answer, type HeaderField } from '@gatewright/http'
  * browser.
  */
 const ACCEPTED = [
-  ...['authorization', 'content-type', 'idempotency-key', 'x-user-key', 'x-consumer-key'],
-  ...['x-open-responses', 'x-open-responses-call-id', 'traceparent'],
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'x-user-key',
+  'x-consumer-key',
+  'x-open-responses',
+  'x-open-responses-call-id',
+  'traceparent',
 ].join(', ')
 
 /** Header fields of every answer: CORS without cookies, no caching, no content sniffing. */

@@ -30,8 +30,14 @@ export type HostGate = ReturnType<typeof createHostGate>
 export function createHostGate(table: readonly Operation[], services: MountServices) {
   const { guard, aliases, idempotency, spendStorage, observe, trustProxy } = services
   return gate({
-    ...{ aliases, guard, scopes: allScopes, credentials: hostCredentials(services) },
-    ...{ transactions: idempotency, spendStorage, observe, trustProxy },
+    aliases,
+    guard,
+    scopes: allScopes,
+    credentials: hostCredentials(services),
+    transactions: idempotency,
+    spendStorage,
+    observe,
+    trustProxy,
     render: renderer(table, services),
     // The decision event carries the failure.
     report: () => {},

@@ -13,8 +13,18 @@ const PREFIX = 'key:'
 export function keySession(key: ApiKey): KeySession {
   const { id, accountId, userId, walletAddress, surface, version, policyIds, scopes } = key
   return {
-    ...{ sessionId: PREFIX + id, accountId, userId, walletAddress, surface, policyIds, scopes },
-    ...{ keyId: id, keyVersion: version, issuedAt: 0, expiresAt: Number.MAX_SAFE_INTEGER, key },
+    sessionId: PREFIX + id,
+    accountId,
+    userId,
+    walletAddress,
+    surface,
+    policyIds,
+    scopes,
+    keyId: id,
+    keyVersion: version,
+    issuedAt: 0,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+    key,
   }
 }
 

@@ -49,8 +49,11 @@ export function guardLimits(
     limits: [
       { name: 'guardedPerKeyPerMinute', points: guardedPerKeyPerMinute, per: 'key', ...window },
       {
-        ...{ name: 'writesPerSessionPerMinute', points: writesPerSessionPerMinute, per: 'session' },
-        ...{ classes: ['write', 'ending'], ...window },
+        name: 'writesPerSessionPerMinute',
+        points: writesPerSessionPerMinute,
+        per: 'session',
+        classes: ['write', 'ending'],
+        ...window,
       },
       // However many keys and sessions an account has: it bounds what the account can make the host store.
       {
@@ -86,14 +89,12 @@ export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): En
   if (rateLimits === 'off') {
     const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
     return {
-      ...{
-        bootstrap: unlimited,
-        tokenCheck: unlimited,
-        poll: unlimited,
-        document: unlimited,
-        mint: unlimited,
-        mintOfAccount: unlimited,
-      },
+      bootstrap: unlimited,
+      tokenCheck: unlimited,
+      poll: unlimited,
+      document: unlimited,
+      mint: unlimited,
+      mintOfAccount: unlimited,
       failedKeys,
     }
   }

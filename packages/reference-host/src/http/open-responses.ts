@@ -31,11 +31,17 @@ export function openResponses(
     model: options.model,
     output: [
       {
-        ...{ type: 'message', id: id('msg'), status: 'completed', role: 'assistant' },
+        type: 'message',
+        id: id('msg'),
+        status: 'completed',
+        role: 'assistant',
         content: [{ type: 'output_text', text: summary, annotations: [], logprobs: [] }],
       },
       {
-        ...{ type: 'function_call_output', id: id('fco'), call_id: callId, status: 'completed' },
+        type: 'function_call_output',
+        id: id('fco'),
+        call_id: callId,
+        status: 'completed',
         output: JSON.stringify(answer.body),
       },
     ],

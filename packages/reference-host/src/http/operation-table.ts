@@ -27,7 +27,10 @@ export function checkTable(table: readonly Operation[]): void {
 
 /** The credentials of which one is a session. */
 const TAKE_SESSIONS: readonly string[] = [
-  ...['session', 'user-key-or-session', 'session-or-web-token', 'user-key-web-token-or-session'],
+  'session',
+  'user-key-or-session',
+  'session-or-web-token',
+  'user-key-web-token-or-session',
 ]
 
 function declarationProblem({

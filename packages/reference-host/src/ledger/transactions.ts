@@ -92,9 +92,21 @@ export function transactionStore(dialect: SqlDialect): TransactionStore {
       const { accountId, source, type, status, amountCents, direction, description } = entry
       const { cardId = null, merchant = null, counterparty = null, memo = null } = entry
       await rows(tx, WRITE, [
-        ...[newId('txn'), accountId, source.kind, source.id, source.part ?? '', type, status],
-        ...[amountCents, direction, description, cardId],
-        ...[merchant === null ? null : JSON.stringify(merchant), counterparty, memo, now],
+        newId('txn'),
+        accountId,
+        source.kind,
+        source.id,
+        source.part ?? '',
+        type,
+        status,
+        amountCents,
+        direction,
+        description,
+        cardId,
+        merchant === null ? null : JSON.stringify(merchant),
+        counterparty,
+        memo,
+        now,
       ])
     },
   }

@@ -45,10 +45,16 @@ export const AssetsAnswer = Type.Object(
 export const assetsExample = {
   assets: [
     {
-      ...{ ticker: 'usdc', name: 'USD Coin', icon: null },
+      ticker: 'usdc',
+      name: 'USD Coin',
+      icon: null,
       networks: [
         {
-          ...{ id: 'base', label: 'Base', chainId: 8453, decimals: 6, supportsExtraId: false },
+          id: 'base',
+          label: 'Base',
+          chainId: 8453,
+          decimals: 6,
+          supportsExtraId: false,
           tokenContract: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
         },
       ],
@@ -151,8 +157,14 @@ export function rangeData(
   const outside = direction === 'in' ? { fromCurrency: currency, fromNetwork: network } : {}
   const ours = { fromCurrency: 'usd', fromNetwork: 'balance', toCurrency: 'usd', toNetwork: 'balance' }
   return {
-    ...{ ...ours, ...outside, ...(direction === 'out' ? { toCurrency: currency, toNetwork: network } : {}) },
-    ...{ contractId: null, payoutAddress: null, payoutChainId: null, minAmount, maxAmount },
+    ...ours,
+    ...outside,
+    ...(direction === 'out' ? { toCurrency: currency, toNetwork: network } : {}),
+    contractId: null,
+    payoutAddress: null,
+    payoutChainId: null,
+    minAmount,
+    maxAmount,
   }
 }
 
@@ -172,7 +184,9 @@ export function estimateData(quote: Quote, asset: Parameters<typeof rangeData>[1
   const { toAmount, feeCents, rateId, validUntil } = quote
   return {
     ...rangeData(quote, asset, direction),
-    ...{ estimatedToAmount: toAmount, feeCents, rateId },
+    estimatedToAmount: toAmount,
+    feeCents,
+    rateId,
     validUntil: validUntil === null ? null : new Date(validUntil).toISOString(),
   }
 }

@@ -11,7 +11,8 @@ import { idText } from '../schemas/names.ts'
 
 /** Lifetime of a session in seconds. Default of the issuer: 900. */
 export const ttlSeconds: Type.TInteger = Type.Integer({
-  ...{ minimum: 60, maximum: 86_400 },
+  minimum: 60,
+  maximum: 86_400,
   description: 'How long the session works. Default: 900',
 })
 

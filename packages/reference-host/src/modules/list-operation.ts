@@ -34,7 +34,12 @@ export function listOperation<T extends { readonly position: number }>({
   wire,
 }: ListRule<T>): Operation {
   return operation({
-    ...{ id, title, surface: 'user', method: 'GET', paths: [path], credential: 'session' },
+    id,
+    title,
+    surface: 'user',
+    method: 'GET',
+    paths: [path],
+    credential: 'session',
     scopes: [scope],
     query: pagingQuery,
     answer: Type.Object({ [name]: Type.Array(item), nextCursor }, component(listName, `A page of ${name}`)),

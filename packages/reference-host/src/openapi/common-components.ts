@@ -24,7 +24,8 @@ export function securitySchemes({
     UserSessionBearer: bearer(`A session of the user surface.${orKey}`),
     PartnerSessionBearer: bearer('A session of the partner surface.'),
     WebToken: {
-      ...{ type: 'http', scheme: 'bearer' },
+      type: 'http',
+      scheme: 'bearer',
       description:
         'A web token from `/auth/login` or `/auth/cli/poll`. It makes one key, or one console session.',
     },
@@ -75,7 +76,10 @@ export function headersOf(components: Components, ...names: (keyof typeof HEADER
 }
 
 const field = (name: string, description: string, schema: Json, required = false): Json => ({
-  ...{ name, in: 'header', required, description },
+  name,
+  in: 'header',
+  required,
+  description,
   schema,
 })
 

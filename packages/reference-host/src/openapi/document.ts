@@ -104,7 +104,10 @@ function requestBody(
 
 function parameters(operation: Operation, components: Components): Json[] {
   const path = [...operation.paths[0].matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true, description: 'An id from an earlier answer' },
+    name,
+    in: 'path',
+    required: true,
+    description: 'An id from an earlier answer',
     schema: { type: 'string' },
   }))
   const query = Object.entries(operation.query?.properties ?? {}).map(([name, given]) => {

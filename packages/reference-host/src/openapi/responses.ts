@@ -80,7 +80,9 @@ function denialResponse({ surface }: Operation, status: number, components: Comp
   const plain = components.schema(surface === 'partner' ? PartnerErrorSchema : ErrorSchema)
   const schema = surface === 'public' ? plain : orOpenResponse(plain, components)
   return components.shared('responses', prefix + name, () => ({
-    ...{ description, headers, content: { 'application/json': { schema } } },
+    description,
+    headers,
+    content: { 'application/json': { schema } },
   }))
 }
 

@@ -16,7 +16,8 @@ export function aliasesInUse({ at, aliases }: AliasReport): object {
   return {
     at,
     aliases: used.map(({ users, ...alias }) => ({
-      ...{ ...alias, callers: users.length },
+      ...alias,
+      callers: users.length,
       users: users.slice(0, MOST_USERS),
     })),
     /** Names that still work and that nobody has used. */

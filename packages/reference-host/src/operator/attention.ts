@@ -56,12 +56,11 @@ async function readReports(
       where subject_kind = $1 and subject_id = r.id and cause = $2)
     order by e.position desc limit $3`
   return (await rows(db, text, [kind, RESOLVED, ...values])).map(row => ({
-    ...{
-      at: toInteger(row['at']),
-      detail: toText(row['detail']),
-      amountCents: toInteger(row['amount_cents']),
-    },
-    ...{ accountId: toText(row['account_id']), id: toText(row['id']) },
+    at: toInteger(row['at']),
+    detail: toText(row['detail']),
+    amountCents: toInteger(row['amount_cents']),
+    accountId: toText(row['account_id']),
+    id: toText(row['id']),
   }))
 }
 

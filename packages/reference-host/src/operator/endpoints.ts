@@ -23,7 +23,8 @@ const MOST = 100
 export function operatorEndpoints(services: OperatorServices): readonly OperatorEndpoint[] {
   const { clock, history, jobs, lostRuns, ledgerChecks, feed } = services
   const get = (path: string, figures: () => Promise<object> | object): OperatorEndpoint => ({
-    ...{ method: 'GET', path: `/operator/api/${path}` },
+    method: 'GET',
+    path: `/operator/api/${path}`,
     answer: async () => allow(await figures()),
   })
   return [
@@ -52,7 +53,8 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
     get('ledger-check', () => ledgerChecks.latest()),
     { method: 'POST', path: '/operator/api/ledger-check', answer: async () => allow(ledgerChecks.start()) },
     {
-      ...{ method: 'POST', path: '/operator/api/lost-runs/resolve' },
+      method: 'POST',
+      path: '/operator/api/lost-runs/resolve',
       answer: body => resolveRun(services, body),
     },
   ]

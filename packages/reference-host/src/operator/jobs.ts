@@ -17,8 +17,11 @@ export interface WaitingKind {
 /** Lists up to `limit` jobs, those due first. */
 export async function listJobs(queue: JobQueue, limit: number): Promise<DescribedJob[]> {
   return (await queue.list(limit)).map(({ kind, subjectId, attempts, dueAt, createdAt }) => ({
-    ...{ kind, subjectId, attempts },
-    ...{ dueAt: new Date(dueAt).toISOString(), createdAt: new Date(createdAt).toISOString() },
+    kind,
+    subjectId,
+    attempts,
+    dueAt: new Date(dueAt).toISOString(),
+    createdAt: new Date(createdAt).toISOString(),
   }))
 }
 

@@ -49,7 +49,8 @@ export function decisionOf(outcome: unknown, data: unknown): RunDecision | undef
 
 function describe({ digest, fence, effectId, leaseEndedAt }: ListedLostRun): DescribedLostRun {
   return {
-    ...{ run: `${digest}.${fence}`, operationId: effectId },
+    run: `${digest}.${fence}`,
+    operationId: effectId,
     beganAt: new Date(fence).toISOString(),
     leaseEndedAt: leaseEndedAt === null ? null : new Date(leaseEndedAt).toISOString(),
   }

@@ -17,7 +17,8 @@ export function decisionsOverTime(history: History): object {
     slots.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0),
   ])
   return {
-    ...{ since: new Date(history.since).toISOString(), slotSeconds: SLOT_MS / 1000 },
+    since: new Date(history.since).toISOString(),
+    slotSeconds: SLOT_MS / 1000,
     windowSeconds: HISTORY_MS / 1000,
     totals: Object.fromEntries(totals),
     slots: slots.map(({ at, outcomes }) => ({ at: new Date(at).toISOString(), ...outcomes })),
@@ -36,7 +37,9 @@ export function storesOverTime(history: History): object {
         counts.reduce((sum, slot) => sum + (slot.counts[bucket] ?? 0), 0),
       )
       return {
-        ...{ name, checks: all.reduce((sum, count) => sum + count, 0), ...latencyOf(all) },
+        name,
+        checks: all.reduce((sum, count) => sum + count, 0),
+        ...latencyOf(all),
         slots: counts.map(slot => ({ at: new Date(slot.at).toISOString(), ...latencyOf(slot.counts) })),
       }
     }),

@@ -22,12 +22,16 @@ export const operatorPages: readonly Page[] = [
 /** Every page of the public listener. */
 export const pages: readonly Page[] = [
   {
-    ...{ name: 'home', path: '/', served: ({ helperPage, docsPage }) => helperPage || docsPage },
+    name: 'home',
+    path: '/',
+    served: ({ helperPage, docsPage }) => helperPage || docsPage,
     json: homeLinks,
   },
   { name: 'helper', path: '/helper', served: ({ helperPage }) => helperPage },
   {
-    ...{ name: 'docs', path: '/docs', served: ({ docsPage }) => docsPage },
+    name: 'docs',
+    path: '/docs',
+    served: ({ docsPage }) => docsPage,
     // Scalar puts its styles into the document, Vue makes markup under a policy of its own name, and the default policy of the page
     // takes constants only (decision 0048).
     policy: { 'style-src': "'self' 'unsafe-inline'", 'trusted-types': 'vue default' },

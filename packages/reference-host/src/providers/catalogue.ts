@@ -69,7 +69,9 @@ export const MOST_NETWORKS = 100
 
 const lowerCase = Type.String({ pattern: '^[a-z0-9._-]{1,40}$' })
 const Network = Type.Object({
-  ...{ id: lowerCase, label: nameText(1, 80), supportsExtraId: Type.Boolean() },
+  id: lowerCase,
+  label: nameText(1, 80),
+  supportsExtraId: Type.Boolean(),
   chainId: orNull(Type.Integer({ minimum: 1 })),
   tokenContract: orNull(idText(128)),
   decimals: Type.Integer({ minimum: 0, maximum: 36 }),
@@ -78,7 +80,9 @@ const assetsSchema = compileSchema(
   Type.Object({
     assets: Type.Array(
       Type.Object({
-        ...{ ticker: lowerCase, name: nameText(1, 80), icon: orNull(idText(2000)) },
+        ticker: lowerCase,
+        name: nameText(1, 80),
+        icon: orNull(idText(2000)),
         networks: Type.Array(Network, { maxItems: MOST_NETWORKS }),
       }),
     ),
@@ -98,9 +102,14 @@ export const assetsProblem: ReplyCheck = assets => assetsSchema({ assets })
 export const quoteProblem: ReplyCheck = orRefused(
   compileSchema(
     Type.Object({
-      ...{ minAmount: Decimal, maxAmount: orNull(Decimal), toAmount: Decimal },
-      ...{ minAmountCents: Cents, maxAmountCents: orNull(Cents), feeCents: Cents },
-      ...{ rateId: orNull(idText()), validUntil: orNull(Type.Integer({ minimum: 0 })) },
+      minAmount: Decimal,
+      maxAmount: orNull(Decimal),
+      toAmount: Decimal,
+      minAmountCents: Cents,
+      maxAmountCents: orNull(Cents),
+      feeCents: Cents,
+      rateId: orNull(idText()),
+      validUntil: orNull(Type.Integer({ minimum: 0 })),
     }),
   ),
 )

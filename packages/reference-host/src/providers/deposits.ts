@@ -49,8 +49,12 @@ export interface DepositProvider extends Catalogue {
 export const openDepositProblem: ReplyCheck = orRefused(
   compileSchema(
     Type.Object({
-      ...{ reference: idText(), depositAddress: idText(128), extraId: orNull(idText(64)) },
-      ...{ chainId: orNull(Type.Integer({ minimum: 1 })), minAmount: Decimal, maxAmount: orNull(Decimal) },
+      reference: idText(),
+      depositAddress: idText(128),
+      extraId: orNull(idText(64)),
+      chainId: orNull(Type.Integer({ minimum: 1 })),
+      minAmount: Decimal,
+      maxAmount: orNull(Decimal),
     }),
   ),
 )

@@ -18,14 +18,25 @@ export interface KycProviderUnderTest {
 
 /** An application with invented personal data. */
 export const sampleApplication: KycApplication = {
-  ...{ firstName: 'Ada', lastName: 'Sample', birthDate: '1990-01-31', countryOfIssue: 'US' },
+  firstName: 'Ada',
+  lastName: 'Sample',
+  birthDate: '1990-01-31',
+  countryOfIssue: 'US',
   email: 'ada@example.com',
   address: {
-    ...{ line1: '1 Main Street', line2: null, city: 'Springfield', region: 'IL' },
-    ...{ postalCode: '62701', countryCode: 'US' },
+    line1: '1 Main Street',
+    line2: null,
+    city: 'Springfield',
+    region: 'IL',
+    postalCode: '62701',
+    countryCode: 'US',
   },
-  ...{ occupation: 'employee', annualSalary: '50000-75000', accountPurpose: 'testing' },
-  ...{ expectedMonthlyVolume: '0-1000', nationalId: '123-45-6789', phone: null },
+  occupation: 'employee',
+  annualSalary: '50000-75000',
+  accountPurpose: 'testing',
+  expectedMonthlyVolume: '0-1000',
+  nationalId: '123-45-6789',
+  phone: null,
 }
 
 /** The contract of `KycProvider`: run it against every provider. `open` is called once per test. */

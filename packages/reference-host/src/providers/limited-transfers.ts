@@ -42,7 +42,8 @@ export function limitedDeposits(provider: DepositProvider, options: CallOptions)
   const call = checkedCalls(name, 'deposits', options)
   return {
     ...limitedCatalogue(provider, call),
-    ...{ name, ...(verify ? { verify } : {}) },
+    name,
+    ...(verify ? { verify } : {}),
     open: (id, want, signal) => call(openDepositProblem, signal, within => provider.open(id, want, within)),
     find: (id, signal) => call(ifFound(depositReportProblem), signal, within => provider.find(id, within)),
   }
@@ -55,7 +56,8 @@ export function limitedWithdrawals(provider: WithdrawalProvider, options: CallOp
   const call = checkedCalls(name, 'withdrawals', options)
   return {
     ...limitedCatalogue(provider, call),
-    ...{ name, ...(verify ? { verify } : {}) },
+    name,
+    ...(verify ? { verify } : {}),
     send: (id, want, signal) => call(sendProblem, signal, within => provider.send(id, want, within)),
     find: (id, signal) => call(ifFound(withdrawalReportProblem), signal, within => provider.find(id, within)),
   }

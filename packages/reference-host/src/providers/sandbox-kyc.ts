@@ -57,7 +57,10 @@ function reportOf(what: string, age: EpochMs, completionUrl: string): KycReport 
   const decided = what === 'outage' || (what === 'pending' && age >= DECIDED_AFTER_MS)
   const status = decided ? 'approved' : (what as ReportedStatus)
   return {
-    ...{ version: null, status, reason: REASONS[status] ?? null, externalVerificationLink: null },
+    version: null,
+    status,
+    reason: REASONS[status] ?? null,
+    externalVerificationLink: null,
     completionLink: status === 'needs_verification' ? { url: completionUrl, params: {} } : null,
   }
 }

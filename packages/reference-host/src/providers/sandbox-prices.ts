@@ -3,25 +3,33 @@ import type { Refused } from './refused.ts'
 import { formatDecimal, formatDollars, ONE, parseDecimal } from './decimal.ts'
 
 const network = (id: string, chainId: number | null, tokenContract: string | null, decimals: number) => ({
-  ...{ id, label: id[0]?.toUpperCase() + id.slice(1), chainId, tokenContract, decimals },
+  id,
+  label: id[0]?.toUpperCase() + id.slice(1),
+  chainId,
+  tokenContract,
+  decimals,
   supportsExtraId: id === 'ripple',
 })
 
 /** What the built-in providers trade. */
 export const sandboxAssets: readonly Asset[] = [
   {
-    ...{ ticker: 'usdc', name: 'USD Coin', icon: null },
+    ticker: 'usdc',
+    name: 'USD Coin',
+    icon: null,
     networks: [
       network('base', 8453, '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', 6),
       network('ethereum', 1, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 6),
     ],
   },
   {
-    ...{ ticker: 'usdt', name: 'Tether USD', icon: null },
+    ticker: 'usdt',
+    name: 'Tether USD',
+    icon: null,
     networks: [network('ethereum', 1, '0xdac17f958d2ee523a2206206994597c13d831ec7', 6)],
   },
-  { ...{ ticker: 'btc', name: 'Bitcoin', icon: null }, networks: [network('bitcoin', null, null, 8)] },
-  { ...{ ticker: 'xrp', name: 'XRP', icon: null }, networks: [network('ripple', null, null, 6)] },
+  { ticker: 'btc', name: 'Bitcoin', icon: null, networks: [network('bitcoin', null, null, 8)] },
+  { ticker: 'xrp', name: 'XRP', icon: null, networks: [network('ripple', null, null, 6)] },
 ]
 
 /** Cents for one unit. */
@@ -49,9 +57,13 @@ export function sandboxQuote(
   const feeCents = port === 'deposits' ? 0 : 50
   const restCents = Math.max(0, cents - feeCents)
   return {
-    ...{ minAmount: formatDecimal(minUnits), maxAmount: formatDecimal(unitsFor(MAX_CENTS)) },
-    ...{ minAmountCents: MIN_CENTS, maxAmountCents: MAX_CENTS },
+    minAmount: formatDecimal(minUnits),
+    maxAmount: formatDecimal(unitsFor(MAX_CENTS)),
+    minAmountCents: MIN_CENTS,
+    maxAmountCents: MAX_CENTS,
     toAmount: port === 'deposits' ? formatDollars(restCents) : formatDecimal(unitsFor(restCents)),
-    ...{ feeCents, rateId: 'fixed', validUntil: null },
+    feeCents,
+    rateId: 'fixed',
+    validUntil: null,
   }
 }

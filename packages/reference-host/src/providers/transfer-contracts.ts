@@ -44,7 +44,8 @@ const { signal } = new AbortController()
 const asset = { currency: 'usdc', network: 'base' }
 const newDeposit = { ...asset, amount: '25' }
 const newWithdrawal = {
-  ...{ amountCents: 2500, feeCents: 50 },
+  amountCents: 2500,
+  feeCents: 50,
   destination: { ...asset, address: '0x52908400098527886e0f7030069857d2e4169ee7', extraId: null },
 }
 

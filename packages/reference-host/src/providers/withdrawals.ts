@@ -56,10 +56,14 @@ export interface WithdrawalProvider extends Catalogue {
 export const withdrawalReportProblem: ReplyCheck = compileSchema(
   Type.Object({
     status: Type.Enum([...WITHDRAWAL_STATUSES]),
-    ...{ reason: orNull(nameText(1, 200)), txHash: orNull(idText(128)), paidCents: orNull(Cents) },
+    reason: orNull(nameText(1, 200)),
+    txHash: orNull(idText(128)),
+    paidCents: orNull(Cents),
     relay: orNull(
       Type.Object({
-        ...{ reference: idText(), payinAddress: orNull(idText(128)), payinExtraId: orNull(idText(64)) },
+        reference: idText(),
+        payinAddress: orNull(idText(128)),
+        payinExtraId: orNull(idText(64)),
       }),
     ),
   }),

@@ -153,7 +153,9 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
     async waiting() {
       const text = 'select kind, count(*) as jobs, min(created_at) as oldest from gw_jobs group by kind'
       return (await rows(db, text)).map(row => ({
-        ...{ kind: toText(row['kind']), jobs: toInteger(row['jobs']), oldestAt: toInteger(row['oldest']) },
+        kind: toText(row['kind']),
+        jobs: toInteger(row['jobs']),
+        oldestAt: toInteger(row['oldest']),
       }))
     },
     async drained() {

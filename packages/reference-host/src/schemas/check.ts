@@ -5,8 +5,11 @@ import { isName, NAME_FORMAT } from './names.ts'
 // `strict` refuses keywords outside JSON Schema. Validating the schemas themselves would double the time to
 // compile them, and they are written in this package.
 const ajv = new Ajv({
-  ...{ allErrors: false, strict: true, formats: { [NAME_FORMAT]: isName } },
-  ...{ meta: false, validateSchema: false },
+  allErrors: false,
+  strict: true,
+  formats: { [NAME_FORMAT]: isName },
+  meta: false,
+  validateSchema: false,
 })
 
 /** The first error in a value. */

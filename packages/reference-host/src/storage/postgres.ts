@@ -33,12 +33,17 @@ const MAX_SKEW_MS = 2000
  */
 export function postgresBackend(url: string, secrets: Secrets, queryMs?: number): Backend {
   const options: pg.PoolConfig = {
-    ...{ connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: 5000 },
+    connectionString: url,
+    max: POOL_SIZE,
+    connectionTimeoutMillis: 5000,
     // A database whose machine is gone sends no end of its connections.
-    ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     // A host that freezes inside a transaction, or waits for a frozen one, loses its locks and its
     // connection.
-    ...{ lock_timeout: 5000, statement_timeout: 20_000, idle_in_transaction_session_timeout: 15_000 },
+    lock_timeout: 5000,
+    statement_timeout: 20_000,
+    idle_in_transaction_session_timeout: 15_000,
   }
   const pool = openPool({ ...options, query_timeout: queryMs })
   const sql = fromPgPool(pool, { prepare: true })

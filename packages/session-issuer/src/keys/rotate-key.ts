@@ -78,8 +78,13 @@ export function makeRotateKey(
       }
       const successor: KeyRecord = {
         ...target,
-        ...{ id, prefix, ...peppers.digest(text) },
-        ...{ successorId: null, version: 1, createdAt: now, lastUsedAt: null },
+        id,
+        prefix,
+        ...peppers.digest(text),
+        successorId: null,
+        version: 1,
+        createdAt: now,
+        lastUsedAt: null,
         rotatedBy: rotatedByAfter(target, active, sessionIds),
         expiresAt: current ? current.expiresAt : target.expiresAt,
       }

@@ -176,7 +176,9 @@ function buildSession(
   const { accountId, userId, walletAddress } = request.subject ?? by
   return {
     sessionId: randomBase62(22),
-    ...{ accountId, userId, walletAddress },
+    accountId,
+    userId,
+    walletAddress,
     surface: by.surface,
     keyId: isSession(by) ? by.keyId : by.id,
     keyVersion: isSession(by) ? by.keyVersion : by.version,

@@ -26,7 +26,9 @@ export function auditArgs(prefix: string, entries: readonly AuditEntry[]): strin
   const [first] = entries
   const key = first ? auditKey(prefix, first.accountId) : ''
   const values = entries.flatMap(entry => [
-    ...[String(entry.at), String(entry.expiresAt - entry.at), JSON.stringify(entry)],
+    String(entry.at),
+    String(entry.expiresAt - entry.at),
+    JSON.stringify(entry),
   ])
   return [key, String(entries.length), ...values]
 }

@@ -128,12 +128,21 @@ export function commitArgs(
     return [key.id, key.lineageId, JSON.stringify(key), digest, pepperId, used, ended]
   })
   const policies = write.policies.flatMap(({ id, lineageId, document }) => [
-    ...[id, lineageId, JSON.stringify(document)],
+    id,
+    lineageId,
+    JSON.stringify(document),
   ])
   return [
-    ...[prefix, feed.stream, feed.channel, String(revision)],
-    ...[String(write.keys.length), ...keys, String(write.policies.length), ...policies],
-    ...[String(drop.length), ...drop],
+    prefix,
+    feed.stream,
+    feed.channel,
+    String(revision),
+    String(write.keys.length),
+    ...keys,
+    String(write.policies.length),
+    ...policies,
+    String(drop.length),
+    ...drop,
     ...auditArgs(prefix, write.audit ?? []),
     ...write.feed.map(change => JSON.stringify(change)),
   ]
@@ -142,7 +151,10 @@ export function commitArgs(
 /** The arguments of `TOUCH`. */
 export function touchArgs(prefix: string, uses: readonly KeyUse[]): string[] {
   const values = uses.flatMap(({ id, at, rehash }) => [
-    ...[id, String(at), rehash?.digest ?? '', rehash?.pepperId ?? ''],
+    id,
+    String(at),
+    rehash?.digest ?? '',
+    rehash?.pepperId ?? '',
   ])
   return [prefix, ...values]
 }

@@ -140,9 +140,15 @@ export function insertArgs(
   const { revokedAt: _revokedAt, ...record } = session
   const { sessionId, accountId, ancestry, expiresAt, issuedAt } = session
   return [
-    ...[prefix, keyDigest(accountId), sessionId, JSON.stringify(record), String(expiresAt)],
-    ...[String(expiresAt - issuedAt + GRACE_MS), String(issuedAt - GRACE_MS)],
-    ...[String(ancestry.length), ...ancestry],
+    prefix,
+    keyDigest(accountId),
+    sessionId,
+    JSON.stringify(record),
+    String(expiresAt),
+    String(expiresAt - issuedAt + GRACE_MS),
+    String(issuedAt - GRACE_MS),
+    String(ancestry.length),
+    ...ancestry,
     ...auditArgs(prefix, audit ? [audit] : []),
     ...policies.flatMap(policy => [policy.id, JSON.stringify(policy.document)]),
   ]

@@ -45,12 +45,20 @@ export function redisSessionStorage(client: RedisClient, prefix: string): Sessio
     },
     revoke: (id, now, audit) =>
       count(REVOKE, `${prefix}session:${id}`, [
-        ...[prefix, feed.stream, feed.channel, String(now), id],
+        prefix,
+        feed.stream,
+        feed.channel,
+        String(now),
+        id,
         ...auditArgs(prefix, audit ? [audit] : []),
       ]),
     revokeAccount: (accountId, limit, now) =>
       count(REVOKE_ACCOUNT, sessionsOf(accountId), [
-        ...[prefix, feed.stream, feed.channel, String(now), String(limit)],
+        prefix,
+        feed.stream,
+        feed.channel,
+        String(now),
+        String(limit),
       ]),
     policies: ids => readPolicies(client, `${prefix}session-policy:`, ids),
     // Sessions expire by themselves.

@@ -23,8 +23,11 @@ export async function appendToFeed(
   }
   for (const { kind, id, version, at, from } of changes) {
     await rows(tx, `insert into ${table} (kind, id, version, at, starts_at) values ($1, $2, $3, $4, $5)`, [
-      ...[kind, id, version ?? null],
-      ...[at, from ?? null],
+      kind,
+      id,
+      version ?? null,
+      at,
+      from ?? null,
     ])
   }
   if (dialect === 'postgres') await rows(tx, 'select pg_notify($1, $2)', [channel, ''])

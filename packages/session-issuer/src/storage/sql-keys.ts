@@ -104,8 +104,14 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
           const { digest, pepperId, lastUsedAt, ...record } = key
           const end = endOf(key)
           await rows(tx, put, [
-            ...[key.id, account, key.lineageId, digest, pepperId, lastUsedAt],
-            ...[Number.isFinite(end) ? end : null, JSON.stringify(record)],
+            key.id,
+            account,
+            key.lineageId,
+            digest,
+            pepperId,
+            lastUsedAt,
+            Number.isFinite(end) ? end : null,
+            JSON.stringify(record),
           ])
         }
         for (const { id, lineageId, document } of write.policies) {

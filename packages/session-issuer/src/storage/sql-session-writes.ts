@@ -37,8 +37,14 @@ export function sessionWrites(dialect: SqlDialect, prefix: string): SessionWrite
           or exists (select 1 from ${sessions} where id = $8 and revoked_at is null)
         returning 1 as stored`
     const values = [
-      ...[session.sessionId, keyDigest(session.accountId), rootId, path, session.expiresAt, revokedAt],
-      ...[JSON.stringify(record), parentId],
+      session.sessionId,
+      keyDigest(session.accountId),
+      rootId,
+      path,
+      session.expiresAt,
+      revokedAt,
+      JSON.stringify(record),
+      parentId,
     ]
     if (audit && dialect === 'postgres') {
       // One statement, so that the most frequent mint, by a key and without a policy, is one round trip.
@@ -55,7 +61,9 @@ export function sessionWrites(dialect: SqlDialect, prefix: string): SessionWrite
   const insertPolicies = async (tx: SqlQueries, id: string, own: readonly PolicyRecord[]): Promise<void> => {
     for (const policy of own) {
       await rows(tx, `insert into ${policies} (id, session_id, document) values ($1, $2, $3)`, [
-        ...[policy.id, id, JSON.stringify(policy.document)],
+        policy.id,
+        id,
+        JSON.stringify(policy.document),
       ])
     }
   }

@@ -95,7 +95,9 @@ export function deletionTests(test: DefineTest): void {
       keyRecord(account, { revokedAt: NOW - 1, expiresAt: NOW + MINUTE }),
     ]
     const policies = [live, ended[0] as KeyRecord].map(key => ({
-      ...{ id: randomUUID(), lineageId: key.lineageId, document: {} },
+      id: randomUUID(),
+      lineageId: key.lineageId,
+      document: {},
     }))
     await at(store, 0).commit(account, 0, { keys: [live, ...ended], policies, feed: [] })
     const first = await at(store, 0).collect(2, NOW)

@@ -13,7 +13,9 @@ export function signingKeyStorageContract(
   const test = openedTests(runner, open)
   const newSigningKey = async (): Promise<SigningKey> => ({
     ...(await generateSigningKey('EdDSA')),
-    ...{ activatesAt: NOW, retiresAt: NOW + 1, dropsAt: null },
+    activatesAt: NOW,
+    retiresAt: NOW + 1,
+    dropsAt: null,
   })
 
   runner.describe(`SigningKeyStorage on ${name}`, () => {

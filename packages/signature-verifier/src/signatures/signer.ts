@@ -95,7 +95,11 @@ async function findContractSigner(
   if (byKey === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
   if (byKey) return invalidSignature('signed by this key, in a form that is not accepted')
   const isValid = await contracts.isValidSignature({
-    ...{ chainId, wallet: address, hash, unwrapped, addressBucket },
+    chainId,
+    wallet: address,
+    hash,
+    unwrapped,
+    addressBucket,
   })
   if (isValid === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
   if (!isValid) return invalidSignature('not signed by this key, nor by a contract wallet')

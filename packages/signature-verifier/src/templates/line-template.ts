@@ -69,7 +69,9 @@ export function lineTemplate(
   }
 
   return {
-    ...{ name, source, uses },
+    name,
+    source,
+    uses,
     fieldsOf: (message, service) => parseLines(message, parsed, labelsFor(service)),
     read({ fields, message }) {
       const labels = labelsFor(fields['service'] as string)

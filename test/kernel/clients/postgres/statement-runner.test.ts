@@ -24,7 +24,8 @@ for (const lazyBegin of [false, true])
     t.same(await first(), [{ id: 1 }])
     await pool.query("alter table notes add column text text default 'new'")
     await t.rejects(first(), {
-      ...{ name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' },
+      name: 'Fault',
+      code: 'ERR_STORE_UNAVAILABLE',
       cause: { code: '0A000' },
     })
     t.same(await first(), [{ id: 1, text: 'new' }])

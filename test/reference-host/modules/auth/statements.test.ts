@@ -13,7 +13,13 @@ t.test('accepts a Sign-In with Ethereum message for its own domain only', async 
     const statement = { ...statementOf(wallet.address), nonce: crypto.randomUUID().replaceAll('-', '') }
     const { address, nonce, issuedAt, expiresAt: expirationTime } = statement
     const message = renderEip4361({
-      ...{ domain, uri: `https://${domain}`, address, chainId: '1', nonce, issuedAt, expirationTime },
+      domain,
+      uri: `https://${domain}`,
+      address,
+      chainId: '1',
+      nonce,
+      issuedAt,
+      expirationTime,
     })
     return { ...statement, chainId: 1, message, signature: await wallet.signMessage({ message }) }
   }
@@ -42,8 +48,13 @@ async function siwe(changes: Partial<SiweMessage> = {}): Promise<{ message: stri
   const wallet = newWallet()
   const issuedAt = new Date()
   const message = createSiweMessage({
-    ...{ address: wallet.address, chainId: 1, domain: 'api.example.com', uri: 'https://api.example.com/' },
-    ...{ nonce: generateSiweNonce(), version: '1', issuedAt },
+    address: wallet.address,
+    chainId: 1,
+    domain: 'api.example.com',
+    uri: 'https://api.example.com/',
+    nonce: generateSiweNonce(),
+    version: '1',
+    issuedAt,
     expirationTime: new Date(issuedAt.getTime() + 300_000),
     ...changes,
   })

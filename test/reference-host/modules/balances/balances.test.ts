@@ -57,7 +57,11 @@ t.test('answers partners in their form, without a scope', async t => {
   const answer = await host.send('/partner/v1/balances', { headers: bearer(token) })
   t.same(answer.body.data, {
     balances: {
-      ...{ creditLimit: 1200, pendingCharges: 200, postedCharges: 0, balanceDue: 0, spendingPower: 1000 },
+      creditLimit: 1200,
+      pendingCharges: 200,
+      postedCharges: 0,
+      balanceDue: 0,
+      spendingPower: 1000,
     },
   })
 })

@@ -26,8 +26,15 @@ t.test('notes a bill, lists it, and pays it from the balance', async t => {
   const made = await user.write('/bills', { ...BILL, reference: 'INV-1' })
   const bill = billOf(made)
   t.same(bill, {
-    ...{ id: bill.id, payee: 'City Power', amountCents: 400, currency: 'USD', reference: 'INV-1' },
-    ...{ status: 'open', overdue: false, dueAt: '2026-01-31T23:59:59.999Z', paidAt: null },
+    id: bill.id,
+    payee: 'City Power',
+    amountCents: 400,
+    currency: 'USD',
+    reference: 'INV-1',
+    status: 'open',
+    overdue: false,
+    dueAt: '2026-01-31T23:59:59.999Z',
+    paidAt: null,
     createdAt: new Date(NOON).toISOString(),
   })
   t.match(bill.id, /^bill_/)

@@ -45,7 +45,9 @@ t.test('a payment is authorized, cleared and refunded, and the balance follows',
   t.same(paid.merchant, { ...merchant, mcc: '5734' })
   t.equal(await user.balance(), 9000)
   t.match(authorizationOf(await user.later(paid.id, 'clear', { amountCents: 700 })), {
-    ...{ status: 'cleared', clearedCents: 700, refundedCents: 0 },
+    status: 'cleared',
+    clearedCents: 700,
+    refundedCents: 0,
   })
   t.equal(await user.balance(), 9300)
   await user.later(paid.id, 'refund', { amountCents: 200 })
@@ -150,7 +152,8 @@ t.test('partners simulate, too, and read 409 where the state is wrong', async t 
   const cards = body.data['cards'] as { cardId: string; status: string; limit: unknown }[]
   const pay = (cardId: string, key: string) =>
     user('/partner/v1/sandbox/authorizations', {
-      ...{ body: { cardId, amountCents: 1 }, headers: { 'idempotency-key': key } },
+      body: { cardId, amountCents: 1 },
+      headers: { 'idempotency-key': key },
     })
   for (const [status, reason] of [
     ['active', 'insufficient_funds'],
@@ -163,7 +166,8 @@ t.test('partners simulate, too, and read 409 where the state is wrong', async t 
     const { id, ...row } = authorizationOf(await pay(card.cardId, `partner-${status}`))
     t.match(row, { status: 'declined', declineReason: reason })
     const cleared = await user(`/partner/v1/sandbox/authorizations/${id}/clear`, {
-      ...{ body: {}, headers: { 'idempotency-key': `clear-${status}` } },
+      body: {},
+      headers: { 'idempotency-key': `clear-${status}` },
     })
     t.match(cleared, { status: 409, body: { error: 'invalid_state' } })
   }

@@ -147,7 +147,8 @@ t.test('sessions of one key with equal policies use each other’s cards, and sh
     await owner.call(`/cards/${id}`, { method: 'PATCH', body: { limit: null } })
   t.match(await user.pay(first, { amountCents: 600 }), { status: 'authorized' })
   t.match(await user.pay(second, { amountCents: 401 }), {
-    ...{ declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' },
+    declineReason: 'policy_blocked',
+    declineRule: 'dailySpendCapCents',
   })
   t.match(await user.pay(second, { amountCents: 400 }), { status: 'authorized' })
   t.match(await user.pay(first, { amountCents: 1 }), { declineReason: 'policy_blocked' })
@@ -225,6 +226,7 @@ t.test('a disposable card is bound by the session that executes its proposal', a
   await cardUser(host.send, owner.token).fund(100_000)
   await owner.call(`/cards/${id}`, { method: 'PATCH', body: { limit: null } })
   t.match(await cardUser(host.send, owner.token).pay(id, { amountCents: 1001 }), {
-    ...{ declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' },
+    declineReason: 'policy_blocked',
+    declineRule: 'dailySpendCapCents',
   })
 })

@@ -23,7 +23,11 @@ type Limit = (amount: number, frequency?: string) => object
 onBoth('makes a card, reads it, lists it, and never shows its number', async (t, owner, limit) => {
   const card = await owner.make({ limit: limit(5000), encryptedName: NOTE })
   t.match(card, {
-    ...{ status: 'active', brand: 'visa', last4: /^\d{4}$/, encryptedName: NOTE, encryptedMemo: null },
+    status: 'active',
+    brand: 'visa',
+    last4: /^\d{4}$/,
+    encryptedName: NOTE,
+    encryptedMemo: null,
     limit: { ...limit(5000), frequency: 'per30DayPeriod' },
   })
   t.match(owner.idOf(card), /^card_/)
@@ -102,7 +106,8 @@ onBoth(
   async (t, owner, limit) => {
     const make = (amount: number) =>
       owner.call('/cards', {
-        ...{ body: { limit: limit(amount) }, headers: { 'idempotency-key': `amount-${amount}` } },
+        body: { limit: limit(amount) },
+        headers: { 'idempotency-key': `amount-${amount}` },
       })
     t.match(await make(1_000_003), {
       status: owner.surface === 'user' ? 400 : 409,
@@ -156,7 +161,8 @@ t.test('the gates stand before making and loosening a card, and before nothing e
   const partner = await import('../../../harness/partner.ts')
   const send = await partner.partnerUser(host, 'not-checked', ['cards.write'])
   t.match(await send('/partner/v1/cards', { body: {} }), {
-    ...{ status: 409, body: { error: 'invalid_state', message: /^kyc required/ } },
+    status: 409,
+    body: { error: 'invalid_state', message: /^kyc required/ },
   })
 })
 
@@ -164,7 +170,8 @@ t.test('a session under a cap cannot loosen a card that is not under it', async 
   const owner = await userOwner(host)
   const capped = async (policy: object): Promise<CardOwner> => {
     const opened = await host.send('/user/v1/sessions', {
-      ...{ body: { policy }, headers: { 'x-user-key': owner.key } },
+      body: { policy },
+      headers: { 'x-user-key': owner.key },
     })
     return sessionOwner(host, opened.body['sessionToken'] as string)
   }
@@ -194,13 +201,12 @@ t.test('revoking a key with cards=cancel cancels the cards of it and of keys bel
   const below = async (parent: CardOwner): Promise<CardOwner & { id: string }> => {
     const key = await parent.call('/keys', { body: {} })
     const opened = await host.send('/user/v1/sessions', {
-      ...{ body: {}, headers: { 'x-user-key': key.body['userApiKey'] as string } },
+      body: {},
+      headers: { 'x-user-key': key.body['userApiKey'] as string },
     })
     return {
-      ...{
-        ...sessionOwner(host, opened.body['sessionToken'] as string),
-        id: key.body['userKeyId'] as string,
-      },
+      ...sessionOwner(host, opened.body['sessionToken'] as string),
+      id: key.body['userKeyId'] as string,
     }
   }
   const child = await below(owner)
@@ -209,7 +215,8 @@ t.test('revoking a key with cards=cancel cancels the cards of it and of keys bel
   const revoke = (by: CardOwner, query: string) => by.call(`/keys/${child.id}${query}`, { method: 'DELETE' })
   t.match(await revoke(owner, '?cards=keep'), { status: 400, body: { field: 'cards' } })
   const narrow = await host.send('/user/v1/sessions', {
-    ...{ body: { scopes: ['keys.write'] }, headers: { 'x-user-key': owner.key } },
+    body: { scopes: ['keys.write'] },
+    headers: { 'x-user-key': owner.key },
   })
   const withoutCards = sessionOwner(host, narrow.body['sessionToken'] as string)
   t.match(await revoke(withoutCards, '?cards=cancel'), { status: 403, body: { error: 'insufficient_scope' } })

@@ -21,7 +21,8 @@ t.test('a card keeps the caps of its key after this key is deleted', async t => 
   }
   t.match(await pay(900), { approved: true })
   const revoked = await host.send(`/user/v1/keys/${keyId}`, {
-    ...{ method: 'DELETE', headers: bearer(owner.token) },
+    method: 'DELETE',
+    headers: bearer(owner.token),
   })
   t.equal(revoked.status, 200)
   clock.advance(8 * DAY_MS)

@@ -39,7 +39,8 @@ for (const surface of ['user', 'partner'] as const) {
       t.match(await revealed(owner, id), { pan, cvc }, 'the same again')
       await owner.call(`/cards/${id}`, { method: 'PATCH', body: { status: 'canceled' } })
       t.match((await revealed(owner, id)).answer, {
-        ...{ status: surface === 'user' ? 400 : 409, body: { field: 'status' } },
+        status: surface === 'user' ? 400 : 409,
+        body: { field: 'status' },
       })
     },
   )
@@ -90,17 +91,20 @@ t.test('policies can forbid secrets, and a cap forbids the cards of others', asy
   const id = owner.idOf(await owner.make())
   const under = async (policy: object) => {
     const opened = await host.send('/user/v1/sessions', {
-      ...{ body: { policy }, headers: { 'x-user-key': owner.key } },
+      body: { policy },
+      headers: { 'x-user-key': owner.key },
     })
     return sessionOwner(host, opened.body['sessionToken'] as string)
   }
   const silent = await under({ allowCardSecrets: false })
   t.match(await silent.call('/cards/secrets/session', { body: {} }), {
-    ...{ status: 403, body: { rule: 'allowCardSecrets' } },
+    status: 403,
+    body: { rule: 'allowCardSecrets' },
   })
   const capped = await under({ limits: [{ operations: ['cards.*'], window: 'day', maxCents: 500 }] })
   t.match((await revealed(capped, id)).answer, {
-    ...{ status: 403, body: { error: 'policy_blocked', rule: 'card_above_caller' } },
+    status: 403,
+    body: { error: 'policy_blocked', rule: 'card_above_caller' },
   })
   const own = capped.idOf(await capped.make())
   t.equal((await revealed(capped, own)).answer.status, 200)
@@ -112,8 +116,12 @@ t.test('one proposal makes one card, whoever executes it however often', async t
   const proposed = await owner.call('/cards/disposable/proposals', { body: { amountCents: 2500 } })
   const disposable = proposed.body.data['disposable'] as Record<string, string>
   t.match(disposable, {
-    ...{ status: 'proposed', amountCents: 2500, currency: 'USD', limitFrequency: 'perAuthorization' },
-    ...{ autoCancelAfterAuth: true, cardId: null },
+    status: 'proposed',
+    amountCents: 2500,
+    currency: 'USD',
+    limitFrequency: 'perAuthorization',
+    autoCancelAfterAuth: true,
+    cardId: null,
   })
   const execute = (by: typeof owner, proposalId: unknown, headers?: Record<string, string>) =>
     by.call('/cards/disposable/execute', { body: { proposalId }, ...(headers ? { headers } : {}) })

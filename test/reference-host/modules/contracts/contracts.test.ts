@@ -29,7 +29,10 @@ t.test('creates contracts from any object, and lists them with their balances', 
   await user.fund(1000)
   const made = await user.write('/contracts', { label: 'Rent', color: 'blue', nested: { a: [1] } })
   t.match(contractOf(made), {
-    ...{ id: /^ctr_/, label: 'Rent', balanceCents: 0, createdAt: new Date(clock.now()).toISOString() },
+    id: /^ctr_/,
+    label: 'Rent',
+    balanceCents: 0,
+    createdAt: new Date(clock.now()).toISOString(),
   })
   const plain = await create(user)
   t.match(await move(user, 250, [null, plain]), { status: 200 })
@@ -51,7 +54,10 @@ t.test('money moves between the balance and contracts, and only the balance has 
   const put = await move(user, 600, [null, one])
   const { transfer } = put.body.data as { transfer: { id: string } }
   t.match(transfer, {
-    ...{ id: /^move_/, fromContractId: null, toContractId: one, amountCents: 600 },
+    id: /^move_/,
+    fromContractId: null,
+    toContractId: one,
+    amountCents: 600,
     createdAt: new Date(clock.now()).toISOString(),
   })
   t.match(await move(user, 200, [one, two]), { status: 200 })
@@ -61,7 +67,10 @@ t.test('money moves between the balance and contracts, and only the balance has 
   t.match((await user.read('/transactions')).body.data['transactions'], [
     { type: 'collateral', direction: 'credit', amountCents: 100, description: 'Taken back' },
     {
-      ...{ type: 'collateral', direction: 'debit', amountCents: 600, description: 'Put aside' },
+      type: 'collateral',
+      direction: 'debit',
+      amountCents: 600,
+      description: 'Put aside',
       source: { kind: 'move', id: transfer.id },
     },
     { type: 'collateral', direction: 'credit', amountCents: 1000 },

@@ -94,7 +94,8 @@ t.test('encrypting and decrypting need a scope each', async t => {
   const made = await narrow('/partner/v1/encryption/encrypt', { body: { value: 'mine' } })
   t.equal(made.status, 200)
   t.match(await narrow('/partner/v1/encryption/decrypt', { body: made.body.data }), {
-    ...{ status: 403, body: { error: 'insufficient_scope', scope: 'encryption.read' } },
+    status: 403,
+    body: { error: 'insufficient_scope', scope: 'encryption.read' },
   })
   t.same(host.failures, [])
 })

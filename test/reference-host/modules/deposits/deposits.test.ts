@@ -48,9 +48,18 @@ for (const surface of ['user', 'partner'] as const) {
     const made = await user.write('/deposits', { ...USDC, currency: 'USDC', amount: 25 }, 'deposit-0001')
     const deposit = depositOf(made)
     t.match(deposit, {
-      ...{ id: /^dep_/, contractId: null, fromCurrency: 'usdc', fromNetwork: 'base', chainId: 8453 },
-      ...{ minAmount: '1', maxAmount: '50000', depositAddress: /^0x[0-9a-f]{40}$/, payinExtraId: null },
-      ...{ status: 'awaitingDeposit', creditedCents: 0, payments: [] },
+      id: /^dep_/,
+      contractId: null,
+      fromCurrency: 'usdc',
+      fromNetwork: 'base',
+      chainId: 8453,
+      minAmount: '1',
+      maxAmount: '50000',
+      depositAddress: /^0x[0-9a-f]{40}$/,
+      payinExtraId: null,
+      status: 'awaitingDeposit',
+      creditedCents: 0,
+      payments: [],
     })
     t.same(
       (await user.write('/deposits', { ...USDC, currency: 'USDC', amount: 25 }, 'deposit-0001')).body,
@@ -215,8 +224,13 @@ t.test('opens nothing at the provider that it refuses: above 20 that wait, or ou
     name: 'counting',
     assets: async () => [],
     quote: async () => ({
-      ...{ ...limits, minAmountCents: 100, maxAmountCents: 900, toAmount: '1', feeCents: 0 },
-      ...{ rateId: null, validUntil: null },
+      ...limits,
+      minAmountCents: 100,
+      maxAmountCents: 900,
+      toAmount: '1',
+      feeCents: 0,
+      rateId: null,
+      validUntil: null,
     }),
     async open(id) {
       opened += 1

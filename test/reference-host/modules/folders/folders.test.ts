@@ -38,7 +38,8 @@ t.test('an account has at most 100 folders, and one for one idempotency key', as
   t.equal(new Set(ids).size, 1)
   for (let count = 1; count < 100; count += 1) await owner.call('/folders', { body: { name: `${count}` } })
   t.match(await owner.call('/folders', { body: { name: 'one more' } }), {
-    ...{ status: 403, body: { error: 'policy_blocked', rule: 'max_folders' } },
+    status: 403,
+    body: { error: 'policy_blocked', rule: 'max_folders' },
   })
   t.same(host.failures, [])
 })

@@ -14,8 +14,15 @@ t.test('a session reads what it is, may do and is bound by, from the root down',
   t.same(body['identity'], body.data['identity'], 'repeated at the top level')
   const identity = body.data['identity'] as Record<string, unknown>
   t.match(identity, {
-    ...{ userId, accountId: /^acc_/, principal: 'eoa', walletAddress: /^0x[0-9a-f]{40}$/ },
-    ...{ walletLabel: 'Main', chainId: null, keyId: String, sessionId: String, expiresAt: String },
+    userId,
+    accountId: /^acc_/,
+    principal: 'eoa',
+    walletAddress: /^0x[0-9a-f]{40}$/,
+    walletLabel: 'Main',
+    chainId: null,
+    keyId: String,
+    sessionId: String,
+    expiresAt: String,
   })
   t.ok((identity['scopes'] as string[]).includes('identity.read'))
   t.same(

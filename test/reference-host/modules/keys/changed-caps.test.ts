@@ -32,7 +32,8 @@ async function newAgent(policy: object) {
 }
 
 const blocked = (remaining: number, rule = 'dailySpendCapCents') => ({
-  ...{ status: 403, body: { error: 'policy_blocked', rule, remaining } },
+  status: 403,
+  body: { error: 'policy_blocked', rule, remaining },
 })
 
 t.test('an owner who changes a cap of a key does not reset what was used of it', async t => {

@@ -13,11 +13,14 @@ async function chainOf(scopes: readonly string[]): Promise<Record<'middle' | 'le
     (await host.send('/user/v1/keys', { body: { scopes: wanted }, headers: bearer(by) })).body
   const middle = await make(token, ['keys.write', ...scopes])
   const { body } = await host.send('/user/v1/sessions', {
-    ...{ body: {}, headers: { 'x-user-key': middle['userApiKey'] as string } },
+    body: {},
+    headers: { 'x-user-key': middle['userApiKey'] as string },
   })
   const leaf = await make(body['sessionToken'] as string, ['cards.read'])
   await host.send(`/user/v1/keys/${String(middle['userKeyId'])}`, {
-    ...{ method: 'PATCH', body: { scopes }, headers: bearer(token) },
+    method: 'PATCH',
+    body: { scopes },
+    headers: bearer(token),
   })
   return { middle, leaf }
 }

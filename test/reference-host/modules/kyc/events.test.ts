@@ -7,7 +7,7 @@ import { kycBody, kycPartnerUser, signedFields, WEBHOOK_SECRET, type Person } fr
 const clock = manualClock(Date.now())
 const OLD_SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 const unlimited = {
-  ...{ RATE_LIMITS: '{"bootstrapPerAddressPerMinute":1000,"failedCredentialsPerAddressPerMinute":1000}' },
+  RATE_LIMITS: '{"bootstrapPerAddressPerMinute":1000,"failedCredentialsPerAddressPerMinute":1000}',
   PROVIDER_WEBHOOK_SECRETS: `checks=${OLD_SECRET},checks=${WEBHOOK_SECRET},other=${WEBHOOK_SECRET}`,
 }
 const pending = report('pending', null)

@@ -56,8 +56,23 @@ for (const surface of ['user', 'partner'] as const) {
     const one = await person(surface)
     told.length = 0
     for (const occupation of [
-      ...['', '151132', '15-113', '15-11322', '5-11322', '15–1132', '15-1132.00', ' 15-1132', '15-1132\n'],
-      ...['selfemp', 'SELFEMPX', 'Employee', '١٥-١١٣٢', 'aa-bbbb', 15, null, ['15-1132']],
+      '',
+      '151132',
+      '15-113',
+      '15-11322',
+      '5-11322',
+      '15–1132',
+      '15-1132.00',
+      ' 15-1132',
+      '15-1132\n',
+      'selfemp',
+      'SELFEMPX',
+      'Employee',
+      '١٥-١١٣٢',
+      'aa-bbbb',
+      15,
+      null,
+      ['15-1132'],
     ])
       t.match(await one.submit(kycBody('Smith', { occupation })), {
         status: 400,

@@ -146,7 +146,9 @@ t.test(
 )
 
 const versioned = fc.uniqueArray(fc.record({ version: fc.nat({ max: 9 }), to: reportedStatus }), {
-  ...{ selector: ({ version }) => version, minLength: 1, maxLength: 6 },
+  selector: ({ version }) => version,
+  minLength: 1,
+  maxLength: 6,
 })
 const deliveries = versioned.chain(reports => {
   const events = reports.map(each => ({ kind: 'event' as const, report: each }))

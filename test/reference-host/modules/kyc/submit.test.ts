@@ -110,8 +110,13 @@ t.test('nothing submitted: 404 for users, a status for partners, and users.resol
   t.match(await user.call('/kyc/status'), { status: 404, body: { error: 'not_found' } })
   const one = await kycPartnerUser(host, 'kim')
   t.match((await one.call('/kyc/status')).body.data, {
-    ...{ id: null, status: 'not_submitted', reason: null, completionLink: null },
-    ...{ externalVerificationLink: null, isActive: false, isTermsOfServiceAccepted: false },
+    id: null,
+    status: 'not_submitted',
+    reason: null,
+    completionLink: null,
+    externalVerificationLink: null,
+    isActive: false,
+    isTermsOfServiceAccepted: false,
   })
   const resolved = async (): Promise<unknown> => {
     const headers = { 'x-partner-key': host.partnerKey }

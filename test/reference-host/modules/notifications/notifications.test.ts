@@ -45,8 +45,12 @@ t.test('tells that a pay-in was settled, in words of the product', async t => {
   const [{ id: eventId, ...notification } = { id: '' }] = shown(answer)
   t.match(eventId, /^evt_[0-9a-f]{32}$/)
   t.same(notification, {
-    ...{ kind: 'payin.settled', title: 'Pay-in settled', text: 'A pay-in was paid. Amount: 5.00 USD.' },
-    ...{ subject: { kind: 'payin', id }, read: false, readAt: null },
+    kind: 'payin.settled',
+    title: 'Pay-in settled',
+    text: 'A pay-in was paid. Amount: 5.00 USD.',
+    subject: { kind: 'payin', id },
+    read: false,
+    readAt: null,
     createdAt: new Date(clock.now()).toISOString(),
   })
 })

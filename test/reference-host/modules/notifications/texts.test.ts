@@ -22,8 +22,15 @@ const RECORDED: Readonly<Record<string, readonly (readonly string[])[]>> = {
 t.test('each kind of notification has a text', async t => {
   for (const [kind, [states = [], causes = []]] of Object.entries(RECORDED)) {
     const event = {
-      ...{ id: 'evt_1', position: 1, number: 1, accountId: 'acc_1', subject: { kind, id: 'id_1' } },
-      ...{ amountCents: null, detail: null, at: 0, readAt: null },
+      id: 'evt_1',
+      position: 1,
+      number: 1,
+      accountId: 'acc_1',
+      subject: { kind, id: 'id_1' },
+      amountCents: null,
+      detail: null,
+      at: 0,
+      readAt: null,
     }
     const events = [
       ...states.map(to => ({ ...event, from: null, to, cause: 'changed' })),

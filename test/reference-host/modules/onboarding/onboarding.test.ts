@@ -14,7 +14,8 @@ t.test('users accept the agreements, once, at the time of the first acceptance',
   const before = await one.call('/agreements')
   t.match(before.body.data, {
     agreements: [{ id: 'terms', text: String, links: [{ label: String, url: String }] }, { id: 'privacy' }],
-    ...{ accepted: false, acceptedAt: null },
+    accepted: false,
+    acceptedAt: null,
   })
   t.match(await one.call('/agreements', { accepted: false }), { status: 400, body: { field: 'accepted' } })
   t.match(await one.call('/agreements', {}), { status: 400, body: { field: 'accepted' } })
@@ -44,7 +45,8 @@ t.test('changed texts must be accepted again', async t => {
       PRODUCT_FILE,
       JSON.stringify({
         support: { email: null, url: null, statusUrl: null, hours: null },
-        ...{ spotlight: [], agreements: text === '' ? [] : [{ id: 'terms', text, links: [] }] },
+        spotlight: [],
+        agreements: text === '' ? [] : [{ id: 'terms', text, links: [] }],
       }),
     )
   const accepted = async (running: typeof host, token: string, body?: object): Promise<unknown> => {

@@ -30,13 +30,14 @@ t.test(
     t.match(paid, { status: 200 })
     const { payment } = paid.body.data as { payment: { id: string } }
     t.match(payment, {
-      ...{ id: /^pay_/, direction: 'debit', counterparty: { walletAddress: bob.address } },
-      ...{
-        amountCents: 400,
-        memo: 'Lunch',
-        status: 'completed',
-        createdAt: new Date(clock.now()).toISOString(),
-      },
+      id: /^pay_/,
+      direction: 'debit',
+      counterparty: { walletAddress: bob.address },
+
+      amountCents: 400,
+      memo: 'Lunch',
+      status: 'completed',
+      createdAt: new Date(clock.now()).toISOString(),
     })
     t.same([await ann.balance(), await bob.balance()], [600, 400])
     t.same(await listOf(ann, 'payments'), [payment])
@@ -128,8 +129,10 @@ t.test('too little money is refused with what there is, and the same key pays on
   t.match(await pay(ann, bob.address, 400, { key }), {
     status: 400,
     body: {
-      ...{ error: 'invalid_request', field: 'amountCents' },
-      ...{ reason: 'insufficient_balance', availableCents: 399 },
+      error: 'invalid_request',
+      field: 'amountCents',
+      reason: 'insufficient_balance',
+      availableCents: 399,
     },
   })
   await ann.fund(1)

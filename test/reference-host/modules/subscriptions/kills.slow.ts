@@ -146,7 +146,11 @@ for (const store of ['postgres', 'sqlite'] as const) {
       ;(receivers[1] as Record<string, unknown>)['depositAddresses'] = own
       const host = await startKillableHost(
         {
-          ...{ PORT: '0', RATE_LIMITS: 'off', CHAIN_POLL_SECONDS: '100', ...place.env, ...chain.env },
+          PORT: '0',
+          RATE_LIMITS: 'off',
+          CHAIN_POLL_SECONDS: '100',
+          ...place.env,
+          ...chain.env,
           PAYIN_RECEIVERS: JSON.stringify(receivers),
         },
         clock,

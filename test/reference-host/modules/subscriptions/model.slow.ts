@@ -71,7 +71,12 @@ t.test(
         policy: { dailySpendCapCents: capCents },
       })
       return {
-        ...{ user, model: newModel(capCents), alone: at < ALONE, answers: [], nextAmount: 700, url: evm.url },
+        user,
+        model: newModel(capCents),
+        alone: at < ALONE,
+        answers: [],
+        nextAmount: 700,
+        url: evm.url,
         plans: plans.toSorted(() => shuffled.next() - 0.5),
         pay: units => chain.usdc.transfer(user.account, chain.receiver, units),
       }

@@ -35,8 +35,14 @@ export interface Model {
 /** The model of a new account. */
 export function newModel(capCents: number): Model {
   return {
-    ...{ capCents, payins: new Map(), subscriptions: new Set(), deposited: 0, used: 0 },
-    ...{ blocked: [], told: [], wrong: [] },
+    capCents,
+    payins: new Map(),
+    subscriptions: new Set(),
+    deposited: 0,
+    used: 0,
+    blocked: [],
+    told: [],
+    wrong: [],
   }
 }
 

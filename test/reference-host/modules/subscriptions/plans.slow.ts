@@ -47,20 +47,23 @@ function spelled(): readonly string[] {
 
 /** `ledger check` reads the whole ledger for an operator; the others fold on SQLite. */
 const ELSEWHERE = [
-  ...['select a.id, a.may_overdraw', 'select (select count(*)', 'select b.id from'],
-  ...['update gw_ledger_accounts as a', 'delete from gw_ledger_tail'],
+  'select a.id, a.may_overdraw',
+  'select (select count(*)',
+  'select b.id from',
+  'update gw_ledger_accounts as a',
+  'delete from gw_ledger_tail',
   // Operator commands, and addresses that were paid before they were given out.
-  ...['select * from gw_unmatched_transfers', 'update gw_unmatched_transfers', 'update gw_deposit_sources'],
-  ...[
-    'insert into gw_deposit_sources as s (id, next_index) values ($1, 0)',
-    'insert into gw_deposit_addresses (chain_id, token, xpub, skipped, address, xpub_index) values',
-    'insert into gw_chain_audits',
-  ],
+  'select * from gw_unmatched_transfers',
+  'update gw_unmatched_transfers',
+  'update gw_deposit_sources',
+
+  'insert into gw_deposit_sources as s (id, next_index) values ($1, 0)',
+  'insert into gw_deposit_addresses (chain_id, token, xpub, skipped, address, xpub_index) values',
+  'insert into gw_chain_audits',
   // One row per chain: for the first reading, and for a lagging node.
-  ...[
-    'update gw_chain_cursors set lease_until = 0',
-    'update gw_chain_cursors set next_block = $1, head_block',
-  ],
+
+  'update gw_chain_cursors set lease_until = 0',
+  'update gw_chain_cursors set next_block = $1, head_block',
 ]
 /** Their cost grows with what there is to fold. */
 const FOLDING = /^(select max\(n\.account_id\)|with folded)/
@@ -97,7 +100,10 @@ t.test('every statement uses an index among a million pay-ins', async t => {
   })
   const filled = performance.now()
   await fillMillion(url, {
-    ...{ accountId, chainId: evm.chainId, token: chain.usdc.address, receiver: chain.receiver },
+    accountId,
+    chainId: evm.chainId,
+    token: chain.usdc.address,
+    receiver: chain.receiver,
   })
   t.comment(`measured ${((performance.now() - filled) / 1000).toFixed(1)} s to fill a million of each`)
 

@@ -8,7 +8,12 @@ import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
 const clock = manualClock(Date.now())
 const at = (offsetMs: number): string => new Date(clock.now() + offsetMs).toISOString()
 const notice = (id: string, startsAt: string, endsAt: string, url: string | null = null) => ({
-  ...{ id, title: `Notice ${id}`, text: 'Plain text.', url, startsAt, endsAt },
+  id,
+  title: `Notice ${id}`,
+  text: 'Plain text.',
+  url,
+  startsAt,
+  endsAt,
 })
 const spotlight = [
   notice('later', at(60_000), at(120_000)),

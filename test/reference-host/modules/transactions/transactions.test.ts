@@ -21,8 +21,14 @@ const write = (accountId: string, entry: Partial<Entry> = {}): Promise<void> =>
     store.write(
       tx,
       {
-        ...{ accountId, source: { kind: 'authorization', id: newId('auth') }, type: 'spend' },
-        ...{ status: 'completed', amountCents: 1234, direction: 'debit', description: 'Coffee', ...entry },
+        accountId,
+        source: { kind: 'authorization', id: newId('auth') },
+        type: 'spend',
+        status: 'completed',
+        amountCents: 1234,
+        direction: 'debit',
+        description: 'Coffee',
+        ...entry,
       },
       clock.now(),
     ),
@@ -55,14 +61,23 @@ t.test('answers a card payment in the form of each surface', async t => {
   const cardId = 'card_1'
   for (const { accountId } of [user, partner]) await write(accountId, { cardId, merchant })
   const shared = {
-    ...{ type: 'spend', status: 'completed', amountCents: 1234, currency: 'USD', direction: 'debit' },
-    ...{ description: 'Coffee', cardId, createdAt: at, updatedAt: at },
+    type: 'spend',
+    status: 'completed',
+    amountCents: 1234,
+    currency: 'USD',
+    direction: 'debit',
+    description: 'Coffee',
+    cardId,
+    createdAt: at,
+    updatedAt: at,
   }
   const [own] = itemsOf(await user.list())
   const { id, source, ...rest } = own as { id: string; source: { kind: string; id: string } }
   t.match([id, source], [/^txn_[0-9a-f]{32}$/, { kind: 'authorization', id: /^auth_/ }])
   t.same(rest, {
-    ...{ ...shared, displayAmount: '$12.34', merchant: 'Corner Café' },
+    ...shared,
+    displayAmount: '$12.34',
+    merchant: 'Corner Café',
     merchantDetails: { mcc: '5814', city: null, country: 'US' },
   })
   const [theirs] = itemsOf(await partner.list())

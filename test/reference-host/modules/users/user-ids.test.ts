@@ -53,10 +53,21 @@ const anyText = fc.string({
 
 /** Texts that a careless store or reader may confuse with a text. */
 const confusedWith = (text: string): readonly string[] => [
-  ...[text.toWellFormed(), text.normalize('NFC'), text.normalize('NFD'), text.normalize('NFKC')],
-  ...[text.trim(), `${text} `, `${text}\0`, text.replaceAll('\0', ''), text.split('\0')[0] as string],
-  ...[text.toLowerCase(), text.toUpperCase(), `\ufeff${text}`, encodeURIComponent(text.toWellFormed())],
-  ...[text.replaceAll(/\p{C}/gu, ''), JSON.stringify(text).slice(1, -1)],
+  text.toWellFormed(),
+  text.normalize('NFC'),
+  text.normalize('NFD'),
+  text.normalize('NFKC'),
+  text.trim(),
+  `${text} `,
+  `${text}\0`,
+  text.replaceAll('\0', ''),
+  text.split('\0')[0] as string,
+  text.toLowerCase(),
+  text.toUpperCase(),
+  `\ufeff${text}`,
+  encodeURIComponent(text.toWellFormed()),
+  text.replaceAll(/\p{C}/gu, ''),
+  JSON.stringify(text).slice(1, -1),
 ]
 const twins = anyText.chain(text =>
   fc.tuple(fc.constant(text), fc.oneof(anyText, fc.constantFrom(...confusedWith(text)))),

@@ -109,7 +109,8 @@ t.test('no operation of a console moves money, and each that writes is known her
       const guarded = security.some(each => 'UserSessionBearer' in each)
       if (method === 'get' || deprecated || !guarded) continue
       const answer = await as(token, path.replaceAll(/\{\w+\}/g, card.id), {
-        ...{ method: method.toUpperCase(), headers: { 'idempotency-key': 'of-a-console' } },
+        method: method.toUpperCase(),
+        headers: { 'idempotency-key': 'of-a-console' },
         ...(method === 'delete' ? {} : { body: { amountCents: 100, cardId: card.id, plan: 'basic' } }),
       })
       if (answer.status === 403 && answer.body['error'] === 'insufficient_scope') continue
@@ -117,16 +118,22 @@ t.test('no operation of a console moves money, and each that writes is known her
     }
   // Each has a scope of the list above, or needs none but `encryption.read` and `kyc.write`; none of them spends.
   t.same(allowed.toSorted(), [
-    ...[
-      'agreements_accept',
-      'crypto_decrypt',
-      'keys_change',
-      'keys_change_3',
-      'keys_create',
-      'keys_create_3',
-    ],
-    ...['keys_revoke', 'keys_revoke_3', 'keys_rotate', 'keys_rotate_3', 'kyc_simulate', 'kyc_submit'],
-    ...['notifications_mark', 'onboarding_skip', 'sessions_create', 'sessions_end'],
+    'agreements_accept',
+    'crypto_decrypt',
+    'keys_change',
+    'keys_change_3',
+    'keys_create',
+    'keys_create_3',
+    'keys_revoke',
+    'keys_revoke_3',
+    'keys_rotate',
+    'keys_rotate_3',
+    'kyc_simulate',
+    'kyc_submit',
+    'notifications_mark',
+    'onboarding_skip',
+    'sessions_create',
+    'sessions_end',
   ])
   t.equal(await money.balance(), 100_000)
 })
@@ -157,7 +164,8 @@ t.test('makes and rotates no key, narrows and revokes each, and none of it raise
   const change = (body: object): Promise<Answer> =>
     as(token, `/user/v1/keys/${id}`, { method: 'PATCH', body })
   t.match(await change({ policy: { dailySpendCapCents: 100 } }), {
-    ...{ status: 200, body: { policy: [{ dailySpendCapCents: 500 }, { dailySpendCapCents: 100 }] } },
+    status: 200,
+    body: { policy: [{ dailySpendCapCents: 500 }, { dailySpendCapCents: 100 }] },
   })
   t.match(await change({ scopes: ['users.read'] }), { status: 200, body: { scopes: ['users.read'] } })
   t.match(await change({ scopes: ['users.read', 'payments.write'] }), { status: 403 })

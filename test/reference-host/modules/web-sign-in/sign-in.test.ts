@@ -40,7 +40,10 @@ t.test('signs a wallet in: one user, and a token for ten minutes', async t => {
   const session = {
     sessionId: /^[0-9a-f]{32}$/,
     address: wallet.address.toLowerCase(),
-    ...{ connector: 'injected', walletLabel: 'Main', chainId: 8453, status: 'valid' },
+    connector: 'injected',
+    walletLabel: 'Main',
+    chainId: 8453,
+    status: 'valid',
     expiresAt: new Date(clock.now() + 600_000).toISOString(),
   }
   t.match({ status, ...body }, { status: 200, token: String, session, data: { session } })
@@ -100,8 +103,12 @@ t.test('a signature for a sign-in makes no key by bootstrap, and the other way r
   const message = String(body['message'])
   const line = (label: string): string => new RegExp(`^${label}: (.*)$`, 'm').exec(message)?.[1] ?? ''
   const statement = {
-    ...{ address: wallet.address, nonce: body['nonce'], message, template: 'eip4361' },
-    ...{ issuedAt: line('Issued At'), expiresAt: line('Expiration Time') },
+    address: wallet.address,
+    nonce: body['nonce'],
+    message,
+    template: 'eip4361',
+    issuedAt: line('Issued At'),
+    expiresAt: line('Expiration Time'),
     signature: await wallet.signMessage({ message }),
   }
   const answer = await send('/user/v1/bootstrap', { body: statement })

@@ -10,10 +10,16 @@ const path = process.env['JOURNAL'] as string
 
 const entries = (): string[] => (existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [])
 const asset: Asset = {
-  ...{ ticker: 'usdc', name: 'USD Coin', icon: null },
+  ticker: 'usdc',
+  name: 'USD Coin',
+  icon: null,
   networks: [
     {
-      ...{ id: 'base', label: 'Base', chainId: 8453, tokenContract: null, decimals: 6 },
+      id: 'base',
+      label: 'Base',
+      chainId: 8453,
+      tokenContract: null,
+      decimals: 6,
       supportsExtraId: false,
     },
   ],
@@ -21,8 +27,14 @@ const asset: Asset = {
 const catalogue = {
   assets: async () => [asset],
   quote: async () => ({
-    ...{ minAmount: '1', maxAmount: null, minAmountCents: 1, maxAmountCents: null, toAmount: '1' },
-    ...{ feeCents: 50, rateId: null, validUntil: null },
+    minAmount: '1',
+    maxAmount: null,
+    minAmountCents: 1,
+    maxAmountCents: null,
+    toAmount: '1',
+    feeCents: 50,
+    rateId: null,
+    validUntil: null,
   }),
 }
 const none = { reason: null, txHash: null, paidCents: null, relay: null }
@@ -35,7 +47,8 @@ export function providersOf(at: (moment: 'before' | 'after', text: string) => vo
     at('after', `provider: ${what}`)
   }
   const withdrawals: WithdrawalProvider = {
-    ...{ ...catalogue, name: 'journal' },
+    ...catalogue,
+    name: 'journal',
     async send(id, { amountCents }) {
       effect('send', id)
       if (amountCents === LOST) throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'the answer is lost')
@@ -52,12 +65,17 @@ export function providersOf(at: (moment: 'before' | 'after', text: string) => vo
     },
   }
   const deposits: DepositProvider = {
-    ...{ ...catalogue, name: 'journal' },
+    ...catalogue,
+    name: 'journal',
     async open(id) {
       effect('open', id)
       return {
-        ...{ reference: id, depositAddress: `address-of-${id}`, extraId: null, chainId: null },
-        ...{ minAmount: '1', maxAmount: null },
+        reference: id,
+        depositAddress: `address-of-${id}`,
+        extraId: null,
+        chainId: null,
+        minAmount: '1',
+        maxAmount: null,
       }
     },
     find: async id =>

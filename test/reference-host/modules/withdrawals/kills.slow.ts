@@ -125,8 +125,11 @@ for (const store of ['postgres', 'sqlite'] as const) {
       const clock = manualClock()
       const host = await startKillableHost(
         {
-          ...{ PORT: '0', RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `journal=${WEBHOOK_SECRET}` },
-          ...{ JOURNAL: journal, ...place.env },
+          PORT: '0',
+          RATE_LIMITS: 'off',
+          PROVIDER_WEBHOOK_SECRETS: `journal=${WEBHOOK_SECRET}`,
+          JOURNAL: journal,
+          ...place.env,
         },
         clock,
         PROVIDERS,

@@ -9,13 +9,11 @@ const clock = manualClock(Date.now())
 /** What the provider says of every withdrawal from now on. The host's own rounds run meanwhile, and change nothing before. */
 let says: WithdrawalReport['status'] = 'pending'
 const report = async (): Promise<WithdrawalReport> => ({
-  ...{
-    status: says,
-    reason: says === 'failed' ? 'Refused.' : null,
-    txHash: null,
-    paidCents: null,
-    relay: null,
-  },
+  status: says,
+  reason: says === 'failed' ? 'Refused.' : null,
+  txHash: null,
+  paidCents: null,
+  relay: null,
 })
 const { assets, quote } = internals.sandboxWithdrawals({ db: {} as never, clock })
 const desk: WithdrawalProvider = { name: 'desk', assets, quote, find: report, send: report }
@@ -65,7 +63,9 @@ t.test('a repeated POST with new keys polls one withdrawal until it is handed ov
 t.test('the old form of the body is the same withdrawal', async t => {
   const ann = await fundedPartnerUser(host, 10_000)
   const old = {
-    ...{ amountCents: 1000, recipientAddress: OUTSIDE, chainId: '8453' },
+    amountCents: 1000,
+    recipientAddress: OUTSIDE,
+    chainId: '8453',
     tokenAddress: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
   }
   const first = data(await ann.write('/withdrawals', old))

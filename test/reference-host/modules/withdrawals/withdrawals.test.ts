@@ -44,14 +44,24 @@ t.test('holds the money, hands it over, and ends with the fee and the transactio
   const made = await ann.write('/withdrawals', withdrawalBody(2500), 'withdraw-0001')
   const { id, ...first } = withdrawalOf(made)
   t.match(first, {
-    ...{ status: 'pending', retryAfterSeconds: 1, attention: null, amountCents: 2500, feeCents: 50 },
-    ...{ destination: { currency: 'usdc', network: 'base', address: OUTSIDE, extraId: null } },
-    ...{ parameters: [], signature: null, execution: null, expiresAt: null, relay: null, txHash: null },
+    status: 'pending',
+    retryAfterSeconds: 1,
+    attention: null,
+    amountCents: 2500,
+    feeCents: 50,
+    destination: { currency: 'usdc', network: 'base', address: OUTSIDE, extraId: null },
+    parameters: [],
+    signature: null,
+    execution: null,
+    expiresAt: null,
+    relay: null,
+    txHash: null,
   })
   t.equal(await balanceOf(ann), 7500)
   await work()
   t.match(withdrawalOf(await ann.read(`/withdrawals/${id}`)), {
-    ...{ status: 'ready', retryAfterSeconds: null },
+    status: 'ready',
+    retryAfterSeconds: null,
     relay: { changeNowId: `sandbox-${id}`, payoutAddress: OUTSIDE, toCurrency: 'usdc', fromCurrency: 'usd' },
   })
   await work(5000)
@@ -171,7 +181,8 @@ t.test('checks amount and destination', async t => {
     refused(t, await ann.write('/withdrawals', withdrawalBody(amountCents, extra)), field)
   for (const amount of [99, 5_000_001])
     t.match(await ann.write('/withdrawals', withdrawalBody(amount)), {
-      ...{ status: 400, body: { field: 'amountCents', minAmountCents: 100, maxAmountCents: 5_000_000 } },
+      status: 400,
+      body: { field: 'amountCents', minAmountCents: 100, maxAmountCents: 5_000_000 },
     })
   await to('destination.currency', { currency: 'doge' })
   await to('destination.currency', { network: 'bitcoin' })
@@ -250,14 +261,25 @@ t.test('says what can be withdrawn, and for how much, to partners with either sc
   const destination = { currency: 'XRP', network: 'ripple' }
   t.match((await ann.read('/withdrawals/assets?q=xrp')).body.data, { assets: [{ ticker: 'xrp' }] })
   t.match(memberOf(await ann.write('/withdrawals/range', { destination }), 'range'), {
-    ...{ fromCurrency: 'usd', toCurrency: 'xrp', toNetwork: 'ripple', minAmount: '2', maxAmount: '100000' },
-    ...{ minAmountCents: 100, maxAmountCents: 5_000_000, destinationSupportsExtraId: true },
+    fromCurrency: 'usd',
+    toCurrency: 'xrp',
+    toNetwork: 'ripple',
+    minAmount: '2',
+    maxAmount: '100000',
+    minAmountCents: 100,
+    maxAmountCents: 5_000_000,
+    destinationSupportsExtraId: true,
   })
   const estimate = (amountCents: number, more: object = {}): Promise<Answer> =>
     ann.write('/withdrawals/estimate', { amountCents, destination: { ...destination, ...more } })
   t.match(memberOf(await estimate(1050, { extraId: '7' }), 'estimate'), {
-    ...{ fromAmount: '10.50', fromAmountCents: 1050, estimatedToAmount: '20', feeCents: 50 },
-    ...{ rateId: 'fixed', validUntil: null, destinationExtraId: '7' },
+    fromAmount: '10.50',
+    fromAmountCents: 1050,
+    estimatedToAmount: '20',
+    feeCents: 50,
+    rateId: 'fixed',
+    validUntil: null,
+    destinationExtraId: '7',
   })
   refused(t, await estimate(99), 'amountCents')
   refused(

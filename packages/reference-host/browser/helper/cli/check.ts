@@ -56,7 +56,8 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
   })
   no.addEventListener('click', () => send(deny(CODE.test(boxes.value()) ? boxes.value() : undefined)))
   const isShown = show({
-    ...{ title: 'Does this come from you?', step: 'Step 2 of 3: check who asks' },
+    title: 'Does this come from you?',
+    step: 'Step 2 of 3: check who asks',
     body: [
       el('p', {}, 'A command line asks to be signed in with your account.'),
       facts(request, account),

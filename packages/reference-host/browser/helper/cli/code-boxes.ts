@@ -50,14 +50,14 @@ export function codeBoxes(describedBy: string): CodeBoxes {
 function box(place: number, describedBy: string): HTMLInputElement {
   const label = `Character ${place + 1} of ${LENGTH}`
   return el('input', {
-    ...{
-      class: 'code-box',
-      type: 'text',
-      autocomplete: 'off',
-      autocapitalize: 'characters',
-      spellcheck: 'false',
-    },
-    ...{ 'aria-label': label, 'aria-describedby': describedBy, enterkeyhint: 'go' },
+    class: 'code-box',
+    type: 'text',
+    autocomplete: 'off',
+    autocapitalize: 'characters',
+    spellcheck: 'false',
+    'aria-label': label,
+    'aria-describedby': describedBy,
+    enterkeyhint: 'go',
   })
 }
 

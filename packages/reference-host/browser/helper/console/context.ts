@@ -68,7 +68,10 @@ const END_TIMEOUT_MS = 10_000
 export async function endSession({ sessionToken }: ConsoleSession): Promise<boolean> {
   try {
     const { ok, status } = await fetch('/user/v1/sessions/current', {
-      ...{ method: 'DELETE', keepalive: true, credentials: 'omit', referrerPolicy: 'no-referrer' },
+      method: 'DELETE',
+      keepalive: true,
+      credentials: 'omit',
+      referrerPolicy: 'no-referrer',
       headers: { authorization: `Bearer ${sessionToken}` },
       signal: AbortSignal.timeout(END_TIMEOUT_MS),
     })

@@ -26,8 +26,10 @@ export function showSignedIn(signedIn: SignedIn, ways: ConsoleWays): void {
       el(
         'dl',
         { class: 'facts' },
-        ...[el('dt', {}, 'Account'), el('dd', {}, short(address))],
-        ...[el('dt', {}, 'Wallet'), el('dd', {}, walletLabel ?? 'Without a name')],
+        el('dt', {}, 'Account'),
+        el('dd', {}, short(address)),
+        el('dt', {}, 'Wallet'),
+        el('dd', {}, walletLabel ?? 'Without a name'),
       ),
       el(
         'p',
@@ -101,7 +103,11 @@ function showConsole(address: string, session: ConsoleSession, ways: ConsoleWays
   addEventListener('pagehide', leaving)
   const calls = caller(session, expired)
   const context: ConsoleContext = {
-    ...{ address, session, ways, call: calls, transactions: feedOf(calls) },
+    address,
+    session,
+    ways,
+    call: calls,
+    transactions: feedOf(calls),
     show: () => context.open(tab),
     remember(next) {
       tab = next

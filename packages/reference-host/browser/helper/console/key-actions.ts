@@ -31,7 +31,8 @@ export async function revokeKey(
           : 'Programs with this key, and keys below it, stop working at once. Cards that it made stay. This cannot be undone.',
       ),
     ],
-    ...{ confirm: key.console ? 'End console' : 'Revoke key', danger: !key.console },
+    confirm: key.console ? 'End console' : 'Revoke key',
+    danger: !key.console,
   })
   if (!yes) return undefined
   const reply = await context.call(`/keys/${key.id}`, { method: 'DELETE' })
@@ -73,7 +74,8 @@ export async function rotateKey({ ways, show }: ConsoleContext, key: Key): Promi
     const made = await call<NewKey>(`/user/v1/keys/${key.id}/rotate`, { body, token })
     if (made.ok) return showNewKey(made.data, session.address, ['Back to your account', show])
     showFault({
-      ...{ title: 'The key was not rotated', problem: made.problem },
+      title: 'The key was not rotated',
+      problem: made.problem,
       text: ['The old key works as before, unless the host did not answer: then rotate it again.'],
       ways: [['Back to your account', show]],
     })

@@ -143,7 +143,10 @@ function consoleRow(
       el(
         'p',
         { class: 'muted small' },
-        ...['Opened ', when(key.createdAt), ' by your wallet · Ends ', when(key.expiresAt ?? Date.now())],
+        'Opened ',
+        when(key.createdAt),
+        ' by your wallet · Ends ',
+        when(key.expiresAt ?? Date.now()),
       ),
       fault,
     ),

@@ -106,8 +106,13 @@ function row(
       el(
         'p',
         { class: 'muted small' },
-        ...['Session ', short(session.sessionId), ' · Started ', when(session.createdAt)],
-        ...[' · Ends ', when(session.expiresAt), ` · ${session.scopes.length} scopes`],
+        'Session ',
+        short(session.sessionId),
+        ' · Started ',
+        when(session.createdAt),
+        ' · Ends ',
+        when(session.expiresAt),
+        ` · ${session.scopes.length} scopes`,
       ),
       fault,
     ),
@@ -142,7 +147,8 @@ async function endSession(
         el('label', { for: 'keys-too' }, 'Also revoke the keys that this session made.'),
       ),
     ],
-    ...{ confirm: 'End session', danger: true },
+    confirm: 'End session',
+    danger: true,
   })
   if (!yes) return undefined
   await sendEnd(context, sessionId, keysToo.checked, fault, again)

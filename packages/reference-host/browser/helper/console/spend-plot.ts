@@ -14,8 +14,12 @@ export function spendPlot(spending: Spending, dayName: Intl.DateTimeFormat): HTM
   const { days } = spending
   const readout = el('p', { class: 'readout', 'aria-hidden': 'true' })
   const canvas = el('div', {
-    ...{ class: 'plot', tabindex: 0, role: 'slider', 'aria-label': 'Spent on a day, in USD' },
-    ...{ 'aria-valuemin': 1, 'aria-valuemax': days.length },
+    class: 'plot',
+    tabindex: 0,
+    role: 'slider',
+    'aria-label': 'Spent on a day, in USD',
+    'aria-valuemin': 1,
+    'aria-valuemax': days.length,
   })
   let day = days.length - 1
   const read = (next: number): void => {
@@ -93,7 +97,10 @@ function optionsOf({ tags, days }: Spending, { width, dayName, hovered }: PlotCo
     return { fill, stroke: fill, width: 0, points: { show: false }, ...(bars ? { paths: bars } : {}) }
   })
   return {
-    ...{ width, height: HEIGHT, padding: [8, 20, 0, 0], legend: { show: false } },
+    width,
+    height: HEIGHT,
+    padding: [8, 20, 0, 0],
+    legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     select: { show: false, left: 0, top: 0, width: 0, height: 0 },
     scales: {
@@ -102,11 +109,16 @@ function optionsOf({ tags, days }: Spending, { width, dayName, hovered }: PlotCo
     },
     axes: [
       {
-        ...{ ...axis, size: 28, grid: { show: false }, splits: labelled(days.length, width < 480 ? 14 : 7) },
+        ...axis,
+        size: 28,
+        grid: { show: false },
+        splits: labelled(days.length, width < 480 ? 14 : 7),
         values: (_, places) => places.map(place => dayName.format(days[place]?.at)),
       },
       {
-        ...{ ...axis, size: 64, grid: { stroke: colour('--border'), width: 1 } },
+        ...axis,
+        size: 64,
+        grid: { stroke: colour('--border'), width: 1 },
         values: (_, amounts) => amounts.map(amount => dollars.format(amount)),
       },
     ],

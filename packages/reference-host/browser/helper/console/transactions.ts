@@ -22,9 +22,12 @@ export function transactionsPanel(context: ConsoleContext): Child[] {
   const state = el('p', { class: 'muted small' })
   const fault = el('div')
   const list = virtualList({
-    ...{ label: 'Transactions', columns: ['When', 'What', 'Status', 'USD'] },
-    ...{ count: () => feed.items.length, complete: () => feed.complete },
-    ...{ make: makeRow, fill: (row, place) => fillRow(row, feed.items[place] as Transaction) },
+    label: 'Transactions',
+    columns: ['When', 'What', 'Status', 'USD'],
+    count: () => feed.items.length,
+    complete: () => feed.complete,
+    make: makeRow,
+    fill: (row, place) => fillRow(row, feed.items[place] as Transaction),
     nearEnd: () => void more(),
   })
   const more = async (): Promise<void> => told(await feed.more())

@@ -44,15 +44,14 @@ export function capFields(before: Caps): {
 function moneyField({ name, label, help }: (typeof CAPS)[number], before: number | undefined) {
   const wrong = el('p', { class: 'wrong', id: `${name}-wrong` })
   const input = el('input', {
-    ...{
-      class: 'input',
-      id: name,
-      type: 'text',
-      inputmode: 'decimal',
-      autocomplete: 'off',
-      placeholder: 'No limit',
-    },
-    ...{ 'aria-describedby': `${name}-help ${name}-wrong`, value: before === undefined ? '' : money(before) },
+    class: 'input',
+    id: name,
+    type: 'text',
+    inputmode: 'decimal',
+    autocomplete: 'off',
+    placeholder: 'No limit',
+    'aria-describedby': `${name}-help ${name}-wrong`,
+    value: before === undefined ? '' : money(before),
   })
   const element = el(
     'div',

@@ -66,7 +66,8 @@ export function showKeyForm(
     else whileSending(yes, create(wish))
   })
   show({
-    ...{ title: 'Create a key', wide: true },
+    title: 'Create a key',
+    wide: true,
     body: [el('p', {}, 'A key lets a program use your account. You can revoke it at any time.'), form],
   })
 }

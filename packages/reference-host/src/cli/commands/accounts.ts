@@ -21,7 +21,11 @@ export const accountCommands: readonly Command[] = [
       const sorted = keys.toSorted((a, b) => b.createdAt - a.createdAt)
       const data = sorted.map(key => describeKey(key, clock.now()))
       const rows = data.map(key => [
-        ...[key.id, key.keyPrefix, key.state, key.createdAt ?? '-', key.lastUsedAt ?? '-'],
+        key.id,
+        key.keyPrefix,
+        key.state,
+        key.createdAt ?? '-',
+        key.lastUsedAt ?? '-',
         key.scopes.join(' ') || '-',
       ])
       const head = ['KEY', 'PREFIX', 'STATE', 'CREATED', 'LAST USED', 'SCOPES']
@@ -54,11 +58,20 @@ export const accountCommands: readonly Command[] = [
       const accountId = await accountOf(backend.sql, owner)
       const found = await backend.issuer.sessions.list(accountId, MOST_SESSIONS, clock.now())
       const data = found.map(({ sessionId, keyId, surface, scopes, label, ancestry, ...session }) => ({
-        ...{ sessionId, keyId, surface, scopes, label, mintedFrom: ancestry.at(-1) ?? null },
-        ...{ createdAt: isoOrNull(session.issuedAt), expiresAt: isoOrNull(session.expiresAt) },
+        sessionId,
+        keyId,
+        surface,
+        scopes,
+        label,
+        mintedFrom: ancestry.at(-1) ?? null,
+        createdAt: isoOrNull(session.issuedAt),
+        expiresAt: isoOrNull(session.expiresAt),
       }))
       const rows = data.map(session => [
-        ...[session.sessionId, session.keyId, session.label ?? '-', session.expiresAt ?? '-'],
+        session.sessionId,
+        session.keyId,
+        session.label ?? '-',
+        session.expiresAt ?? '-',
         session.scopes.join(' ') || '-',
       ])
       return {
@@ -89,13 +102,20 @@ export const accountCommands: readonly Command[] = [
 export function describeKey(key: KeyRecord, now: number) {
   const expired = key.expiresAt !== null && key.expiresAt <= now
   return {
-    ...{ id: key.id, keyPrefix: key.prefix, surface: key.surface, accountId: key.accountId },
+    id: key.id,
+    keyPrefix: key.prefix,
+    surface: key.surface,
+    accountId: key.accountId,
     state: key.revokedAt === null ? (expired ? 'expired' : 'live') : 'revoked',
     scopes: key.scopes,
-    ...{ parentId: key.parentId, successorId: key.successorId },
-    ...{ createdBy: key.createdBy, rotatedBy: key.rotatedBy },
-    ...{ createdAt: isoOrNull(key.createdAt), lastUsedAt: isoOrNull(key.lastUsedAt) },
-    ...{ expiresAt: isoOrNull(key.expiresAt), revokedAt: isoOrNull(key.revokedAt) },
+    parentId: key.parentId,
+    successorId: key.successorId,
+    createdBy: key.createdBy,
+    rotatedBy: key.rotatedBy,
+    createdAt: isoOrNull(key.createdAt),
+    lastUsedAt: isoOrNull(key.lastUsedAt),
+    expiresAt: isoOrNull(key.expiresAt),
+    revokedAt: isoOrNull(key.revokedAt),
   }
 }
 
@@ -114,8 +134,11 @@ async function ownerOf(
   const subscriptions = 'select count(*) as n from gw_subscriptions where account_id = $1'
   return {
     kind: 'user',
-    ...{ userId: user['id'], partnerId: user['partner_id'], externalId: user['external_id'] },
-    ...{ walletAddress: user['wallet_address'], kycStatus: user['kyc_status'] },
+    userId: user['id'],
+    partnerId: user['partner_id'],
+    externalId: user['external_id'],
+    walletAddress: user['wallet_address'],
+    kycStatus: user['kyc_status'],
     createdAt: isoOrNull(toInteger(user['created_at'])),
     balanceCents: await container.get(token.LEDGER).balance(sql, ledgerAccounts.user(accountId)),
     moneyCents: await userMoney(sql, accountId),

@@ -28,7 +28,11 @@ export function attentionCommands(kind: ReportedKind): readonly Command[] {
           ...report,
         }))
         const entries = data.map(({ at, detail, amountCents, accountId, id }) => [
-          ...[at, detail, `${amountCents}`, accountId, id],
+          at,
+          detail,
+          `${amountCents}`,
+          accountId,
+          id,
         ])
         const table = [['AT', column, 'CENTS', 'ACCOUNT', kind.toUpperCase()], ...entries]
         return { data, table, empty: 'No such reports.' }

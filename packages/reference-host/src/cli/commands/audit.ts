@@ -26,11 +26,17 @@ export const auditCommands: readonly Command[] = [
       const read = context.issuer.listAudit(accountId, count, position)
       const entries = await reportElapsed(context, 'Reading the audit log', read)
       const data = entries.map(({ at, expiresAt, ...entry }) => ({
-        ...{ at: new Date(at).toISOString(), keptUntil: new Date(expiresAt).toISOString() },
+        at: new Date(at).toISOString(),
+        keptUntil: new Date(expiresAt).toISOString(),
         ...entry,
       }))
       const rows = data.map(({ at, by, keyId, sessionId, action, target }) => [
-        ...[at, by, keyId ?? '-', sessionId ?? '-', action, target],
+        at,
+        by,
+        keyId ?? '-',
+        sessionId ?? '-',
+        action,
+        target,
       ])
       const table = [['AT', 'BY', 'KEY', 'SESSION', 'ACTION', 'TARGET'], ...rows]
       return { data, table, empty: 'No rows.', ...nextPage(entries, count) }

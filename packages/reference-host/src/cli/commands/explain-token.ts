@@ -81,13 +81,11 @@ async function verdictOf(
   if (issuer === undefined || audience === undefined) return undefined
   try {
     const guardOptions: GuardOptions = {
-      ...{
-        issuer,
-        audience,
-        limits: [],
-        failedCredentials: 'off',
-        policies: async ids => ids.map(() => ({})),
-      },
+      issuer,
+      audience,
+      limits: [],
+      failedCredentials: 'off',
+      policies: async ids => ids.map(() => ({})),
       ...(keys === undefined ? {} : { keys: await keySource(keys) }),
       ...(preset === undefined ? {} : { readSession: sessionReader({ preset: preset as PresetName }) }),
       ...(typ === undefined ? {} : { typ }),

@@ -41,10 +41,20 @@ export const hostCommands: readonly Command[] = [
       const { serviceName, directUserKey } = services
       const table = operations(services, { serviceName, url: '/', aliases: aliasTable, directUserKey })
       const data = table.map(({ id, method, paths, surface, credential, scopes = [], ...rest }) => ({
-        ...{ id, method, paths, surface, credential, scopes, idempotent: 'write' in rest },
+        id,
+        method,
+        paths,
+        surface,
+        credential,
+        scopes,
+        idempotent: 'write' in rest,
       }))
       const rows = data.map(row => [
-        ...[row.id, row.method, row.paths[0], row.credential, row.scopes.join(' ') || '-'],
+        row.id,
+        row.method,
+        row.paths[0],
+        row.credential,
+        row.scopes.join(' ') || '-',
         row.idempotent ? 'yes' : '-',
       ])
       return {

@@ -19,7 +19,9 @@ export const kycCommands: readonly Command[] = [
     example: '',
     async run({ backend }) {
       const data = (await rows(backend.sql, LIST, [MOST])).map(row => ({
-        ...{ id: String(row['id']), accountId: String(row['accountId']), status: String(row['status']) },
+        id: String(row['id']),
+        accountId: String(row['accountId']),
+        status: String(row['status']),
         submittedAt: new Date(Number(row['submittedAt'])).toISOString(),
       }))
       const entries = data.map(each => [each.submittedAt, each.status, each.accountId, each.id])

@@ -47,7 +47,9 @@ export const ledgerCommands: readonly Command[] = [
       }
       const entry = {
         ...({ accountId, type: 'collateral', status: 'completed', direction: 'credit' } as const),
-        ...{ source: { kind: 'credit', id: reference }, amountCents, description: 'Credit by the operator' },
+        source: { kind: 'credit', id: reference },
+        amountCents,
+        description: 'Credit by the operator',
       }
       const result = await backend.sql.transaction(tx => money.move(tx, transfer, [entry], clock.now()))
       if (result === 'conflict')

@@ -55,16 +55,26 @@ export const partnerKeyCommands: readonly Command[] = [
           const { keys } = await backend.issuer.keys.load(partner.id)
           const validated = await partners.validatedKeys(keys.map(key => key.id))
           return keys.map(key => ({
-            ...{ partnerId: partner.id, name: partner.name, keyId: key.id, keyPrefix: key.prefix },
-            ...{ scopes: key.scopes, createdAt: key.createdAt, lastUsedAt: key.lastUsedAt },
-            ...{ revokedAt: key.revokedAt, state: describeKey(key, clock.now()).state },
+            partnerId: partner.id,
+            name: partner.name,
+            keyId: key.id,
+            keyPrefix: key.prefix,
+            scopes: key.scopes,
+            createdAt: key.createdAt,
+            lastUsedAt: key.lastUsedAt,
+            revokedAt: key.revokedAt,
+            state: describeKey(key, clock.now()).state,
             validated: validated.has(key.id),
           }))
         }),
       )
       const data = entries.flat()
       const rows = data.map(key => [
-        ...[key.name, key.keyId, key.keyPrefix, key.validated ? 'yes' : 'no', key.state],
+        key.name,
+        key.keyId,
+        key.keyPrefix,
+        key.validated ? 'yes' : 'no',
+        key.state,
       ])
       return { data, table: [['PARTNER', 'KEY', 'PREFIX', 'VALIDATED', 'STATE'], ...rows] }
     },

@@ -22,8 +22,14 @@ export const payinCommands: readonly Command[] = [
       const assetOf = (chainId: number, address: string): string =>
         payinReceivers.find(each => each.chainId === chainId && each.token === address)?.asset ?? address
       const rows = data.map(({ reference, reason, chainId, token: address, units, sender, ...more }) => [
-        ...[new Date(more.minedAt).toISOString(), reason, units, assetOf(chainId, address), sender],
-        ...[more.accountId ?? '-', more.payinId ?? '-', reference],
+        new Date(more.minedAt).toISOString(),
+        reason,
+        units,
+        assetOf(chainId, address),
+        sender,
+        more.accountId ?? '-',
+        more.payinId ?? '-',
+        reference,
       ])
       const head = ['MINED', 'REASON', 'UNITS', 'ASSET', 'FROM', 'ACCOUNT', 'PAY-IN', 'REFERENCE']
       return { data, table: [head, ...rows], empty: 'No unmatched transfers.' }

@@ -50,13 +50,19 @@ export const userCommands: readonly Command[] = [
 function describeUser(row: SqlRow): Record<string, unknown> {
   const submittedAt = row['submitted_at']
   return {
-    ...{ userId: row['id'], accountId: row['account_id'] },
-    ...{ partnerId: row['partner_id'], externalId: row['external_id'] },
-    ...{ walletAddress: row['wallet_address'], walletLabel: row['wallet_label'] },
+    userId: row['id'],
+    accountId: row['account_id'],
+    partnerId: row['partner_id'],
+    externalId: row['external_id'],
+    walletAddress: row['wallet_address'],
+    walletLabel: row['wallet_label'],
     createdAt: isoOrNull(toInteger(row['created_at'])),
-    ...{ kycStatus: row['kyc_status'], kycId: row['kyc_id'], kycReason: row['reason'] },
+    kycStatus: row['kyc_status'],
+    kycId: row['kyc_id'],
+    kycReason: row['reason'],
     kycSubmittedAt: submittedAt === null ? null : isoOrNull(toInteger(submittedAt)),
-    ...{ hasProfile: row['profile'] !== null, hasKycFields: row['fields'] !== null },
+    hasProfile: row['profile'] !== null,
+    hasKycFields: row['fields'] !== null,
     hasDataKey: row['data_key'] !== null,
   }
 }

@@ -19,14 +19,22 @@ export const withdrawalCommands: readonly Command[] = [
       const text = `select id, account_id, status, attention, amount_cents, excess_cents, created_at
         from gw_withdrawals where attention is not null${open} order by position desc limit $1`
       const data = (await rows(backend.sql, text, [MOST])).map(row => ({
-        ...{ id: String(row['id']), accountId: String(row['account_id']), status: String(row['status']) },
+        id: String(row['id']),
+        accountId: String(row['account_id']),
+        status: String(row['status']),
         attention: row['attention'] as string | null,
-        ...{ amountCents: Number(row['amount_cents']), excessCents: Number(row['excess_cents']) },
+        amountCents: Number(row['amount_cents']),
+        excessCents: Number(row['excess_cents']),
         createdAt: new Date(Number(row['created_at'])).toISOString(),
       }))
       const entries = data.map(each => [
-        ...[each.createdAt, each.status, each.attention ?? '-', `${each.amountCents}`, `${each.excessCents}`],
-        ...[each.accountId, each.id],
+        each.createdAt,
+        each.status,
+        each.attention ?? '-',
+        `${each.amountCents}`,
+        `${each.excessCents}`,
+        each.accountId,
+        each.id,
       ])
       const head = ['CREATED', 'STATUS', 'ATTENTION', 'CENTS', 'EXCESS', 'ACCOUNT', 'WITHDRAWAL']
       return { data, table: [head, ...entries], empty: 'No such withdrawals.' }

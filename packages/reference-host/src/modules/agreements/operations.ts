@@ -31,7 +31,8 @@ const Body = Type.Object(
 )
 const answer = {
   agreements: [{ id: 'terms', text: 'I accept the terms of service.', links: [] }],
-  ...{ accepted: true, acceptedAt: examples.AT },
+  accepted: true,
+  acceptedAt: examples.AT,
 }
 const SURFACES: readonly Surface[] = ['user', 'partner']
 
@@ -58,8 +59,14 @@ async function read(
 
 function list(surface: Surface, services: ModuleServices): Operation {
   return operation({
-    ...{ id: 'agreements.list', title: 'Read the agreements', surface, method: 'GET' },
-    ...{ paths: [`/${surface}/v1/agreements`], credential: 'session', answer: Answer, example: { answer } },
+    id: 'agreements.list',
+    title: 'Read the agreements',
+    surface,
+    method: 'GET',
+    paths: [`/${surface}/v1/agreements`],
+    credential: 'session',
+    answer: Answer,
+    example: { answer },
     scopes: scopesOf(surface, 'agreements.read'),
     handle: ({ caller }) => read(services, caller.session.accountId),
   })
@@ -68,8 +75,14 @@ function list(surface: Surface, services: ModuleServices): Operation {
 function accept(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, kyc, acceptances } = services
   return operation({
-    ...{ id: 'agreements.accept', title: 'Accept the agreements', surface, method: 'POST' },
-    ...{ paths: [`/${surface}/v1/agreements`], credential: 'session', body: Body, answer: Answer },
+    id: 'agreements.accept',
+    title: 'Accept the agreements',
+    surface,
+    method: 'POST',
+    paths: [`/${surface}/v1/agreements`],
+    credential: 'session',
+    body: Body,
+    answer: Answer,
     scopes: scopesOf(surface, 'agreements.write'),
     example: { body: { accepted: true }, answer },
     ...(surface === 'partner' ? { refuses: [409] } : {}),

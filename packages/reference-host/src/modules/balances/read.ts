@@ -39,8 +39,12 @@ const common = { id: 'balances.read', method: 'GET', credential: 'session' } as 
 export function balanceOperations({ db }: ModuleServices): Operation[] {
   return [
     operation({
-      ...{ ...common, title: 'Read the balance of the account', surface: 'user' },
-      ...{ paths: ['/user/v1/balances'], scopes: ['balances.read'], answer: Answer },
+      ...common,
+      title: 'Read the balance of the account',
+      surface: 'user',
+      paths: ['/user/v1/balances'],
+      scopes: ['balances.read'],
+      answer: Answer,
       example: {
         answer: {
           balances: [{ currency: 'USD', availableCents: 10_000, pendingCents: 250, contractsCents: 5000 }],
@@ -57,13 +61,20 @@ export function balanceOperations({ db }: ModuleServices): Operation[] {
       },
     }),
     operation({
-      ...{ ...common, title: 'Read the balances of the session user', surface: 'partner' },
-      ...{ paths: ['/partner/v1/balances'], scopes: [], answer: PartnerAnswer },
+      ...common,
+      title: 'Read the balances of the session user',
+      surface: 'partner',
+      paths: ['/partner/v1/balances'],
+      scopes: [],
+      answer: PartnerAnswer,
       example: {
         answer: {
           balances: {
-            ...{ creditLimit: 10_250, pendingCharges: 250, postedCharges: 0 },
-            ...{ balanceDue: 0, spendingPower: 10_000 },
+            creditLimit: 10_250,
+            pendingCharges: 250,
+            postedCharges: 0,
+            balanceDue: 0,
+            spendingPower: 10_000,
           },
         },
       },

@@ -46,9 +46,16 @@ const BillSchema = Type.Object(
 )
 const Answer = Type.Object({ bill: BillSchema }, component('BillAnswer', 'A bill'))
 const example = {
-  ...{ id: 'bill_9c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f', payee: 'City Power', amountCents: 4200 },
-  ...{ currency: 'USD' as const, reference: 'INV-0001', status: 'open' as const, overdue: false },
-  ...{ dueAt: '2026-11-30T23:59:59.999Z', paidAt: null, createdAt: examples.AT },
+  id: 'bill_9c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f',
+  payee: 'City Power',
+  amountCents: 4200,
+  currency: 'USD' as const,
+  reference: 'INV-0001',
+  status: 'open' as const,
+  overdue: false,
+  dueAt: '2026-11-30T23:59:59.999Z',
+  paidAt: null,
+  createdAt: examples.AT,
 }
 const common = { surface: 'user', method: 'POST', credential: 'session', scopes: ['bills.write'] } as const
 
@@ -58,8 +65,13 @@ export function billOperations(services: ModuleServices): Operation[] {
   const bills = billStore(dialect)
   return [
     listOperation({
-      ...{ id: 'bills.list', title: 'List the bills, newest first', path: '/user/v1/bills' },
-      ...{ scope: 'bills.read', name: 'bills', listName: 'BillList', item: BillSchema },
+      id: 'bills.list',
+      title: 'List the bills, newest first',
+      path: '/user/v1/bills',
+      scope: 'bills.read',
+      name: 'bills',
+      listName: 'BillList',
+      item: BillSchema,
       example: { answer: { bills: [example], nextCursor: null } },
       page: (accountId, after, limit) => bills.page(db, accountId, { after, limit }),
       wire: bill => billData(bill, clock.now()),
@@ -71,8 +83,13 @@ export function billOperations(services: ModuleServices): Operation[] {
 
 function createBill({ clock, dialect, events }: ModuleServices, bills: BillStore): Operation {
   return ledgerWrite({
-    ...{ ...common, id: 'bills.create', title: 'Note a bill', paths: ['/user/v1/bills'] },
-    ...{ spends: false, body: Body, answer: Answer },
+    ...common,
+    id: 'bills.create',
+    title: 'Note a bill',
+    paths: ['/user/v1/bills'],
+    spends: false,
+    body: Body,
+    answer: Answer,
     example: {
       body: { payee: 'City Power', amountCents: 4200, dueAt: '2026-11-30', reference: 'INV-0001' },
       answer: { bill: example },
@@ -104,8 +121,13 @@ function createBill({ clock, dialect, events }: ModuleServices, bills: BillStore
 function payBill(services: ModuleServices, bills: BillStore): Operation {
   const { clock, events } = services
   return ledgerWrite({
-    ...{ ...common, id: 'bills.pay', title: 'Pay a bill from the balance' },
-    ...{ paths: ['/user/v1/bills/{billId}/pay'], spends: 'spend', gated: true, answer: Answer },
+    ...common,
+    id: 'bills.pay',
+    title: 'Pay a bill from the balance',
+    paths: ['/user/v1/bills/{billId}/pay'],
+    spends: 'spend',
+    gated: true,
+    answer: Answer,
     example: { answer: { bill: { ...example, status: 'paid', paidAt: examples.LATER } } },
     refuses: [404],
     async write({ caller, params }, context) {
@@ -119,7 +141,9 @@ function payBill(services: ModuleServices, bills: BillStore): Operation {
       const payment = { id, accountId, credit: ledgerAccounts.bills, amountCents, cause: 'bill' }
       const entry = {
         ...({ accountId, type: 'payment', status: 'completed', direction: 'debit' } as const),
-        ...{ source: { kind: 'bill', id }, amountCents, description: 'Bill' },
+        source: { kind: 'bill', id },
+        amountCents,
+        description: 'Bill',
       }
       const paid = await payAtOnce(services, context, payment, [entry], now)
       if (!paid.ok) return paid
@@ -149,8 +173,14 @@ function success(bill: Bill, now: EpochMs) {
 function billData(bill: Bill, now: EpochMs): Record<string, unknown> {
   const { id, payee, amountCents, reference, dueAt, paidAt, createdAt } = bill
   return {
-    ...{ id, payee, amountCents, currency: 'USD', reference, status: paidAt === null ? 'open' : 'paid' },
-    ...{ overdue: paidAt === null && now > dueAt, dueAt: new Date(dueAt).toISOString() },
+    id,
+    payee,
+    amountCents,
+    currency: 'USD',
+    reference,
+    status: paidAt === null ? 'open' : 'paid',
+    overdue: paidAt === null && now > dueAt,
+    dueAt: new Date(dueAt).toISOString(),
     paidAt: paidAt === null ? null : new Date(paidAt).toISOString(),
     createdAt: new Date(createdAt).toISOString(),
   }

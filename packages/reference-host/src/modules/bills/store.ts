@@ -34,11 +34,18 @@ export interface BillStore extends Pick<OwnedRows<Bill>, 'find' | 'lock' | 'page
 export function billStore(dialect: SqlDialect): BillStore {
   const { insert, find, lock, page } = ownedRows(dialect, 'gw_bills', toBill)
   return {
-    ...{ find, lock, page },
+    find,
+    lock,
+    page,
     async insert(tx, { id, accountId, payee, amountCents, reference, dueAt, createdAt }) {
       const columns = {
-        ...{ id, account_id: accountId, payee, amount_cents: amountCents, reference },
-        ...{ due_at: dueAt, created_at: createdAt },
+        id,
+        account_id: accountId,
+        payee,
+        amount_cents: amountCents,
+        reference,
+        due_at: dueAt,
+        created_at: createdAt,
       }
       return (await insert(tx, columns)) as Bill
     },

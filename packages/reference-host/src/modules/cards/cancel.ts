@@ -30,7 +30,11 @@ export function cancelOperations(services: ModuleServices): Operation[] {
   }
   return [
     ledgerWrite({
-      ...{ ...common, surface: 'user', method: 'POST', credential: 'session', spends: false },
+      ...common,
+      surface: 'user',
+      method: 'POST',
+      credential: 'session',
+      spends: false,
       paths: ['/user/v1/cards/{cardId}/delete-now'],
       answer: CardAnswer.user,
       example: { answer: answerExample('user') },
@@ -41,14 +45,19 @@ export function cancelOperations(services: ModuleServices): Operation[] {
       },
     }),
     ledgerWrite({
-      ...{ ...common, surface: 'partner', method: 'DELETE', credential: 'session', spends: false },
+      ...common,
+      surface: 'partner',
+      method: 'DELETE',
+      credential: 'session',
+      spends: false,
       paths: ['/partner/v1/cards/{cardId}'],
       idempotency: 'none',
       answer: Deleted,
       example: {
         answer: {
           cardId: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
-          ...{ status: 'canceled', deletedAt: examples.AT },
+          status: 'canceled',
+          deletedAt: examples.AT,
         },
       },
       refuses: [404],

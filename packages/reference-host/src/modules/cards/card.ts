@@ -31,7 +31,10 @@ export type CardNotes = Readonly<Record<(typeof NOTE_NAMES)[number], EncryptedTe
 
 /** The notes of a card on which nothing was written. */
 export const NO_NOTES: CardNotes = {
-  ...{ encryptedName: null, encryptedColor: null, encryptedEmoji: null, encryptedMemo: null },
+  encryptedName: null,
+  encryptedColor: null,
+  encryptedEmoji: null,
+  encryptedMemo: null,
 }
 
 /** A card to insert. */

@@ -34,9 +34,15 @@ export function loosens(
 export function changeCard(surface: Surface, services: ModuleServices): Operation {
   const { cards, clock, db, gates } = services
   return ledgerWrite<typeof ChangeBody.user, typeof CardAnswer.user, Verdict<undefined, HostDenial>>({
-    ...{ id: 'cards.change', title: 'Change, lock, unlock or cancel a card', surface, method: 'PATCH' },
-    ...{ paths: [`/${surface}/v1/cards/{cardId}`], credential: 'session', scopes: ['cards.write'] },
-    ...{ spends: false, idempotency: surface === 'user' ? 'required' : 'none' },
+    id: 'cards.change',
+    title: 'Change, lock, unlock or cancel a card',
+    surface,
+    method: 'PATCH',
+    paths: [`/${surface}/v1/cards/{cardId}`],
+    credential: 'session',
+    scopes: ['cards.write'],
+    spends: false,
+    idempotency: surface === 'user' ? 'required' : 'none',
     body: ChangeBody[surface] as typeof ChangeBody.user,
     answer: CardAnswer[surface] as typeof CardAnswer.user,
     example: { body: { status: 'locked' }, answer: answerExample(surface) },

@@ -38,17 +38,26 @@ export function notesOf(body: CardBody): Partial<CardNotes> {
 export function createCard(surface: Surface, services: ModuleServices): Operation {
   const folders = folderStore(services.dialect)
   const termsOf = (body: CardBody, effectId: string): CardTerms => ({
-    ...{ id: `card_${effectId}`, limit: limitOf(surface, body) ?? null, ...NO_NOTES, ...notesOf(body) },
+    id: `card_${effectId}`,
+    limit: limitOf(surface, body) ?? null,
+    ...NO_NOTES,
+    ...notesOf(body),
     // The body of a partner has no such member: what it sends under this name is unchecked.
-    ...{
-      folderId: surface === 'user' ? (body.folderId ?? null) : null,
-      disposable: false,
-      autoCancelAfterAuth: false,
-    },
+
+    folderId: surface === 'user' ? (body.folderId ?? null) : null,
+    disposable: false,
+    autoCancelAfterAuth: false,
   })
   return ledgerWrite<typeof CreateBody.user, typeof CardAnswer.user, IssuedTerms | undefined>({
-    ...{ id: 'cards.create', title: 'Make a card', surface, method: 'POST', credential: 'session' },
-    ...{ paths: [`/${surface}/v1/cards`], scopes: ['cards.write'], spends: false, gated: true },
+    id: 'cards.create',
+    title: 'Make a card',
+    surface,
+    method: 'POST',
+    credential: 'session',
+    paths: [`/${surface}/v1/cards`],
+    scopes: ['cards.write'],
+    spends: false,
+    gated: true,
     idempotency: surface === 'user' ? 'required' : 'optional',
     body: CreateBody[surface] as typeof CreateBody.user,
     answer: CardAnswer[surface] as typeof CardAnswer.user,

@@ -53,9 +53,15 @@ const Executed = Type.Object(
   component('ExecutedProposalAnswer', 'A disposable card'),
 )
 const example = {
-  ...{ proposalId: 'sandbox-1.q83vASNFZ4mrze8BZm9vYmFyYmF6cXV4', status: 'proposed' as const },
-  ...{ amountCents: 2500, currency: 'USD' as const, limitFrequency: 'perAuthorization' as const },
-  ...{ autoCancelAfterAuth: true, expiresAt: examples.LATER, createdAt: examples.AT, cardId: null },
+  proposalId: 'sandbox-1.q83vASNFZ4mrze8BZm9vYmFyYmF6cXV4',
+  status: 'proposed' as const,
+  amountCents: 2500,
+  currency: 'USD' as const,
+  limitFrequency: 'perAuthorization' as const,
+  autoCancelAfterAuth: true,
+  expiresAt: examples.LATER,
+  createdAt: examples.AT,
+  cardId: null,
 }
 const common = {
   surface: 'user',
@@ -79,8 +85,13 @@ function disposableData(proposalId: string, proposal: Proposal, executedAt?: Epo
   const { cardId, createdAt, amountCents, limitFrequency, autoCancelAfterAuth } = proposal
   const iso = (at: EpochMs): string => new Date(at).toISOString()
   return {
-    ...{ proposalId, amountCents, currency: 'USD', limitFrequency, autoCancelAfterAuth },
-    ...{ expiresAt: iso(createdAt + PROPOSAL_MS), createdAt: iso(createdAt) },
+    proposalId,
+    amountCents,
+    currency: 'USD',
+    limitFrequency,
+    autoCancelAfterAuth,
+    expiresAt: iso(createdAt + PROPOSAL_MS),
+    createdAt: iso(createdAt),
     ...(executedAt === undefined
       ? { status: 'proposed', cardId: null }
       : { status: 'executed', executedAt: iso(executedAt), cardId }),
@@ -94,8 +105,12 @@ export function disposableOperations(services: ModuleServices): Operation[] {
 
 function propose({ clock, sealer }: ModuleServices): Operation {
   return ledgerWrite({
-    ...{ ...common, id: 'cards.propose', title: 'Propose a disposable card' },
-    ...{ paths: ['/user/v1/cards/disposable/proposals'], body: ProposeBody, answer: Proposed },
+    ...common,
+    id: 'cards.propose',
+    title: 'Propose a disposable card',
+    paths: ['/user/v1/cards/disposable/proposals'],
+    body: ProposeBody,
+    answer: Proposed,
     example: { body: { amountCents: 2500 }, answer: { disposable: example } },
     async write({ caller: { session }, body }, { effectId }) {
       const limitFrequency = body.limitFrequency ?? 'perAuthorization'
@@ -130,13 +145,20 @@ function execute(services: ModuleServices): Operation {
       : invalidState('user', 'the proposal has expired: propose again', 'proposalId')
   }
   return ledgerWrite<typeof ExecuteBody, typeof Executed, Prepared>({
-    ...{ ...common, id: 'cards.execute', title: 'Make the card of a proposal, once', gated: true },
-    ...{ paths: ['/user/v1/cards/disposable/execute'], body: ExecuteBody, answer: Executed },
+    ...common,
+    id: 'cards.execute',
+    title: 'Make the card of a proposal, once',
+    gated: true,
+    paths: ['/user/v1/cards/disposable/execute'],
+    body: ExecuteBody,
+    answer: Executed,
     example: {
       body: { proposalId: example.proposalId },
       answer: {
         disposable: {
-          ...{ ...example, status: 'executed', executedAt: examples.AT },
+          ...example,
+          status: 'executed',
+          executedAt: examples.AT,
           cardId: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
         },
         card: cardExample('user'),
@@ -148,8 +170,13 @@ function execute(services: ModuleServices): Operation {
       if (!opened.ok) return opened
       const { cardId, amountCents, limitFrequency, autoCancelAfterAuth } = opened.value
       const terms: CardTerms = {
-        ...{ id: cardId, limit: { amountCents, frequency: limitFrequency }, disposable: true },
-        ...{ autoCancelAfterAuth, folderId: null, ...NO_NOTES, encryptedName: body.encryptedName ?? null },
+        id: cardId,
+        limit: { amountCents, frequency: limitFrequency },
+        disposable: true,
+        autoCancelAfterAuth,
+        folderId: null,
+        ...NO_NOTES,
+        encryptedName: body.encryptedName ?? null,
       }
       const issued = await issueCard(services, session, terms)
       if (!issued.ok) return issued

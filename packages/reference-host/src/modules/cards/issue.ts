@@ -106,7 +106,13 @@ export async function insertIssued(
   const { last4, expirationMonth, expirationYear } = issued
   const issuer = issuerOf({ providers }).name
   const card: NewCard = {
-    ...{ ...terms, status: 'active', last4, expirationMonth, expirationYear, issuer, ...origin },
+    ...terms,
+    status: 'active',
+    last4,
+    expirationMonth,
+    expirationYear,
+    issuer,
+    ...origin,
   }
   const [made] = await cards.insert(tx, accountId, [card], clock.now())
   return allow(made)

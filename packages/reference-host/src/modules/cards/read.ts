@@ -21,8 +21,13 @@ const userQuery = Type.Object({
 /** `cards.list`: users do not see canceled cards, partners do. */
 export function listCards(surface: Surface, { cards, db }: ModuleServices): Operation {
   return operation({
-    ...{ id: 'cards.list', title: 'List the cards, in the order of issue', surface, method: 'GET' },
-    ...{ paths: [`/${surface}/v1/cards`], credential: 'session', scopes: ['cards.read'] },
+    id: 'cards.list',
+    title: 'List the cards, in the order of issue',
+    surface,
+    method: 'GET',
+    paths: [`/${surface}/v1/cards`],
+    credential: 'session',
+    scopes: ['cards.read'],
     query: surface === 'user' ? userQuery : pagingQuery,
     answer: CardList[surface],
     example: {
@@ -46,8 +51,13 @@ export function listCards(surface: Surface, { cards, db }: ModuleServices): Oper
 /** `cards.read`. */
 export function readCard(surface: Surface, { cards, db }: ModuleServices): Operation {
   return operation({
-    ...{ id: 'cards.read', title: 'Read a card', surface, method: 'GET' },
-    ...{ paths: [`/${surface}/v1/cards/{cardId}`], credential: 'session', scopes: ['cards.read'] },
+    id: 'cards.read',
+    title: 'Read a card',
+    surface,
+    method: 'GET',
+    paths: [`/${surface}/v1/cards/{cardId}`],
+    credential: 'session',
+    scopes: ['cards.read'],
     answer: CardAnswer[surface] as typeof CardAnswer.user,
     example: { answer: answerExample(surface) },
     refuses: [404],

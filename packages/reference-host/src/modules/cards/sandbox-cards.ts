@@ -20,11 +20,17 @@ export function seedSandboxCards(cards: CardStore, secret: Uint8Array): SeedCard
     for (let count = 0; count < COUNT; count += 1) {
       const id = newId('card')
       made.push({
-        ...{ id, ...(await issueInSandbox(tx, secret, id, now)), issuer: SANDBOX_PROVIDER },
+        id,
+        ...(await issueInSandbox(tx, secret, id, now)),
+        issuer: SANDBOX_PROVIDER,
         status: STATUSES[randomInt(STATUSES.length)] as NewCard['status'],
         limit: randomInt(4) === 0 ? null : randomLimit(),
-        ...{ ...NO_NOTES, folderId: null, disposable: false, autoCancelAfterAuth: false },
-        ...{ keyLineage: null, sessionPolicies: [] },
+        ...NO_NOTES,
+        folderId: null,
+        disposable: false,
+        autoCancelAfterAuth: false,
+        keyLineage: null,
+        sessionPolicies: [],
       })
     }
     await cards.insert(tx, accountId, made, now)

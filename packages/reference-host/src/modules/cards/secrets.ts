@@ -76,7 +76,10 @@ const ownerOf = ({ accountId, sessionId }: Session): string => `${accountId} ${s
 /** `cards.openSecrets`: the key travels in a sealed text that the client sends back, so nothing is stored. */
 export function openSecrets(surface: Surface, { clock, sealer }: ModuleServices): Operation {
   return operation({
-    ...{ ...common, id: 'cards.openSecrets', title: 'Get the key that opens what reveals answer', surface },
+    ...common,
+    id: 'cards.openSecrets',
+    title: 'Get the key that opens what reveals answer',
+    surface,
     paths: [`/${surface}/v1/cards/secrets/session`],
     answer: Opened[surface] as typeof Opened.user,
     example: {
@@ -123,9 +126,15 @@ export function revealCard(surface: Surface, services: ModuleServices): Operatio
     return allow({ key, secrets: await issuerOf(services, card.issuer).reveal(card.id, signal) })
   }
   return ledgerWrite<typeof RevealBody, typeof Revealed.user, { secrets: CardSecrets; key: Buffer }>({
-    ...{ ...common, id: 'cards.reveal', title: 'Reveal number and security code of a card', surface },
-    ...{ paths: [`/${surface}/v1/cards/{cardId}/secrets`], idempotency: 'none', spends: false },
-    ...{ body: RevealBody, answer: Revealed[surface] as typeof Revealed.user },
+    ...common,
+    id: 'cards.reveal',
+    title: 'Reveal number and security code of a card',
+    surface,
+    paths: [`/${surface}/v1/cards/{cardId}/secrets`],
+    idempotency: 'none',
+    spends: false,
+    body: RevealBody,
+    answer: Revealed[surface] as typeof Revealed.user,
     example: {
       body: { sessionId: sessionExample.sessionId },
       answer: revealedExample(surface) as { secrets: typeof revealedMembers },

@@ -130,11 +130,17 @@ const iso = (at: number | null): string | null => (at === null ? null : new Date
 export function cardData(surface: Surface, card: Card): Record<string, unknown> {
   const { id, last4, expirationMonth, expirationYear, limit: given } = card
   const common = {
-    ...{ last4, brand: 'visa', status: spelledFor(surface, card.status), expirationMonth, expirationYear },
+    last4,
+    brand: 'visa',
+    status: spelledFor(surface, card.status),
+    expirationMonth,
+    expirationYear,
     limit: given && { [AMOUNT[surface]]: given.amountCents, frequency: given.frequency },
     createdAt: iso(card.createdAt),
-    ...{ encryptedName: card.encryptedName, encryptedColor: card.encryptedColor },
-    ...{ encryptedEmoji: card.encryptedEmoji, encryptedMemo: card.encryptedMemo },
+    encryptedName: card.encryptedName,
+    encryptedColor: card.encryptedColor,
+    encryptedEmoji: card.encryptedEmoji,
+    encryptedMemo: card.encryptedMemo,
   }
   if (surface === 'partner') {
     const kept = { folderId: null, contractId: null, isPinned: false }
@@ -150,12 +156,25 @@ export function cardAnswer(surface: Surface, card: Card): Record<string, unknown
 }
 
 const exampleCard: Card = {
-  ...{ id: 'card_ba30b49c6d3c40fab2f1c1894b801b80', accountId: 'acc_1', position: 1, last4: '2699' },
-  ...{ status: 'active', limit: { amountCents: 161_000, frequency: 'per30DayPeriod' } },
-  ...{ expirationMonth: 4, expirationYear: 2028, ...NO_NOTES, encryptedName: encryptedExample },
-  ...{ folderId: null, disposable: false, autoCancelAfterAuth: false, issuer: 'sandbox' },
-  ...{ keyLineage: null, sessionPolicies: [], createdAt: Date.parse(examples.AT) },
-  ...{ canceledAt: null, cancelReason: null },
+  id: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
+  accountId: 'acc_1',
+  position: 1,
+  last4: '2699',
+  status: 'active',
+  limit: { amountCents: 161_000, frequency: 'per30DayPeriod' },
+  expirationMonth: 4,
+  expirationYear: 2028,
+  ...NO_NOTES,
+  encryptedName: encryptedExample,
+  folderId: null,
+  disposable: false,
+  autoCancelAfterAuth: false,
+  issuer: 'sandbox',
+  keyLineage: null,
+  sessionPolicies: [],
+  createdAt: Date.parse(examples.AT),
+  canceledAt: null,
+  cancelReason: null,
 }
 
 /** The card of the examples. */

@@ -29,8 +29,10 @@ const Body = Type.Object(
   component('CreateContractRequest', 'What to call the contract. Other members are ignored'),
 )
 const example = {
-  ...{ id: 'ctr_7a1e0f6b5c2d4e3f9a8b7c6d5e4f3a2b', label: 'Rent' },
-  ...{ balanceCents: 0, createdAt: examples.AT },
+  id: 'ctr_7a1e0f6b5c2d4e3f9a8b7c6d5e4f3a2b',
+  label: 'Rent',
+  balanceCents: 0,
+  createdAt: examples.AT,
 }
 
 /** `GET` and `POST /user/v1/contracts`: lists and creates contracts. `deposits.transfer` fills and empties them. */
@@ -39,8 +41,13 @@ export function contractOperations(services: ModuleServices): Operation[] {
   const contracts = contractStore(dialect)
   return [
     listOperation({
-      ...{ id: 'contracts.list', title: 'List the contracts, newest first', path: '/user/v1/contracts' },
-      ...{ scope: 'contracts.read', name: 'contracts', listName: 'ContractList', item: ContractSchema },
+      id: 'contracts.list',
+      title: 'List the contracts, newest first',
+      path: '/user/v1/contracts',
+      scope: 'contracts.read',
+      name: 'contracts',
+      listName: 'ContractList',
+      item: ContractSchema,
       example: { answer: { contracts: [{ ...example, balanceCents: 5000 }], nextCursor: null } },
       page: (accountId, position, limit) => contracts.page(db, accountId, position, limit),
       wire: contract => contractData(contract, contract.balanceCents),
@@ -51,9 +58,16 @@ export function contractOperations(services: ModuleServices): Operation[] {
 
 function createContract({ clock, dialect, ledger }: ModuleServices, contracts: ContractStore): Operation {
   return ledgerWrite({
-    ...{ id: 'contracts.create', title: 'Create a contract, to put money aside', surface: 'user' },
-    ...{ method: 'POST', paths: ['/user/v1/contracts'], credential: 'session' },
-    ...{ scopes: ['contracts.write'], spends: false, body: Body, answer: Answer },
+    id: 'contracts.create',
+    title: 'Create a contract, to put money aside',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/contracts'],
+    credential: 'session',
+    scopes: ['contracts.write'],
+    spends: false,
+    body: Body,
+    answer: Answer,
     example: { body: { label: 'Rent' }, answer: { contract: example } },
     async write({ caller, body: { label = null } }, { tx, effectId }) {
       const { accountId } = caller.session

@@ -27,7 +27,9 @@ const CREATE =
 export function accountKeys(db: SqlQueries, sealer: Sealer, clock: Clock): AccountKeys {
   // With ttlResolution 0 each lookup asks the clock, so that no key is used after its time.
   const cache = new LRUCache<string, KeyObject>({
-    ...{ maxSize: MAX_CACHED_KEYS, ttl: CACHED_MS, ttlResolution: 0 },
+    maxSize: MAX_CACHED_KEYS,
+    ttl: CACHED_MS,
+    ttlResolution: 0,
     perf: clock,
   })
   const open = (accountId: string, sealed: unknown): KeyObject => {

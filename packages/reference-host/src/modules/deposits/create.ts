@@ -61,7 +61,10 @@ export function createDeposit(
   return ledgerWrite<typeof SandboxBody, typeof SandboxAnswer, (NewDeposit & OpenDeposit) | undefined>({
     id: 'deposits.create',
     title: playable ? 'Fund the balance with play money, or open a deposit' : 'Open a deposit',
-    ...{ surface, method: 'POST', paths: [`/${surface}/v1/deposits`], credential: 'session' },
+    surface,
+    method: 'POST',
+    paths: [`/${surface}/v1/deposits`],
+    credential: 'session',
     scopes: surface === 'user' ? ['deposits.write'] : [],
     body: playable ? SandboxBody : (Body as never),
     answer: playable ? SandboxAnswer : (DepositAnswer as never),
@@ -123,7 +126,9 @@ async function open(
   if (given === undefined)
     return deny('invalid_request', 'amount must be a decimal number above 0', { field: 'amount' })
   const want = {
-    ...{ currency: body.currency.toLowerCase(), network: body.network.toLowerCase(), amount: given },
+    currency: body.currency.toLowerCase(),
+    network: body.network.toLowerCase(),
+    amount: given,
   }
   if (given !== null) {
     const quote = await quoted(provider, { ...want, amount: given }, 'currency')

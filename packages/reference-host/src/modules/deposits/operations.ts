@@ -48,8 +48,14 @@ const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'us
 
 function list(surface: Surface, { deposits, db, clock }: ModuleServices): Operation {
   return operation({
-    ...{ id: 'deposits.list', title: 'List deposits, newest first', surface, method: 'GET' },
-    ...{ paths: [`/${surface}/v1/deposits`], credential: 'session', query, answer: List },
+    id: 'deposits.list',
+    title: 'List deposits, newest first',
+    surface,
+    method: 'GET',
+    paths: [`/${surface}/v1/deposits`],
+    credential: 'session',
+    query,
+    answer: List,
     scopes: scopesOf(surface, 'deposits.read'),
     example: { answer: { deposits: [depositExample], nextCursor: examples.CURSOR } },
     async handle({ caller, facts }) {
@@ -73,8 +79,13 @@ function list(surface: Surface, { deposits, db, clock }: ModuleServices): Operat
 
 function read(surface: Surface, { deposits, db }: ModuleServices): Operation {
   return operation({
-    ...{ id: 'deposits.read', title: 'Read a deposit', surface, method: 'GET', credential: 'session' },
-    ...{ paths: [`/${surface}/v1/deposits/{depositId}`], answer: DepositAnswer },
+    id: 'deposits.read',
+    title: 'Read a deposit',
+    surface,
+    method: 'GET',
+    credential: 'session',
+    paths: [`/${surface}/v1/deposits/{depositId}`],
+    answer: DepositAnswer,
     scopes: scopesOf(surface, 'deposits.read'),
     example: { answer: { deposit: depositExample } },
     refuses: [404],
@@ -98,9 +109,16 @@ function simulate(
   provider: DepositProvider,
 ): Operation {
   return ledgerWrite<typeof Payment, typeof DepositAnswer, { readonly creditedCents: number | undefined }>({
-    ...{ id: 'deposits.simulate', title: 'Pay a deposit (sandbox only)', surface, method: 'POST' },
-    ...{ paths: [`/${surface}/v1/sandbox/deposits/{depositId}/pay`], credential: 'session' },
-    ...{ scopes: ['deposits.write'], body: Payment, answer: DepositAnswer, spends: false },
+    id: 'deposits.simulate',
+    title: 'Pay a deposit (sandbox only)',
+    surface,
+    method: 'POST',
+    paths: [`/${surface}/v1/sandbox/deposits/{depositId}/pay`],
+    credential: 'session',
+    scopes: ['deposits.write'],
+    body: Payment,
+    answer: DepositAnswer,
+    spends: false,
     example: { body: { amount: '25' }, answer: { deposit: depositExample } },
     refuses: [404],
     /** Prices the payment. One below the smallest amount is worth nothing. */

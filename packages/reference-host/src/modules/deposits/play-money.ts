@@ -35,8 +35,13 @@ export async function creditPlayMoney(
     { id: `deposit:${effectId}`, debit, credit, amountCents, cause: 'deposit' },
     [
       {
-        ...{ accountId, source: { kind: 'deposit', id }, type: 'collateral', status: 'completed' },
-        ...{ amountCents, direction: 'credit', description: 'Play money' },
+        accountId,
+        source: { kind: 'deposit', id },
+        type: 'collateral',
+        status: 'completed',
+        amountCents,
+        direction: 'credit',
+        description: 'Play money',
       },
     ],
     now,

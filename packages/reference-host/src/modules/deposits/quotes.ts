@@ -54,8 +54,14 @@ const EstimateAnswer = Type.Object(
 )
 const asset = { currency: 'usdc', network: 'base' }
 const quote = {
-  ...{ minAmount: '1', maxAmount: '50000', minAmountCents: 100, maxAmountCents: 5_000_000 },
-  ...{ toAmount: '25.00', feeCents: 0, rateId: 'fixed', validUntil: Date.parse(examples.LATER) },
+  minAmount: '1',
+  maxAmount: '50000',
+  minAmountCents: 100,
+  maxAmountCents: 5_000_000,
+  toAmount: '25.00',
+  feeCents: 0,
+  rateId: 'fixed',
+  validUntil: Date.parse(examples.LATER),
 }
 
 /** The operations that say what can be deposited, and for how much. */
@@ -63,14 +69,24 @@ export function depositQuotes(provider: DepositProvider): Operation[] {
   const common = { surface: 'partner', credential: 'session', scopes: [] } as const
   return [
     operation({
-      ...{ ...common, id: 'deposits.assets', title: 'List the assets that can be deposited', method: 'GET' },
-      ...{ paths: ['/partner/v1/deposits/assets'], query: assetsQuery, answer: AssetsAnswer },
+      ...common,
+      id: 'deposits.assets',
+      title: 'List the assets that can be deposited',
+      method: 'GET',
+      paths: ['/partner/v1/deposits/assets'],
+      query: assetsQuery,
+      answer: AssetsAnswer,
       example: { answer: assetsExample },
       handle: ({ facts }) => listAssets(provider, facts.query),
     }),
     operation({
-      ...{ ...common, id: 'deposits.range', title: 'Read the limits of a deposit', method: 'POST' },
-      ...{ paths: ['/partner/v1/deposits/range'], body: RangeBody, answer: RangeAnswer },
+      ...common,
+      id: 'deposits.range',
+      title: 'Read the limits of a deposit',
+      method: 'POST',
+      paths: ['/partner/v1/deposits/range'],
+      body: RangeBody,
+      answer: RangeAnswer,
       example: { body: asset, answer: { range: rangeData(quote, asset, 'in') } },
       async handle({ body }) {
         const want = { currency: body.currency.toLowerCase(), network: body.network.toLowerCase() }
@@ -83,14 +99,20 @@ export function depositQuotes(provider: DepositProvider): Operation[] {
       },
     }),
     operation({
-      ...{ ...common, id: 'deposits.estimate', title: 'Estimate what a deposit credits', method: 'POST' },
-      ...{ paths: ['/partner/v1/deposits/estimate'], body: EstimateBody, answer: EstimateAnswer },
+      ...common,
+      id: 'deposits.estimate',
+      title: 'Estimate what a deposit credits',
+      method: 'POST',
+      paths: ['/partner/v1/deposits/estimate'],
+      body: EstimateBody,
+      answer: EstimateAnswer,
       example: {
         body: { ...asset, amount: '25' },
         answer: {
           estimate: {
             ...estimateData(quote, asset, 'in'),
-            ...{ quotedAmount: '25', quotedAmountCurrency: 'crypto' },
+            quotedAmount: '25',
+            quotedAmountCurrency: 'crypto',
           },
         },
       },
@@ -124,7 +146,8 @@ export function depositQuotes(provider: DepositProvider): Operation[] {
           })
         const estimate = {
           ...estimateData(found.value, wanted, 'in'),
-          ...{ quotedAmount: given, quotedAmountCurrency: counts },
+          quotedAmount: given,
+          quotedAmountCurrency: counts,
         }
         return allow({ data: { estimate }, summary: `About ${estimate.estimatedToAmount} USD arrive.` })
       },

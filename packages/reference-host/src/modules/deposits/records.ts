@@ -103,8 +103,11 @@ export function depositRecords(services: DepositServices): DepositRecords {
   ): Promise<'done' | 'repeated' | 'conflict'> => {
     const amountCents = payment.creditedCents
     const transfer = {
-      ...{ id: `deposit:${provider}:${payment.id}`, amountCents, cause: KIND },
-      ...{ debit: ledgerAccounts.deposits(provider), credit: ledgerAccounts.user(accountId) },
+      id: `deposit:${provider}:${payment.id}`,
+      amountCents,
+      cause: KIND,
+      debit: ledgerAccounts.deposits(provider),
+      credit: ledgerAccounts.user(accountId),
     }
     const source = { kind: KIND, id, part: payment.id }
     const entry = {
@@ -123,11 +126,21 @@ export function depositRecords(services: DepositServices): DepositRecords {
     async create(tx, deposit, now) {
       const { id, accountId, provider, reference, depositAddress, extraId, chainId, ...terms } = deposit
       const stored = await insert(tx, {
-        ...{ id, account_id: accountId, provider, provider_reference: reference },
-        ...{ currency: terms.currency, network: terms.network, amount: terms.amount },
-        ...{ min_amount: terms.minAmount, max_amount: terms.maxAmount, chain_id: chainId, extra_id: extraId },
-        ...{ deposit_address: canonical(depositAddress), status: 'awaitingDeposit' },
-        ...{ created_at: now, updated_at: now },
+        id,
+        account_id: accountId,
+        provider,
+        provider_reference: reference,
+        currency: terms.currency,
+        network: terms.network,
+        amount: terms.amount,
+        min_amount: terms.minAmount,
+        max_amount: terms.maxAmount,
+        chain_id: chainId,
+        extra_id: extraId,
+        deposit_address: canonical(depositAddress),
+        status: 'awaitingDeposit',
+        created_at: now,
+        updated_at: now,
       })
       if (!stored) throw new Error(`deposit ${id} exists already`)
       const event = { accountId, subject: { kind: KIND, id }, to: stored.status, cause: 'created' }
@@ -201,13 +214,21 @@ export function canonical(address: string): string {
 function toDeposit(row: SqlRow): Deposit {
   const orNull = (name: string): string | null => (row[name] === null ? null : toText(row[name]))
   return {
-    ...{ id: toText(row['id']), position: toInteger(row['position']), accountId: toText(row['account_id']) },
-    ...{ provider: toText(row['provider']), reference: toText(row['provider_reference']) },
-    ...{ currency: toText(row['currency']), network: toText(row['network']), amount: orNull('amount') },
-    ...{ minAmount: toText(row['min_amount']), maxAmount: orNull('max_amount') },
-    ...{ depositAddress: toText(row['deposit_address']), extraId: orNull('extra_id') },
+    id: toText(row['id']),
+    position: toInteger(row['position']),
+    accountId: toText(row['account_id']),
+    provider: toText(row['provider']),
+    reference: toText(row['provider_reference']),
+    currency: toText(row['currency']),
+    network: toText(row['network']),
+    amount: orNull('amount'),
+    minAmount: toText(row['min_amount']),
+    maxAmount: orNull('max_amount'),
+    depositAddress: toText(row['deposit_address']),
+    extraId: orNull('extra_id'),
     chainId: row['chain_id'] === null ? null : toInteger(row['chain_id']),
     status: toText(row['status']) as DepositStatus,
-    ...{ createdAt: toInteger(row['created_at']), updatedAt: toInteger(row['updated_at']) },
+    createdAt: toInteger(row['created_at']),
+    updatedAt: toInteger(row['updated_at']),
   }
 }

@@ -36,7 +36,8 @@ const Answer = Type.Object(
   component('TransferAnswer', 'The transfer that was made'),
 )
 const exampleBody = {
-  ...{ amountCents: 5000, fromContractId: null },
+  amountCents: 5000,
+  fromContractId: null,
   toContractId: 'ctr_7a1e0f6b5c2d4e3f9a8b7c6d5e4f3a2b',
 }
 
@@ -47,9 +48,17 @@ const exampleBody = {
 export function transferDeposit({ clock, dialect, ledger, money }: ModuleServices): Operation {
   const contracts = contractStore(dialect)
   return ledgerWrite({
-    ...{ id: 'deposits.transfer', title: 'Move money between the balance and contracts', surface: 'user' },
-    ...{ method: 'POST', paths: ['/user/v1/deposits/transfer'], credential: 'session' },
-    ...{ scopes: ['deposits.write'], spends: false, body: Body, answer: Answer, refuses: [404] },
+    id: 'deposits.transfer',
+    title: 'Move money between the balance and contracts',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/deposits/transfer'],
+    credential: 'session',
+    scopes: ['deposits.write'],
+    spends: false,
+    body: Body,
+    answer: Answer,
+    refuses: [404],
     example: {
       body: exampleBody,
       answer: {
@@ -75,7 +84,11 @@ export function transferDeposit({ clock, dialect, ledger, money }: ModuleService
         id === null ? ledgerAccounts.user(accountId) : ledgerAccounts.contract(accountId, id)
       const id = `move_${effectId}`
       const transfer = {
-        ...{ id: `move:${effectId}`, debit: place(from), credit: place(to), amountCents, cause: 'move' },
+        id: `move:${effectId}`,
+        debit: place(from),
+        credit: place(to),
+        amountCents,
+        cause: 'move',
         cover: { exempt: 'own_money' },
       } as const
       const result = await money.move(tx, transfer, entriesOf(id, accountId, body), now)
@@ -84,7 +97,10 @@ export function transferDeposit({ clock, dialect, ledger, money }: ModuleService
       return allow({
         data: {
           transfer: {
-            ...{ id, fromContractId: from, toContractId: to, amountCents },
+            id,
+            fromContractId: from,
+            toContractId: to,
+            amountCents,
             createdAt: new Date(createdAt as number).toISOString(),
           },
         },

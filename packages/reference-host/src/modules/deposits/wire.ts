@@ -41,10 +41,20 @@ export const DepositSchema = Type.Object(
 export const DepositAnswer = Type.Object({ deposit: DepositSchema }, component('DepositAnswer', 'A deposit'))
 
 export const depositExample = {
-  ...{ id: 'dep_4b1f6a7e', contractId: null, changeNowId: 'sandbox-dep_4b1f6a7e' },
-  ...{ fromCurrency: 'usdc', fromNetwork: 'base', minAmount: '1', maxAmount: '50000' },
-  ...{ depositAddress: examples.WALLET, payinExtraId: null, chainId: 8453 },
-  ...{ status: 'completed' as const, creditedCents: 2500, createdAt: examples.AT, updatedAt: examples.LATER },
+  id: 'dep_4b1f6a7e',
+  contractId: null,
+  changeNowId: 'sandbox-dep_4b1f6a7e',
+  fromCurrency: 'usdc',
+  fromNetwork: 'base',
+  minAmount: '1',
+  maxAmount: '50000',
+  depositAddress: examples.WALLET,
+  payinExtraId: null,
+  chainId: 8453,
+  status: 'completed' as const,
+  creditedCents: 2500,
+  createdAt: examples.AT,
+  updatedAt: examples.LATER,
   payments: [{ id: 'pay_1', creditedCents: 2500, at: examples.LATER }],
 }
 
@@ -54,11 +64,18 @@ export async function depositsData(records: DepositRecords, db: SqlQueries, depo
   return deposits.map(deposit => {
     const { creditedCents = 0, last = [] } = payments.get(deposit.id) ?? {}
     return {
-      ...{ id: deposit.id, contractId: null, changeNowId: deposit.reference },
-      ...{ fromCurrency: deposit.currency, fromNetwork: deposit.network },
-      ...{ minAmount: deposit.minAmount, maxAmount: deposit.maxAmount },
-      ...{ depositAddress: deposit.depositAddress, payinExtraId: deposit.extraId, chainId: deposit.chainId },
-      ...{ status: deposit.status, creditedCents },
+      id: deposit.id,
+      contractId: null,
+      changeNowId: deposit.reference,
+      fromCurrency: deposit.currency,
+      fromNetwork: deposit.network,
+      minAmount: deposit.minAmount,
+      maxAmount: deposit.maxAmount,
+      depositAddress: deposit.depositAddress,
+      payinExtraId: deposit.extraId,
+      chainId: deposit.chainId,
+      status: deposit.status,
+      creditedCents,
       payments: last.map(({ at, ...payment }) => ({ ...payment, at: new Date(at).toISOString() })),
       createdAt: new Date(deposit.createdAt).toISOString(),
       updatedAt: new Date(deposit.updatedAt).toISOString(),

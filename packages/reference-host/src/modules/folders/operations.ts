@@ -37,8 +37,14 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
   const folders = folderStore(dialect)
   return [
     operation({
-      ...{ ...common, id: 'folders.list', title: 'List the folders, oldest first', method: 'GET' },
-      ...{ paths: ['/user/v1/folders'], scopes: ['folders.read'], query: pagingQuery, answer: List },
+      ...common,
+      id: 'folders.list',
+      title: 'List the folders, oldest first',
+      method: 'GET',
+      paths: ['/user/v1/folders'],
+      scopes: ['folders.read'],
+      query: pagingQuery,
+      answer: List,
       example: { answer: { folders: [example], nextCursor: null } },
       async handle({ caller: { session }, facts }) {
         const paging = readPaging(facts.query)
@@ -53,8 +59,14 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       },
     }),
     ledgerWrite({
-      ...{ ...write, id: 'folders.create', title: 'Make a folder', method: 'POST', idempotency: 'optional' },
-      ...{ paths: ['/user/v1/folders'], body: Body, answer: Answer },
+      ...write,
+      id: 'folders.create',
+      title: 'Make a folder',
+      method: 'POST',
+      idempotency: 'optional',
+      paths: ['/user/v1/folders'],
+      body: Body,
+      answer: Answer,
       example: { body, answer: { folder: example } },
       async write({ caller: { session }, body: { name } }, { tx, effectId }) {
         const { accountId } = session
@@ -71,8 +83,15 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       },
     }),
     ledgerWrite({
-      ...{ ...write, id: 'folders.change', title: 'Rename a folder', method: 'PATCH', idempotency: 'none' },
-      ...{ paths: ['/user/v1/folders/{folderId}'], body: Body, answer: Answer, refuses: [404] },
+      ...write,
+      id: 'folders.change',
+      title: 'Rename a folder',
+      method: 'PATCH',
+      idempotency: 'none',
+      paths: ['/user/v1/folders/{folderId}'],
+      body: Body,
+      answer: Answer,
+      refuses: [404],
       example: { body, answer: { folder: example } },
       async write({ caller: { session }, params, body: { name } }, { tx }) {
         const folder = await folders.rename(tx, session.accountId, params['folderId'] as string, name)
@@ -81,8 +100,14 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       },
     }),
     ledgerWrite({
-      ...{ ...write, id: 'folders.delete', title: 'Delete a folder; its cards stay', method: 'DELETE' },
-      ...{ paths: ['/user/v1/folders/{folderId}'], idempotency: 'none', answer: Deleted, refuses: [404] },
+      ...write,
+      id: 'folders.delete',
+      title: 'Delete a folder; its cards stay',
+      method: 'DELETE',
+      paths: ['/user/v1/folders/{folderId}'],
+      idempotency: 'none',
+      answer: Deleted,
+      refuses: [404],
       example: { answer: { id: example.id, deletedAt: examples.AT } },
       async write({ caller: { session }, params }, { tx }) {
         const [{ accountId }, id] = [session, params['folderId'] as string]

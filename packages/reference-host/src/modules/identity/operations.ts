@@ -60,15 +60,28 @@ const Body = Type.Object(
 )
 /** A cap in examples. */
 export const exampleCap: Type.Static<typeof Cap> = {
-  ...{ policyId: 'pol_1', rule: 'dailySpendCapCents', operations: null, unit: 'cents' },
-  ...{ window: 'day', cap: 5000, used: 1200, reserved: 300, remaining: 3800, resetsAt: examples.LATER },
+  policyId: 'pol_1',
+  rule: 'dailySpendCapCents',
+  operations: null,
+  unit: 'cents',
+  window: 'day',
+  cap: 5000,
+  used: 1200,
+  reserved: 300,
+  remaining: 3800,
+  resetsAt: examples.LATER,
 }
 const { sessionId, expiresAt } = examples.session
 const example = {
   identity: {
     ...examples.owner,
-    ...{ accountId: 'acc_5b0b4f9be2b84b6a9d8d6a2f65d3e2aa', principal: 'eoa' as const, chainId: null },
-    ...{ walletLabel: 'Main', keyId: examples.key.userKeyId, sessionId, expiresAt },
+    accountId: 'acc_5b0b4f9be2b84b6a9d8d6a2f65d3e2aa',
+    principal: 'eoa' as const,
+    chainId: null,
+    walletLabel: 'Main',
+    keyId: examples.key.userKeyId,
+    sessionId,
+    expiresAt,
     scopes: ['identity.read'],
     policies: [{ id: 'pol_1', policy: { dailySpendCapCents: 5000 } }],
     caps: [exampleCap],
@@ -125,7 +138,9 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
 /** A cap as answers show it. */
 export function capData({ operations, resetsAt, held, ...cap }: CapState): Record<string, unknown> {
   return {
-    ...{ ...cap, reserved: held, operations: operations ?? null },
+    ...cap,
+    reserved: held,
+    operations: operations ?? null,
     resetsAt: resetsAt === null ? null : new Date(resetsAt).toISOString(),
   }
 }
@@ -147,9 +162,15 @@ function identityData(
   const chainId = /^eip155:(\d+):/.exec(principal ?? '')?.[1]
   return {
     identity: {
-      ...{ userId: id, accountId, principal: chainId === undefined ? 'eoa' : 'contract' },
-      ...{ walletAddress, walletLabel, chainId: chainId === undefined ? null : Number(chainId) },
-      ...{ keyId, sessionId: direct ? null : session.sessionId, scopes },
+      userId: id,
+      accountId,
+      principal: chainId === undefined ? 'eoa' : 'contract',
+      walletAddress,
+      walletLabel,
+      chainId: chainId === undefined ? null : Number(chainId),
+      keyId,
+      sessionId: direct ? null : session.sessionId,
+      scopes,
       policies: policies.map((policy, index) => ({ id: policyIds[index], policy })),
       caps: caps.map(capData),
       expiresAt: end === null ? null : new Date(end).toISOString(),

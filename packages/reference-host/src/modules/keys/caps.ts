@@ -32,7 +32,10 @@ export function readKeyCaps({ issuer, guard }: ModuleServices): Operation {
   return operation({
     id: 'keys.caps',
     title: 'Read the caps of a key, and how much of each is used',
-    ...{ surface: 'user', method: 'GET', credential: 'session', topLevel: true },
+    surface: 'user',
+    method: 'GET',
+    credential: 'session',
+    topLevel: true,
     paths: keyPaths('/{keyId}/caps'),
     scopes: ['keys.read'],
     answer: Answer,

@@ -13,7 +13,11 @@ export const listedKey: Static<typeof KeySchema> = {
   policy: { maxAuthAmountCents: 5000 },
   console: false,
   createdBy: { keyId: 'Q7r8S9t0U1v2W3x4', sessionId: session.sessionId },
-  ...{ rotatedBy: null, createdAt: AT, lastUsedAt: null, expiresAt: null, revokedAt: null },
+  rotatedBy: null,
+  createdAt: AT,
+  lastUsedAt: null,
+  expiresAt: null,
+  revokedAt: null,
 }
 
 /** The same key, revoked. */

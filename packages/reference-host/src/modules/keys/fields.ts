@@ -63,10 +63,13 @@ export function keyPaths(tail: string): readonly [string, string] {
 /** The data of a key. `policy` is an object for one own policy, a list for several, null for none. */
 export function keyData(key: ApiKey, policies: readonly unknown[]): Record<string, unknown> {
   return {
-    ...{ id: key.id, keyPrefix: key.prefix, scopes: key.scopes },
+    id: key.id,
+    keyPrefix: key.prefix,
+    scopes: key.scopes,
     policy: policies.length > 1 ? policies : (policies[0] ?? null),
     console: key.console,
-    ...{ createdBy: shownMaker(key.createdBy), rotatedBy: shownMaker(key.rotatedBy) },
+    createdBy: shownMaker(key.createdBy),
+    rotatedBy: shownMaker(key.rotatedBy),
     createdAt: iso(key.createdAt),
     lastUsedAt: iso(key.lastUsedAt),
     expiresAt: iso(key.expiresAt),

@@ -210,7 +210,10 @@ function newKeyAnswer(
   const { walletAddress, userId, scopes } = created.value.key
   return allow({
     data: {
-      ...{ ...newKeyData(created.value), walletAddress, userId, scopes },
+      ...newKeyData(created.value),
+      walletAddress,
+      userId,
+      scopes,
       ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
     },
     summary: 'Keep the key: it is shown only now.',

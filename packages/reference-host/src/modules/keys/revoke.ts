@@ -12,7 +12,9 @@ import { keyData, keyPaths, KeySchema } from './fields.ts'
 /** `keys.revoke`: ends a key and its sessions, and on request the cards that it made. */
 export function revokeKey(services: ModuleServices): Operation {
   return operation({
-    ...{ surface: 'user', credential: 'session', topLevel: true },
+    surface: 'user',
+    credential: 'session',
+    topLevel: true,
     id: 'keys.revoke',
     title:
       'Revoke a key and end its sessions; cards=cancel also cancels the cards of it and of keys below it',

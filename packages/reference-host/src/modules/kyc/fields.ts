@@ -81,9 +81,15 @@ export function readApplication(body: Fields, now: EpochMs): Verdict<KycApplicat
   const { firstName, lastName, birthDate, email, occupation, accountPurpose } = body
   const { line1, line2 = null, city, region, postalCode } = address
   return allow({
-    ...{ firstName, lastName, birthDate, countryOfIssue: body.countryOfIssue.toUpperCase(), email },
+    firstName,
+    lastName,
+    birthDate,
+    countryOfIssue: body.countryOfIssue.toUpperCase(),
+    email,
     address: { line1, line2, city, region, postalCode, countryCode: address.countryCode.toUpperCase() },
-    ...{ occupation, annualSalary: salaries.codeOf(body.annualSalary), accountPurpose },
+    occupation,
+    annualSalary: salaries.codeOf(body.annualSalary),
+    accountPurpose,
     expectedMonthlyVolume: volumes.codeOf(body.expectedMonthlyVolume),
     nationalId: body.nationalId ?? null,
     phone:
@@ -129,7 +135,9 @@ export function describeFields(schema: object, prefix = ''): DescribedField[] {
     if (field.properties) return describeFields(field, `${prefix}${name}.`)
     const { minLength, maxLength, pattern, description = '' } = field
     return {
-      ...{ name: prefix + name, required: required.includes(name), type: field.type ?? 'string' },
+      name: prefix + name,
+      required: required.includes(name),
+      type: field.type ?? 'string',
       ...(minLength === undefined ? {} : { minLength }),
       ...(maxLength === undefined ? {} : { maxLength }),
       ...(pattern === undefined ? {} : { regex: pattern }),

@@ -55,9 +55,15 @@ async function answerOf(
 function submit(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, kyc, jobs } = services
   return operation({
-    ...{ id: 'kyc.submit', title: 'Apply for the check of the identity', surface, method: 'POST' },
+    id: 'kyc.submit',
+    title: 'Apply for the check of the identity',
+    surface,
+    method: 'POST',
     paths: [surface === 'user' ? '/user/v1/kyc' : '/partner/v1/kyc/applications'],
-    ...{ credential: 'session', scopes: ['kyc.write'], body: KycBody[surface], answer: KycAnswer[surface] },
+    credential: 'session',
+    scopes: ['kyc.write'],
+    body: KycBody[surface],
+    answer: KycAnswer[surface],
     example: { body: examples.application, answer: examples.answer[surface] },
     ...(surface === 'partner' ? { refuses: [409] } : {}),
     async handle({ caller, body }) {
@@ -92,9 +98,14 @@ function submit(surface: Surface, services: ModuleServices): Operation {
 function status(surface: Surface, services: ModuleServices): Operation {
   const { db, kyc } = services
   return operation({
-    ...{ id: 'kyc.status', title: 'Read how far the identity check is', surface, method: 'GET' },
+    id: 'kyc.status',
+    title: 'Read how far the identity check is',
+    surface,
+    method: 'GET',
     paths: [`/${surface}/v1/kyc/status`],
-    ...{ credential: 'session', scopes: ['kyc.read'], answer: KycAnswer[surface] },
+    credential: 'session',
+    scopes: ['kyc.read'],
+    answer: KycAnswer[surface],
     example: { answer: examples.answer[surface] },
     ...(surface === 'user' ? { refuses: [404] } : {}),
     async handle({ caller }) {
@@ -118,14 +129,22 @@ const Decision = Type.Object(
 function simulate(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, kyc, jobs } = services
   return operation({
-    ...{ id: 'kyc.simulate', title: 'Decide the identity check (sandbox only)', surface, method: 'POST' },
+    id: 'kyc.simulate',
+    title: 'Decide the identity check (sandbox only)',
+    surface,
+    method: 'POST',
     paths: [`/${surface}/v1/sandbox/kyc`],
-    ...{ credential: 'session', scopes: ['kyc.write'], body: Decision, answer: KycAnswer[surface] },
+    credential: 'session',
+    scopes: ['kyc.write'],
+    body: Decision,
+    answer: KycAnswer[surface],
     example: { body: { status: 'approved' }, answer: examples.answer[surface] },
     async handle({ caller, body }) {
       const { accountId } = caller.session
       const decision = {
-        ...{ status: statusOf(body.status) ?? 'pending', reason: body.reason ?? null, cause: 'simulated' },
+        status: statusOf(body.status) ?? 'pending',
+        reason: body.reason ?? null,
+        cause: 'simulated',
       }
       return db.transaction(async tx => {
         const now = clock.now()

@@ -43,10 +43,15 @@ export function kycValues(surface: Surface): Operation {
     accountPurpose: [...PURPOSES],
   }
   return operation({
-    ...{ id: 'kyc.values', title: 'List the fields and values of an application', surface, method: 'GET' },
+    id: 'kyc.values',
+    title: 'List the fields and values of an application',
+    surface,
+    method: 'GET',
     paths:
       surface === 'user' ? ['/user/v1/kyc/values'] : ['/partner/v1/kyc/values', '/partner/v1/kyc/schema'],
-    ...{ credential: 'session', scopes: ['kyc.read'], answer: Answer },
+    credential: 'session',
+    scopes: ['kyc.read'],
+    answer: Answer,
     example: {
       answer: { ...values, fields: values.fields.slice(0, 2).map(field => ({ ...field, enum: [] })) },
     },

@@ -49,7 +49,9 @@ export function kycData(surface: Surface, state: KycState, accepted: boolean): R
   const { id = null, status, reason } = state
   const link = (value: Link | null): unknown => (surface === 'partner' ? value && urlOf(value) : value)
   const application = {
-    ...{ id, status: spelledFor(surface, status), reason },
+    id,
+    status: spelledFor(surface, status),
+    reason,
     completionLink: link(state.completionLink),
     externalVerificationLink: link(state.externalVerificationLink),
     isActive: status === 'approved',

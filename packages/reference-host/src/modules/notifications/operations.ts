@@ -39,8 +39,13 @@ const Body = Type.Object(
   component('MarkNotificationRequest', 'Whether it was read'),
 )
 const example = {
-  ...{ id: 'evt_0b9fd7c1f0c44e1e8a1ab8d5c4a1f6d2', kind: 'payin.settled', title: 'Pay-in settled' },
-  ...{ text: 'A pay-in was paid. Amount: 25.00 USD.', read: false, readAt: null, createdAt: examples.AT },
+  id: 'evt_0b9fd7c1f0c44e1e8a1ab8d5c4a1f6d2',
+  kind: 'payin.settled',
+  title: 'Pay-in settled',
+  text: 'A pay-in was paid. Amount: 25.00 USD.',
+  read: false,
+  readAt: null,
+  createdAt: examples.AT,
   subject: { kind: 'payin', id: 'payin_4f0e4e0f3c7d4d5f9a2b1c3d4e5f6a7b' },
 }
 const common = { surface: 'user', credential: 'session' } as const
@@ -115,7 +120,11 @@ function markNotification({ events, clock }: ModuleServices): Operation {
 function notificationData(event: RecordedEvent): Record<string, unknown> {
   const { id, subject, at, readAt } = event
   return {
-    ...{ id, kind: kindOf(event), ...textOf(event), subject, read: readAt !== null },
+    id,
+    kind: kindOf(event),
+    ...textOf(event),
+    subject,
+    read: readAt !== null,
     readAt: readAt === null ? null : new Date(readAt).toISOString(),
     createdAt: new Date(at).toISOString(),
   }

@@ -55,13 +55,21 @@ export function onboardingOperations(services: ModuleServices): Operation[] {
   const shared = { surface: 'user', credential: 'session', answer: Answer, example } as const
   return [
     operation({
-      ...{ id: 'onboarding.read', title: 'Read the steps of the way in', method: 'GET', ...shared },
-      ...{ paths: ['/user/v1/onboarding'], scopes: ['onboarding.read'] },
+      id: 'onboarding.read',
+      title: 'Read the steps of the way in',
+      method: 'GET',
+      ...shared,
+      paths: ['/user/v1/onboarding'],
+      scopes: ['onboarding.read'],
       handle: ({ caller }) => read(services, caller.session.accountId),
     }),
     operation({
-      ...{ id: 'onboarding.skip', title: 'Skip an optional step', method: 'POST', ...shared },
-      ...{ paths: ['/user/v1/onboarding/{step}'], scopes: ['onboarding.write'] },
+      id: 'onboarding.skip',
+      title: 'Skip an optional step',
+      method: 'POST',
+      ...shared,
+      paths: ['/user/v1/onboarding/{step}'],
+      scopes: ['onboarding.write'],
       async handle({ caller, params }) {
         const { accountId } = caller.session
         const found = STEPS.find(([step]) => step === params['step'])

@@ -20,7 +20,7 @@ const Body = Type.Object(
     to: Type.Object(
       {
         walletAddress: Type.String({
-          ...{ pattern: '^0x[0-9a-fA-F]{40}$' },
+          pattern: '^0x[0-9a-fA-F]{40}$',
           description:
             'The wallet of the receiver, not a contract. In mixed case it must have its checksum (EIP-55)',
         }),
@@ -50,9 +50,13 @@ const PaymentSchema = Type.Object(
 const Answer = Type.Object({ payment: PaymentSchema }, component('PaymentAnswer', 'The payment'))
 const RECEIVER = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const example = {
-  ...{ id: 'pay_5f1c9f0f2f3b4b7e9d9a3d1f0c6b8e7a', direction: 'debit' as const },
-  ...{ counterparty: { walletAddress: RECEIVER }, amountCents: 1234, memo: 'Lunch' },
-  ...{ status: 'completed' as const, createdAt: examples.AT },
+  id: 'pay_5f1c9f0f2f3b4b7e9d9a3d1f0c6b8e7a',
+  direction: 'debit' as const,
+  counterparty: { walletAddress: RECEIVER },
+  amountCents: 1234,
+  memo: 'Lunch',
+  status: 'completed' as const,
+  createdAt: examples.AT,
 }
 
 /** `GET` and `POST /user/v1/payments`: lists payments, and pays another wallet user of this host. */
@@ -60,9 +64,14 @@ export function paymentOperations(services: ModuleServices): Operation[] {
   const { db } = services
   return [
     listOperation({
-      ...{ id: 'payments.list', title: 'List payments, sent and received, newest first' },
-      ...{ path: '/user/v1/payments', scope: 'payments.read', name: 'payments', listName: 'PaymentList' },
-      ...{ item: PaymentSchema, example: { answer: { payments: [example], nextCursor: null } } },
+      id: 'payments.list',
+      title: 'List payments, sent and received, newest first',
+      path: '/user/v1/payments',
+      scope: 'payments.read',
+      name: 'payments',
+      listName: 'PaymentList',
+      item: PaymentSchema,
+      example: { answer: { payments: [example], nextCursor: null } },
       page: (accountId, position, limit) => paymentPage(db, accountId, position, limit),
       wire: paymentData,
     }),
@@ -73,9 +82,18 @@ export function paymentOperations(services: ModuleServices): Operation[] {
 function createPayment(services: ModuleServices): Operation {
   const { clock, events, users } = services
   return ledgerWrite({
-    ...{ id: 'payments.create', title: 'Pay another wallet user of this host', surface: 'user' },
-    ...{ method: 'POST', paths: ['/user/v1/payments'], credential: 'session', scopes: ['payments.write'] },
-    ...{ spends: 'spend', gated: true, body: Body, answer: Answer, refuses: [404] },
+    id: 'payments.create',
+    title: 'Pay another wallet user of this host',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/payments'],
+    credential: 'session',
+    scopes: ['payments.write'],
+    spends: 'spend',
+    gated: true,
+    body: Body,
+    answer: Answer,
+    refuses: [404],
     example: {
       body: { to: { walletAddress: RECEIVER }, amountCents: 1234, memo: 'Lunch' },
       answer: { payment: example },
@@ -101,7 +119,7 @@ function createPayment(services: ModuleServices): Operation {
       }
       const received = {
         ...({ accountId: receiver.value, source: side('received'), direction: 'credit' } as const),
-        ...{ description: 'Payment received' },
+        description: 'Payment received',
         counterparty: (await users.ofAccount(tx, accountId)).walletAddress,
       }
       const entries = [
@@ -151,7 +169,12 @@ const noReceiver = deny(
 function paymentData(side: Transaction): Record<string, unknown> {
   const { source, direction, counterparty: walletAddress, amountCents, memo, createdAt } = side
   return {
-    ...{ id: source.id, direction, counterparty: { walletAddress }, amountCents, memo, status: 'completed' },
+    id: source.id,
+    direction,
+    counterparty: { walletAddress },
+    amountCents,
+    memo,
+    status: 'completed',
     createdAt: new Date(createdAt).toISOString(),
   }
 }

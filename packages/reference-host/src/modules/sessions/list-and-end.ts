@@ -57,9 +57,13 @@ function listSessions({ issuer }: ModuleServices): Operation {
       answer: {
         sessions: [
           {
-            ...{ sessionId: examples.session.sessionId, keyId: examples.key.userKeyId },
-            ...{ scopes: examples.session.scopes, label: null },
-            ...{ createdAt: examples.AT, expiresAt: examples.LATER, current: true },
+            sessionId: examples.session.sessionId,
+            keyId: examples.key.userKeyId,
+            scopes: examples.session.scopes,
+            label: null,
+            createdAt: examples.AT,
+            expiresAt: examples.LATER,
+            current: true,
           },
         ],
         nextCursor: null,
@@ -73,7 +77,10 @@ function listSessions({ issuer }: ModuleServices): Operation {
       const { next } = found.value
       const sessions = found.value.sessions.map(
         ({ sessionId, keyId, scopes, label, issuedAt, expiresAt }) => ({
-          ...{ sessionId, keyId, scopes, label },
+          sessionId,
+          keyId,
+          scopes,
+          label,
           createdAt: new Date(issuedAt).toISOString(),
           expiresAt: new Date(expiresAt).toISOString(),
           current: sessionId === caller.session.sessionId,

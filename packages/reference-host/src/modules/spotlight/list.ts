@@ -41,13 +41,12 @@ export function listSpotlight({ product, clock }: ModuleServices): Operation {
       answer: {
         items: [
           {
-            ...{
-              id: 'maintenance',
-              title: 'Maintenance',
-              text: 'Cards cannot be made on Sunday.',
-              url: null,
-            },
-            ...{ startsAt: '2026-11-01T00:00:00.000Z', endsAt: '2026-11-02T00:00:00.000Z' },
+            id: 'maintenance',
+            title: 'Maintenance',
+            text: 'Cards cannot be made on Sunday.',
+            url: null,
+            startsAt: '2026-11-01T00:00:00.000Z',
+            endsAt: '2026-11-02T00:00:00.000Z',
           },
         ],
       },

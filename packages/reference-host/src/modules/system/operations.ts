@@ -46,7 +46,9 @@ export function systemOperations({
   }
   return [
     document({
-      ...{ id: 'system.jwks', title: 'The keys that verify session tokens', path: '/.well-known/jwks.json' },
+      id: 'system.jwks',
+      title: 'The keys that verify session tokens',
+      path: '/.well-known/jwks.json',
       answer: Jwks,
       example: { answer: { keys: [exampleJwk] } },
       // As in the issuer's header fields (RFC 7517 section 8.5).
@@ -57,14 +59,18 @@ export function systemOperations({
       },
     }),
     document({
-      ...{ id: 'system.openapi', title: 'This API description', path: '/openapi.json' },
+      id: 'system.openapi',
+      title: 'This API description',
+      path: '/openapi.json',
       answer: Description,
       example: { answer: { openapi: '3.1.0' } },
       documentStatuses: [304],
       make: async ({ header }) => conditionalGet(description(), header('if-none-match')),
     }),
     document({
-      ...{ id: 'system.healthz', title: 'Liveness check', path: '/healthz' },
+      id: 'system.healthz',
+      title: 'Liveness check',
+      path: '/healthz',
       answer: Health,
       example: { answer: { status: 'ok' } },
       // Liveness probes must never be denied, and the answer costs nothing.
@@ -72,14 +78,18 @@ export function systemOperations({
       make: async () => ({ document: { status: 'ok' }, headers: [] }),
     }),
     document({
-      ...{ id: 'system.readyz', title: 'Readiness check', path: '/readyz' },
+      id: 'system.readyz',
+      title: 'Readiness check',
+      path: '/readyz',
       answer: Readiness,
       example: { answer: { status: 'ready', dependencies: { database: 'ok' } } },
       documentStatuses: [503],
       make: ready,
     }),
     document({
-      ...{ id: 'system.metrics', title: 'Prometheus metrics', path: '/metrics' },
+      id: 'system.metrics',
+      title: 'Prometheus metrics',
+      path: '/metrics',
       answer: Type.Object({}),
       // The API description shows no example for text.
       example: { answer: {} },
@@ -123,8 +133,13 @@ interface DocumentRule<D extends TObject>
 
 function document<D extends TObject>({ path, make, ...rule }: DocumentRule<D>): Operation {
   return operation({
-    ...{ surface: 'public', method: 'GET', paths: [path], credential: 'none' },
-    ...{ document: true, limit: 'document', ...rule },
+    surface: 'public',
+    method: 'GET',
+    paths: [path],
+    credential: 'none',
+    document: true,
+    limit: 'document',
+    ...rule,
     handle: async ({ facts }) => allow(await make(facts)),
   })
 }

@@ -84,9 +84,15 @@ class UnknownObject extends Error {}
 /** `POST /providers/{name}/events`: applies each event of a provider once. */
 export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEventServices): Operation {
   return operation({
-    ...{ id: 'system.providerEvents', title: 'Take an event of a provider', surface: 'public' },
-    ...{ method: 'POST', paths: ['/providers/{name}/events'], credential: 'provider' },
-    ...{ body: Body, answer: Answer, document: true },
+    id: 'system.providerEvents',
+    title: 'Take an event of a provider',
+    surface: 'public',
+    method: 'POST',
+    paths: ['/providers/{name}/events'],
+    credential: 'provider',
+    body: Body,
+    answer: Answer,
+    document: true,
     example: {
       body: { type: 'kyc.report', data: { id: text('').type } },
       answer: { ok: true, data: { applied: true } },

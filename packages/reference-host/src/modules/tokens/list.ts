@@ -36,16 +36,26 @@ const LIMIT = 100
 /** `GET /user/v1/tokens`: lists the tokens for pay-ins, deposits and withdrawals. */
 export function listTokens({ receivers, providerTokens }: ModuleServices): Operation {
   return operation({
-    ...{ id: 'tokens.list', title: 'List the tokens that this host takes or pays', surface: 'user' },
-    ...{ method: 'GET', paths: ['/user/v1/tokens'], credential: 'session', scopes: ['tokens.read'] },
+    id: 'tokens.list',
+    title: 'List the tokens that this host takes or pays',
+    surface: 'user',
+    method: 'GET',
+    paths: ['/user/v1/tokens'],
+    credential: 'session',
+    scopes: ['tokens.read'],
     query: pagingQueryUpTo(LIMIT, LIMIT),
     answer: Answer,
     example: {
       answer: {
         tokens: [
           {
-            ...{ symbol: 'USDC', name: 'USD Coin', chainId: 8453, network: 'base', decimals: 6 },
-            ...{ address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', uses: ['payin', 'deposit'] },
+            symbol: 'USDC',
+            name: 'USD Coin',
+            chainId: 8453,
+            network: 'base',
+            decimals: 6,
+            address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+            uses: ['payin', 'deposit'],
           },
         ],
         nextCursor: null,

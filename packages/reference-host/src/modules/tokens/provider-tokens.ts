@@ -17,7 +17,12 @@ export async function providerTokens({
 
 function tokensOf({ ticker, name, networks }: Asset, use: TokenUse['uses'][number]): TokenUse[] {
   return networks.map(({ id, chainId, tokenContract, decimals }) => ({
-    ...{ symbol: ticker.toUpperCase(), name, network: id, chainId, decimals, uses: [use] },
+    symbol: ticker.toUpperCase(),
+    name,
+    network: id,
+    chainId,
+    decimals,
+    uses: [use],
     address: tokenContract === null || chainId === null ? tokenContract : tokenContract.toLowerCase(),
   }))
 }

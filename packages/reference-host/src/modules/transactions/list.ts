@@ -31,8 +31,13 @@ export function transactionOperations(services: ModuleServices): Operation[] {
 function listTransactions(surface: Surface, { db, transactions }: ModuleServices): Operation {
   const { form, listName, most } = FORMS[surface]
   return operation({
-    ...{ id: 'transactions.list', title: 'List the transactions, newest first', surface, method: 'GET' },
-    ...{ paths: [`/${surface}/v1/transactions`], credential: 'session', scopes: ['transactions.read'] },
+    id: 'transactions.list',
+    title: 'List the transactions, newest first',
+    surface,
+    method: 'GET',
+    paths: [`/${surface}/v1/transactions`],
+    credential: 'session',
+    scopes: ['transactions.read'],
     query: Type.Object({ ...pagingQueryUpTo(most).properties, ...filters }),
     answer: Type.Object(
       { transactions: Type.Array(form.schema), nextCursor },

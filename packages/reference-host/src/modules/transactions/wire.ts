@@ -18,12 +18,24 @@ const common = {
   updatedAt: instant('When it changed last'),
 }
 const commonExample = {
-  ...{ type: 'payment' as const, status: 'completed' as const, amountCents: 1234, currency: 'USD' as const },
-  ...{ direction: 'debit' as const, description: 'Payment sent', cardId: null },
-  ...{ createdAt: examples.AT, updatedAt: examples.AT },
+  type: 'payment' as const,
+  status: 'completed' as const,
+  amountCents: 1234,
+  currency: 'USD' as const,
+  direction: 'debit' as const,
+  description: 'Payment sent',
+  cardId: null,
+  createdAt: examples.AT,
+  updatedAt: examples.AT,
 }
 const commonData = ({ type, status, amountCents, direction, description, cardId, ...at }: Transaction) => ({
-  ...{ type, status, amountCents, currency: 'USD', direction, description, cardId },
+  type,
+  status,
+  amountCents,
+  currency: 'USD',
+  direction,
+  description,
+  cardId,
   createdAt: new Date(at.createdAt).toISOString(),
   updatedAt: new Date(at.updatedAt).toISOString(),
 })
@@ -58,13 +70,17 @@ export const userForm = {
   example: {
     id: ID,
     ...commonExample,
-    ...{ displayAmount: '$12.34', merchant: null, merchantDetails: null },
+    displayAmount: '$12.34',
+    merchant: null,
+    merchantDetails: null,
     source: { kind: 'payment', id: 'pay_5f1c9f0f2f3b4b7e9d9a3d1f0c6b8e7a' },
   },
   write(transaction: Transaction): Record<string, unknown> {
     const { id, amountCents, merchant, source } = transaction
     return {
-      ...{ id, ...commonData(transaction), displayAmount: `$${(amountCents / 100).toFixed(2)}` },
+      id,
+      ...commonData(transaction),
+      displayAmount: `$${(amountCents / 100).toFixed(2)}`,
       merchant: merchant?.name ?? null,
       merchantDetails: merchant && { mcc: merchant.mcc, city: merchant.city, country: merchant.country },
       source: { kind: source.kind, id: source.id },
@@ -84,7 +100,8 @@ export const partnerForm = {
   ),
   example: { transactionId: ID, ...commonExample, merchantName: null },
   write: (transaction: Transaction): Record<string, unknown> => ({
-    ...{ transactionId: transaction.id, ...commonData(transaction) },
+    transactionId: transaction.id,
+    ...commonData(transaction),
     merchantName: transaction.merchant?.name ?? null,
   }),
 }

@@ -56,7 +56,10 @@ const Answer = {
 const example = {
   walletAddress: examples.WALLET,
   walletLabel: 'Main',
-  ...{ displayName: 'Ann', email: 'ann@example.com', kycStatus: 'not_submitted', createdAt: examples.AT },
+  displayName: 'Ann',
+  email: 'ann@example.com',
+  kycStatus: 'not_submitted',
+  createdAt: examples.AT,
 }
 const exampleAnswer = {
   user: { user: { id: examples.owner.userId, ...example, agreementsAccepted: false } },

@@ -122,7 +122,7 @@ export function userStore(db: SqlClient): UserStore {
         const [created] = await rows(
           tx,
           `${INSERT} on conflict (partner_id, external_id) do nothing returning *`,
-          [...[newId('usr'), newId('acc'), partnerId, externalId, null, walletAddress, label, now]],
+          [newId('usr'), newId('acc'), partnerId, externalId, null, walletAddress, label, now],
         )
         if (created) {
           await onCreate(tx, toUser(created))

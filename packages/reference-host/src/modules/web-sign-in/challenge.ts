@@ -60,14 +60,23 @@ export function challenges({ sealer, serviceName, origin }: ChallengeHost): Chal
   const statement = `Sign in to ${service}. ${WORST_CASE}`
   const message = ({ address, nonce, issuedAt, expiresAt, chainId, cli }: Challenge): string =>
     renderEip4361({
-      ...{ domain, address, statement, uri: origin, chainId: String(chainId ?? 1), nonce },
-      ...{ issuedAt: iso(issuedAt), expirationTime: iso(expiresAt), requestId: cli?.code },
+      domain,
+      address,
+      statement,
+      uri: origin,
+      chainId: String(chainId ?? 1),
+      nonce,
+      issuedAt: iso(issuedAt),
+      expirationTime: iso(expiresAt),
+      requestId: cli?.code,
       resources: [REQUEST_RESOURCE + LOGIN_DIGEST],
     })
   return {
     make: (wallet, now) => ({
       ...wallet,
-      ...{ nonce: randomBytes(16).toString('hex'), issuedAt: now, expiresAt: now + LIFETIME_MS },
+      nonce: randomBytes(16).toString('hex'),
+      issuedAt: now,
+      expiresAt: now + LIFETIME_MS,
     }),
     message,
     seal: challenge => sealer.seal(PURPOSE, origin, JSON.stringify(challenge)),
@@ -76,9 +85,13 @@ export function challenges({ sealer, serviceName, origin }: ChallengeHost): Chal
       return opened === undefined ? undefined : (JSON.parse(opened) as Challenge)
     },
     proof: (challenge, signature) => ({
-      ...{ template: 'eip4361', message: message(challenge), signature },
-      ...{ address: challenge.address, nonce: challenge.nonce },
-      ...{ issuedAt: iso(challenge.issuedAt), expiresAt: iso(challenge.expiresAt) },
+      template: 'eip4361',
+      message: message(challenge),
+      signature,
+      address: challenge.address,
+      nonce: challenge.nonce,
+      issuedAt: iso(challenge.issuedAt),
+      expiresAt: iso(challenge.expiresAt),
     }),
   }
 }

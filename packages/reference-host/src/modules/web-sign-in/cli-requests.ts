@@ -72,7 +72,10 @@ export async function startRequest(
     // The end is in the token too, so that a poll that comes too quick is answered without the database.
     requestToken: `${randomBytes(32).toString('base64url')}.${expiresAt}`,
     code: Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join(''),
-    ...{ clientName, clientAddress, startedAt: now, expiresAt },
+    clientName,
+    clientAddress,
+    startedAt: now,
+    expiresAt,
   }
   const { requestId, requestToken, code } = started
   const values = [requestId, digestOf(requestToken), code, clientName, clientAddress, now, expiresAt]

@@ -82,13 +82,20 @@ export function cliOperations(services: ModuleServices): Operation[] {
 function start({ db, clock, origin }: ModuleServices): Operation {
   return operation({
     ...common,
-    ...{ id: 'auth.startCli', title: 'Start to sign in a command line', paths: ['/auth/cli/start'] },
-    ...{ limit: 'bootstrap', body: StartBody, answer: Started },
+    id: 'auth.startCli',
+    title: 'Start to sign in a command line',
+    paths: ['/auth/cli/start'],
+    limit: 'bootstrap',
+    body: StartBody,
+    answer: Started,
     example: {
       body: { clientName: 'gatewright-cli' },
       answer: {
-        ...{ requestToken: EXAMPLE_TOKEN, code: 'BCDF-2345', expiresAt: LATER },
-        ...{ url: 'https://pay.example/helper#request=5d1f5f0b9c0a4f0e', pollIntervalMs: POLL_INTERVAL_MS },
+        requestToken: EXAMPLE_TOKEN,
+        code: 'BCDF-2345',
+        expiresAt: LATER,
+        url: 'https://pay.example/helper#request=5d1f5f0b9c0a4f0e',
+        pollIntervalMs: POLL_INTERVAL_MS,
       },
     },
     async handle({ body: { clientName = null }, facts }) {
@@ -99,8 +106,11 @@ function start({ db, clock, origin }: ModuleServices): Operation {
       const { requestToken, requestId, code, expiresAt } = started
       return allow({
         data: {
-          ...{ requestToken, code: `${code.slice(0, 4)}-${code.slice(4)}`, expiresAt: iso(expiresAt) },
-          ...{ url: `${origin}/helper#request=${requestId}`, pollIntervalMs: POLL_INTERVAL_MS },
+          requestToken,
+          code: `${code.slice(0, 4)}-${code.slice(4)}`,
+          expiresAt: iso(expiresAt),
+          url: `${origin}/helper#request=${requestId}`,
+          pollIntervalMs: POLL_INTERVAL_MS,
         },
         summary: 'Show the link and the code, then poll.',
       })
@@ -111,7 +121,8 @@ function start({ db, clock, origin }: ModuleServices): Operation {
 function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
   const pending = (expiresAt: EpochMs): Verdict<Success> =>
     allow({
-      ...{ data: { status: 'pending', expiresAt: iso(expiresAt) }, summary: 'Nobody has approved it yet.' },
+      data: { status: 'pending', expiresAt: iso(expiresAt) },
+      summary: 'Nobody has approved it yet.',
       status: 202,
     })
   const answer = (polled: Polled): Verdict<Success> => {
@@ -126,8 +137,14 @@ function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
   }
   return operation({
     ...common,
-    ...{ id: 'auth.pollCli', title: 'Ask whether a command line is signed in', paths: ['/auth/cli/poll'] },
-    ...{ limit: 'poll', body: PollBody, answer: PollAnswer, refuses: [404], documentStatuses: [202] },
+    id: 'auth.pollCli',
+    title: 'Ask whether a command line is signed in',
+    paths: ['/auth/cli/poll'],
+    limit: 'poll',
+    body: PollBody,
+    answer: PollAnswer,
+    refuses: [404],
+    documentStatuses: [202],
     example: {
       body: { requestToken: EXAMPLE_TOKEN },
       answer: { status: 'completed', token: EXAMPLE_TOKEN, session: exampleSession },
@@ -146,13 +163,21 @@ function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
 function inspect({ db, clock }: ModuleServices): Operation {
   return operation({
     ...common,
-    ...{ id: 'auth.inspectCli', title: 'Show who asks to be signed in', paths: ['/auth/cli/inspect'] },
-    ...{ limit: 'bootstrap', body: InspectBody, answer: Inspected, refuses: [404] },
+    id: 'auth.inspectCli',
+    title: 'Show who asks to be signed in',
+    paths: ['/auth/cli/inspect'],
+    limit: 'bootstrap',
+    body: InspectBody,
+    answer: Inspected,
+    refuses: [404],
     example: {
       body: { requestId: '5d1f5f0b9c0a4f0e' },
       answer: {
-        ...{ clientName: 'gatewright-cli', clientAddress: '192.0.2.1', sameNetwork: true },
-        ...{ startedAt: AT, expiresAt: LATER },
+        clientName: 'gatewright-cli',
+        clientAddress: '192.0.2.1',
+        sameNetwork: true,
+        startedAt: AT,
+        expiresAt: LATER,
       },
     },
     async handle({ body: { requestId }, facts }) {
@@ -162,8 +187,11 @@ function inspect({ db, clock }: ModuleServices): Operation {
       const sameNetwork = addressBucket(clientAddress) === addressBucket(facts.address)
       return allow({
         data: {
-          ...{ clientName, clientAddress, sameNetwork },
-          ...{ startedAt: iso(startedAt), expiresAt: iso(expiresAt) },
+          clientName,
+          clientAddress,
+          sameNetwork,
+          startedAt: iso(startedAt),
+          expiresAt: iso(expiresAt),
         },
         summary: sameNetwork ? 'The request is open.' : 'The request is open, and came from another network.',
       })
@@ -174,8 +202,13 @@ function inspect({ db, clock }: ModuleServices): Operation {
 function refuse({ db, clock }: ModuleServices): Operation {
   return operation({
     ...common,
-    ...{ id: 'auth.denyCli', title: 'Deny a command line', paths: ['/auth/cli/deny'] },
-    ...{ limit: 'bootstrap', body: DenyBody, answer: Denied, refuses: [404] },
+    id: 'auth.denyCli',
+    title: 'Deny a command line',
+    paths: ['/auth/cli/deny'],
+    limit: 'bootstrap',
+    body: DenyBody,
+    answer: Denied,
+    refuses: [404],
     example: { body: { requestId: '5d1f5f0b9c0a4f0e', code: 'BCDF-2345' }, answer: { status: 'denied' } },
     async handle({ body: { requestId, code } }) {
       const denied = await enterCode(db, requestId, code, clock.now(), 'deny')

@@ -32,7 +32,10 @@ const Answer = Type.Object(
 /** `POST /auth/console`: exchanges a web token for a session of the account console. */
 export function openConsole({ issuer, webTokens }: ModuleServices): Operation {
   return operation({
-    ...{ surface: 'public', method: 'POST', credential: 'web-token', topLevel: true },
+    surface: 'public',
+    method: 'POST',
+    credential: 'web-token',
+    topLevel: true,
     id: 'auth.openConsole',
     title: 'Exchange a web token for a console session, which reads everything and can move no money',
     paths: ['/auth/console'],
@@ -47,7 +50,11 @@ export function openConsole({ issuer, webTokens }: ModuleServices): Operation {
       if (!first.ok) return first
       const { accountId, userId, address: walletAddress } = webSession
       const opened = await issuer.openConsole({
-        ...{ accountId, userId, walletAddress, scopes: CONSOLE_SCOPES, policy: POLICY },
+        accountId,
+        userId,
+        walletAddress,
+        scopes: CONSOLE_SCOPES,
+        policy: POLICY,
         ttlSeconds: LIFETIME_SECONDS,
       })
       if (!opened.ok) return opened

@@ -63,15 +63,27 @@ export const TokenState = Type.Object(
 export function shownSession(session: WebSession, status: 'valid' | 'expired' = 'valid') {
   const { sessionId, address, userId, connector, chainId, walletLabel, expiresAt } = session
   return {
-    ...{ sessionId, address, userId, connector, chainId, walletLabel, status },
+    sessionId,
+    address,
+    userId,
+    connector,
+    chainId,
+    walletLabel,
+    status,
     expiresAt: new Date(expiresAt).toISOString(),
   }
 }
 
 /** A sign-in in examples. */
 export const exampleSession = {
-  ...{ sessionId: '5d1f5f0b9c0a4f0e8a52d1f6e3b7c9a0', address: WALLET, userId: owner.userId },
-  ...{ connector: 'injected', chainId: 1, walletLabel: 'Main', expiresAt: LATER, status: 'valid' as const },
+  sessionId: '5d1f5f0b9c0a4f0e8a52d1f6e3b7c9a0',
+  address: WALLET,
+  userId: owner.userId,
+  connector: 'injected',
+  chainId: 1,
+  walletLabel: 'Main',
+  expiresAt: LATER,
+  status: 'valid' as const,
 }
 /** A web token in examples, without its secret part. */
 export const EXAMPLE_TOKEN = 'sandbox-1.q83v...'

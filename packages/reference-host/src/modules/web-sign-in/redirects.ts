@@ -27,7 +27,9 @@ export function signInRedirects(): Operation[] {
   return [
     operation({
       ...common,
-      ...{ id: 'auth.openCli', title: 'Open the page that approves a command line', paths: ['/auth/cli'] },
+      id: 'auth.openCli',
+      title: 'Open the page that approves a command line',
+      paths: ['/auth/cli'],
       query: Query,
       async handle({ facts: { query } }) {
         const request = query.get('request') ?? ''
@@ -36,7 +38,9 @@ export function signInRedirects(): Operation[] {
     }),
     operation({
       ...common,
-      ...{ id: 'auth.openKyc', title: 'Open the page with the identity check', paths: ['/identity/kyc'] },
+      id: 'auth.openKyc',
+      title: 'Open the page with the identity check',
+      paths: ['/identity/kyc'],
       handle: async () => to('#kyc'),
     }),
   ]

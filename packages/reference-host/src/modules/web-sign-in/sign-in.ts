@@ -93,7 +93,9 @@ function challenge({ challenges, clock, db }: ModuleServices): Operation {
     example: {
       body: { address: WALLET, connector: 'injected', chainId: 1 },
       answer: {
-        ...{ nonce: '8a52d1f6e3b7c9a05d1f5f0b9c0a4f0e', siwe: true, expiresAt: LATER },
+        nonce: '8a52d1f6e3b7c9a05d1f5f0b9c0a4f0e',
+        siwe: true,
+        expiresAt: LATER,
         message: 'pay.example wants you to sign in with your Ethereum account:\n...',
         challengeToken: EXAMPLE_TOKEN,
       },
@@ -111,15 +113,21 @@ function challenge({ challenges, clock, db }: ModuleServices): Operation {
       if (requestId !== undefined && !request) return challengeNotFound
       const made = challenges.make(
         {
-          ...{ address, connector, walletLabel, chainId },
+          address,
+          connector,
+          walletLabel,
+          chainId,
           ...(request ? { cli: { requestId: request.requestId, code: request.code } } : {}),
         },
         now,
       )
       return allow({
         data: {
-          ...{ nonce: made.nonce, message: challenges.message(made), siwe: true },
-          ...{ expiresAt: new Date(made.expiresAt).toISOString(), challengeToken: challenges.seal(made) },
+          nonce: made.nonce,
+          message: challenges.message(made),
+          siwe: true,
+          expiresAt: new Date(made.expiresAt).toISOString(),
+          challengeToken: challenges.seal(made),
         },
         summary: 'Let the wallet sign the message.',
         next: 'POST /auth/login with the signature',

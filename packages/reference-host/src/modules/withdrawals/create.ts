@@ -25,8 +25,13 @@ export function createWithdrawal(
 ): Operation {
   const { withdrawals, db, clock, dialect } = services
   return ledgerWrite<(typeof Body)['partner'], (typeof WithdrawalAnswer)['partner'], Prepared>({
-    ...{ id: 'withdrawals.create', title: 'Withdraw money', surface, method: 'POST' },
-    ...{ paths: [`/${surface}/v1/withdrawals`], credential: 'session', scopes: ['withdrawals.write'] },
+    id: 'withdrawals.create',
+    title: 'Withdraw money',
+    surface,
+    method: 'POST',
+    paths: [`/${surface}/v1/withdrawals`],
+    credential: 'session',
+    scopes: ['withdrawals.write'],
     body: Body[surface] as (typeof Body)['partner'],
     answer: WithdrawalAnswer[surface] as (typeof WithdrawalAnswer)['partner'],
     example: {
@@ -36,7 +41,8 @@ export function createWithdrawal(
         : { ...withdrawalExample, state: 'pending', repeated: false }) as never,
     },
     ...(surface === 'partner' ? { refuses: [409] as const } : {}),
-    ...{ spends: 'withdrawal', gated: true },
+    spends: 'withdrawal',
+    gated: true,
     async prepare({ caller, body }, effectId) {
       const { accountId } = caller.session
       const id = `wd_${effectId}`

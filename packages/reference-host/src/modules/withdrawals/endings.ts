@@ -74,7 +74,11 @@ export function withdrawalEndings({ money, events, guard, spendStorage }: Withdr
     const ended = await update(
       tx,
       {
-        ...{ ...w, status, reason, txHash: txHash ?? w.txHash, relay: relay ?? w.relay },
+        ...w,
+        status,
+        reason,
+        txHash: txHash ?? w.txHash,
+        relay: relay ?? w.relay,
         attention: differs ? 'amount_differs' : null,
         excessCents: differs ? Math.max(0, paidCents - expected) : 0,
       },

@@ -29,8 +29,14 @@ export function withdrawalOperations(services: ModuleServices): Operation[] {
 
 function list({ withdrawals, db }: ModuleServices): Operation {
   return operation({
-    ...{ id: 'withdrawals.list', title: 'List withdrawals, newest first', surface: 'user', method: 'GET' },
-    ...{ paths: ['/user/v1/withdrawals'], credential: 'session', query: pagingQuery, answer: List },
+    id: 'withdrawals.list',
+    title: 'List withdrawals, newest first',
+    surface: 'user',
+    method: 'GET',
+    paths: ['/user/v1/withdrawals'],
+    credential: 'session',
+    query: pagingQuery,
+    answer: List,
     scopes: ['transactions.read'],
     example: { answer: { withdrawals: [withdrawalExample], nextCursor: examples.CURSOR } },
     async handle({ caller, facts }) {
@@ -47,9 +53,15 @@ function list({ withdrawals, db }: ModuleServices): Operation {
 
 function read({ withdrawals, db }: ModuleServices): Operation {
   return operation({
-    ...{ id: 'withdrawals.read', title: 'Read a withdrawal', surface: 'user', method: 'GET' },
-    ...{ paths: ['/user/v1/withdrawals/{withdrawalId}'], credential: 'session' },
-    ...{ scopes: ['transactions.read'], answer: WithdrawalAnswer.user, refuses: [404] },
+    id: 'withdrawals.read',
+    title: 'Read a withdrawal',
+    surface: 'user',
+    method: 'GET',
+    paths: ['/user/v1/withdrawals/{withdrawalId}'],
+    credential: 'session',
+    scopes: ['transactions.read'],
+    answer: WithdrawalAnswer.user,
+    refuses: [404],
     example: { answer: { withdrawal: withdrawalExample } },
     async handle({ caller, params }) {
       const id = params['withdrawalId'] as string

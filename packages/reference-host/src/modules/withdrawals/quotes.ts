@@ -54,7 +54,8 @@ const EstimateAnswer = Type.Object(
   {
     estimate: Type.Object(
       {
-        ...{ ...estimateMembers, ...limits },
+        ...estimateMembers,
+        ...limits,
         fromAmount: text('What leaves the balance, in dollars'),
         fromAmountCents: Type.Integer({ description: 'What leaves the balance, in cents' }),
         destinationExtraId: textOrNull('The memo or tag of the request'),
@@ -67,11 +68,18 @@ const EstimateAnswer = Type.Object(
 const asset = { currency: 'usdc', network: 'base' }
 const exampleLimits = { minAmountCents: 100, maxAmountCents: 5_000_000, destinationSupportsExtraId: false }
 const quote = {
-  ...{ minAmount: '1', maxAmount: '50000', minAmountCents: 100, maxAmountCents: 5_000_000 },
-  ...{ toAmount: '24.5', feeCents: 50, rateId: 'fixed', validUntil: Date.parse(examples.LATER) },
+  minAmount: '1',
+  maxAmount: '50000',
+  minAmountCents: 100,
+  maxAmountCents: 5_000_000,
+  toAmount: '24.5',
+  feeCents: 50,
+  rateId: 'fixed',
+  validUntil: Date.parse(examples.LATER),
 }
 const lower = ({ currency, network }: { currency: string; network: string }) => ({
-  ...{ currency: currency.toLowerCase(), network: network.toLowerCase() },
+  currency: currency.toLowerCase(),
+  network: network.toLowerCase(),
 })
 
 /** The operations that say what can be withdrawn, and for how much. */
@@ -91,19 +99,24 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
   }
   return [
     operation({
-      ...{
-        ...common,
-        id: 'withdrawals.assets',
-        title: 'List the assets that can be withdrawn',
-        method: 'GET',
-      },
-      ...{ paths: ['/partner/v1/withdrawals/assets'], query: assetsQuery, answer: AssetsAnswer },
+      ...common,
+      id: 'withdrawals.assets',
+      title: 'List the assets that can be withdrawn',
+      method: 'GET',
+      paths: ['/partner/v1/withdrawals/assets'],
+      query: assetsQuery,
+      answer: AssetsAnswer,
       example: { answer: assetsExample },
       handle: ({ facts }) => listAssets(provider, facts.query),
     }),
     operation({
-      ...{ ...common, id: 'withdrawals.range', title: 'Read the limits of a withdrawal', method: 'POST' },
-      ...{ paths: ['/partner/v1/withdrawals/range'], body: RangeBody, answer: RangeAnswer },
+      ...common,
+      id: 'withdrawals.range',
+      title: 'Read the limits of a withdrawal',
+      method: 'POST',
+      paths: ['/partner/v1/withdrawals/range'],
+      body: RangeBody,
+      answer: RangeAnswer,
       example: {
         body: { destination: asset },
         answer: { range: { ...rangeData(quote, asset, 'out'), ...exampleLimits } },
@@ -120,14 +133,22 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
       },
     }),
     operation({
-      ...{ ...common, id: 'withdrawals.estimate', title: 'Estimate what a withdrawal sends', method: 'POST' },
-      ...{ paths: ['/partner/v1/withdrawals/estimate'], body: EstimateBody, answer: EstimateAnswer },
+      ...common,
+      id: 'withdrawals.estimate',
+      title: 'Estimate what a withdrawal sends',
+      method: 'POST',
+      paths: ['/partner/v1/withdrawals/estimate'],
+      body: EstimateBody,
+      answer: EstimateAnswer,
       example: {
         body: { amountCents: 2500, destination: asset },
         answer: {
           estimate: {
-            ...{ ...estimateData(quote, asset, 'out'), ...exampleLimits },
-            ...{ fromAmount: '25.00', fromAmountCents: 2500, destinationExtraId: null },
+            ...estimateData(quote, asset, 'out'),
+            ...exampleLimits,
+            fromAmount: '25.00',
+            fromAmountCents: 2500,
+            destinationExtraId: null,
           },
         },
       },
@@ -144,8 +165,10 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
             field: 'destination.extraId',
           })
         const estimate = {
-          ...{ ...estimateData(found.value, wanted, 'out'), ...extra },
-          ...{ fromAmount: formatDollars(amountCents), fromAmountCents: amountCents },
+          ...estimateData(found.value, wanted, 'out'),
+          ...extra,
+          fromAmount: formatDollars(amountCents),
+          fromAmountCents: amountCents,
           destinationExtraId: extraId,
         }
         const summary = `About ${estimate.estimatedToAmount} ${wanted.currency} arrive.`

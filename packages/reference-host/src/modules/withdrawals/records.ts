@@ -66,17 +66,31 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
   const { end, keepLate, tell, update } = withdrawalEndings(services)
 
   return {
-    ...{ find, findAny, lock, page },
+    find,
+    findAny,
+    lock,
+    page,
     async create(tx, withdrawal, now) {
       const { id, accountId, provider, amountCents, feeCents, destination, hold } = withdrawal
       const stored = await insert(tx, {
-        ...{ id, account_id: accountId, provider, status: 'pending' },
-        ...{ amount_cents: amountCents, fee_cents: feeCents, destination: JSON.stringify(destination) },
-        ...{ hold: JSON.stringify(hold), created_at: now, updated_at: now },
+        id,
+        account_id: accountId,
+        provider,
+        status: 'pending',
+        amount_cents: amountCents,
+        fee_cents: feeCents,
+        destination: JSON.stringify(destination),
+        hold: JSON.stringify(hold),
+        created_at: now,
+        updated_at: now,
       })
       if (!stored) throw new Error(`withdrawal ${id} exists already`)
       const transfer = {
-        ...{ id, debit: ledgerAccounts.user(accountId), cover: hold, amountCents, cause: KIND },
+        id,
+        debit: ledgerAccounts.user(accountId),
+        cover: hold,
+        amountCents,
+        cause: KIND,
         credit: ledgerAccounts.held(accountId, 'withdrawals'),
       }
       const result = await money.move(tx, transfer, [entryOf(stored, 'pending')], now)

@@ -16,7 +16,8 @@ import type { Withdrawal } from './withdrawal.ts'
 
 const common = {
   amountCents: Type.Integer({
-    ...{ minimum: 1, maximum: 100_000_000 },
+    minimum: 1,
+    maximum: 100_000_000,
     description: 'What leaves the balance, fee included, in US cents',
   }),
 }

@@ -43,7 +43,12 @@ export function entryOf(
 ): TransactionEntry {
   const source = { kind: KIND, id }
   return {
-    ...{ accountId, source, type: 'collateral', status, amountCents, direction: 'debit' },
+    accountId,
+    source,
+    type: 'collateral',
+    status,
+    amountCents,
+    direction: 'debit',
     description: 'Withdrawal',
   }
 }
@@ -54,17 +59,22 @@ export function toWithdrawal(row: SqlRow): Withdrawal {
   const relay = orNull('relay')
   const until = row['open_to_polling_until']
   return {
-    ...{ id: toText(row['id']), position: toInteger(row['position']), accountId: toText(row['account_id']) },
+    id: toText(row['id']),
+    position: toInteger(row['position']),
+    accountId: toText(row['account_id']),
     provider: toText(row['provider']),
     status: toText(row['status']) as WithdrawalStatus,
     attention: orNull('attention') as Attention | null,
-    ...{ reason: orNull('reason'), txHash: orNull('tx_hash') },
-    ...{ amountCents: toInteger(row['amount_cents']), feeCents: toInteger(row['fee_cents']) },
+    reason: orNull('reason'),
+    txHash: orNull('tx_hash'),
+    amountCents: toInteger(row['amount_cents']),
+    feeCents: toInteger(row['fee_cents']),
     excessCents: toInteger(row['excess_cents']),
     destination: JSON.parse(toText(row['destination'])) as Withdrawal['destination'],
     relay: relay === null ? null : (JSON.parse(relay) as Withdrawal['relay']),
     hold: JSON.parse(toText(row['hold'])) as SpendHold,
     openToPollingUntil: until === null ? null : toInteger(until),
-    ...{ createdAt: toInteger(row['created_at']), updatedAt: toInteger(row['updated_at']) },
+    createdAt: toInteger(row['created_at']),
+    updatedAt: toInteger(row['updated_at']),
   }
 }

@@ -19,7 +19,8 @@ async function subscribed() {
   const headers = bearer(user.token)
   const cancel = (key?: string): Promise<Answer> =>
     host.send(`/user/v1/subscriptions/${id}/cancel`, {
-      ...{ method: 'POST', body: {} },
+      method: 'POST',
+      body: {},
       headers: { ...headers, ...(key ? { 'idempotency-key': key } : {}) },
     })
   return { user, id, cancel }

@@ -76,7 +76,11 @@ t.test('after a backup is restored, no address that was paid or skipped is given
   const receivers = JSON.parse(paid.env['PAYIN_RECEIVERS'] as string) as object[]
   const env = {
     ...paid.env,
-    ...{ DATA_DIR: live, DATABASE_URL: '', KEY_PEPPERS: '', SIGNING_KEY_ENCRYPTION_KEY: '', DATA_KEYS: '' },
+    DATA_DIR: live,
+    DATABASE_URL: '',
+    KEY_PEPPERS: '',
+    SIGNING_KEY_ENCRYPTION_KEY: '',
+    DATA_KEYS: '',
     CHAIN_POLL_SECONDS: '300',
     PAYIN_RECEIVERS: JSON.stringify([receivers[0], { ...receivers[1], xpub: key }]),
   }

@@ -21,7 +21,11 @@ t.test('settles a pay-in without a client’s call once its transfer has its con
   const user = await newUser()
   const payin = await ask(user, { amountCents: 1234 })
   t.match(payin.payTo, {
-    ...{ address: receiver, chainId, token: usdc.address, asset: 'USDC', units: '12340000' },
+    address: receiver,
+    chainId,
+    token: usdc.address,
+    asset: 'USDC',
+    units: '12340000',
     from: user.address,
   })
   const txHash = await pay(user.account, receiver, units(payin))

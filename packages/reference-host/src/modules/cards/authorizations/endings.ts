@@ -143,8 +143,11 @@ export function endings(services: EndingServices): AuthorizationEndings {
       const refunded = Math.min(amountCents, row.clearedCents - row.refundedCents)
       if (refunded === 0) return addExcess(tx, row, { attention, amountCents, now })
       const transfer = {
-        ...{ id: `${row.id}:refund:${refundId}`, debit: ledgerAccounts.cards(row.issuer) },
-        ...{ credit: ledgerAccounts.user(row.accountId), amountCents: refunded, cause: 'card_refund' },
+        id: `${row.id}:refund:${refundId}`,
+        debit: ledgerAccounts.cards(row.issuer),
+        credit: ledgerAccounts.user(row.accountId),
+        amountCents: refunded,
+        cause: 'card_refund',
       }
       const source = { kind: 'authorization', id: row.id, part: `refund:${refundId}` }
       const entry = { ...entryOf(row, 'completed', refunded), source, description: 'Card refund' }
@@ -171,8 +174,14 @@ export function entryOf(
   amountCents: number,
 ): TransactionEntry {
   return {
-    ...{ accountId, source: { kind: 'authorization', id }, type: 'spend', status, amountCents },
-    ...{ direction: 'debit', cardId, merchant },
+    accountId,
+    source: { kind: 'authorization', id },
+    type: 'spend',
+    status,
+    amountCents,
+    direction: 'debit',
+    cardId,
+    merchant,
     description: currency === 'USD' ? 'Card payment' : `Card payment in ${currency}`,
   }
 }

@@ -81,7 +81,10 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
         const { merchant } = data
         return decideInTime(services, {
           ...data,
-          ...{ provider, now, id: authorizationId(provider, networkId), issuerReason: declineReason },
+          provider,
+          now,
+          id: authorizationId(provider, networkId),
+          issuerReason: declineReason,
           merchant: { ...merchant, city: merchant.city ?? null },
         })
       },

@@ -58,14 +58,16 @@ export function authorizationOperations(services: ModuleServices): Operation[] {
 /** `GET /user/v1/cards/{cardId}/authorizations`: lists the authorizations of a card, newest first. */
 function listAuthorizations({ db, cards, authorizationStore, events }: ModuleServices): Operation {
   return operation({
-    ...{ id: 'cards.authorizations', title: 'List the authorizations of a card, newest first' },
-    ...{ surface: 'user', method: 'GET', paths: ['/user/v1/cards/{cardId}/authorizations'] },
-    ...{
-      credential: 'session',
-      scopes: ['transactions.read'],
-      query: pagingQuery,
-      answer: AuthorizationList,
-    },
+    id: 'cards.authorizations',
+    title: 'List the authorizations of a card, newest first',
+    surface: 'user',
+    method: 'GET',
+    paths: ['/user/v1/cards/{cardId}/authorizations'],
+
+    credential: 'session',
+    scopes: ['transactions.read'],
+    query: pagingQuery,
+    answer: AuthorizationList,
     example: { answer: { authorizations: [exampleAuthorization], nextCursor: null } },
     refuses: [404],
     async handle({ caller, facts, params }) {
@@ -92,9 +94,17 @@ function listAuthorizations({ db, cards, authorizationStore, events }: ModuleSer
 function simulateAuthorization(surface: Surface, services: ModuleServices): Operation {
   const { db, cards, clock, cardKeyPolicies, authorizations, events } = services
   return ledgerWrite({
-    ...{ id: 'cards.simulateAuthorization', title: 'Pay with a card, as a merchant (sandbox only)' },
-    ...{ surface, method: 'POST', paths: [`/${surface}/v1/sandbox/authorizations`], credential: 'session' },
-    ...{ scopes: ['cards.write'], body: AuthorizationBody, answer: Answer, refuses: [404], spends: 'card' },
+    id: 'cards.simulateAuthorization',
+    title: 'Pay with a card, as a merchant (sandbox only)',
+    surface,
+    method: 'POST',
+    paths: [`/${surface}/v1/sandbox/authorizations`],
+    credential: 'session',
+    scopes: ['cards.write'],
+    body: AuthorizationBody,
+    answer: Answer,
+    refuses: [404],
+    spends: 'card',
     example: {
       body: { cardId: exampleAuthorization.cardId, amountCents: 1250, merchant: { name: 'Corner Shop' } },
       answer: { authorization: exampleAuthorization },
@@ -109,7 +119,10 @@ function simulateAuthorization(surface: Surface, services: ModuleServices): Oper
       const card = await cards.lock(tx, caller.session.accountId, body.cardId)
       if (!card) return noCard
       const request = {
-        ...{ id: `auth_${effectId}`, amountCents, currency, merchant: { ...MERCHANT, ...body.merchant } },
+        id: `auth_${effectId}`,
+        amountCents,
+        currency,
+        merchant: { ...MERCHANT, ...body.merchant },
       }
       const row = await authorizations.authorize(tx, { card, policies, now: clock.now() }, request)
       return success(await withHistory(events, tx, row))
@@ -143,19 +156,25 @@ interface Ending {
 
 const ENDINGS: readonly Ending[] = [
   {
-    ...{ verb: 'clear', id: 'cards.simulateClearing', from: 'authorized' },
+    verb: 'clear',
+    id: 'cards.simulateClearing',
+    from: 'authorized',
     title: 'Clear an authorization, as a merchant (sandbox only)',
     most: row => row.amountCents,
     apply: (all, tx, row, { amountCents, now }) => all.clear(tx, row, amountCents, now),
   },
   {
-    ...{ verb: 'reverse', id: 'cards.simulateReversal', from: 'authorized' },
+    verb: 'reverse',
+    id: 'cards.simulateReversal',
+    from: 'authorized',
     title: 'Reverse an authorization, as a merchant (sandbox only)',
     most: row => row.amountCents,
     apply: (all, tx, row, { now }) => all.reverse(tx, row, 'reversed', now),
   },
   {
-    ...{ verb: 'refund', id: 'cards.simulateRefund', from: 'cleared' },
+    verb: 'refund',
+    id: 'cards.simulateRefund',
+    from: 'cleared',
     title: 'Refund a cleared authorization, as a merchant (sandbox only)',
     most: row => row.clearedCents - row.refundedCents,
     apply: (all, tx, row, { amountCents, effectId: id, now }) =>
@@ -168,9 +187,16 @@ function simulateEnding(surface: Surface, ending: Ending, services: ModuleServic
   const { clock, authorizations, authorizationStore, events } = services
   const answer = { clear: 'cleared', reverse: 'reversed', refund: 'cleared' } as const
   return ledgerWrite({
-    ...{ id, title, surface, method: 'POST', credential: 'session', scopes: ['cards.write'] },
+    id,
+    title,
+    surface,
+    method: 'POST',
+    credential: 'session',
+    scopes: ['cards.write'],
     paths: [`/${surface}/v1/sandbox/authorizations/{id}/${verb}`],
-    ...{ body: verb === 'reverse' ? NoBody : AmountBody, answer: Answer, spends: 'card' },
+    body: verb === 'reverse' ? NoBody : AmountBody,
+    answer: Answer,
+    spends: 'card',
     example: {
       body: {},
       answer: { authorization: { ...exampleAuthorization, status: answer[verb] } },

@@ -48,11 +48,24 @@ export function authorizations(services: AuthorizationServices): Authorizations 
       const declined = 'reason' in result ? result : undefined
       const status = declined ? 'declined' : 'authorized'
       const row = await store.insert(tx, {
-        ...{ id, accountId, cardId: card.id, issuer, status, amountCents, currency, merchant },
+        id,
+        accountId,
+        cardId: card.id,
+        issuer,
+        status,
+        amountCents,
+        currency,
+        merchant,
         incrementedCents: 0,
-        ...{ clearedCents: 0, refundedCents: 0, excessCents: 0, attention: null, createdAt: now },
-        ...{ declineReason: declined?.reason ?? null, declineRule: declined?.rule ?? null },
-        ...{ hold: 'reason' in result ? null : result, attempts: request.attempt ? [request.attempt] : [] },
+        clearedCents: 0,
+        refundedCents: 0,
+        excessCents: 0,
+        attention: null,
+        createdAt: now,
+        declineReason: declined?.reason ?? null,
+        declineRule: declined?.rule ?? null,
+        hold: 'reason' in result ? null : result,
+        attempts: request.attempt ? [request.attempt] : [],
       })
       if (!row) throw new Error(`authorization ${id} belongs to another card`)
       // Events and transactions are in US cents. A payment in another currency is declined, whatever its amount.

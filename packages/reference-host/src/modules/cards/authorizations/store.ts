@@ -110,7 +110,9 @@ export function authorizationStore(dialect: SqlDialect): AuthorizationStore {
     return row && toAuthorization(row)
   }
   return {
-    ...{ find, lock, page },
+    find,
+    lock,
+    page,
     insert: (tx, made) => insert(tx, columnsOf(made)),
     findById: (db, id) => byId(db, id, ''),
     lockById: (tx, id) => byId(tx, id, dialect === 'postgres' ? ' for update' : ''),

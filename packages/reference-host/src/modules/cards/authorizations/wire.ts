@@ -59,10 +59,23 @@ export function authorizationData(
   const { id, cardId, status, amountCents, clearedCents, refundedCents, currency } = row
   const { merchant, declineReason, declineRule, createdAt } = row
   return {
-    ...{ id, cardId, status, amountCents, clearedCents, refundedCents, currency, merchant },
-    ...{ declineReason, declineRule, createdAt: new Date(createdAt).toISOString() },
+    id,
+    cardId,
+    status,
+    amountCents,
+    clearedCents,
+    refundedCents,
+    currency,
+    merchant,
+    declineReason,
+    declineRule,
+    createdAt: new Date(createdAt).toISOString(),
     history: history.map(({ from, to, cause, amountCents: about, at }) => ({
-      ...{ from, to: to ?? status, cause, amountCents: about ?? 0, at: new Date(at).toISOString() },
+      from,
+      to: to ?? status,
+      cause,
+      amountCents: about ?? 0,
+      at: new Date(at).toISOString(),
     })),
   }
 }
@@ -79,9 +92,16 @@ export async function withHistory(
 
 /** The authorization in examples. */
 export const exampleAuthorization: Type.Static<typeof AuthorizationSchema> = {
-  ...{ id: 'auth_5d0f2c', cardId: 'card_ba30b49c6d3c40fab2f1c1894b801b80', status: 'authorized' },
-  ...{ amountCents: 1250, clearedCents: 0, refundedCents: 0, currency: 'USD' },
+  id: 'auth_5d0f2c',
+  cardId: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
+  status: 'authorized',
+  amountCents: 1250,
+  clearedCents: 0,
+  refundedCents: 0,
+  currency: 'USD',
   merchant: { name: 'Corner Shop', mcc: '5734', city: null, country: 'US' },
-  ...{ declineReason: null, declineRule: null, createdAt: examples.AT },
+  declineReason: null,
+  declineRule: null,
+  createdAt: examples.AT,
   history: [{ from: null, to: 'authorized', cause: 'requested', amountCents: 1250, at: examples.AT }],
 }

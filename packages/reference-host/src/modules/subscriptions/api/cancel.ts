@@ -16,9 +16,16 @@ const Answer = Type.Object(
 /** `POST /user/v1/subscriptions/{id}/cancel`: ends a subscription after the paid time. Nothing is paid back. */
 export function cancelSubscription({ clock, events, subscriptions }: ModuleServices): Operation {
   return ledgerWrite({
-    ...{ id: 'subscriptions.cancel', title: 'Cancel a subscription: no further period', surface: 'user' },
-    ...{ method: 'POST', paths: ['/user/v1/subscriptions/{id}/cancel'], credential: 'session' },
-    ...{ scopes: ['subscriptions.write'], idempotency: 'optional', spends: false, answer: Answer },
+    id: 'subscriptions.cancel',
+    title: 'Cancel a subscription: no further period',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/subscriptions/{id}/cancel'],
+    credential: 'session',
+    scopes: ['subscriptions.write'],
+    idempotency: 'optional',
+    spends: false,
+    answer: Answer,
     example: { answer: { subscription: { ...examples.subscription, canceledAt: LATER } } },
     refuses: [404],
     async write({ caller, params }, { tx }) {

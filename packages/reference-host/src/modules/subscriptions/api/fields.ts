@@ -112,18 +112,29 @@ export const PlanSchema = Type.Object(
 export function payinData(payin: Payin): Record<string, unknown> {
   const { id, status, subscriptionId, planId, amountCents, currency, method, payTo, seen } = payin
   return {
-    ...{ id, status, subscriptionId, plan: planId, amountCents, currency, method },
+    id,
+    status,
+    subscriptionId,
+    plan: planId,
+    amountCents,
+    currency,
+    method,
     // A pay-in paid from the balance shows no address, since nothing must be sent there.
     ...(payTo && method === 'onchain'
       ? {
           payTo: {
-            ...{ address: payTo.address, chainId: payTo.chainId, token: payTo.token, asset: payTo.asset },
-            ...{ units: payTo.units.toString(), from: payTo.payer },
+            address: payTo.address,
+            chainId: payTo.chainId,
+            token: payTo.token,
+            asset: payTo.asset,
+            units: payTo.units.toString(),
+            from: payTo.payer,
           },
         }
       : {}),
     txHash: seen?.txHash ?? payin.submittedTx,
-    ...{ expiresAt: isoTime(payin.expiresAt), createdAt: isoTime(payin.createdAt) },
+    expiresAt: isoTime(payin.expiresAt),
+    createdAt: isoTime(payin.createdAt),
   }
 }
 
@@ -144,14 +155,12 @@ export function payinDetailData(
 export function subscriptionData(subscription: Subscription, now: number): Record<string, unknown> {
   const { id, planId, amountCents, interval, term, createdAt, canceledAt } = subscription
   return {
-    ...{
-      id,
-      plan: planId,
-      status: subscriptionStatus(subscription, now),
-      amountCents,
-      currency: 'USD',
-      interval,
-    },
+    id,
+    plan: planId,
+    status: subscriptionStatus(subscription, now),
+    amountCents,
+    currency: 'USD',
+    interval,
     paidThrough: term ? isoTime(termEnd(term)) : null,
     createdAt: isoTime(createdAt),
     canceledAt: canceledAt === null ? null : isoTime(canceledAt),

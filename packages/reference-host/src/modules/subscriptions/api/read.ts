@@ -28,7 +28,8 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       title: 'List the subscriptions, newest first',
       path: '/user/v1/subscriptions',
       scope: 'subscriptions.read',
-      ...{ name: 'subscriptions', listName: 'SubscriptionList' },
+      name: 'subscriptions',
+      listName: 'SubscriptionList',
       item: SubscriptionSchema,
       example: {
         answer: {
@@ -46,7 +47,8 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       title: 'List the plans',
       path: '/user/v1/subscriptions/plans',
       scope: 'subscriptions.read',
-      ...{ name: 'plans', listName: 'PlanList' },
+      name: 'plans',
+      listName: 'PlanList',
       item: PlanSchema,
       example: {
         answer: {
@@ -62,7 +64,8 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       title: 'List the pay-ins, newest first',
       path: '/user/v1/subscriptions/payins',
       scope: 'subscriptions.read',
-      ...{ name: 'payins', listName: 'PayinList' },
+      name: 'payins',
+      listName: 'PayinList',
       item: PayinSchema,
       example: { answer: { payins: [examples.onchainPayin], nextCursor: CURSOR } },
       page: (accountId, position, limit) => payins.page(db, accountId, position, limit),

@@ -59,7 +59,14 @@ export interface Purchase {
 
 /** Request members that the pay-in stores in fields of their own. */
 const KNOWN_PROPERTIES = new Set([
-  ...['subscriptionId', 'plan', 'amountCents', 'currency', 'method', 'asset', 'chainId', 'payFrom'],
+  'subscriptionId',
+  'plan',
+  'amountCents',
+  'currency',
+  'method',
+  'asset',
+  'chainId',
+  'payFrom',
 ])
 
 /**

@@ -108,12 +108,24 @@ export function payinStore(dialect: SqlDialect): PayinStore {
     async insert(tx, { effectId, hold }, payin, now) {
       const { accountId, userId, subscriptionId, planId, amountCents, currency, method, payTo } = payin
       const [row] = await rows(tx, INSERT, [
-        ...[newId('payin'), accountId, userId, effectId, subscriptionId, planId],
-        ...[amountCents, currency, method, JSON.stringify(payin.properties), JSON.stringify(hold)],
+        newId('payin'),
+        accountId,
+        userId,
+        effectId,
+        subscriptionId,
+        planId,
+        amountCents,
+        currency,
+        method,
+        JSON.stringify(payin.properties),
+        JSON.stringify(hold),
         ...(payTo
           ? [payTo.chainId, payTo.asset, payTo.token, payTo.address, payTo.ownReceiver ? 1 : 0]
           : [null, null, null, null, 0]),
-        ...[payTo ? payTo.units.toString() : null, payTo?.payer ?? null, now, now + OPEN_MS],
+        payTo ? payTo.units.toString() : null,
+        payTo?.payer ?? null,
+        now,
+        now + OPEN_MS,
         payin.operation,
       ])
       const created = toPayin(row as SqlRow)
@@ -136,9 +148,16 @@ export function payinStore(dialect: SqlDialect): PayinStore {
       if (to === undefined) throw new Error(`a pay-in that is ${payin.status} cannot be moved by ${cause}`)
       const { method = payin.method, submittedTx = payin.submittedTx } = change
       const [row] = await rows(tx, MOVE, [
-        ...[to, method, submittedTx, seen?.txHash ?? null, seen?.logIndex ?? null, seen?.blockNumber ?? null],
-        ...[seen?.blockHash ?? null, dueAt(payin, cause, now)],
-        ...[payin.id, payin.moves],
+        to,
+        method,
+        submittedTx,
+        seen?.txHash ?? null,
+        seen?.logIndex ?? null,
+        seen?.blockNumber ?? null,
+        seen?.blockHash ?? null,
+        dueAt(payin, cause, now),
+        payin.id,
+        payin.moves,
       ])
       if (!row) throw new Error('the pay-in was moved by another transaction: lock it first')
       const moved = toPayin(row)
