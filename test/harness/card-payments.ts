@@ -85,7 +85,10 @@ export function networkEvent(
 }
 
 /** The data of an `authorization.request` with a network id of its own. */
-export function networkRequest(cardId: string, more: object = {}): Record<string, unknown> & { readonly id: string } {
+export function networkRequest(
+  cardId: string,
+  more: object = {},
+): Record<string, unknown> & { readonly id: string } {
   const merchant = { name: 'Corner Shop', mcc: '5411', country: 'US' }
   return { id: randomUUID(), cardId, amountCents: 100, currency: 'USD', merchant, ...more }
 }
