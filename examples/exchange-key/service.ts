@@ -1,7 +1,7 @@
 import { Fault, type Denial } from '@gatewright/kernel'
 import { fromSqlite } from '@gatewright/kernel/sql'
 import { createIssuer, type ApiKey, type Issuer } from '@gatewright/session-issuer'
-import { migrate, sqliteStorage } from '@gatewright/session-issuer/sqlite'
+import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import Database from 'libsql'
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
@@ -16,13 +16,13 @@ interface Answer {
 /** An issuer over a database file. A real service keeps the two secrets in its configuration. */
 export async function openIssuer(path: string): Promise<Issuer> {
   const db = fromSqlite(new Database(path))
-  await migrate(db)
+  await migrateCredentials(db)
   return createIssuer({
     issuer: 'https://keys.example',
     audience: 'https://api.example',
     environment: 'sandbox',
     peppers: [{ id: 'p1', secret: randomBytes(32) }],
-    ...sqliteStorage(db, { encryptionKey: randomBytes(32) }),
+    ...sqliteCredentials(db, { encryptionKey: randomBytes(32) }),
   })
 }
 

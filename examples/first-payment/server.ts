@@ -1,10 +1,10 @@
 import { gate } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { createGuard, sessionReader } from '@gatewright/scope-guard'
-import { memoryStorage as spendCounters } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import express from 'express'
 import { z } from 'zod'
 
@@ -14,9 +14,9 @@ const guard = createGuard({
   audience: 'https://payments.example',
   readSession: sessionReader({ preset: 'auth0', policyIds: () => ['everybody'] }),
   policies: async ids => ids.map(() => ({ dailySpendCapCents: 10_000 })),
-  spend: spendCounters(),
+  spend: memorySpends(),
 })
-const idempotency = createIdempotency({ storage: memoryStorage() })
+const idempotency = createIdempotency({ storage: memoryIdempotency() })
 const api = gate({ guard, idempotency, scopes: scopeCatalogue(['payments.write']) })
 const pay = api.idempotent(
   { operation: 'payments.create', allOf: ['payments.write'], spends: 'spend' },

@@ -1,5 +1,5 @@
 // Runs the server against a provider of your own: ISSUER, AUDIENCE and JWKS_URL from the environment.
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import { createServer } from './server.ts'
 
 const { ISSUER, AUDIENCE, JWKS_URL, PORT = '3000' } = process.env
@@ -10,6 +10,6 @@ const app = createServer({
   audience: AUDIENCE,
   jwksUrl: new URL(JWKS_URL),
   policies: { 'my-client-id': { dailyWithdrawalCapCents: 10_000 } },
-  spend: memoryStorage(),
+  spend: memorySpends(),
 })
 app.listen(Number(PORT), () => process.stdout.write(`listening on ${PORT}\n`))

@@ -2,7 +2,7 @@
 // exactly once, however often and however simultaneously it is sent.
 import { recordHeaderNames, recordHeaders, type StoredResponse } from '@gatewright/idempotency-store'
 import { createTransactionalIdempotency, type RunContext } from '@gatewright/idempotency-store/transactional'
-import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { Hono } from 'hono'
@@ -37,7 +37,7 @@ export const payIn: PayIn = async (tx, { effectId }, account, body) => {
 
 /** Creates the tables. */
 export async function setUp(db: SqlClient): Promise<void> {
-  await migrate(db)
+  await migrateIdempotency(db)
   await rows(
     db,
     'create table if not exists payins (id text primary key, account text not null, amount_cents integer not null)',
@@ -46,7 +46,7 @@ export async function setUp(db: SqlClient): Promise<void> {
 
 /** The app, and what to wait for before the process ends. */
 export function createApp(db: SqlClient, pay: PayIn = payIn): { app: Hono; drained(): Promise<number> } {
-  const idempotency = createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx) })
+  const idempotency = createTransactionalIdempotency({ db, storage: tx => sqliteIdempotency(tx) })
   const app = new Hono()
 
   app.use(async (c, next) => {

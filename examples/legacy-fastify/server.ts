@@ -7,7 +7,7 @@ import {
   reportText,
 } from '@gatewright/legacy-alias-router'
 import type { AliasTable, MatchedAlias } from '@gatewright/legacy-alias-router'
-import { memoryStorage } from '@gatewright/legacy-alias-router/memory'
+import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import Fastify, { type FastifyRequest } from 'fastify'
 
 const mode = {
@@ -27,8 +27,8 @@ const table: AliasTable = {
   scopes: [{ surface: 'user', from: 'card.read', to: 'cards.read', mode }],
 }
 const aliases = createAliases(table)
-// In production: redisStorage, postgresStorage or sqliteStorage.
-const storage = memoryStorage()
+// In production: redisAliasUsage, postgresAliasUsage or sqliteAliasUsage.
+const storage = memoryAliasUsage()
 const usage = createUsageLog({ storage, onFailure: error => console.error('alias usage:', error) })
 
 /** What a request said in old names, by its raw request, which exists before Fastify's own. */

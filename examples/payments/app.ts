@@ -1,7 +1,7 @@
 import { gate } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
+import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { allow, keyDigest, scopeCatalogue } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { createGuard } from '@gatewright/scope-guard'
@@ -24,7 +24,7 @@ export function payments(db: SqlClient, issuer: string, partnerKey: string, prin
     credentials: {
       partner: async ({ header }) => (isPartner(header('x-partner-key')) ? allow('acme') : noPartner),
     },
-    transactions: createTransactionalIdempotency({ db, storage: postgresTransactionStorage }),
+    transactions: createTransactionalIdempotency({ db, storage: postgresTransactionalIdempotency }),
     observe: ({ operation, status, code = 'ok', replayed }) => print(operation, status, code, replayed),
   })
   const pay = api.transactional(

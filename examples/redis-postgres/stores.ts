@@ -1,10 +1,10 @@
-import { postgresStorage, migrate as migrateIdempotency } from '@gatewright/idempotency-store/postgres'
+import { postgresIdempotency, migrateIdempotency } from '@gatewright/idempotency-store/postgres'
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
 import { fromNodeRedis } from '@gatewright/kernel/redis'
 import { fromPgPool } from '@gatewright/kernel/sql'
 import type { LimiterStore } from '@gatewright/scope-guard'
 import type { NonceStorage } from '@gatewright/signature-verifier'
-import { redisStorage } from '@gatewright/signature-verifier/redis'
+import { redisNonces } from '@gatewright/signature-verifier/redis'
 import pg from 'pg'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient } from 'redis'
@@ -35,7 +35,7 @@ export async function openStores(redisUrl: string, databaseUrl: string, name = '
   await migrateIdempotency(db, `${name}_`)
 
   return {
-    idempotency: postgresStorage(db, { prefix: `${name}_` }),
+    idempotency: postgresIdempotency(db, { prefix: `${name}_` }),
     limiter: settings =>
       new RateLimiterRedis({
         ...settings,
@@ -43,7 +43,7 @@ export async function openStores(redisUrl: string, databaseUrl: string, name = '
         storeClient: redis,
         useRedisPackage: true,
       }),
-    nonces: redisStorage(fromNodeRedis(redis), { prefix: `${name}:nonce:` }),
+    nonces: redisNonces(fromNodeRedis(redis), { prefix: `${name}:nonce:` }),
     close: async () => {
       redis.destroy()
       await pool.end()

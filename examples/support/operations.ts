@@ -1,6 +1,6 @@
 import { gate, type Handler, type IdempotentCall, type OpenCall, type WriteGate } from '@gatewright/http'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import { createGuard, type Access } from '@gatewright/scope-guard'
@@ -15,7 +15,7 @@ const scopes = scopeCatalogue(['cards.read', 'cards.write', 'orders.write'])
 export const api: WriteGate<(typeof scopes.names)[number], Access> = gate({
   scopes,
   guard: createGuard({ issuer: ISSUER, audience: AUDIENCE, keys: issuer.keys }),
-  idempotency: createIdempotency({ storage: memoryStorage() }),
+  idempotency: createIdempotency({ storage: memoryIdempotency() }),
   aliases: createAliases({
     prefixes: [{ from: '/v0', to: '/v1', mode: { deprecatedSince: Date.UTC(2026, 0, 1) } }],
   }),

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { Fault } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import { createVerifier, fastestRecover, type Verifier } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 
 const MAX_BODY_BYTES = 65_536
 
@@ -48,7 +48,7 @@ async function answer(verifier: Verifier, proof: unknown, address: string): Prom
 /** Makes the server; the caller listens and closes. */
 export async function walletServer(service: string): Promise<Server> {
   const { recover, keccak256 } = await fastestRecover()
-  const verifier = createVerifier({ service, nonces: memoryStorage(), recover, keccak256 })
+  const verifier = createVerifier({ service, nonces: memoryNonces(), recover, keccak256 })
   return createServer((request, response) => {
     void readJson(request)
       .then(proof => answer(verifier, proof, request.socket.remoteAddress ?? ''))

@@ -11,8 +11,12 @@ import {
   type StoredResponse,
 } from '@gatewright/idempotency-store'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
-import { redisStorage } from '@gatewright/idempotency-store/redis'
+import {
+  migrateIdempotency,
+  postgresIdempotency,
+  postgresTransactionalIdempotency,
+} from '@gatewright/idempotency-store/postgres'
+import { redisIdempotency } from '@gatewright/idempotency-store/redis'
 import { fromNodeRedis } from '@gatewright/kernel/redis'
 import { fromPgPool, rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import { createClient } from 'redis'
@@ -100,7 +104,7 @@ const connect = () =>
 
 async function onRedis(): Promise<void> {
   const client = await connect()
-  const idempotency = createIdempotency({ storage: redisStorage(fromNodeRedis(client)) })
+  const idempotency = createIdempotency({ storage: redisIdempotency(fromNodeRedis(client)) })
   const trivial = (await client.sendCommand(['SCRIPT', 'LOAD', 'return 1'])) as unknown as string
   const bare = async (): Promise<void> => {
     await client.sendCommand(['EVALSHA', trivial, '1', freshKey()])
@@ -133,7 +137,7 @@ async function statementsOf(
       return { rows: [seen.length === 1 ? row : { won: 1 }] }
     },
   }
-  await run(postgresStorage(recording))
+  await run(postgresIdempotency(recording))
   return seen
 }
 
@@ -141,9 +145,9 @@ async function onPostgres(): Promise<void> {
   const schema = uniqueName()
   const pool = await openPostgresPool(schema, 10)
   const db = fromPgPool(pool, { prepare: true })
-  await migrate(db)
-  const idempotency = createIdempotency({ storage: postgresStorage(db) })
-  const asking = createIdempotency({ storage: postgresStorage(db), maxCachedBytes: 0 })
+  await migrateIdempotency(db)
+  const idempotency = createIdempotency({ storage: postgresIdempotency(db) })
+  const asking = createIdempotency({ storage: postgresIdempotency(db), maxCachedBytes: 0 })
   const [begin, end] = await statementsOf(storage => write(createIdempotency({ storage }), 'recorded-key'))
   if (!begin || !end) throw new Error('no statements')
   const bare = async (): Promise<void> => {
@@ -199,7 +203,7 @@ async function inOneTransaction(db: ReturnType<typeof fromPgPool>): Promise<void
     await tx.query('update balances set amount = amount + $1 where account = $2', [100, account])
     return answer
   }
-  const { run } = createTransactionalIdempotency({ db, storage: tx => postgresTransactionStorage(tx) })
+  const { run } = createTransactionalIdempotency({ db, storage: tx => postgresTransactionalIdempotency(tx) })
   for (const concurrency of CONCURRENCIES) {
     const result = await compare(`idempotency-store: same transaction on Postgres, ${concurrency} at once`, {
       ours: {
@@ -226,7 +230,7 @@ async function inOneTransaction(db: ReturnType<typeof fromPgPool>): Promise<void
 /** The peer switches AsyncLocalStorage on, and from then on every promise of the process costs more. */
 async function besideThePeer(): Promise<void> {
   const client = await connect()
-  const idempotency = createIdempotency({ storage: redisStorage(fromNodeRedis(client)) })
+  const idempotency = createIdempotency({ storage: redisIdempotency(fromNodeRedis(client)) })
   const ours = { name: 'begin + complete', run: () => write(idempotency, freshKey()) }
   const peer = powertools(client)
   for (const concurrency of CONCURRENCIES) {

@@ -13,9 +13,9 @@ const VERIFIER_MS = 120
 
 const FIRST_PROOF = `
 const { createVerifier } = await import('@gatewright/signature-verifier')
-const { memoryStorage } = await import('@gatewright/signature-verifier/memory')
+const { memoryNonces } = await import('@gatewright/signature-verifier/memory')
 const now = Date.now()
-const verdict = await createVerifier({ service: 'x', nonces: memoryStorage() }).verify({
+const verdict = await createVerifier({ service: 'x', nonces: memoryNonces() }).verify({
   address: '0x52908400098527886e0f7030069857d2e4169ee7', nonce: '12345678', signature: '0x' + '11'.repeat(64) + '1b',
   issuedAt: new Date(now).toISOString(), expiresAt: new Date(now + 60000).toISOString() })
 if (verdict.code !== 'invalid_signature') throw new Error('expected a check of the signature, got ' + verdict.code)`

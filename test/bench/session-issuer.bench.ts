@@ -1,10 +1,10 @@
 // What minting and authenticating cost beside the primitives they are made of, and end to end on each store.
 import { memoryFeed, toClaims, type Verdict } from '@gatewright/kernel'
 import { createIssuer, type IssuerOptions, type SessionStorage } from '@gatewright/session-issuer'
-import { memoryStorage } from '@gatewright/session-issuer/memory'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/session-issuer/postgres'
-import { redisStorage } from '@gatewright/session-issuer/redis'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/session-issuer/sqlite'
+import { memoryCredentials } from '@gatewright/session-issuer/memory'
+import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { redisCredentials } from '@gatewright/session-issuer/redis'
+import { migrateCredentials as migrateSqlite, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import { staticSigningKeyStorage } from '@gatewright/session-issuer/static'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
@@ -45,7 +45,7 @@ async function expect(deciding: Verdict<unknown> | Promise<Verdict<unknown>>, ou
   if (got !== outcome) throw new Error(`expected ${outcome}, got ${got}`)
 }
 
-const inMemory = (): Stores => memoryStorage({ feed: memoryFeed() })
+const inMemory = (): Stores => memoryCredentials({ feed: memoryFeed() })
 const nowhere: SessionStorage = { ...inMemory().sessions, insert: async () => true }
 
 for (const algorithm of ['EdDSA', 'ES256'] as const) {
@@ -97,20 +97,20 @@ await compare('session-issuer: refuse junk', {
 })
 
 const redis = await openRedis(1)
-const postgres = await openPostgres(8, migratePostgres)
+const postgres = await openPostgres(8, migrateCredentials)
 const sqlite = await openSqlite(1, migrateSqlite)
 let turn = 0
 const overPools: Stores = {
   // Round robin over 8 connections, as a pool would.
-  ...postgresStorage({
+  ...postgresCredentials({
     query: (...args) => postgres.connections[turn++ % 8]!.query(...args),
     transaction: work => postgres.connections[turn++ % 8]!.transaction(work),
   }),
 }
 const stores: Record<string, Stores> = {
   memory: inMemory(),
-  SQLite: sqliteStorage(sqlite.connections[0]!),
-  Redis: redisStorage(redis.connections[0]!, { prefix: `{${uniqueName()}}:` }),
+  SQLite: sqliteCredentials(sqlite.connections[0]!),
+  Redis: redisCredentials(redis.connections[0]!, { prefix: `{${uniqueName()}}:` }),
   Postgres: overPools,
 }
 const sides = await Promise.all(

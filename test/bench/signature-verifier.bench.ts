@@ -10,7 +10,7 @@ import {
   type VerifierOptions,
   type WalletProof,
 } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { createSiweMessage } from 'viem/siwe'
 import { verifyMessage } from 'viem/utils'
@@ -68,7 +68,7 @@ const at = (index: number): (typeof cases)[number] => cases[index % cases.length
 let verifier: Verifier
 /** A verifier with empty replay memory, so that every sample may use the same proofs. */
 const open = (options: Partial<VerifierOptions> = {}): void => {
-  verifier = createVerifier({ service: 'Gatewright', nonces: memoryStorage(), clock, ...options })
+  verifier = createVerifier({ service: 'Gatewright', nonces: memoryNonces(), clock, ...options })
 }
 
 const ACCEPTED = 'accepted'

@@ -1,7 +1,7 @@
 import { createServer as createHttp } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 import { Fault } from '@gatewright/kernel'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import { SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { createServer } from '../../examples/guard-express/server.ts'
@@ -17,7 +17,7 @@ async function listen(t: Test, server: Server): Promise<string> {
 }
 
 /** The example in front of a local provider; `call` sends a request with a token of the given claims. */
-async function running(t: Test, up = true, spend = memoryStorage()) {
+async function running(t: Test, up = true, spend = memorySpends()) {
   const key = await signingKey('RS256', 'auth0-1')
   const provider = createHttp((_request, response) => {
     if (up) response.end(JSON.stringify({ keys: [key.jwk] }))
@@ -96,7 +96,7 @@ t.test('answers a transfer that has happened with 200, also if its hold cannot b
   const settle = async (): Promise<never> => {
     throw new Fault('ERR_STORE_UNAVAILABLE', 'down')
   }
-  const { call, tokenOf } = await running(t, true, { ...memoryStorage(), settle })
+  const { call, tokenOf } = await running(t, true, { ...memorySpends(), settle })
   const answer = await call('/transfers', await tokenOf({ permissions: ['write:transfers'] }), 1000)
   t.equal(answer.status, 200)
   t.same(await answer.json(), { transferred: 1000 })

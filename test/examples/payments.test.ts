@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { migrate } from '@gatewright/idempotency-store/postgres'
+import { migrateIdempotency } from '@gatewright/idempotency-store/postgres'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { SignJWT } from 'jose'
 import t from 'tap'
@@ -35,7 +35,7 @@ t.test(
       await pool.end()
     })
     const db = fromPgPool(pool)
-    await migrate(db)
+    await migrateIdempotency(db)
     await pool.query(
       'create table payments (id text primary key, account text not null, cents bigint not null)',
     )

@@ -2,8 +2,8 @@ import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import type { ManualClock } from '@gatewright/kernel/testing'
 import { createLedger, eventStore, ledgerAccounts, migrateLedger } from '@gatewright/reference-host'
 import { createGuard, type PolicyDocument } from '@gatewright/scope-guard'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/scope-guard/postgres'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/scope-guard/sqlite'
+import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
+import { migrateSpends as migrateSqlite, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { internals } from './internals.ts'
 
 type Service = ReturnType<typeof internals.authorizations>
@@ -39,7 +39,7 @@ export interface CardBench {
 /** Creates the tables that a bench needs beside those of the host. */
 export async function prepareCardBench(db: SqlClient, dialect: SqlDialect): Promise<void> {
   await migrateLedger(db, dialect)
-  await (dialect === 'postgres' ? migratePostgres : migrateSqlite)(db)
+  await (dialect === 'postgres' ? migrateSpends : migrateSqlite)(db)
 }
 
 /** Makes the services of card payments over a database. */
@@ -69,7 +69,7 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
     transactions,
     events,
     incrementStore: internals.incrementStore,
-    spendStorage: dialect === 'postgres' ? postgresStorage : sqliteStorage,
+    spendStorage: dialect === 'postgres' ? postgresSpends : sqliteSpends,
     count: (outcome, reason) => counted.push(reason || outcome),
   })
   const lock = async <T>(row: T | undefined): Promise<T> => {

@@ -10,11 +10,11 @@ import { koaGate } from '@gatewright/http/koa'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createGuard, localKeys } from '@gatewright/scope-guard'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { createAliases } from '@gatewright/legacy-alias-router'
 const scopes = scopeCatalogue(['cards.read', 'cards.write'])
 const guard = createGuard({ issuer: 'i', audience: 'a', keys: localKeys({ keys: [] }) })
-const idempotency = createIdempotency({ storage: memoryStorage() })
+const idempotency = createIdempotency({ storage: memoryIdempotency() })
 const aliases = createAliases({})
 const api = gate({ guard, scopes, idempotency, aliases })
 const http = expressGate(api, { body: 'stream' })

@@ -1,5 +1,5 @@
 import { createIdempotency, type Claim, type Idempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { response, instantTimer, write } from './support.ts'
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000
 function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
   const clock = manualClock()
   const timer = instantTimer(clock)
-  const storage = memoryStorage()
+  const storage = memoryIdempotency()
   const idempotency = createIdempotency({ storage, clock, timer, waitMs: 0, ...options })
   return { clock, timer, storage, idempotency }
 }
@@ -34,7 +34,7 @@ t.test('starts one of 50 simultaneous writes, and refuses the others as in progr
 
 t.test('a request that does not wait for a run is unharmed when the run fails', async t => {
   for (const limits of [{ waitMs: 0 }, { waitMs: 1000, maxWaiters: 0 }]) {
-    const storage = memoryStorage()
+    const storage = memoryIdempotency()
     let fail = (_error: Error): void => {}
     const begin = () => new Promise<never>((_, reject) => (fail = reject))
     const { idempotency } = setUp({ storage: { ...storage, begin }, ...limits })

@@ -1,9 +1,9 @@
 import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import t from 'tap'
 
-const make = (options: object) => () => createIdempotency({ storage: memoryStorage(), ...options })
+const make = (options: object) => () => createIdempotency({ storage: memoryIdempotency(), ...options })
 
 t.test('refuses an option outside its bounds, and names option and bounds', async t => {
   const bounds: Record<string, [below: number, min: number, max: number, above: number]> = {
@@ -30,12 +30,12 @@ t.test('refuses an unknown fingerprint, and a recover that is not a function', a
 })
 
 t.test('does not change the options', async t => {
-  const options = Object.freeze({ storage: memoryStorage(), storedHeaders: Object.freeze(['ETag']) })
+  const options = Object.freeze({ storage: memoryIdempotency(), storedHeaders: Object.freeze(['ETag']) })
   t.doesNotThrow(() => createIdempotency(options))
 })
 
 t.test('refuses a missing storage or database, and says what it expects', async t => {
-  for (const storage of [undefined, null, {}, memoryStorage, 'memory']) {
+  for (const storage of [undefined, null, {}, memoryIdempotency, 'memory']) {
     t.throws(
       () => createIdempotency({ storage: storage as never }),
       /^createIdempotency: storage must be an IdempotencyStorage/,
@@ -46,11 +46,11 @@ t.test('refuses a missing storage or database, and says what it expects', async 
     /createIdempotency: options must be an object, not undefined/,
   )
   const db = { transaction: async () => undefined } as never
-  const storage = (): IdempotencyStorage => memoryStorage()
+  const storage = (): IdempotencyStorage => memoryIdempotency()
   const make = (options: object) => () => createTransactionalIdempotency(options as never)
   t.throws(make({ storage }), /createTransactionalIdempotency: db must be a SqlClient/)
   t.throws(
-    make({ db, storage: memoryStorage() }),
+    make({ db, storage: memoryIdempotency() }),
     /createTransactionalIdempotency: storage must be a function of the transaction/,
   )
 })

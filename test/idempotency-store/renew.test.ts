@@ -1,6 +1,6 @@
 // A run that has caused nothing yet gets a whole lease before its effect, unless somebody else has decided about its key.
 import { createIdempotency, type Claim, type Idempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
@@ -11,7 +11,7 @@ const LEASE_MS = 60_000
 /** Two processes over one store, which can be broken, with its calls counted. */
 function setUp() {
   const clock = manualClock()
-  const inner = memoryStorage()
+  const inner = memoryIdempotency()
   const seen = { calls: 0, fails: false }
   const counted = async <T>(call: () => Promise<T>): Promise<T> => {
     seen.calls += 1

@@ -1,6 +1,10 @@
 import { createIdempotency, type IdempotencyBaseOptions } from '@gatewright/idempotency-store'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
+import {
+  migrateIdempotency,
+  postgresIdempotency,
+  postgresTransactionalIdempotency,
+} from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import {
   fromPgPool,
@@ -27,14 +31,18 @@ async function setUp(t: Test, hosts: number, poolSize: number, options: Idempote
     await setUpPool.end()
   })
   const admin = fromPgPool(setUpPool)
-  await migrate(admin)
+  await migrateIdempotency(admin)
   await rows(admin, 'create table effects (effect_id text primary key, fence bigint not null)')
   const made = pools.map(pool => {
     const db = fromPgPool(pool)
     return {
       db,
       pool,
-      ...createTransactionalIdempotency({ db, storage: tx => postgresTransactionStorage(tx), ...options }),
+      ...createTransactionalIdempotency({
+        db,
+        storage: tx => postgresTransactionalIdempotency(tx),
+        ...options,
+      }),
     }
   })
   const effects = async (): Promise<number> =>
@@ -66,7 +74,7 @@ t.test('starts no run of a key that another transaction has just completed', asy
       let state = ''
       while (state !== 'done') {
         state = await db.transaction(async tx => {
-          const record = postgresTransactionStorage(tx)
+          const record = postgresTransactionalIdempotency(tx)
           const begun = await record.begin(key, 'fingerprint', 2000, 1000)
           if (begun.state !== 'started') return begun.state
           begins.push(key)
@@ -135,7 +143,7 @@ for (const [harm, moved] of [
     t.teardown(() => pool.end().finally(() => proxy.close()))
     const cut = createTransactionalIdempotency({
       db: fromPgPool(pool),
-      storage: tx => postgresTransactionStorage(tx),
+      storage: tx => postgresTransactionalIdempotency(tx),
     })
     const dying = cut.run(write(), async (tx, run) => {
       const done = await effect(tx, run)
@@ -162,7 +170,7 @@ t.test('rolls back with a fault when a constraint fails at the commit', async t 
 
 t.test('rolls back and replays when another run decided about the key meanwhile', async t => {
   const { host, effects } = await setUp(t, 1, 2)
-  const twoPhase = createIdempotency({ storage: postgresStorage(fromPgPool(host.pool)) })
+  const twoPhase = createIdempotency({ storage: postgresIdempotency(fromPgPool(host.pool)) })
   const decide = async () => {
     const begun = await twoPhase.begin(write())
     if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
@@ -299,7 +307,7 @@ t.test('works with a transaction object whose methods use this', async t => {
       query: (text, values) => db.query(text, values),
       transaction: (work, options) => db.transaction(tx => work(wrapped(tx)), options),
     },
-    storage: tx => postgresTransactionStorage(tx),
+    storage: tx => postgresTransactionalIdempotency(tx),
   })
   t.match(await run(write(), effect), { ok: true })
   t.equal(await effects(), 1)

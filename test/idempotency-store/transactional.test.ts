@@ -4,7 +4,7 @@ import {
   type RecoveryResult,
 } from '@gatewright/idempotency-store'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
@@ -12,11 +12,11 @@ import { openSqlite } from '../harness/stores.ts'
 import { response, write } from './support.ts'
 
 async function setUp(t: Test, options: IdempotencyBaseOptions = {}) {
-  const { connections, close } = await openSqlite(1, migrate)
+  const { connections, close } = await openSqlite(1, migrateIdempotency)
   t.teardown(close)
   const db = connections[0] as SqlClient
   await rows(db, 'create table effects (effect_id text not null)')
-  const idempotency = createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx), ...options })
+  const idempotency = createTransactionalIdempotency({ db, storage: tx => sqliteIdempotency(tx), ...options })
   const effects = async (): Promise<number> =>
     toInteger((await rows(db, 'select count(*) as n from effects'))[0]?.['n'])
   const effect = async (tx: SqlQueries, effectId: string): Promise<void> => {
@@ -116,7 +116,7 @@ t.test('reports a run that was lost in two phases as outcome_unknown, and recove
   const clock = manualClock()
   let recovered: RecoveryResult = { state: 'unknown' }
   const { db, idempotency, effects, effect } = await setUp(t, { clock, recover: async () => recovered })
-  const twoPhase = createIdempotency({ storage: sqliteStorage(db), clock })
+  const twoPhase = createIdempotency({ storage: sqliteIdempotency(db), clock })
   await twoPhase.begin(write())
   clock.advance(60_000)
   const run = () =>

@@ -1,5 +1,5 @@
 import { aliasReport, legacyPage, reportText, type AliasTable } from '@gatewright/legacy-alias-router'
-import { memoryStorage } from '@gatewright/legacy-alias-router/memory'
+import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import t from 'tap'
 
 const since = Date.UTC(2026, 0, 1)
@@ -15,7 +15,7 @@ const table: AliasTable = {
 }
 const day = (day: number): number => Date.UTC(2026, 0, day)
 async function usage() {
-  const storage = memoryStorage()
+  const storage = memoryAliasUsage()
   const rows = [
     { alias: 'prefix:/consumer/v1', principal: 'key_1', count: 3, firstSeen: day(2), lastSeen: day(3) },
     { alias: 'prefix:/consumer/v1', principal: 'key_2', count: 4, firstSeen: day(2), lastSeen: day(9) },
@@ -58,7 +58,7 @@ t.test('reports every old name with its users, the latest user first, as plain J
 })
 
 t.test('reads all pages of a large store', async t => {
-  const storage = memoryStorage()
+  const storage = memoryAliasUsage()
   for (let batch = 0; batch < 5; batch++) {
     const rows = Array.from({ length: 500 }, (_, index) => ({
       alias: 'prefix:/old',

@@ -4,9 +4,9 @@
 import { writeSync } from 'node:fs'
 import { fromPgPool, fromSqlite } from '@gatewright/kernel/sql'
 import { createUsageLog, type AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import { postgresStorage } from '@gatewright/legacy-alias-router/postgres'
-import { redisStorage } from '@gatewright/legacy-alias-router/redis'
-import { sqliteStorage } from '@gatewright/legacy-alias-router/sqlite'
+import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
+import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
+import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
 import Database from 'libsql'
 import { openPostgresPool, openRedis } from '../harness/stores.ts'
 
@@ -15,15 +15,15 @@ const [store, where, uses, flushMs] = process.argv.slice(2) as [string, string, 
 async function open(): Promise<{ storage: AliasUsageStorage; close(): Promise<unknown> }> {
   if (store === 'redis') {
     const { connections, close } = await openRedis(1)
-    return { storage: redisStorage(connections[0]!, { prefix: where }), close }
+    return { storage: redisAliasUsage(connections[0]!, { prefix: where }), close }
   }
   if (store === 'postgres') {
     const pool = await openPostgresPool(where, 1)
-    return { storage: postgresStorage(fromPgPool(pool)), close: () => pool.end() }
+    return { storage: postgresAliasUsage(fromPgPool(pool)), close: () => pool.end() }
   }
   const database = new Database(where)
   database.exec('pragma busy_timeout = 10000')
-  return { storage: sqliteStorage(fromSqlite(database)), close: async () => database.close() }
+  return { storage: sqliteAliasUsage(fromSqlite(database)), close: async () => database.close() }
 }
 
 const { storage, close } = await open()

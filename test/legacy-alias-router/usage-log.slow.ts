@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fromPgPool, fromSqlite } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/legacy-alias-router/postgres'
-import { redisStorage } from '@gatewright/legacy-alias-router/redis'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/legacy-alias-router/sqlite'
+import { migrateAliasUsage, postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
+import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
+import { migrateAliasUsage as migrateSqlite, sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
 import Database from 'libsql'
 import t from 'tap'
 import { plainNode } from '../harness/node.ts'
@@ -28,18 +28,18 @@ const stores: Record<string, () => Promise<Store>> = {
   async redis() {
     const where = `{${uniqueName()}}:`
     const { connections, close } = await openRedis(1)
-    return { where, storage: redisStorage(connections[0]!, { prefix: where }), close }
+    return { where, storage: redisAliasUsage(connections[0]!, { prefix: where }), close }
   },
   async postgres() {
     const where = uniqueName()
     const pool = await openPostgresPool(where, 1)
     const db = fromPgPool(pool)
-    await migratePostgres(db)
+    await migrateAliasUsage(db)
     const close = async (): Promise<void> => {
       await pool.query(`drop schema ${where} cascade`)
       await pool.end()
     }
-    return { where, storage: postgresStorage(db), close }
+    return { where, storage: postgresAliasUsage(db), close }
   },
   async sqlite() {
     const directory = mkdtempSync(join(tmpdir(), 'gatewright-usage-'))
@@ -52,7 +52,7 @@ const stores: Record<string, () => Promise<Store>> = {
       database.close()
       rmSync(directory, { recursive: true, force: true })
     }
-    return { where, storage: sqliteStorage(db), close }
+    return { where, storage: sqliteAliasUsage(db), close }
   },
 }
 

@@ -1,5 +1,5 @@
 import { createUsageLog, type AliasUsageBatch, type AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import { memoryStorage } from '@gatewright/legacy-alias-router/memory'
+import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 
@@ -10,7 +10,7 @@ function counted(fails: ('before' | 'after')[] = []): {
   storage: AliasUsageStorage
   batches: AliasUsageBatch[]
 } {
-  const inner = memoryStorage()
+  const inner = memoryAliasUsage()
   const batches: AliasUsageBatch[] = []
   const add: AliasUsageStorage['add'] = async (batch, now) => {
     batches.push(batch)
@@ -139,7 +139,7 @@ t.test('records a principal that is not printable by its digest', async t => {
 })
 
 t.test('refuses options outside their bounds', async t => {
-  const storage = memoryStorage()
+  const storage = memoryAliasUsage()
   for (const flushMs of [0, 99, 600_001, 1.5, NaN])
     t.throws(() => createUsageLog({ storage, flushMs }), /flushMs/)
   for (const maxPairs of [999, 1_000_001]) t.throws(() => createUsageLog({ storage, maxPairs }), /maxPairs/)

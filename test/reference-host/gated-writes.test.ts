@@ -2,8 +2,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { migrate as pgRecords, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
-import { migrate as sqliteRecords, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import { migrateIdempotency, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
+import { migrateIdempotency as sqliteRecords, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { allow, type Surface } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
 import { createAliases } from '@gatewright/legacy-alias-router'
@@ -54,7 +54,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
   const open = dialect === 'postgres' ? openPostgres : openSqlite
   const { connections, close } = await open(1, async client => {
     await migrateHost(client, dialect)
-    await (dialect === 'postgres' ? pgRecords : sqliteRecords)(client)
+    await (dialect === 'postgres' ? migrateIdempotency : sqliteRecords)(client)
     await client.query('create table things (id text primary key)', [])
     const text = `insert into gw_users (id, account_id, principal, kyc_status, created_at)
       values ('usr_1', 'acc_1', 'p', 'not_submitted', 0)`
@@ -74,7 +74,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
   }
   const prepared: string[] = []
   const storage = (tx: SqlQueries) =>
-    dialect === 'postgres' ? postgresTransactionStorage(tx) : sqliteStorage(tx)
+    dialect === 'postgres' ? postgresTransactionalIdempotency(tx) : sqliteIdempotency(tx)
   const table = (['user', 'partner'] as const).flatMap(surface =>
     (['required', 'optional', 'none'] as const).map(way => sample(surface, way, prepared)),
   )
@@ -92,7 +92,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     observe: () => {},
 
     issuer: {} as never,
-    spendStorage: never as never,
+    spendStorage: never,
     providerMessages: never,
     webTokens: {} as never,
     aliases: createAliases(aliasTable),

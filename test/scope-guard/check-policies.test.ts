@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
 import type { GuardOptions } from '@gatewright/scope-guard'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench } from './issuer.ts'
 
@@ -49,7 +49,7 @@ t.test('ignores allowedIps, and keeps the other members of the same policy', asy
 })
 
 t.test('its access reserves under the caps of the policies, which their ids share', async t => {
-  const { guard, check } = await setUp({ spend: memoryStorage() })
+  const { guard, check } = await setUp({ spend: memorySpends() })
   const reserve = async (document: object, amountCents: number) => {
     const access = check(document)
     if (!access.ok) throw new Error(access.code)

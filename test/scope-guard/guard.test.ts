@@ -1,5 +1,5 @@
 import type { Rule, SpendStorage } from '@gatewright/scope-guard'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench, field, session } from './issuer.ts'
 
@@ -226,7 +226,7 @@ t.test('throws a fault when a policy is missing or invalid', async t => {
 t.test('throws a fault when a store does not answer within storeTimeoutMs', async t => {
   const never = <T>(): Promise<T> => new Promise(() => {})
   const silent: SpendStorage = {
-    ...memoryStorage(),
+    ...memorySpends(),
     reserve: never,
     settle: never,
     release: never,

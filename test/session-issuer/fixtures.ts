@@ -11,7 +11,7 @@ import {
   type SigningKeySet,
   type SigningKeyStorage,
 } from '@gatewright/session-issuer'
-import { memoryStorage } from '@gatewright/session-issuer/memory'
+import { memoryCredentials } from '@gatewright/session-issuer/memory'
 
 export const PEPPER = { id: 'p1', secret: 'x'.repeat(32) }
 export const OWNER = { accountId: 'acc', userId: 'usr', walletAddress: '0xab' } as const
@@ -47,7 +47,7 @@ export function setUp(changes: Partial<IssuerOptions> = {}): SetUp {
     audience: 'https://gate.example',
     environment: 'sandbox',
     peppers: [PEPPER],
-    ...memoryStorage({ feed }),
+    ...memoryCredentials({ feed }),
     signingKeys: memorySigningKeys(),
     keyCacheMs: 0,
     clock,

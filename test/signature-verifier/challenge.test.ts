@@ -1,5 +1,5 @@
 import { createVerifier, renderEip4361, type VerifierOptions } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import t from 'tap'
 import { fieldsFor, newWallet, openVerifier, signed } from './wallets.ts'
 
@@ -74,7 +74,7 @@ t.test('a wrong signature consumes no challenge', async t => {
 
 t.test('accepts one statement once on hosts that require a challenge and hosts that do not', async t => {
   for (const strictFirst of [true, false]) {
-    const nonces = memoryStorage()
+    const nonces = memoryNonces()
     const strict = openVerifier({ domain, challenges, nonces })
     const plain = openVerifier({ domain, nonces })
     const proof = await proofWith(strict, await nonceFor(strict, wallet.address))
@@ -85,7 +85,7 @@ t.test('accepts one statement once on hosts that require a challenge and hosts t
 })
 
 t.test('throws ERR_STORE_FULL when more challenges are open than the store holds', async t => {
-  const opened = openVerifier({ domain, challenges, nonces: memoryStorage({ capacity: 2 }) })
+  const opened = openVerifier({ domain, challenges, nonces: memoryNonces({ capacity: 2 }) })
   await nonceFor(opened)
   await nonceFor(opened)
   await t.rejects(opened.issueChallenge(), { name: 'Fault', code: 'ERR_STORE_FULL' })
@@ -97,14 +97,14 @@ t.test('refuses a malformed address and invalid challenge options by name', asyn
     t.match(await opened.issueChallenge(address), { ok: false, status: 400, field: 'address' })
   }
   await t.rejects(openVerifier().issueChallenge(), { name: 'TypeError', message: /challenges/ })
-  const { claim, collect } = memoryStorage()
+  const { claim, collect } = memoryNonces()
   const wrong: [RegExp, Partial<VerifierOptions>][] = [
     [/ChallengeStorage/, { nonces: { claim, collect } }],
     [/challenges.templates/, { challenges: { templates: ['C'] } }],
     [/challenges.ttlMs/, { challenges: { templates: ['A'], ttlMs: 9_999 } }],
   ]
   for (const [message, options] of wrong) {
-    const base = { service: 'Gatewright', nonces: memoryStorage(), domain, challenges }
+    const base = { service: 'Gatewright', nonces: memoryNonces(), domain, challenges }
     t.throws(() => createVerifier({ ...base, ...options }), { name: 'TypeError', message })
   }
 })

@@ -1,5 +1,5 @@
 import { createVerifier } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import t from 'tap'
 import { fieldsFor, newWallet, openVerifier, signed } from './wallets.ts'
 
@@ -110,7 +110,7 @@ t.test('continues after a recovery that failed', async t => {
 t.test('refuses limits out of bounds', async t => {
   const wrong = [{ atOnce: 0 }, { waiting: 0 }, { waiting: 65_537 }, { waitingPerClass: 9, waiting: 8 }]
   for (const recoveries of wrong) {
-    const options = { service: 'Gatewright', nonces: memoryStorage(), recoveries }
+    const options = { service: 'Gatewright', nonces: memoryNonces(), recoveries }
     t.throws(() => createVerifier(options), { name: 'TypeError', message: /recoveries\./ })
   }
 })

@@ -1,8 +1,8 @@
 import { fastestRecover, type NonceStorage } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/signature-verifier/postgres'
-import { redisStorage } from '@gatewright/signature-verifier/redis'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/signature-verifier/sqlite'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
+import { migrateNonces, postgresNonces } from '@gatewright/signature-verifier/postgres'
+import { redisNonces } from '@gatewright/signature-verifier/redis'
+import { migrateNonces as migrateSqlite, sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import fc from 'fast-check'
 import t from 'tap'
 import { createPublicClient, http, type Hex } from 'viem'
@@ -142,7 +142,7 @@ async function oneSuccess(storages: readonly NonceStorage[], numRuns: number): P
 }
 
 t.test('law: one statement succeeds once over all encodings and wallets, in memory', async t => {
-  await oneSuccess([memoryStorage()], 40)
+  await oneSuccess([memoryNonces()], 40)
   t.pass('in 40 orders')
 })
 
@@ -151,17 +151,17 @@ t.test('law: one statement succeeds once over all encodings and wallets, on Redi
   t.teardown(close)
   const prefix = uniqueName()
   await oneSuccess(
-    connections.map(connection => redisStorage(connection, { prefix })),
+    connections.map(connection => redisNonces(connection, { prefix })),
     12,
   )
   t.pass('in 12 orders, on two hosts')
 })
 
 t.test('law: one statement succeeds once over all encodings and wallets, on Postgres', async t => {
-  const { connections, close } = await openPostgres(2, migratePostgres)
+  const { connections, close } = await openPostgres(2, migrateNonces)
   t.teardown(close)
   await oneSuccess(
-    connections.map(db => postgresStorage(db)),
+    connections.map(db => postgresNonces(db)),
     12,
   )
   t.pass('in 12 orders, on two hosts')
@@ -171,7 +171,7 @@ t.test('law: one statement succeeds once over all encodings and wallets, on SQLi
   const { connections, close } = await openSqlite(2, migrateSqlite)
   t.teardown(close)
   await oneSuccess(
-    connections.map(db => sqliteStorage(db)),
+    connections.map(db => sqliteNonces(db)),
     12,
   )
   t.pass('in 12 orders, on two hosts')
@@ -179,7 +179,7 @@ t.test('law: one statement succeeds once over all encodings and wallets, on SQLi
 
 t.test('one statement succeeds once when all its encodings are sent at once', async t => {
   const order = Array.from({ length: ENCODINGS }, (_, index) => index)
-  t.equal((await verifiedWallets([openHost(memoryStorage())], order, true)).length, 1)
+  t.equal((await verifiedWallets([openHost(memoryNonces())], order, true)).length, 1)
 })
 
 const inWrapper = ([name, form]: Form): Form => [`${name}, wrapped`, wrap(form)]
@@ -188,10 +188,10 @@ t.test(
   'a signature by the key of an account with code proves the key, wrapped in ERC-6492 or not',
   async t => {
     for (let round = 0; round < 3; round++) {
-      const fields = statementFor(openHost(memoryStorage()))
+      const fields = statementFor(openHost(memoryNonces()))
       const forms = acceptedForms(await account.signMessage({ message: textB(fields) }))
       for (const [name, signature] of [...forms, ...forms.map(inWrapper)]) {
-        const verdict = await openHost(memoryStorage()).verify({ ...fields, signature })
+        const verdict = await openHost(memoryNonces()).verify({ ...fields, signature })
         t.match(verdict, { ok: true, value: { wallet: address } }, name)
       }
     }
@@ -202,12 +202,12 @@ t.test(
   "signatures that begin with the key's signature never count as signatures of the account's code",
   async t => {
     for (let round = 0; round < 3; round++) {
-      const fields = statementFor(openHost(memoryStorage()))
+      const fields = statementFor(openHost(memoryNonces()))
       const signed = await account.signMessage({ message: textB(fields) })
       const forms = otherForms(signed)
       const nested = acceptedForms(signed).map(form => inWrapper(inWrapper(form)))
       for (const [name, signature] of [...forms, ...forms.map(inWrapper), ...nested]) {
-        const verdict = await openHost(memoryStorage()).verify({ ...fields, signature })
+        const verdict = await openHost(memoryNonces()).verify({ ...fields, signature })
         if (verdict.ok) t.equal(verdict.value.wallet, address, `${name}: if taken, it is the key`)
         else t.match(verdict, { code: 'invalid_signature', status: 401 }, name)
       }
@@ -217,7 +217,7 @@ t.test(
 
 t.test('the owner of the code of an account is another wallet than its key', async t => {
   for (const wrapped of [false, true]) {
-    const host = openHost(memoryStorage())
+    const host = openHost(memoryNonces())
     const fields = statementFor(host)
     const signature = await owner.signMessage({ message: textB(fields) })
     const verdict = await host.verify({ ...fields, signature: wrapped ? wrap(signature) : signature })
@@ -226,7 +226,7 @@ t.test('the owner of the code of an account is another wallet than its key', asy
 })
 
 t.test('a refused encoding uses up no nonce', async t => {
-  const host = openHost(memoryStorage())
+  const host = openHost(memoryNonces())
   const fields = statementFor(host)
   const signature = await account.signMessage({ message: textB(fields) })
   const stranger = await newWallet().signMessage({ message: textB(fields) })

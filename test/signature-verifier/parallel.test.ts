@@ -1,7 +1,7 @@
 import type { NonceStorage } from '@gatewright/signature-verifier'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/signature-verifier/postgres'
-import { redisStorage } from '@gatewright/signature-verifier/redis'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/signature-verifier/sqlite'
+import { migrateNonces, postgresNonces } from '@gatewright/signature-verifier/postgres'
+import { redisNonces } from '@gatewright/signature-verifier/redis'
+import { migrateNonces as migrateSqlite, sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import { race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../harness/stores.ts'
@@ -29,32 +29,32 @@ t.test('of 200 parallel verifications of one statement over 4 Redis connections,
   const { connections, close } = await openRedis(4)
   t.teardown(close)
   const prefix = uniqueName()
-  t.same(await outcomes(connections.map(client => redisStorage(client, { prefix }))), ONE)
+  t.same(await outcomes(connections.map(client => redisNonces(client, { prefix }))), ONE)
 })
 
 t.test(
   'of 200 parallel verifications of one statement over 4 Postgres connections, one succeeds',
   async t => {
-    const { connections, close } = await openPostgres(4, migratePostgres)
+    const { connections, close } = await openPostgres(4, migrateNonces)
     t.teardown(close)
-    t.same(await outcomes(connections.map(db => postgresStorage(db))), ONE)
+    t.same(await outcomes(connections.map(db => postgresNonces(db))), ONE)
   },
 )
 
 t.test('of 200 parallel verifications of one statement over 2 SQLite connections, one succeeds', async t => {
   const { connections, close } = await openSqlite(2, migrateSqlite)
   t.teardown(close)
-  t.same(await outcomes(connections.map(db => sqliteStorage(db))), ONE)
+  t.same(await outcomes(connections.map(db => sqliteNonces(db))), ONE)
 })
 
 t.test('a statement stays used after a restart until its times no longer allow it', async t => {
   const { connections, close } = await openSqlite(1, migrateSqlite)
   t.teardown(close)
-  const first = openVerifier({ nonces: sqliteStorage(connections[0]!) })
+  const first = openVerifier({ nonces: sqliteNonces(connections[0]!) })
   const proof = await signed(wallet, fieldsFor(wallet, first.clock))
   t.match(await first.verify(proof), { ok: true })
   for (const later of [0, 299_999, 300_000]) {
-    const second = openVerifier({ nonces: sqliteStorage(connections[0]!) })
+    const second = openVerifier({ nonces: sqliteNonces(connections[0]!) })
     second.clock.advance(later)
     t.match(await second.verify(proof), {
       ok: false,
@@ -67,7 +67,7 @@ t.test('two hosts whose clocks are 60 s apart accept one statement once', async 
   const { connections, close } = await openRedis(2)
   t.teardown(close)
   const prefix = uniqueName()
-  const [slow, fast] = connections.map(client => openVerifier({ nonces: redisStorage(client, { prefix }) }))
+  const [slow, fast] = connections.map(client => openVerifier({ nonces: redisNonces(client, { prefix }) }))
   fast!.clock.advance(60_000)
   const proof = await signed(wallet, fieldsFor(wallet, fast!.clock))
   t.match(await slow!.verify(proof), { ok: true })

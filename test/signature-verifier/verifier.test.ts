@@ -1,6 +1,6 @@
 import type { NonceStorage, VerifierOptions, WalletProof } from '@gatewright/signature-verifier'
 import { createVerifier } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'
 import { mistyped } from '../harness/addresses.ts'
@@ -134,7 +134,7 @@ t.test('recognises a wallet by its address in upper or lower case', async t => {
 t.test('remembers a nonce until the statement expired, plus skew, plus 10 minutes', async t => {
   const claims: number[] = []
   const nonces: NonceStorage = {
-    ...memoryStorage(),
+    ...memoryNonces(),
     claim: async (_key, until) => claims.push(until) > 0,
   }
   const { verify, clock } = openVerifier({ nonces })
@@ -275,7 +275,7 @@ t.test('never throws on any request body', async t => {
 })
 
 t.test('throws the fault of its nonce storage and never allows without a claim', async t => {
-  const nonces = memoryStorage({ capacity: 1 })
+  const nonces = memoryNonces({ capacity: 1 })
   const { verify, clock } = openVerifier({ nonces })
   t.match(await verify(await signed(wallet, fieldsFor(wallet, clock))), { ok: true })
   const next = await signed(wallet, fieldsFor(wallet, clock))
@@ -283,7 +283,7 @@ t.test('throws the fault of its nonce storage and never allows without a claim',
 })
 
 t.test('refuses bad options by name, at construction', async t => {
-  const nonces = memoryStorage()
+  const nonces = memoryNonces()
   const wrong: [RegExp, object][] = [
     [/service/, { service: '' }],
     [/service/, { service: ' ' }],

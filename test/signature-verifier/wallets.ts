@@ -5,7 +5,7 @@ import {
   type VerifierOptions,
   type WalletProof,
 } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 /** A real wallet with a fresh key. */
@@ -15,7 +15,7 @@ export const newWallet = (): Wallet => privateKeyToAccount(generatePrivateKey())
 /** A verifier with a manual clock and empty nonce storage. */
 export function openVerifier(options: Partial<VerifierOptions> = {}): Verifier & { clock: ManualClock } {
   const clock = manualClock()
-  const nonces = memoryStorage()
+  const nonces = memoryNonces()
   return { ...createVerifier({ service: 'Gatewright', nonces, clock, ...options }), clock }
 }
 

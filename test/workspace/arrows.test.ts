@@ -76,15 +76,15 @@ const bad: Record<string, [Package, RegExp]> = {
     /a backend must not import \.\.\/key-text\.ts/,
   ],
   'a backend imports another backend': [
-    one('session-issuer', 'storage/redis.ts', "import { memoryStorage } from './memory.ts'"),
+    one('session-issuer', 'storage/redis.ts', "import { memoryCredentials } from './memory.ts'"),
     /a backend must not import another/,
   ],
   'deciding code imports a backend': [
-    one('session-issuer', 'issue.ts', "import { memoryStorage } from './storage/memory.ts'"),
+    one('session-issuer', 'issue.ts', "import { memoryCredentials } from './storage/memory.ts'"),
     /deciding code takes only types/,
   ],
   'the index loads a backend': [
-    one('session-issuer', 'index.ts', "export { memoryStorage } from './storage/memory.ts'"),
+    one('session-issuer', 'index.ts', "export { memoryCredentials } from './storage/memory.ts'"),
     /deciding code takes only types/,
   ],
   'deciding code imports a value of the port': [
@@ -133,7 +133,7 @@ t.test('what design allows is not caught', async t => {
   const allowed = [
     one('scope-guard', 'guard.ts', "import type { SpendStorage } from './storage/port.ts'"),
     one('session-issuer', 'index.ts', "export { staticKeys } from './storage/static.ts'"),
-    one('scope-guard', 'testing.ts', "import { memoryStorage } from './storage/memory.ts'"),
+    one('scope-guard', 'testing.ts', "import { memorySpends } from './storage/memory.ts'"),
     one('scope-guard', 'storage/redis.ts', "import type { SpendStorage } from './port.ts'"),
     one('scope-guard', 'storage/sqlite.ts', "import { RESERVE } from './statements.ts'"),
     one('scope-guard', 'storage/postgres.ts', "import { rows } from '@gatewright/kernel/sql'"),

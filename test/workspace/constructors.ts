@@ -5,18 +5,18 @@ import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { memoryStorage as idempotencyMemory } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import * as idempotencyPostgres from '@gatewright/idempotency-store/postgres'
-import { redisStorage as idempotencyRedis } from '@gatewright/idempotency-store/redis'
-import { sqliteStorage as idempotencySqlite } from '@gatewright/idempotency-store/sqlite'
+import { redisIdempotency } from '@gatewright/idempotency-store/redis'
+import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { createFairQueue, memoryFeed } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { fromPgPool, fromSqlite } from '@gatewright/kernel/sql'
 import { checkShadowing, createAliases, createUsageLog, listAliases } from '@gatewright/legacy-alias-router'
-import { memoryStorage as usageMemory } from '@gatewright/legacy-alias-router/memory'
-import { postgresStorage as usagePostgres } from '@gatewright/legacy-alias-router/postgres'
-import { redisStorage as usageRedis } from '@gatewright/legacy-alias-router/redis'
-import { sqliteStorage as usageSqlite } from '@gatewright/legacy-alias-router/sqlite'
+import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
+import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
+import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
+import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
 import { runCommand, startHost, viemReader } from '@gatewright/reference-host'
 import {
   createFailureLimit,
@@ -27,20 +27,20 @@ import {
   sessionReader,
   type GuardOptions,
 } from '@gatewright/scope-guard'
-import { memoryStorage as spendMemory } from '@gatewright/scope-guard/memory'
-import { postgresStorage as spendPostgres, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
-import { redisRevocationFeed, redisStorage as spendRedis } from '@gatewright/scope-guard/redis'
-import { sqliteStorage as spendSqlite } from '@gatewright/scope-guard/sqlite'
+import { memorySpends } from '@gatewright/scope-guard/memory'
+import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
+import { redisRevocationFeed, redisSpends } from '@gatewright/scope-guard/redis'
+import { sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { createIssuer } from '@gatewright/session-issuer'
-import { memoryStorage as keysMemory } from '@gatewright/session-issuer/memory'
-import { postgresStorage as keysPostgres } from '@gatewright/session-issuer/postgres'
-import { redisStorage as keysRedis } from '@gatewright/session-issuer/redis'
-import { sqliteStorage as keysSqlite } from '@gatewright/session-issuer/sqlite'
+import { memoryCredentials } from '@gatewright/session-issuer/memory'
+import { postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { redisCredentials } from '@gatewright/session-issuer/redis'
+import { sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import { createVerifier } from '@gatewright/signature-verifier'
-import { memoryStorage as noncesMemory } from '@gatewright/signature-verifier/memory'
-import { postgresStorage as noncesPostgres } from '@gatewright/signature-verifier/postgres'
-import { redisStorage as noncesRedis } from '@gatewright/signature-verifier/redis'
-import { sqliteStorage as noncesSqlite } from '@gatewright/signature-verifier/sqlite'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
+import { postgresNonces } from '@gatewright/signature-verifier/postgres'
+import { redisNonces } from '@gatewright/signature-verifier/redis'
+import { sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
 
 /** One object of options, and the public function that takes it. */
@@ -98,7 +98,7 @@ const guards: readonly Constructor[] = [
   row('sessionReader', {}, sessionReader),
 ]
 
-const verifier = { service: 'Shop', nonces: noncesMemory() }
+const verifier = { service: 'Shop', nonces: memoryNonces() }
 const verifierWith = (changes: object): unknown => createVerifier({ ...verifier, ...changes })
 const rpc = { request: async () => null }
 
@@ -119,7 +119,7 @@ const issuer = {
   audience: 'https://api.test',
   environment: 'sandbox',
   peppers: [{ id: 'p1', secret: 'x'.repeat(32) }],
-  ...keysMemory({ feed: memoryFeed() }),
+  ...memoryCredentials({ feed: memoryFeed() }),
   signingKeys: {},
 } as const
 
@@ -130,8 +130,8 @@ const issuers: readonly Constructor[] = [
   ),
 ]
 
-const idempotency = { storage: idempotencyMemory() }
-const transactional = { db, storage: idempotencySqlite }
+const idempotency = { storage: memoryIdempotency() }
+const transactional = { db, storage: sqliteIdempotency }
 const kept = { mode: 'serve', from: 'x-old', to: 'x-new' } as const
 
 const resource = { resource: 'https://api.test', authorizationServers: ['https://issuer.test'] }
@@ -158,26 +158,30 @@ const others: readonly Constructor[] = [
   row('alias table headers[0] mode', { deprecatedSince: 0 }, mode =>
     createAliases({ headers: [{ ...kept, mode }] }),
   ),
-  row('createUsageLog', { storage: usageMemory() }, createUsageLog),
+  row('createUsageLog', { storage: memoryAliasUsage() }, createUsageLog),
   row('createFairQueue', { atOnce: 1, waiting: 1, waitingPerClass: 1, turnMs: 1 }, createFairQueue),
   row('fromPgPool', {}, options => fromPgPool(pool, options)),
   row('viemReader', { chainId: 1, url: 'http://127.0.0.1:1' }, viemReader),
 ]
 
 const storages: readonly Constructor[] = [
-  row('memoryStorage', { feed: memoryFeed() }, keysMemory),
-  ...[noncesMemory, spendMemory, usageMemory, idempotencyMemory].map(open => row('memoryStorage', {}, open)),
-  ...[keysRedis, noncesRedis, spendRedis, usageRedis, idempotencyRedis].map(open =>
-    row('redisStorage', {}, options => open(redis, options)),
+  row('memoryCredentials', { feed: memoryFeed() }, memoryCredentials),
+  ...[memoryNonces, memorySpends, memoryAliasUsage, memoryIdempotency].map(open => row(open.name, {}, open)),
+  ...[redisCredentials, redisNonces, redisSpends, redisAliasUsage, redisIdempotency].map(open =>
+    row(open.name, {}, options => open(redis, options)),
   ),
-  ...[keysPostgres, noncesPostgres, spendPostgres, usagePostgres, idempotencyPostgres.postgresStorage].map(
-    open => row('postgresStorage', {}, options => open(db, options)),
+  ...[
+    postgresCredentials,
+    postgresNonces,
+    postgresSpends,
+    postgresAliasUsage,
+    idempotencyPostgres.postgresIdempotency,
+  ].map(open => row(open.name, {}, options => open(db, options))),
+  row('postgresTransactionalIdempotency', {}, options =>
+    idempotencyPostgres.postgresTransactionalIdempotency(db, options),
   ),
-  row('postgresTransactionStorage', {}, options =>
-    idempotencyPostgres.postgresTransactionStorage(db, options),
-  ),
-  ...[keysSqlite, noncesSqlite, spendSqlite, usageSqlite, idempotencySqlite].map(open =>
-    row('sqliteStorage', {}, options => open(db, options)),
+  ...[sqliteCredentials, sqliteNonces, sqliteSpends, sqliteAliasUsage, sqliteIdempotency].map(open =>
+    row(open.name, {}, options => open(db, options)),
   ),
   row('lostRuns', {}, options => idempotencyPostgres.lostRuns(db, options)),
   row('redisRevocationFeed', {}, options => redisRevocationFeed(redis, options)),

@@ -8,19 +8,15 @@ interface Declared {
   readonly by: string
 }
 
-/**
- * Names that every package exports for its own lists, and entries of adapters and test suites, whose names are those of their port:
- * a reader meets them with the path of their package.
- */
+/** Names that every package exports for its own lists. */
 const OWN_LISTS = ['codes', 'rules', 'reasons']
-const OWN_ENTRIES = ['./memory', './redis', './postgres', './sqlite', './static', './testing']
 
 /** Names that two packages export for two different things: each as `name: package, package`. */
 export function ambiguousNames(): string[] {
   const declaredBy = new Map<string, Set<string>>()
   for (const folder of packageNames()) {
     for (const { name, by } of declarations(folder)) {
-      declaredBy.set(name, (declaredBy.get(name) ?? new Set()).add(by))
+      declaredBy.set(name, (declaredBy.get(name) ?? new Set()).add(packageOf(by)))
     }
   }
   return [...declaredBy]
@@ -29,11 +25,15 @@ export function ambiguousNames(): string[] {
     .toSorted()
 }
 
+/** The package of a file: `packages/kernel` for `packages/kernel/dist/clock.d.ts`. */
+function packageOf(path: string): string {
+  return path.split('/').slice(0, 2).join('/')
+}
+
 function declarations(folder: string): Declared[] {
   const { exports = {} } = manifest(folder)
-  return Object.entries(exports).flatMap(([entry, target]) => {
+  return Object.values(exports).flatMap(target => {
     if (typeof target === 'string') return []
-    if (OWN_ENTRIES.includes(entry) && folder !== 'kernel') return []
     return declaredIn(`packages/${folder}/${target['types']}`)
   })
 }

@@ -37,7 +37,7 @@ export interface GateOptions<
   readonly idempotency?: IdempotencyPort
   /** Runs writes whose record commits with their rows. */
   readonly transactions?: TransactionPort<Tx>
-  /** Makes the spend storage that writes in such a transaction, for a guard that counts spends: `tx => postgresStorage(tx)`. */
+  /** Makes the spend storage that writes in such a transaction, for a guard that counts spends: `tx => postgresSpends(tx)`. */
   readonly spendStorage?: (tx: Tx) => unknown
   /**
    * Returns the owner of an idempotency key. Default: the session's account. Never use the session or the API key. If a header

@@ -92,7 +92,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { storage } = knownOptions('createIdempotency', options, OPTIONS)
   if (typeof storage?.begin !== 'function' || typeof storage.end !== 'function') {
     throw new TypeError(
-      'createIdempotency: storage must be an IdempotencyStorage, such as memoryStorage() or postgresStorage(db)',
+      'createIdempotency: storage must be an IdempotencyStorage, such as memoryIdempotency() or postgresIdempotency(db)',
     )
   }
   const settings = checkedSettings(options)

@@ -20,7 +20,7 @@ import type { TransactionStorage } from './storage/port.ts'
 export interface TransactionalOptions extends IdempotencyBaseOptions {
   /** The database that holds the business rows and the idempotency records. */
   readonly db: SqlClient
-  /** Makes the storage of the records in an open transaction: `postgresTransactionStorage` or `sqliteStorage`. */
+  /** Makes the storage of the records in an open transaction: `postgresTransactionalIdempotency` or `sqliteIdempotency`. */
   readonly storage: (tx: SqlTransaction) => TransactionStorage
 }
 
@@ -83,7 +83,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
   }
   if (typeof storage !== 'function') {
     throw new TypeError(
-      'createTransactionalIdempotency: storage must be a function of the transaction, such as postgresTransactionStorage',
+      'createTransactionalIdempotency: storage must be a function of the transaction, such as postgresTransactionalIdempotency',
     )
   }
   const settings = checkedSettings(options)

@@ -70,7 +70,7 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   } = knownOptions('createUsageLog', options, OPTIONS)
   if (typeof storage?.add !== 'function')
     throw new TypeError(
-      'createUsageLog: storage must be an AliasUsageStorage, such as memoryStorage() or postgresStorage(db)',
+      'createUsageLog: storage must be an AliasUsageStorage, such as memoryAliasUsage() or postgresAliasUsage(db)',
     )
   const flushMs = integerOption('flushMs', options.flushMs ?? 5_000, 100, 600_000)
   const maxPairs = integerOption('maxPairs', options.maxPairs ?? 20_000, 1_000, 1_000_000)

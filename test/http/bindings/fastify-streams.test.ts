@@ -5,14 +5,14 @@ import { scopeCatalogue } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import fastify from 'fastify'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
 async function answering(make: () => unknown): Promise<number> {
   const { guard, bearer } = await bench()
-  const idempotency = createIdempotency({ storage: memoryStorage() })
+  const idempotency = createIdempotency({ storage: memoryIdempotency() })
   const api = gate({ guard, idempotency, scopes: scopeCatalogue(['cards.write']), report: () => {} })
   const gw = fastifyGate(api, { body: 'kept' })
   const app = fastify()

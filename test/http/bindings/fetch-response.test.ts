@@ -2,7 +2,7 @@ import { scopeCatalogue } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
@@ -27,7 +27,7 @@ function taken(): Response {
 for (const [name, respond] of Object.entries({ broken, taken })) {
   t.test(`an existing handler with a ${name} body: the outcome is unknown at once`, async t => {
     const { guard, bearer } = await bench()
-    const idempotency = createIdempotency({ storage: memoryStorage() })
+    const idempotency = createIdempotency({ storage: memoryIdempotency() })
     const failures: unknown[] = []
     const scopes = scopeCatalogue(['cards.write'])
     const api = gate({ guard, scopes, idempotency, report: ({ error }) => failures.push(error) })
@@ -66,7 +66,7 @@ const streamOf = (...chunks: unknown[]): Response => {
 
 async function wrapping(respond: () => Response) {
   const { guard, bearer } = await bench()
-  const idempotency = createIdempotency({ storage: memoryStorage() })
+  const idempotency = createIdempotency({ storage: memoryIdempotency() })
   const api = gate({ guard, scopes: scopeCatalogue(['cards.write']), idempotency, report: () => {} })
   const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })
   const serve = fetchGate(api, { body: 'clone', peer: 'none' }).wrap(route, respond)

@@ -6,7 +6,7 @@ import { gate, type OpenGate, type Failure, type IdempotentCall, type Route } fr
 import { expressGate, keepRawBody, type BodyChoice } from '@gatewright/http/express'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency, type IdempotencyBaseOptions } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { scopeCatalogue } from '@gatewright/kernel'
 import type { Access } from '@gatewright/scope-guard'
 import express from 'express'
@@ -27,7 +27,7 @@ interface Ground {
 async function ground(options: IdempotencyBaseOptions = {}): Promise<Ground> {
   const { guard, bearer, clock } = await bench()
   const failures: Failure[] = []
-  const idempotency = createIdempotency({ storage: memoryStorage(), clock, waitMs: 0, ...options })
+  const idempotency = createIdempotency({ storage: memoryIdempotency(), clock, waitMs: 0, ...options })
   const report = (failure: Failure): unknown => failures.push(failure)
   const api = gate({ guard, scopes, idempotency, answerLimitBytes: 100, report })
   const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })

@@ -9,11 +9,11 @@ import { fastifyGate } from '@gatewright/http/fastify'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
-import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
+import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { fromSqlite } from '@gatewright/kernel/sql'
-import { migrate as migrateSpend, sqliteStorage as spendStorage } from '@gatewright/scope-guard/sqlite'
+import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import express from 'express'
 import fastify from 'fastify'
@@ -46,7 +46,7 @@ async function setUp(aliases: AliasPort = table) {
   const api = gate({
     guard,
     scopes: scopeCatalogue(['cards.write']),
-    idempotency: createIdempotency({ storage: memoryStorage() }),
+    idempotency: createIdempotency({ storage: memoryIdempotency() }),
     aliases,
     observe: decision => decisions.push(decision),
   })
@@ -160,19 +160,19 @@ for (const kind of ['recorded', 'transactional'] as const) {
     const database = new Database(':memory:')
     t.teardown(() => database.close())
     const db = fromSqlite(database)
-    await migrate(db)
-    await migrateSpend(db)
+    await migrateIdempotency(db)
+    await migrateSpends(db)
     const { guard, bearer } = await bench({
       policies: async ids => ids.map(id => ({ maxAuthAmountCents: Number(id) })),
-      spend: spendStorage(db),
+      spend: sqliteSpends(db),
     })
     const api = gate({
       guard,
       scopes: scopeCatalogue(['cards.write']),
       aliases: ownPort,
-      idempotency: createIdempotency({ storage: memoryStorage() }),
-      transactions: createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx) }),
-      spendStorage: tx => spendStorage(tx),
+      idempotency: createIdempotency({ storage: memoryIdempotency() }),
+      transactions: createTransactionalIdempotency({ db, storage: tx => sqliteIdempotency(tx) }),
+      spendStorage: tx => sqliteSpends(tx),
     })
     const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
     const create = async (

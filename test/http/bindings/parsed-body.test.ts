@@ -7,7 +7,7 @@ import { expressGate, type BodyChoice } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { scopeCatalogue } from '@gatewright/kernel'
 import type { Access } from '@gatewright/scope-guard'
 import express from 'express'
@@ -30,7 +30,7 @@ async function place(): Promise<Place> {
   const api = gate({
     guard,
     scopes: scopeCatalogue(['cards.write']),
-    idempotency: createIdempotency({ storage: memoryStorage(), clock, waitMs: 0 }),
+    idempotency: createIdempotency({ storage: memoryIdempotency(), clock, waitMs: 0 }),
     report: failure => failures.push(failure),
   })
   const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })

@@ -11,7 +11,7 @@ import { fastifyGate } from '@gatewright/http/fastify'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import express from 'express'
 import fastify from 'fastify'
@@ -33,7 +33,7 @@ const answer = {
 
 async function setUp() {
   const { guard, bearer } = await bench()
-  const idempotency = createIdempotency({ storage: memoryStorage() })
+  const idempotency = createIdempotency({ storage: memoryIdempotency() })
   const mode = { deprecatedSince: Date.UTC(2026, 0, 1), sunset: Date.UTC(2027, 0, 1) }
   const aliases = createAliases({ paths: [{ from: '/old-cards', to: '/cards', mode }] })
   const api = gate({ guard, idempotency, aliases, scopes: scopeCatalogue(['cards.write']) })

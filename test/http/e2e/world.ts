@@ -13,10 +13,10 @@ import {
   type SpendingCall,
 } from '@gatewright/http'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
-import { memoryStorage as spendStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import { bench, type Bench } from '../../scope-guard/issuer.ts'
 
 export const BODY_LIMIT_BYTES = 2048
@@ -118,13 +118,13 @@ export const stream = (): Readable => Readable.from(['one', 'two'])
 export async function createWorld(): Promise<World> {
   const limits = [{ name: 'perKey', points: POINTS, windowSeconds: 60, per: 'key' as const }]
   const policies = async (ids: readonly string[]) => ids.map(id => POLICIES[id])
-  const { guard, bearer, clock } = await bench({ limits, policies, spend: spendStorage() })
+  const { guard, bearer, clock } = await bench({ limits, policies, spend: memorySpends() })
   const failures: Failure[] = []
   const decisions: Decision[] = []
   const api = gate({
     scopes,
     guard,
-    idempotency: createIdempotency({ storage: memoryStorage() }),
+    idempotency: createIdempotency({ storage: memoryIdempotency() }),
     aliases: createAliases({
       prefixes: [{ from: '/consumer/v1', to: '/user/v1', mode: { deprecatedSince: Date.UTC(2026, 0, 1) } }],
       headers: [{ from: 'x-consumer-key', to: 'x-user-key', mode: 'serve' }],

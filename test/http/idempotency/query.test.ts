@@ -9,7 +9,7 @@ import { fastifyGate } from '@gatewright/http/fastify'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import express from 'express'
@@ -27,7 +27,7 @@ async function setUp(options: { readonly compareQuery?: boolean } = {}) {
   const api = gate({
     guard,
     scopes: scopeCatalogue(['payments.write']),
-    idempotency: createIdempotency({ storage: memoryStorage() }),
+    idempotency: createIdempotency({ storage: memoryIdempotency() }),
     aliases: createAliases({ paths: [{ mode: 'serve', from: '/old-payments', to: '/payments' }] }),
     accountOf: ({ session }, { header }) =>
       JSON.stringify([session.accountId, header('x-tenant-id') ?? null]),

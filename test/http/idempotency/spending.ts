@@ -2,9 +2,9 @@ import { scopeCatalogue, type Rule } from '@gatewright/kernel'
 import { gate, type Failure, type Handler, type SpendingCall } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency, type RecoveryResult } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import type { Access, Policy, SpendHold, SpendStorage } from '@gatewright/scope-guard'
-import { memoryStorage as spendStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import { randomUUID } from 'node:crypto'
 import { bench } from '../../scope-guard/issuer.ts'
 
@@ -23,7 +23,7 @@ interface Sent {
 
 /** A gate whose guard counts in a store that can be broken, and what came of it. */
 export async function setUp(policies: Record<string, Policy> = { ten: { dailySpendCapCents: 10 } }) {
-  const spend = spendStorage()
+  const spend = memorySpends()
   const broken: Partial<SpendStorage> = {}
   const verb = <V extends 'reserve' | 'release'>(name: V): SpendStorage[V] =>
     ((...args: never[]) => (broken[name] ?? spend[name])(...(args as [never, never, never, never]))) as never
@@ -36,7 +36,7 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
   const failures: Failure[] = []
   let recovered: RecoveryResult = { state: 'unknown' }
   const idempotency = createIdempotency({
-    storage: memoryStorage(),
+    storage: memoryIdempotency(),
     clock,
     waitMs: 1000,
     recover: async () => recovered,

@@ -7,9 +7,9 @@ import { expressGate } from '@gatewright/http/express'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { fromSqlite } from '@gatewright/kernel/sql'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import express from 'express'
@@ -26,13 +26,13 @@ async function setUp(t: { teardown(end: () => void): void }) {
   const database = new Database(':memory:')
   t.teardown(() => database.close())
   const db = fromSqlite(database)
-  await migrate(db)
+  await migrateIdempotency(db)
   const { guard, bearer } = await bench()
   const api = gate({
     guard,
     scopes: scopeCatalogue(['bills.write']),
-    idempotency: createIdempotency({ storage: memoryStorage() }),
-    transactions: createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx) }),
+    idempotency: createIdempotency({ storage: memoryIdempotency() }),
+    transactions: createTransactionalIdempotency({ db, storage: tx => sqliteIdempotency(tx) }),
   })
   const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   const effects = new Set<string>()
@@ -138,7 +138,7 @@ type Send = (request: Request) => Promise<Response>
 
 async function existing() {
   const { guard, bearer } = await bench()
-  const idempotency = createIdempotency({ storage: memoryStorage() })
+  const idempotency = createIdempotency({ storage: memoryIdempotency() })
   const aliases = createAliases({ prefixes: [{ mode: 'serve', from: '/old', to: '/bills' }] })
   const api = gate({ guard, idempotency, aliases, scopes: scopeCatalogue(['bills.write']) })
   return { api, authorization: await bearer({ scopes: ['bills.write'] }) }

@@ -5,8 +5,8 @@ import { gate, type Decision, type HandlerAnswer } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
-import { migrate as migrateSpend, sqliteStorage as spendStorage } from '@gatewright/scope-guard/sqlite'
+import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
+import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import Database from 'libsql'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
@@ -19,13 +19,13 @@ async function setUp(t: { teardown(end: () => void): void }) {
   const database = new Database(':memory:')
   t.teardown(() => database.close())
   const db = fromSqlite(database)
-  await migrate(db)
-  await migrateSpend(db)
+  await migrateIdempotency(db)
+  await migrateSpends(db)
   database.exec('create table payments (id text primary key, cents integer not null)')
   let perPayment = 6
   const { guard, bearer, clock } = await bench({
     policies: async ids => ids.map(() => ({ dailySpendCapCents: 10, maxAuthAmountCents: perPayment })),
-    spend: spendStorage(db),
+    spend: sqliteSpends(db),
   })
   const decisions: Decision[] = []
   const api = gate({
@@ -33,8 +33,8 @@ async function setUp(t: { teardown(end: () => void): void }) {
     scopes,
     observe: decision => decisions.push(decision),
     report: () => {},
-    transactions: createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx), clock }),
-    spendStorage: tx => spendStorage(tx),
+    transactions: createTransactionalIdempotency({ db, storage: tx => sqliteIdempotency(tx), clock }),
+    spendStorage: tx => sqliteSpends(tx),
   })
   const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   let prepares = 0

@@ -7,7 +7,7 @@ import { expressGate } from '@gatewright/http/express'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import Koa from 'koa'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
@@ -36,7 +36,7 @@ async function setUp(render?: (outcome: Outcome) => never) {
   const api = gate({
     guard,
     scopes,
-    idempotency: createIdempotency({ storage: memoryStorage(), waitMs: 0 }),
+    idempotency: createIdempotency({ storage: memoryIdempotency(), waitMs: 0 }),
     report: failure => failures.push(failure),
     observe: decision => decisions.push(decision),
     ...(render ? { render } : {}),

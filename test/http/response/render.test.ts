@@ -2,7 +2,7 @@ import { scopeCatalogue } from '@gatewright/kernel'
 import { denialAnswer, failureAnswer, gate, type Outcome, type Render } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
@@ -26,7 +26,7 @@ const envelope: Render = (outcome, { operation, requestId }) => {
 
 async function setUp(render: Render, errors?: 'problem', maxResponseBytes = 262_144) {
   const { guard, bearer } = await bench()
-  const idempotency = createIdempotency({ storage: memoryStorage(), maxResponseBytes })
+  const idempotency = createIdempotency({ storage: memoryIdempotency(), maxResponseBytes })
   const reported: unknown[] = []
   const report = ({ error }: { readonly error: unknown }): unknown => reported.push(error)
   const api = gate({ guard, scopes, idempotency, render, report, ...(errors ? { errors } : {}) })
@@ -91,7 +91,7 @@ t.test('replays the status of an answer whose body was too long to store, and of
 
 t.test('renders a stored refusal in the shape of the request that repeats the write', async t => {
   const { guard, bearer } = await bench()
-  const idempotency = createIdempotency({ storage: memoryStorage() })
+  const idempotency = createIdempotency({ storage: memoryIdempotency() })
   const api = gate({
     guard,
     scopes,

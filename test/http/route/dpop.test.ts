@@ -3,7 +3,7 @@ import { gate } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { createAliases } from '@gatewright/legacy-alias-router'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import t from 'tap'
 import { bench, claims, session, sign } from '../../scope-guard/issuer.ts'
@@ -13,7 +13,7 @@ const scopes = scopeCatalogue(['cards.read', 'cards.write'])
 async function setUp(origin: string | readonly string[] = 'https://api.test') {
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const jwk = await exportJWK(publicKey)
-  const { guard, clock, key } = await bench({ dpop: { nonces: memoryStorage(), origin } })
+  const { guard, clock, key } = await bench({ dpop: { nonces: memoryNonces(), origin } })
   const token = await sign(key, {
     ...claims(session(clock.now())),
     cnf: { jkt: await calculateJwkThumbprint(jwk) },

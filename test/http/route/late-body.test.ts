@@ -6,7 +6,7 @@ import { gate } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { scopeCatalogue } from '@gatewright/kernel'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
@@ -33,7 +33,7 @@ async function ground(t: Test) {
   const api = gate({
     guard,
     scopes: scopeCatalogue(['cards.write']),
-    idempotency: createIdempotency({ storage: memoryStorage() }),
+    idempotency: createIdempotency({ storage: memoryIdempotency() }),
   })
   const admit = async () => {
     reportAuthorized()

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createIdempotency, type Claim, type IdempotencyDenial } from '@gatewright/idempotency-store'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import { postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
+import { postgresIdempotency, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import type { Verdict } from '@gatewright/kernel'
 import { fromPgPool } from '@gatewright/kernel/sql'
 import { openPostgresPool } from '../../harness/stores.ts'
@@ -30,7 +30,7 @@ type Served = Verdict<{ readonly replayed: boolean }, IdempotencyDenial>
 const busy = (): Promise<void> => new Promise(resolve => setTimeout(resolve, HANDLER_MS))
 
 function transactional(): () => Promise<Served> {
-  const { run } = createTransactionalIdempotency({ db, storage: tx => postgresTransactionStorage(tx) })
+  const { run } = createTransactionalIdempotency({ db, storage: tx => postgresTransactionalIdempotency(tx) })
   return () =>
     run(write(), async (tx, { effectId }) => {
       await busy()
@@ -40,7 +40,7 @@ function transactional(): () => Promise<Served> {
 }
 
 function twoPhase(): () => Promise<Served> {
-  const idempotency = createIdempotency({ storage: postgresStorage(db) })
+  const idempotency = createIdempotency({ storage: postgresIdempotency(db) })
   const perform = async (claim: Claim): Promise<Served> => {
     await busy()
     await db.transaction(tx => payIn(tx, claim.effectId))

@@ -1,6 +1,6 @@
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/idempotency-store/postgres'
-import { postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
+import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
+import { migrateIdempotency as migrateSqlite, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
 import {
   fromPgPool,
@@ -83,8 +83,8 @@ async function openPostgres(schema: string, steps: Steps): Promise<CrashStore> {
   })
   return {
     db,
-    storage: queries => postgresStorage(queries),
-    transactionStorage: tx => postgresTransactionStorage(tx),
+    storage: queries => postgresIdempotency(queries),
+    transactionStorage: tx => postgresTransactionalIdempotency(tx),
     close: () => pool.end(),
   }
 }
@@ -139,7 +139,7 @@ async function openSqlite(file: string, steps: Steps): Promise<CrashStore> {
       }
     },
   }
-  const storage = (queries: SqlQueries): IdempotencyStorage => sqliteStorage(queries)
+  const storage = (queries: SqlQueries): IdempotencyStorage => sqliteIdempotency(queries)
   const close = async (): Promise<void> => {
     database.close()
   }
@@ -148,7 +148,7 @@ async function openSqlite(file: string, steps: Steps): Promise<CrashStore> {
 
 /** Creates the record and a small ledger: pay-ins, and the transfers that move their money. */
 export async function prepare(name: StoreName, db: SqlClient): Promise<void> {
-  await (name === 'postgres' ? migratePostgres : migrateSqlite)(db)
+  await (name === 'postgres' ? migrateIdempotency : migrateSqlite)(db)
   await rows(db, 'create table payins (id text primary key, amount bigint not null)')
   await rows(db, 'create table transfers (payin text not null, debit text not null, credit text not null)')
 }

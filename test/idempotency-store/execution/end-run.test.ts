@@ -1,12 +1,12 @@
 import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { Fault } from '@gatewright/kernel'
 import t from 'tap'
 import { response, instantTimer, write } from '../support.ts'
 
 /** A store whose first `failures` endings fail, before or after they took effect. */
 function flaky(failures: number, moment: 'before' | 'after'): IdempotencyStorage & { tries: number } {
-  const inner = memoryStorage()
+  const inner = memoryIdempotency()
   const storage = {
     ...inner,
     tries: 0,
@@ -49,7 +49,7 @@ t.test('throws the fault of the third try, and never runs the write again automa
 
 t.test('rejects waiting duplicates with the fault of the request that asked the store', async t => {
   const fault = new Fault('ERR_STORE_UNAVAILABLE', 'down')
-  const storage = { ...memoryStorage(), begin: async () => Promise.reject(fault) }
+  const storage = { ...memoryIdempotency(), begin: async () => Promise.reject(fault) }
   const { begin } = createIdempotency({ storage })
   for (const result of await Promise.allSettled(Array.from({ length: 10 }, () => begin(write())))) {
     t.match(result, { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } })
@@ -57,7 +57,7 @@ t.test('rejects waiting duplicates with the fault of the request that asked the 
 })
 
 t.test('does not end a run twice', async t => {
-  const { idempotency, claim } = await started(memoryStorage())
+  const { idempotency, claim } = await started(memoryIdempotency())
   t.match(await idempotency.complete(claim, response(201)), { state: 'stored' })
   t.equal(await idempotency.release(claim), false)
   t.same(await idempotency.complete(claim, response(400)), { state: 'late' })
@@ -65,7 +65,7 @@ t.test('does not end a run twice', async t => {
 })
 
 t.test('rejects, and never throws synchronously, when a clock fails or a response is invalid', async t => {
-  const { idempotency, claim } = await started(memoryStorage())
+  const { idempotency, claim } = await started(memoryIdempotency())
   const none = {} as ReturnType<typeof response>
   await t.rejects(() => idempotency.complete(claim, { ...none, status: 200 }), TypeError)
   const clock = {
@@ -73,7 +73,7 @@ t.test('rejects, and never throws synchronously, when a clock fails or a respons
       throw new Error('no clock')
     },
   }
-  const broken = createIdempotency({ storage: memoryStorage(), clock })
+  const broken = createIdempotency({ storage: memoryIdempotency(), clock })
   const verbs: (() => Promise<unknown>)[] = [
     () => broken.begin(write()),
     () => broken.complete(claim, response(201)),

@@ -1,5 +1,5 @@
 import { createIdempotency, type Claim, type Idempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { response, instantTimer, stillTimer, write } from '../support.ts'
@@ -8,7 +8,7 @@ import { response, instantTimer, stillTimer, write } from '../support.ts'
 function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
   const clock = manualClock()
   const timer = instantTimer(clock)
-  const inner = memoryStorage()
+  const inner = memoryIdempotency()
   const seen = { begins: 0 }
   const storage = {
     ...inner,

@@ -5,7 +5,7 @@ import {
   type LostRun,
   type RecoveryResult,
 } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { response, stillTimer, write } from '../support.ts'
@@ -23,7 +23,7 @@ async function withLostRun(recover: (run: LostRun) => Promise<RecoveryResult>) {
   const clock = manualClock()
   const calls: LostRun[] = []
   const idempotency = createIdempotency({
-    storage: memoryStorage(),
+    storage: memoryIdempotency(),
     clock,
     timer: stillTimer,
     recover: run => {

@@ -1,5 +1,5 @@
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import fc from 'fast-check'
 import t from 'tap'
 import { response, stillTimer, write } from '../support.ts'
@@ -9,7 +9,7 @@ import { response, stillTimer, write } from '../support.ts'
  * each account's duplicates were replayed. The others were refused as in progress.
  */
 async function replaysOf(order: readonly number[], maxWaiters: number): Promise<Map<number, number>> {
-  const idempotency = createIdempotency({ storage: memoryStorage(), timer: stillTimer, maxWaiters })
+  const idempotency = createIdempotency({ storage: memoryIdempotency(), timer: stillTimer, maxWaiters })
   const claims = []
   for (const account of new Set(order)) {
     const begun = await idempotency.begin(write({ account: `account-${account}` }))

@@ -1,12 +1,12 @@
 import { createIdempotency, type FingerprintMode } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import fc from 'fast-check'
 import t from 'tap'
 import { write } from '../support.ts'
 
 /** Whether two bodies are the same payload. */
 async function same(mode: FingerprintMode, one: string | Uint8Array, two: string | Uint8Array) {
-  const idempotency = createIdempotency({ storage: memoryStorage(), fingerprint: mode, waitMs: 0 })
+  const idempotency = createIdempotency({ storage: memoryIdempotency(), fingerprint: mode, waitMs: 0 })
   await idempotency.begin(write({ body: Buffer.from(one) }))
   const second = await idempotency.begin(write({ body: Buffer.from(two) }))
   return !second.ok && second.code === 'request_in_progress'
@@ -19,7 +19,7 @@ t.test('compares bytes by default', async t => {
 })
 
 t.test('distinguishes methods, and where the method ends and the body begins', async t => {
-  const idempotency = createIdempotency({ storage: memoryStorage(), waitMs: 0 })
+  const idempotency = createIdempotency({ storage: memoryIdempotency(), waitMs: 0 })
   await idempotency.begin(write({ method: 'PUT', body: Buffer.from('a b') }))
   for (const [method, body] of [
     ['PUT', 'a b'],
@@ -37,21 +37,21 @@ t.test('distinguishes targets, and where the target ends and the body begins', a
   const part = fc.record({ method: fc.constantFrom('PUT', 'PUT 1'), target: text, body: text })
   await fc.assert(
     fc.asyncProperty(part, part, async (one, other) => {
-      const idempotency = createIdempotency({ storage: memoryStorage(), waitMs: 0 })
+      const idempotency = createIdempotency({ storage: memoryIdempotency(), waitMs: 0 })
       await idempotency.begin(write({ ...one, body: Buffer.from(one.body) }))
       const again = await idempotency.begin(write({ ...other, body: Buffer.from(other.body) }))
       const isEqual = one.method === other.method && one.target === other.target && one.body === other.body
       t.match(again, { code: isEqual ? 'request_in_progress' : 'idempotency_key_reused' })
     }),
   )
-  const idempotency = createIdempotency({ storage: memoryStorage(), waitMs: 0 })
+  const idempotency = createIdempotency({ storage: memoryIdempotency(), waitMs: 0 })
   await idempotency.begin(write())
   t.match(await idempotency.begin(write({ target: '' })), { code: 'request_in_progress' }, 'absent is empty')
 })
 
 t.test('refuses a body that is not bytes, in both modes', async t => {
   for (const fingerprint of ['raw', 'canonical-json'] as const) {
-    const { begin } = createIdempotency({ storage: memoryStorage(), fingerprint })
+    const { begin } = createIdempotency({ storage: memoryIdempotency(), fingerprint })
     for (const body of [
       '{"to":"alice"}',
       [{ to: 'alice' }],

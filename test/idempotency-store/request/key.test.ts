@@ -1,10 +1,10 @@
 import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import t from 'tap'
 import { response, write } from '../support.ts'
 
 t.test('treats the quoted and the bare form as the same key', async t => {
-  const { begin, complete } = createIdempotency({ storage: memoryStorage() })
+  const { begin, complete } = createIdempotency({ storage: memoryIdempotency() })
   const begun = await begin(write({ key: 'key-00000001' }))
   if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
   await complete(begun.value.claim, response(201))
@@ -14,7 +14,7 @@ t.test('treats the quoted and the bare form as the same key', async t => {
 })
 
 t.test('ignores the structured-field parameters of a quoted key', async t => {
-  const { begin, complete } = createIdempotency({ storage: memoryStorage() })
+  const { begin, complete } = createIdempotency({ storage: memoryIdempotency() })
   const begun = await begin(write({ key: 'key-00000001' }))
   if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
   await complete(begun.value.claim, response(201))
@@ -46,7 +46,7 @@ t.test('ignores the structured-field parameters of a quoted key', async t => {
 })
 
 t.test('reads a field with many parameters in linear time', async t => {
-  const { begin } = createIdempotency({ storage: memoryStorage() })
+  const { begin } = createIdempotency({ storage: memoryIdempotency() })
   const many = ';a=1'.repeat(250_000)
   t.match(await begin(write({ key: `"key-00000001"${many}` })), { value: { state: 'started' } })
   t.match(await begin(write({ key: `"key-00000002"${many};` })), { code: 'idempotency_key_invalid' })
@@ -55,14 +55,14 @@ t.test('reads a field with many parameters in linear time', async t => {
 })
 
 t.test('requires a key when none or an empty one was sent', async t => {
-  const { begin } = createIdempotency({ storage: memoryStorage() })
+  const { begin } = createIdempotency({ storage: memoryIdempotency() })
   for (const key of [undefined, '', '  ']) {
     t.match(await begin(write({ key })), { code: 'idempotency_key_required', status: 400 })
   }
 })
 
 t.test('reads a field with many spaces in linear time', async t => {
-  const { begin } = createIdempotency({ storage: memoryStorage() })
+  const { begin } = createIdempotency({ storage: memoryIdempotency() })
   const spaces = ' '.repeat(1_000_000)
   t.match(await begin(write({ key: `key-1${spaces}key-2` })), { code: 'idempotency_key_invalid' })
   t.match(await begin(write({ key: `${spaces}key-00000001${spaces}` })), { value: { state: 'started' } })
@@ -118,7 +118,7 @@ t.test(
 )
 
 t.test('counts the length after unquoting, bounds included', async t => {
-  const { begin } = createIdempotency({ storage: memoryStorage(), minKeyLength: 8, maxKeyLength: 10 })
+  const { begin } = createIdempotency({ storage: memoryIdempotency(), minKeyLength: 8, maxKeyLength: 10 })
   for (const key of ['12345678', '1234567890', '"87654321"', '"12345\\"\\\\8"']) {
     t.match(await begin(write({ key })), { value: { state: 'started' } }, key)
   }
@@ -126,7 +126,7 @@ t.test('counts the length after unquoting, bounds included', async t => {
 
 /** Whether a key is accepted. */
 async function accepts(key: string, max = 255): Promise<boolean> {
-  const { begin } = createIdempotency({ storage: memoryStorage(), minKeyLength: 1, maxKeyLength: max })
+  const { begin } = createIdempotency({ storage: memoryIdempotency(), minKeyLength: 1, maxKeyLength: max })
   return (await begin(write({ key }))).ok
 }
 

@@ -1,5 +1,5 @@
 import { createIdempotency, type StoredResponse } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { response, write } from '../support.ts'
@@ -7,7 +7,7 @@ import { response, write } from '../support.ts'
 /** A process over a store whose begins are counted, with one completed write. */
 async function setUp(options: { maxCachedBytes?: number } = {}) {
   const clock = manualClock()
-  const inner = memoryStorage()
+  const inner = memoryIdempotency()
   const seen = { begins: 0 }
   const storage = {
     ...inner,

@@ -10,9 +10,9 @@ import {
   createTransactionalIdempotency,
   type TransactionalIdempotency,
 } from '@gatewright/idempotency-store/transactional'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import * as postgres from '@gatewright/idempotency-store/postgres'
-import { redisStorage } from '@gatewright/idempotency-store/redis'
+import { redisIdempotency } from '@gatewright/idempotency-store/redis'
 import * as sqlite from '@gatewright/idempotency-store/sqlite'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
@@ -55,36 +55,36 @@ async function twoPhase(t: Test, [one, other]: readonly IdempotencyStorage[]): P
 }
 
 t.test('replays the spends of a run in two phases, from every store', async t => {
-  const memory = memoryStorage()
+  const memory = memoryIdempotency()
   await twoPhase(t, [memory, memory])
   const redis = await openRedis(2)
   t.teardown(() => redis.close())
   const prefix = uniqueName()
   await twoPhase(
     t,
-    redis.connections.map(client => redisStorage(client, { prefix })),
+    redis.connections.map(client => redisIdempotency(client, { prefix })),
   )
-  const pool = await openPostgres(2, postgres.migrate)
+  const pool = await openPostgres(2, postgres.migrateIdempotency)
   t.teardown(() => pool.close())
   await twoPhase(
     t,
-    pool.connections.map(db => postgres.postgresStorage(db)),
+    pool.connections.map(db => postgres.postgresIdempotency(db)),
   )
-  const file = await openSqlite(2, sqlite.migrate)
+  const file = await openSqlite(2, sqlite.migrateIdempotency)
   t.teardown(() => file.close())
   await twoPhase(
     t,
-    file.connections.map(db => sqlite.sqliteStorage(db)),
+    file.connections.map(db => sqlite.sqliteIdempotency(db)),
   )
 })
 
 t.test('replays the spends of a run in one transaction', async t => {
-  const pool = await openPostgres(2, postgres.migrate)
-  const file = await openSqlite(2, sqlite.migrate)
+  const pool = await openPostgres(2, postgres.migrateIdempotency)
+  const file = await openSqlite(2, sqlite.migrateIdempotency)
   t.teardown(() => Promise.all([pool.close(), file.close()]))
   for (const [connections, storage] of [
-    [pool.connections, postgres.postgresTransactionStorage],
-    [file.connections, sqlite.sqliteStorage],
+    [pool.connections, postgres.postgresTransactionalIdempotency],
+    [file.connections, sqlite.sqliteIdempotency],
   ] as const) {
     const hosts = connections.map(db => createTransactionalIdempotency({ db, storage: tx => storage(tx) }))
     const [one, other] = hosts as [TransactionalIdempotency, TransactionalIdempotency]
@@ -106,7 +106,7 @@ t.test(
     const body = fc.oneof(fc.constantFrom('', '{}', '\0', '\ud800', '\n', '1 USD'), fc.string())
     await fc.assert(
       fc.asyncProperty(spends, body, async (reserved, text) => {
-        const storage = memoryStorage()
+        const storage = memoryIdempotency()
         const { begin, complete } = createIdempotency({ storage, waitMs: 0 })
         const begun = await begin(write())
         if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
@@ -119,7 +119,7 @@ t.test(
     const old = ['200 2\n\nok', '{"status":200,"headers":[],"body":"ok"}']
     for (const text of old) {
       const storage = {
-        ...memoryStorage(),
+        ...memoryIdempotency(),
         begin: async () => ({ state: 'done', response: text, expiresAt: 1 }),
       }
       const { begin } = createIdempotency({ storage: storage as never })
@@ -130,7 +130,7 @@ t.test(
 
 t.test('encodes a response without spends like earlier versions', async t => {
   for (const spends of [undefined, []]) {
-    const storage = memoryStorage()
+    const storage = memoryIdempotency()
     let kept = ''
     const end: typeof storage.end = (key, fence, ending, now) => {
       if (ending.state === 'done') kept = ending.response
@@ -166,13 +166,13 @@ t.test(
     }
     for (const text of texts) {
       const storage = {
-        ...memoryStorage(),
+        ...memoryIdempotency(),
         begin: async () => ({ state: 'done', response: text, expiresAt: 1 }),
       }
       const { begin } = createIdempotency({ storage: storage as never })
       await t.rejects(begin(write()), { name: 'Fault', code: 'ERR_STORE_REPLY' }, text)
     }
-    const idempotency = createIdempotency({ storage: memoryStorage() })
+    const idempotency = createIdempotency({ storage: memoryIdempotency() })
     const claim = await start(idempotency)
     const spends = [{ amountCents: 1.5, currency: 'USD' }]
     await t.rejects(idempotency.complete(claim, { ...response(201), spends }), TypeError)
@@ -180,7 +180,7 @@ t.test(
 )
 
 t.test('spends are not part of the fingerprint', async t => {
-  const storage = memoryStorage()
+  const storage = memoryIdempotency()
   const idempotency = createIdempotency({ storage })
   await idempotency.complete(await start(idempotency), spent())
   t.strictSame((await replayOf(idempotency.begin(write()))).spends, SPENDS)
@@ -190,13 +190,13 @@ t.test('spends are not part of the fingerprint', async t => {
 t.test('a recovered response has the spends of the lost run', async t => {
   const clock = manualClock()
   const recover = async () => ({ state: 'completed', response: spent() }) as const
-  const idempotency = createIdempotency({ storage: memoryStorage(), clock, timer: stillTimer, recover })
+  const idempotency = createIdempotency({ storage: memoryIdempotency(), clock, timer: stillTimer, recover })
   await start(idempotency)
   clock.advance(60_000)
   t.strictSame((await replayOf(idempotency.begin(write()))).spends, SPENDS)
   const wrong = { ...response(201), spends: [{ amountCents: -1, currency: 'USD' }] }
   const broken = createIdempotency({
-    storage: memoryStorage(),
+    storage: memoryIdempotency(),
     clock,
     timer: stillTimer,
     recover: async () => ({ state: 'completed', response: wrong }),
@@ -209,7 +209,7 @@ t.test('a recovered response has the spends of the lost run', async t => {
 /** Ends a run that has reserved something, and tells what happened to the key. */
 async function ended(status: number, { elapsedMs = 0, fails = false } = {}) {
   const clock = manualClock()
-  const storage = memoryStorage()
+  const storage = memoryIdempotency()
   const seen: string[] = []
   const end: typeof storage.end = (key, fence, ending, now) => {
     seen.push(ending.state)
@@ -260,12 +260,12 @@ t.test('does not call undo in the last quarter of the lease or later', async t =
 })
 
 t.test('calls prepare once, outside the transaction, and not for a replay', async t => {
-  const pool = await openPostgres(1, postgres.migrate)
-  const file = await openSqlite(1, sqlite.migrate)
+  const pool = await openPostgres(1, postgres.migrateIdempotency)
+  const file = await openSqlite(1, sqlite.migrateIdempotency)
   t.teardown(() => Promise.all([pool.close(), file.close()]))
   for (const [connections, storage] of [
-    [pool.connections, postgres.postgresTransactionStorage],
-    [file.connections, sqlite.sqliteStorage],
+    [pool.connections, postgres.postgresTransactionalIdempotency],
+    [file.connections, sqlite.sqliteIdempotency],
   ] as const) {
     const db = connections[0] as SqlClient
     const { run } = createTransactionalIdempotency({ db, storage: tx => storage(tx) })

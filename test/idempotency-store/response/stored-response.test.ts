@@ -5,7 +5,7 @@ import {
   recordHeaders,
   type StoredResponse,
 } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import fc from 'fast-check'
 import t from 'tap'
 import { response, write } from '../support.ts'
@@ -14,7 +14,7 @@ type Options = Partial<Parameters<typeof createIdempotency>[0]>
 
 /** Completes a write with a response, and repeats the request. */
 async function twice(given: StoredResponse, options: Options = {}) {
-  const idempotency = createIdempotency({ storage: memoryStorage(), waitMs: 0, ...options })
+  const idempotency = createIdempotency({ storage: memoryIdempotency(), waitMs: 0, ...options })
   const begun = await idempotency.begin(write())
   if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
   const completion = await idempotency.complete(begun.value.claim, given)
@@ -76,7 +76,7 @@ t.test('stores only the listed header fields, in any letter case, and never a co
     ['Content-Type', 'application/json'],
     ['LOCATION', '/payins/1'],
   ])
-  const options = { storage: memoryStorage(), storedHeaders: ['ETag', 'Set-Cookie'] }
+  const options = { storage: memoryIdempotency(), storedHeaders: ['ETag', 'Set-Cookie'] }
   t.throws(() => createIdempotency(options), { name: 'TypeError', message: /storedHeaders.*set-cookie/ })
 })
 
@@ -115,7 +115,7 @@ t.test('replays any header fields and body unchanged, and stores no text that a 
   const fields = fc.array(fc.tuple(text, text), { maxLength: 3 })
   await fc.assert(
     fc.asyncProperty(fields, text, async (headers, body) => {
-      const storage = memoryStorage()
+      const storage = memoryIdempotency()
       const stored: string[] = []
       const end: typeof storage.end = (key, fence, ending, now) => {
         if (ending.state === 'done') stored.push(ending.response)
@@ -145,7 +145,7 @@ t.test('throws a fault for a stored text that is not a response', async t => {
   const cut = ['200 3\n\nok', '200 1\n\nok', '200 \n\n', '200\n\n', ' 200 0\n\n', '2e2 0\n\n']
   for (const text of [...texts, ...lines, ...cut, '{"status":200,"headers":[["a"]],"body":""}']) {
     const storage = {
-      ...memoryStorage(),
+      ...memoryIdempotency(),
       begin: async () => ({ state: 'done', response: text, expiresAt: 1 }),
     }
     const { begin } = createIdempotency({ storage: storage as never })

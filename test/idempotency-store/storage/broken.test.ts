@@ -1,13 +1,13 @@
 import { failingTests } from '@gatewright/kernel/testing'
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
 import t from 'tap'
 
 const failures = (make: (correct: IdempotencyStorage) => Partial<IdempotencyStorage>): Promise<string[]> =>
   failingTests(runner =>
     idempotencyStorageContract(runner, 'broken', async () => {
-      const correct = memoryStorage()
+      const correct = memoryIdempotency()
       return { connections: [{ ...correct, ...make(correct) }], close: async () => {} }
     }),
   )
@@ -151,7 +151,7 @@ t.test('catches an adapter that collects lost runs', async t => {
       begin: (...args) => replaced.begin(...args),
       end: (...args) => replaced.end(...args),
       async collect() {
-        replaced = memoryStorage()
+        replaced = memoryIdempotency()
         return 0
       },
     }
@@ -171,7 +171,7 @@ t.test('catches an adapter that ignores the case of keys', async t => {
 t.test('catches an adapter that returns instead of throwing when its store fails', async t => {
   const begins = [{ state: 'started', fence: 1 }, { state: 'running' }] as const
   for (const begun of begins) {
-    const healthy = memoryStorage()
+    const healthy = memoryIdempotency()
     const swallowing = { ...healthy, begin: async () => begun, end: async () => true }
     const faulty = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
     const failed = await failingTests(runner =>

@@ -1,6 +1,6 @@
 // Hosts over one Postgres whose storages batch calls, and the statements that they send.
 import type { BeginResult, Ending, IdempotencyStorage } from '@gatewright/idempotency-store'
-import { migrate, postgresStorage } from '@gatewright/idempotency-store/postgres'
+import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import pg from 'pg'
@@ -47,7 +47,7 @@ export function watch(real: SqlClient, after: (batchSizes: number) => Promise<vo
       }
     },
   }
-  const host: Host = { db, storage: postgresStorage(db), batchSizes, refused, mostInFlight: 0 }
+  const host: Host = { db, storage: postgresIdempotency(db), batchSizes, refused, mostInFlight: 0 }
   return host
 }
 
@@ -55,7 +55,7 @@ export function watch(real: SqlClient, after: (batchSizes: number) => Promise<vo
 export async function openHosts(t: Test, count: number, settings = ''): Promise<Host[]> {
   const schema = uniqueName()
   const setUp = await openPostgresPool(schema, 1)
-  await migrate(fromPgPool(setUp))
+  await migrateIdempotency(fromPgPool(setUp))
   const pools = Array.from({ length: count }, () => {
     const connectionString = process.env['TEST_POSTGRES_URL'] as string
     const pool = new pg.Pool({ connectionString, max: 10, options: `-c search_path=${schema} ${settings}` })

@@ -1,8 +1,8 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/idempotency-store/postgres'
-import { redisStorage } from '@gatewright/idempotency-store/redis'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
+import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
+import { redisIdempotency } from '@gatewright/idempotency-store/redis'
+import { migrateIdempotency as migrateSqlite, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
@@ -41,7 +41,7 @@ async function check(connections: readonly IdempotencyStorage[], numRuns: number
 }
 
 t.test('is linearizable in memory', async t => {
-  await check([memoryStorage()], 300)
+  await check([memoryIdempotency()], 300)
   t.pass('300 random histories')
 })
 
@@ -49,17 +49,17 @@ t.test('is linearizable on Redis over 4 connections', async t => {
   const { connections, close } = await openRedis(4)
   t.teardown(close)
   await check(
-    connections.map(client => redisStorage(client)),
+    connections.map(client => redisIdempotency(client)),
     300,
   )
   t.pass('300 random histories')
 })
 
 t.test('is linearizable on Postgres over 4 connections', async t => {
-  const { connections, close } = await openPostgres(4, migratePostgres)
+  const { connections, close } = await openPostgres(4, migrateIdempotency)
   t.teardown(close)
   await check(
-    connections.map(db => postgresStorage(db)),
+    connections.map(db => postgresIdempotency(db)),
     200,
   )
   t.pass('200 random histories')
@@ -89,7 +89,7 @@ t.test('is linearizable on SQLite over 4 connections', async t => {
   const { connections, close } = await openSqlite(4, migrateSqlite)
   t.teardown(close)
   await check(
-    connections.map(db => sqliteStorage(db)),
+    connections.map(db => sqliteIdempotency(db)),
     100,
   )
   t.pass('100 random histories')
@@ -98,7 +98,7 @@ t.test('is linearizable on SQLite over 4 connections', async t => {
 const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 t.test('the check catches an adapter that reads and then writes', async t => {
-  const correct = memoryStorage()
+  const correct = memoryIdempotency()
   const begun = new Set<string>()
   const broken: IdempotencyStorage = {
     ...correct,
@@ -115,7 +115,7 @@ t.test('the check catches an adapter that reads and then writes', async t => {
 })
 
 t.test('the check catches an adapter that reads from a lagging replica', async t => {
-  const correct = memoryStorage()
+  const correct = memoryIdempotency()
   const stale = new Map<string, Awaited<ReturnType<IdempotencyStorage['begin']>>>()
   const lagging: IdempotencyStorage = {
     ...correct,

@@ -1,8 +1,8 @@
-import { lostRuns, migrate as migratePostgres, postgresStorage } from '@gatewright/idempotency-store/postgres'
+import { lostRuns, migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import {
   lostRuns as sqliteLostRuns,
-  migrate as migrateSqlite,
-  sqliteStorage,
+  migrateIdempotency as migrateSqlite,
+  sqliteIdempotency,
 } from '@gatewright/idempotency-store/sqlite'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
@@ -18,8 +18,8 @@ const RESPONSE = {
 }
 
 const STORES = {
-  SQLite: { open: openSqlite, migrate: migrateSqlite, storage: sqliteStorage, runs: sqliteLostRuns },
-  Postgres: { open: openPostgres, migrate: migratePostgres, storage: postgresStorage, runs: lostRuns },
+  SQLite: { open: openSqlite, migrate: migrateSqlite, storage: sqliteIdempotency, runs: sqliteLostRuns },
+  Postgres: { open: openPostgres, migrate: migrateIdempotency, storage: postgresIdempotency, runs: lostRuns },
 } as const
 
 for (const [name, { open, migrate, storage, runs }] of Object.entries(STORES)) {

@@ -1,6 +1,6 @@
 // On a fresh table and on one of a million records, every statement uses an index: single and batched, with a custom and
 // with a generic plan.
-import { migrate, postgresStorage } from '@gatewright/idempotency-store/postgres'
+import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
@@ -14,7 +14,7 @@ const MOST_BUFFERS_A_KEY = 25
 
 /** Calls each method: 64 batched calls for new, running and ended keys, a single one, and a collection. */
 async function callEveryMethod(db: SqlClient, name: string): Promise<void> {
-  const storage = postgresStorage(db)
+  const storage = postgresIdempotency(db)
   // The first of the 65 is sent alone.
   const begin = (now: number): Promise<unknown> =>
     race(65, index => storage.begin(`${name} ${index}`, 'f', LEASE, now))
@@ -58,7 +58,7 @@ t.test('every statement uses an index, on a fresh table and among a million reco
     await pool.end()
   })
   const db = fromPgPool(pool)
-  await migrate(db)
+  await migrateIdempotency(db)
   const explained = explainQueries(text => text.includes('gw_idempotency'), 3)
   t.teardown(() => explained.stop())
   await callEveryMethod(db, 'fresh')

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { BeginResult } from '@gatewright/idempotency-store'
-import { migrate, postgresStorage } from '@gatewright/idempotency-store/postgres'
+import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
@@ -135,8 +135,8 @@ void t.test('does not start a run that another caller ended before its begin is 
 void t.test('fails every call of a statement without a reply, and repeats none', async t => {
   const schema = uniqueName()
   const healthy = await openPostgresPool(schema, 2)
-  await migrate(fromPgPool(healthy))
-  const record = postgresStorage(fromPgPool(healthy))
+  await migrateIdempotency(fromPgPool(healthy))
+  const record = postgresIdempotency(fromPgPool(healthy))
   const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, answer => answer)
   t.teardown(async () => {
     await proxy.close()
@@ -160,7 +160,7 @@ void t.test('fails every call of a statement without a reply, and repeats none',
 })
 
 void t.test('fails every call of a statement whose reply cannot be read', async t => {
-  const { healthy, malformed, close } = await faultyPostgres(migrate)
+  const { healthy, malformed, close } = await faultyPostgres(migrateIdempotency)
   t.teardown(close)
   const { storage, batchSizes } = watch(malformed)
   const begun = await Promise.allSettled(keys(4).map(key => storage.begin(key, 'f', LEASE, NOW)))
@@ -168,5 +168,5 @@ void t.test('fails every call of a statement whose reply cannot be read', async 
   const ended = await Promise.allSettled(keys(4).map(key => storage.end(key, NOW, done('{}'), NOW)))
   for (const each of ended) t.match(each, { status: 'rejected', reason: { code: 'ERR_STORE_REPLY' } })
   t.same(batchSizes, [1, 3, 1, 3])
-  t.same(await beginAll(postgresStorage(healthy), keys(4)), times(4, done('{}')))
+  t.same(await beginAll(postgresIdempotency(healthy), keys(4)), times(4, done('{}')))
 })

@@ -1,5 +1,5 @@
 import type { BeginResult, Ending } from '@gatewright/idempotency-store'
-import { postgresStorage } from '@gatewright/idempotency-store/postgres'
+import { postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { GRACE_MS } from '@gatewright/kernel'
 import { withinTransactionScope } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
@@ -177,7 +177,7 @@ void t.test('sends a statement for each call in a transaction, and with batching
   const texts: string[] = []
   await host.db.transaction(async tx => {
     let last: Promise<unknown> = Promise.resolve()
-    const storage = postgresStorage({
+    const storage = postgresIdempotency({
       query: (text, values) => {
         texts.push(text)
         const reply = last.then(() => tx.query(text, values))
@@ -189,7 +189,7 @@ void t.test('sends a statement for each call in a transaction, and with batching
   })
   t.equal(texts.length, 5)
   host.batchSizes.length = 0
-  const unbatched = postgresStorage(host.db, { batching: false })
+  const unbatched = postgresIdempotency(host.db, { batching: false })
   t.same(await beginAll(unbatched, keys(5)), times(5, { state: 'running' }))
   t.same(host.batchSizes, [1, 1, 1, 1, 1])
 })

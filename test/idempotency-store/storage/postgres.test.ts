@@ -1,4 +1,8 @@
-import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
+import {
+  migrateIdempotency,
+  postgresIdempotency,
+  postgresTransactionalIdempotency,
+} from '@gatewright/idempotency-store/postgres'
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
@@ -7,53 +11,57 @@ import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
 idempotencyStorageContract(runner, 'Postgres', async () => {
-  const { connections, close } = await openPostgres(4, migrate)
-  return { connections: connections.map(db => postgresStorage(db)), close }
+  const { connections, close } = await openPostgres(4, migrateIdempotency)
+  return { connections: connections.map(db => postgresIdempotency(db)), close }
 })
 
 idempotencyStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateIdempotency)
   return {
-    healthy: postgresStorage(healthy),
-    cutBefore: postgresStorage(cutBefore),
-    cutAfter: postgresStorage(cutAfter),
-    malformed: postgresStorage(malformed),
+    healthy: postgresIdempotency(healthy),
+    cutBefore: postgresIdempotency(cutBefore),
+    cutAfter: postgresIdempotency(cutAfter),
+    malformed: postgresIdempotency(malformed),
     close,
   }
 })
 
 t.test('returns running immediately while another transaction has the key', async t => {
-  const { connections, close } = await openPostgres(2, migrate)
+  const { connections, close } = await openPostgres(2, migrateIdempotency)
   t.teardown(close)
   const [one, two] = connections
   await one!.transaction(async tx => {
-    const fence = (await postgresTransactionStorage(tx).begin('key', 'f', 2000, 1000)) as { fence: number }
+    const fence = (await postgresTransactionalIdempotency(tx).begin('key', 'f', 2000, 1000)) as {
+      fence: number
+    }
     t.match(fence, { state: 'started', fence: 1000 })
     const meanwhile = await two!.transaction(other =>
-      postgresTransactionStorage(other).begin('key', 'f', 2000, 1000),
+      postgresTransactionalIdempotency(other).begin('key', 'f', 2000, 1000),
     )
     t.same(meanwhile, { state: 'running' })
-    await postgresTransactionStorage(tx).end(
+    await postgresTransactionalIdempotency(tx).end(
       'key',
       1000,
       { state: 'done', response: '{}', expiresAt: 9000 },
       1000,
     )
   })
-  const after = await two!.transaction(tx => postgresTransactionStorage(tx).begin('key', 'f', 2000, 1000))
+  const after = await two!.transaction(tx =>
+    postgresTransactionalIdempotency(tx).begin('key', 'f', 2000, 1000),
+  )
   t.same(after, { state: 'done', response: '{}', expiresAt: 9000 })
 })
 
 t.test('starts one of two open transactions, and the other when the first rolls back', async t => {
-  const { connections, close } = await openPostgres(2, migrate)
+  const { connections, close } = await openPostgres(2, migrateIdempotency)
   t.teardown(close)
   const [one, two] = connections
   const attempt = async (commit: boolean) => {
     let waiting: Promise<unknown> | undefined
     const first = one!.transaction(async tx => {
-      await postgresStorage(tx).begin('key', 'f', 2000, 1000)
+      await postgresIdempotency(tx).begin('key', 'f', 2000, 1000)
       // The second transaction is open now and waits for the row of the first.
-      waiting = two!.transaction(other => postgresStorage(other).begin('key', 'f', 2000, 1000))
+      waiting = two!.transaction(other => postgresIdempotency(other).begin('key', 'f', 2000, 1000))
       if (!commit) throw new Error('roll back')
     })
     await first.catch(() => undefined)
@@ -68,7 +76,7 @@ t.test('starts one of two open transactions, and the other when the first rolls 
 t.test('migrates when 8 instances do so at once, and again', async t => {
   const { connections, close } = await openPostgres(8, async () => {})
   t.teardown(close)
-  await Promise.all(connections.map(db => migrate(db)))
-  await migrate(connections[0]!)
-  t.match(await postgresStorage(connections[0]!).begin('key', 'f', 2000, 1000), { state: 'started' })
+  await Promise.all(connections.map(db => migrateIdempotency(db)))
+  await migrateIdempotency(connections[0]!)
+  t.match(await postgresIdempotency(connections[0]!).begin('key', 'f', 2000, 1000), { state: 'started' })
 })

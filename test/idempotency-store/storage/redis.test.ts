@@ -1,4 +1,4 @@
-import { redisStorage } from '@gatewright/idempotency-store/redis'
+import { redisIdempotency } from '@gatewright/idempotency-store/redis'
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
 import type { Fault } from '@gatewright/kernel'
 import { fromNodeRedis, type RedisClient } from '@gatewright/kernel/redis'
@@ -11,12 +11,12 @@ import { openRedis, uniqueName } from '../../harness/stores.ts'
 
 idempotencyStorageContract(runner, 'Redis', async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(client => redisStorage(client)), close }
+  return { connections: connections.map(client => redisIdempotency(client)), close }
 })
 
 idempotencyStorageContract(runner, 'Redis without batching', async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(({ run }) => redisStorage({ run })), close }
+  return { connections: connections.map(({ run }) => redisIdempotency({ run })), close }
 })
 
 /** Refuses SET with NX and GET, with the error of a server before Redis 7.0. */
@@ -29,22 +29,22 @@ const before7 = ({ run }: RedisClient): RedisClient => ({
 
 idempotencyStorageContract(runner, 'Redis before 7.0', async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(client => redisStorage(before7(client))), close }
+  return { connections: connections.map(client => redisIdempotency(before7(client))), close }
 })
 
 idempotencyStorageContract(runner, 'Redis before 7.0 with batching', async () => {
   const { connections, close } = await openRedis(4)
-  const storages = connections.map(client => redisStorage({ ...before7(client), standalone: true }))
+  const storages = connections.map(client => redisIdempotency({ ...before7(client), standalone: true }))
   return { connections: storages, close }
 })
 
 idempotencyStorageFaults(runner, 'Redis', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   return {
-    healthy: redisStorage(healthy),
-    cutBefore: redisStorage(cutBefore),
-    cutAfter: redisStorage(cutAfter),
-    malformed: redisStorage(malformed),
+    healthy: redisIdempotency(healthy),
+    cutBefore: redisIdempotency(cutBefore),
+    cutAfter: redisIdempotency(cutAfter),
+    malformed: redisIdempotency(malformed),
     close,
   }
 })
@@ -55,7 +55,7 @@ async function recording(t: Test) {
   t.teardown(close)
   const client = connections[0]!
   const commands: string[] = []
-  const storage = redisStorage({
+  const storage = redisIdempotency({
     run: (key, command) => {
       commands.push(command[0] as string)
       return client.run(key, command)
@@ -105,7 +105,7 @@ t.test('sets a time to live on ended records, and none on running or lost ones',
   t.teardown(close)
   const client = connections[0]!
   const prefix = uniqueName()
-  const storage = redisStorage(client, { prefix })
+  const storage = redisIdempotency(client, { prefix })
   const ttl = async (): Promise<number> => {
     const [name] = (await client.run('', ['KEYS', `${prefix}*`])) as string[]
     return (await client.run(name as string, ['PTTL', name as string])) as number
@@ -134,7 +134,7 @@ t.test('shares commands between the calls of one task, and fails only the broken
       return client.run(key, command)
     },
   }
-  const storage = redisStorage(counting, { prefix })
+  const storage = redisIdempotency(counting, { prefix })
   await storage.begin('broken', 'f', 2000, 1000)
   const [name] = (await client.run('', ['KEYS', `${prefix}*`])) as string[]
   await client.run(name!, ['DEL', name!])
@@ -167,7 +167,7 @@ t.test('does not treat a null reply of a script as a start', async t => {
       if (!name.startsWith('EVAL')) return reply
       return Array.isArray(reply) ? reply.map(() => null) : null
     }
-    const storage = redisStorage({ standalone: true, run }, { prefix: uniqueName() })
+    const storage = redisIdempotency({ standalone: true, run }, { prefix: uniqueName() })
     const begun = ['first', 'second', 'third'].map(key => storage.begin(key, 'f', 2000, 1000))
     const refused = { status: 'rejected', reason: { code: 'ERR_STORE_REPLY' } }
     t.match(await Promise.allSettled(begun), [{ value: { state: 'started' } }, refused, refused])
@@ -177,7 +177,7 @@ t.test('does not treat a null reply of a script as a start', async t => {
 t.test('refuses a clock with fractions, which records would compare wrongly', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
-  const storage = redisStorage(connections[0]!, { prefix: uniqueName() })
+  const storage = redisIdempotency(connections[0]!, { prefix: uniqueName() })
   await t.rejects(storage.begin('key', 'f', 2000.5, 1000.5), /whole milliseconds, not 1000.5/)
   t.match(await storage.begin('key', 'f', 2000, 1000), { state: 'started' })
   const ending = { state: 'done', response: '{}', expiresAt: 9000.5 } as const
@@ -187,7 +187,7 @@ t.test('refuses a clock with fractions, which records would compare wrongly', as
 t.test('starts each of 65 calls of one task, one of which does not fit the full batches', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
-  const storage = redisStorage(connections[0]!, { prefix: uniqueName() })
+  const storage = redisIdempotency(connections[0]!, { prefix: uniqueName() })
   const keys = Array.from({ length: 65 }, (_, index) => `key ${index}`)
   for (const each of await Promise.all(keys.map(key => storage.begin(key, 'f', 2000, 1000)))) {
     t.same(each, { state: 'started', fence: 1000 })
@@ -209,7 +209,7 @@ t.test('sends a command for each key if the server turns out to be a cluster', a
   while (!(await info()).includes('cluster_state:ok')) {
     await new Promise(resolve => setImmediate(resolve))
   }
-  const storage = redisStorage(fromNodeRedis(client))
+  const storage = redisIdempotency(fromNodeRedis(client))
   const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
   await storage.begin('key 0', 'f', 2000, 1000)
   const [name] = (await client.sendCommand(['KEYS', '*'])) as unknown as string[]

@@ -1,6 +1,6 @@
 import { failingTests } from '@gatewright/kernel/testing'
 import type { AliasUsage, AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import { memoryStorage } from '@gatewright/legacy-alias-router/memory'
+import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
 
@@ -15,7 +15,7 @@ const failures = (broken: AliasUsageStorage): Promise<string[]> =>
 
 /** A correct storage with `add` replaced by one that first changes what it was given. */
 function altering(change: (row: AliasUsage) => AliasUsage): AliasUsageStorage {
-  const correct = memoryStorage()
+  const correct = memoryAliasUsage()
   return { ...correct, add: (batch, now) => correct.add({ ...batch, rows: batch.rows.map(change) }, now) }
 }
 
@@ -54,7 +54,7 @@ function rowByRow(recognise: boolean): AliasUsageStorage {
 }
 
 t.test('a correct adapter passes, so that a failure below is meaningful', async t => {
-  t.same(await failures(memoryStorage()), [])
+  t.same(await failures(memoryAliasUsage()), [])
 })
 
 t.test('catches an adapter that reads and then writes', async t => {
@@ -72,7 +72,7 @@ t.test('catches an adapter that does not recognise a repeated batch', async t =>
 })
 
 t.test('catches an adapter that checks a batch and marks it later', async t => {
-  const correct = memoryStorage()
+  const correct = memoryAliasUsage()
   const added = new Set<string>()
   let parts = 0
   const broken: AliasUsageStorage = {
@@ -89,7 +89,7 @@ t.test('catches an adapter that checks a batch and marks it later', async t => {
 })
 
 t.test('catches an adapter that ignores the writer', async t => {
-  const correct = memoryStorage()
+  const correct = memoryAliasUsage()
   const broken: AliasUsageStorage = {
     ...correct,
     add: (batch, now) => correct.add({ ...batch, writer: 'everyone' }, now),
@@ -105,7 +105,7 @@ t.test('catches an adapter that changes texts', async t => {
 })
 
 t.test('catches an adapter that keeps the instants of the last batch', async t => {
-  const correct = memoryStorage()
+  const correct = memoryAliasUsage()
   const latest = new Map<string, AliasUsage>()
   const broken: AliasUsageStorage = {
     ...correct,
@@ -125,13 +125,13 @@ t.test('catches an adapter that keeps the instants of the last batch', async t =
 })
 
 t.test('catches an adapter that pages out of order, or collects too much', async t => {
-  const correct = memoryStorage()
+  const correct = memoryAliasUsage()
   const backwards = {
     ...correct,
     page: async (...args: Parameters<typeof correct.page>) => [...(await correct.page(...args))].reverse(),
   }
   t.ok((await failures(backwards)).includes('adds a batch of 500 rows and pages through it in order'))
-  const another = memoryStorage()
+  const another = memoryAliasUsage()
   const greedy = { ...another, collect: (before: number) => another.collect(before + 1, Infinity) }
   t.same(await failures(greedy), [
     'collects at most the given number of rows, and none seen at or after the instant',
@@ -139,7 +139,7 @@ t.test('catches an adapter that pages out of order, or collects too much', async
 })
 
 t.test('catches an adapter that returns instead of throwing when its store fails', async t => {
-  const healthy = memoryStorage()
+  const healthy = memoryAliasUsage()
   const swallowing = { ...healthy, add: async () => true, page: async () => [] }
   const faulty = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
   const failed = await failingTests(runner =>

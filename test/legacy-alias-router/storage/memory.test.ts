@@ -1,15 +1,15 @@
-import { memoryStorage } from '@gatewright/legacy-alias-router/memory'
+import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import { aliasUsageStorageContract } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
 import { runner } from '../../harness/runner.ts'
 
 aliasUsageStorageContract(runner, 'memory', async () => ({
-  connections: [memoryStorage()],
+  connections: [memoryAliasUsage()],
   close: async () => {},
 }))
 
 t.test('throws a fault when it is full, and still adds to existing rows', async t => {
-  const storage = memoryStorage({ capacity: 2 })
+  const storage = memoryAliasUsage({ capacity: 2 })
   const row = (alias: string) => ({ alias, principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 })
   const batch = (writer: string, ...aliases: string[]) => ({ writer, sequence: 1, rows: aliases.map(row) })
   t.equal(await storage.add(batch('a', 'x', 'y'), 1), true)
@@ -19,5 +19,5 @@ t.test('throws a fault when it is full, and still adds to existing rows', async 
 })
 
 t.test('refuses a capacity that is not a positive integer', async t => {
-  for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryStorage({ capacity }), /capacity/)
+  for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryAliasUsage({ capacity }), /capacity/)
 })

@@ -1,4 +1,4 @@
-import { redisStorage } from '@gatewright/legacy-alias-router/redis'
+import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
 import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
 import { faultyRedis } from '../../harness/faulty.ts'
@@ -9,16 +9,16 @@ const prefix = `{${uniqueName()}}:`
 
 aliasUsageStorageContract(runner, 'Redis', async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(client => redisStorage(client, { prefix })), close }
+  return { connections: connections.map(client => redisAliasUsage(client, { prefix })), close }
 })
 
 aliasUsageStorageFaults(runner, 'Redis', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   return {
-    healthy: redisStorage(healthy, { prefix }),
-    cutBefore: redisStorage(cutBefore, { prefix }),
-    cutAfter: redisStorage(cutAfter, { prefix }),
-    malformed: redisStorage(malformed, { prefix }),
+    healthy: redisAliasUsage(healthy, { prefix }),
+    cutBefore: redisAliasUsage(cutBefore, { prefix }),
+    cutAfter: redisAliasUsage(cutAfter, { prefix }),
+    malformed: redisAliasUsage(malformed, { prefix }),
     close,
   }
 })
@@ -33,7 +33,7 @@ t.test('adds a batch in one round trip', async t => {
       return connections[0]!.run(key, command)
     },
   }
-  const storage = redisStorage(client, { prefix })
+  const storage = redisAliasUsage(client, { prefix })
   const rows = [{ alias: 'x', principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
   await storage.add({ writer: uniqueName(), sequence: 1, rows }, 1)
   commands.length = 0
@@ -47,10 +47,10 @@ t.test('keeps all keys in one slot, and expires a writer after a day', async t =
   const client = connections[0]!
   const own = `{${uniqueName()}}:`
   const rows = [{ alias: 'x', principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
-  await redisStorage(client, { prefix: own }).add({ writer: 'w', sequence: 1, rows }, 1)
+  await redisAliasUsage(client, { prefix: own }).add({ writer: 'w', sequence: 1, rows }, 1)
   const keys = (await client.run(own, ['KEYS', `${own}*`])) as string[]
   t.same([...keys].sort(), [`${own}usage`, `${own}usage:names`, `${own}usage:seen`, `${own}usage:writer:w`])
   const ttl = Number(await client.run(own, ['PTTL', `${own}usage:writer:w`]))
   t.ok(ttl > 86_000_000 && ttl <= 86_400_000)
-  t.throws(() => redisStorage(client, { prefix: 'gw:' }), /hash tag/)
+  t.throws(() => redisAliasUsage(client, { prefix: 'gw:' }), /hash tag/)
 })

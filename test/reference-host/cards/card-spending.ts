@@ -2,7 +2,7 @@
 import type { Session } from '@gatewright/kernel'
 import type { ManualClock } from '@gatewright/kernel/testing'
 import { createGuard, type Guard } from '@gatewright/scope-guard'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import type { ApiKey, Issuer, IssuerOptions } from '@gatewright/session-issuer'
 import fc from 'fast-check'
 import { internals } from '../../harness/internals.ts'
@@ -180,7 +180,7 @@ const below = (parent: ApiKey | Session) => {
 
 /** Pays under policies, on counters of its own. */
 function payer({ guard }: Account) {
-  const counters = memoryStorage()
+  const counters = memorySpends()
   return async (policies: Policies, amountCents: number, id: string): Promise<boolean> => {
     const request = { id, amountCents, currency: 'USD' }
     const paid = await internals.reserveUnder(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createGuard, localKeys, type GuardOptions } from '@gatewright/scope-guard'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { calculateJwkThumbprint, SignJWT, type JWK } from 'jose'
 import t from 'tap'
 import { bench, claims, session, sign, signingKey, type SigningKey } from '../issuer.ts'
@@ -25,7 +25,7 @@ const hashOf = (token: string): string => createHash('sha256').update(token).dig
 let proofs = 0
 
 async function bound(options: Partial<GuardOptions> = {}, key: ClientKey = ec) {
-  const dpop = { nonces: memoryStorage(), origin }
+  const dpop = { nonces: memoryNonces(), origin }
   const { guard, clock, key: issuerKey } = await bench({ dpop, ...options })
   const token = await sign(issuerKey, { ...claims(session(clock.now())), cnf: { jkt: key.thumbprint } })
   const proof = (changes: object = {}, header: object = {}, by: SigningKey = key): Promise<string> =>
@@ -93,7 +93,7 @@ t.test('a guard without nonce storage refuses bound tokens and says why, and acc
 t.test(
   'an unbound token is refused with the scheme DPoP, and a stray proof with a bearer token is ignored',
   async t => {
-    const { guard, bearer } = await bench({ dpop: { nonces: memoryStorage(), origin } })
+    const { guard, bearer } = await bench({ dpop: { nonces: memoryNonces(), origin } })
     const authorization = await bearer()
     const dpop = authorization.replace('Bearer', 'DPoP')
     t.match(await guard.authenticate({ authorization, dpop: 'x', method, url }), { ok: true })
@@ -242,7 +242,7 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
 t.test(
   'of any number of simultaneous requests with one proof, one passes, on two guards with one storage',
   async t => {
-    const nonces = memoryStorage()
+    const nonces = memoryNonces()
     const { proof, send, guard, token, clock, issuerKey } = await bound({ dpop: { nonces, origin } })
     const second = createGuard({
       issuer: 'https://issuer.test',
@@ -306,7 +306,7 @@ t.test('failed proofs are charged to the address', async t => {
 
 t.test('compares with the origins of the option, each in full', async t => {
   const origins = ['https://api.test', 'https://pay.test:8443', 'http://localhost:3000']
-  const { proof, send } = await bound({ dpop: { nonces: memoryStorage(), origin: origins } })
+  const { proof, send } = await bound({ dpop: { nonces: memoryNonces(), origin: origins } })
   for (const each of origins) {
     // A server sees a path, or a URL with whatever Host was sent: only the path counts.
     for (const received of [path, `${path}?x=1`, url, 'http://10.0.0.7:8080/cards?x=1']) {
@@ -343,7 +343,7 @@ t.test('no path changes the origin that a proof is compared with', async t => {
 })
 
 t.test('what a proof binds to comes from the options: without an origin no guard is made', async t => {
-  const nonces = memoryStorage()
+  const nonces = memoryNonces()
   const wrong = (dpop: object, message: RegExp): void =>
     void t.throws(() => createGuard({ issuer: 'https://i.test', audience: 'a', dpop: dpop as never }), {
       name: 'TypeError',
@@ -372,7 +372,7 @@ t.test('what a proof binds to comes from the options: without an origin no guard
 
 t.test('accepts bound tokens that a real provider issues', async t => {
   const { issuer, audience, token } = await startProvider(t)
-  const guard = createGuard({ issuer, audience, dpop: { nonces: memoryStorage(), origin } })
+  const guard = createGuard({ issuer, audience, dpop: { nonces: memoryNonces(), origin } })
   const prove = (claims: object): Promise<string> =>
     new SignJWT({ jti: `real-${++proofs}`, iat: Math.floor(Date.now() / 1000), htm: 'POST', ...claims })
       .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk: ec.jwk })

@@ -1,7 +1,7 @@
 import type { Session } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import { createGuard, type Guard, type Policy } from '@gatewright/scope-guard'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import fc from 'fast-check'
 import t from 'tap'
 import { session } from '../issuer.ts'
@@ -22,7 +22,7 @@ function world(policies: Chain) {
     cacheEntries: 1,
     failedCredentials: 'off',
     policies: async ids => ids.map(id => policies[id]),
-    spend: memoryStorage(),
+    spend: memorySpends(),
     clock,
   })
   const over = (ids: readonly string[]): Session =>

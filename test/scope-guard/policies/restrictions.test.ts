@@ -1,7 +1,7 @@
 import { keyPolicyId } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import { createGuard, type Policy, type PolicyDocument } from '@gatewright/scope-guard'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import fc from 'fast-check'
 import t from 'tap'
 import { policy, START } from './arbitrary.ts'
@@ -137,14 +137,14 @@ t.test(
         const bench = guardAt(START)
         const pay = async (
           by: readonly PolicyDocument[],
-          store: ReturnType<typeof memoryStorage>,
+          store: ReturnType<typeof memorySpends>,
           cents: number,
         ) => {
           const access = bench.guard.checkPolicies('acc', by, rule)
           if (!access.ok) return false
           return (await bench.guard.reserve(access.value, { amountCents: cents, currency: 'USD' }, store)).ok
         }
-        const [ours, theirs] = [memoryStorage(), memoryStorage()]
+        const [ours, theirs] = [memorySpends(), memorySpends()]
         for (const { cents, step } of steps) {
           bench.clock.advance(step)
           if (!(await pay(covering, ours, cents))) continue

@@ -1,11 +1,11 @@
 import type { Policy } from '@gatewright/scope-guard'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench, session } from '../issuer.ts'
 
 /** Spends under one policy; the clock can be set. */
 async function wallet(policy: Policy) {
-  const { guard, clock } = await bench({ policies: async () => [policy], spend: memoryStorage() })
+  const { guard, clock } = await bench({ policies: async () => [policy], spend: memorySpends() })
   const spend = async (amountCents: number): Promise<unknown> => {
     const holder = session(clock.now(), { policyIds: ['p'] })
     const access = await guard.authorize(

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { ChildProcess } from 'node:child_process'
 import { fromPgPool } from '@gatewright/kernel/sql'
 import { createIssuer, type ApiKey, type Issuer } from '@gatewright/session-issuer'
-import { migrate, postgresStorage } from '@gatewright/session-issuer/postgres'
-import { redisStorage } from '@gatewright/session-issuer/redis'
+import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { redisCredentials } from '@gatewright/session-issuer/redis'
 import { staticSigningKeyStorage } from '@gatewright/session-issuer/static'
 import { exportJWK } from 'jose'
 import t from 'tap'
@@ -29,14 +29,14 @@ async function open(backend: string, name: string): Promise<{ issuer: Issuer; cl
   if (backend === 'Redis') {
     const { connections, close } = await openRedis(1)
     return {
-      issuer: createIssuer({ ...options, ...redisStorage(connections[0]!, { prefix: `{${name}}:` }) }),
+      issuer: createIssuer({ ...options, ...redisCredentials(connections[0]!, { prefix: `{${name}}:` }) }),
       close,
     }
   }
   const pool = await openPostgresPool(name, 2)
   const db = fromPgPool(pool)
-  await migrate(db)
-  return { issuer: createIssuer({ ...options, ...postgresStorage(db) }), close: () => pool.end() }
+  await migrateCredentials(db)
+  return { issuer: createIssuer({ ...options, ...postgresCredentials(db) }), close: () => pool.end() }
 }
 
 async function newKey(issuer: Issuer): Promise<ApiKey> {

@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
 import type { SpendStorage } from '@gatewright/scope-guard'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench, session } from '../issuer.ts'
 
@@ -17,7 +17,7 @@ const rule = { operation: 'payments.create', allOf: [], spends: 'spend' } as con
 t.test(
   'lists each cap with what is used, what of it is held, what remains and when it starts anew',
   async t => {
-    const { guard, clock, bearer } = await bench({ policies: async () => [policy], spend: memoryStorage() })
+    const { guard, clock, bearer } = await bench({ policies: async () => [policy], spend: memorySpends() })
     const access = await guard.check({ authorization: await bearer({ policyIds: ['p'] }) }, rule)
     if (!access.ok) throw new Error(access.code)
     const hold = await guard.reserve(access.value, { amountCents: 3000, currency: 'USD' })
@@ -95,7 +95,7 @@ t.test('a store that fails is a fault', async t => {
   const down = async (): Promise<never> => {
     throw new Error('down')
   }
-  const spend: SpendStorage = { ...memoryStorage(), usage: down }
+  const spend: SpendStorage = { ...memorySpends(), usage: down }
   const { guard, clock } = await bench({ policies: async () => [policy], spend })
   await t.rejects(guard.caps(session(clock.now(), { policyIds: ['p'] })), Fault)
 })

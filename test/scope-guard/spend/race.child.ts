@@ -1,8 +1,8 @@
 // One host of the spend race: reserves under one policy through its own guard and its own connections.
 import { fromPgPool } from '@gatewright/kernel/sql'
 import { createGuard, type Rule, type SpendStorage } from '@gatewright/scope-guard'
-import { postgresStorage } from '@gatewright/scope-guard/postgres'
-import { redisStorage } from '@gatewright/scope-guard/redis'
+import { postgresSpends } from '@gatewright/scope-guard/postgres'
+import { redisSpends } from '@gatewright/scope-guard/redis'
 import { openPostgresPool, openRedis } from '../../harness/stores.ts'
 import { session } from '../issuer.ts'
 
@@ -17,8 +17,8 @@ export interface Go {
 const name = process.argv[2] as string
 const { connections } = await openRedis(1)
 const stores: Readonly<Record<Go['backend'], SpendStorage>> = {
-  Redis: redisStorage(connections[0]!, { prefix: `${name}:` }),
-  Postgres: postgresStorage(fromPgPool(await openPostgresPool(name, 8))),
+  Redis: redisSpends(connections[0]!, { prefix: `${name}:` }),
+  Postgres: postgresSpends(fromPgPool(await openPostgresPool(name, 8))),
 }
 
 let policy: unknown

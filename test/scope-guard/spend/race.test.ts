@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import type { ChildProcess } from 'node:child_process'
 import { fromPgPool } from '@gatewright/kernel/sql'
-import { migrate } from '@gatewright/scope-guard/postgres'
+import { migrateSpends } from '@gatewright/scope-guard/postgres'
 import t from 'tap'
 import { startChild } from '../../harness/child.ts'
 import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
@@ -15,7 +15,7 @@ const EACH = 125
 async function start(): Promise<ChildProcess[]> {
   const name = uniqueName()
   const pool = await openPostgresPool(name, 1)
-  await migrate(fromPgPool(pool)).finally(() => pool.end())
+  await migrateSpends(fromPgPool(pool)).finally(() => pool.end())
   const module = new URL('./race.child.js', import.meta.url)
   const children = Array.from({ length: HOSTS }, () => startChild(module, [name]))
   t.teardown(() => children.forEach(child => child.kill('SIGKILL')))

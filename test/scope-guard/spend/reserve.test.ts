@@ -1,5 +1,5 @@
 import { keyPolicyId } from '@gatewright/kernel'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import type { GuardOptions } from '@gatewright/scope-guard'
 import t from 'tap'
 import { bench } from '../issuer.ts'
@@ -59,7 +59,7 @@ t.test('blocks another currency under a money cap, and accepts it without a cap'
 
 t.test('fixes the rate when it reserves, and settles a proportion of what was held', async t => {
   let rate: number | undefined = 1.1
-  const spend = memoryStorage()
+  const spend = memorySpends()
   const { guard, reserve } = await spender({ dailySpendCapCents: 1000 }, { spend, rates: () => rate })
   const hold = await reserve(501, 'EUR')
   t.match(hold, { ok: true, value: { amountCents: 552, requested: { amountCents: 501, currency: 'EUR' } } })
@@ -83,7 +83,7 @@ t.test('throws a fault when the rates are unavailable or malformed', async t => 
 })
 
 t.test('counts a repeated reservation of one hold id once, and refuses other amounts under it', async t => {
-  const { reserve } = await spender({ dailySpendCapCents: 100 }, { spend: memoryStorage() })
+  const { reserve } = await spender({ dailySpendCapCents: 100 }, { spend: memorySpends() })
   t.match(await reserve(60, 'USD', 'effect-1'), { ok: true, value: { id: 'effect-1', held: true } })
   t.match(await reserve(60, 'USD', 'effect-1'), { ok: true, value: { id: 'effect-1' } })
   t.match(await reserve(40, 'USD', 'effect-2'), { ok: true })
@@ -91,7 +91,7 @@ t.test('counts a repeated reservation of one hold id once, and refuses other amo
 })
 
 t.test('a hold counts until it is released, and ends once', async t => {
-  const { guard, reserve } = await spender({ dailySpendCapCents: 100 }, { spend: memoryStorage() })
+  const { guard, reserve } = await spender({ dailySpendCapCents: 100 }, { spend: memorySpends() })
   const hold = await reserve(100)
   if (!hold.ok) return t.fail('refused')
   t.match(await reserve(1), { code: 'policy_blocked' })
@@ -107,7 +107,7 @@ t.test('a hold counts until it is released, and ends once', async t => {
 t.test('new sessions, new keys and a rotated key share the counters of their policy', async t => {
   const { guard, bearer } = await bench({
     policies: async ids => ids.map(() => ({ dailySpendCapCents: 100 })),
-    spend: memoryStorage(),
+    spend: memorySpends(),
   })
   const spend = async (changes: object): Promise<unknown> => {
     const access = await guard.check({ authorization: await bearer({ policyIds: ['p'], ...changes }) }, rule)
@@ -131,7 +131,7 @@ t.test(
     const caps: Record<string, number> = { [first]: 100, [next]: 80, [narrowing]: 70 }
     const { guard, bearer } = await bench({
       policies: async ids => ids.map(id => ({ dailySpendCapCents: caps[id] })),
-      spend: memoryStorage(),
+      spend: memorySpends(),
     })
     const spend = async (amountCents: number, ...policyIds: string[]): Promise<unknown> => {
       const access = await guard.check({ authorization: await bearer({ policyIds }) }, rule)
@@ -150,7 +150,7 @@ t.test(
 
 t.test('counts calls that move no money when they pass the guard', async t => {
   const policy = { limits: [{ operations: ['cards.*'], maxCount: 2, window: 'day' }] }
-  const { guard, bearer } = await bench({ policies: async () => [policy], spend: memoryStorage() })
+  const { guard, bearer } = await bench({ policies: async () => [policy], spend: memorySpends() })
   const authorization = await bearer({ policyIds: ['p'] })
   const call = (operation: string) => guard.check({ authorization }, { operation, allOf: [] })
   t.match(await call('cards.list'), { ok: true })
@@ -161,7 +161,7 @@ t.test('counts calls that move no money when they pass the guard', async t => {
 
 t.test('refuses a malformed amount or currency with 400, and names the field', async t => {
   for (const policy of [{}, { maxAuthAmountCents: 5 }, { dailySpendCapCents: 5 }]) {
-    const { guard, access, reserve } = await spender(policy, { spend: memoryStorage() })
+    const { guard, access, reserve } = await spender(policy, { spend: memorySpends() })
     const denial = (field: string) => ({ ok: false, code: 'invalid_request', status: 400, field })
     const amounts: unknown[] = [
       -1,
@@ -218,19 +218,19 @@ t.test(
     const most = (operations: string[]) => ({ operations, maxCents: 100, window: 'total' })
     const named = [['orders.ask'], ['withdrawals.create'], ['orders.ask', 'withdrawals.*']]
     for (const operations of named) {
-      const { guard, access } = await spender({ limits: [most(operations)] }, { spend: memoryStorage() })
+      const { guard, access } = await spender({ limits: [most(operations)] }, { spend: memorySpends() })
       const spend = { amountCents: 60, currency: 'USD', countsAs: ['orders.ask'] }
       t.match(await guard.reserve(access, spend), { ok: true, value: { held: true } })
       t.match(await guard.reserve(access, spend), { code: 'policy_blocked', details: { remaining: 40 } })
     }
-    const other = await spender({ limits: [most(['orders.pay'])] }, { spend: memoryStorage() })
+    const other = await spender({ limits: [most(['orders.pay'])] }, { spend: memorySpends() })
     const spend = { amountCents: 101, currency: 'USD', countsAs: ['orders.ask'] }
     t.match(await other.guard.reserve(other.access, spend), { ok: true, value: { held: false } })
   },
 )
 
 t.test('permits what one call may move, whatever the counters contain, and holds nothing', async t => {
-  const spend = memoryStorage()
+  const spend = memorySpends()
   const limits = [
     { operations: ['withdrawals.*'], window: 'operation', maxCents: 50 },
     { operations: ['cards.*'], window: 'operation', maxCents: 1 },

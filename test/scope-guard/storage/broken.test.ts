@@ -1,6 +1,6 @@
 import { failingTests } from '@gatewright/kernel/testing'
 import type { CounterUsage, SpendStorage } from '@gatewright/scope-guard'
-import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { memorySpends } from '@gatewright/scope-guard/memory'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
 
@@ -11,11 +11,11 @@ const failures = (broken: SpendStorage): Promise<string[]> =>
 const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 t.test('accepts a correct adapter, as the control of the tests below', async t => {
-  t.same(await failures(memoryStorage()), [])
+  t.same(await failures(memorySpends()), [])
 })
 
 t.test('detects an adapter that reads the counters first and adds afterwards', async t => {
-  const sound = memoryStorage()
+  const sound = memorySpends()
   const broken: SpendStorage = {
     ...sound,
     async reserve(account, hold, items, now) {
@@ -46,7 +46,7 @@ t.test('detects an adapter that reads the counters first and adds afterwards', a
 })
 
 t.test('detects an adapter that adds to some counters and refuses others', async t => {
-  const sound = memoryStorage()
+  const sound = memorySpends()
   const broken: SpendStorage = {
     ...sound,
     async reserve(account, hold, items, now) {
@@ -65,7 +65,7 @@ t.test('detects an adapter that adds to some counters and refuses others', async
 })
 
 t.test('detects an adapter whose holds expire', async t => {
-  const sound = memoryStorage()
+  const sound = memorySpends()
   const holds: [string, string][] = []
   const broken: SpendStorage = {
     ...sound,
@@ -82,7 +82,7 @@ t.test('detects an adapter whose holds expire', async t => {
 })
 
 t.test('detects an adapter that adds again when a reservation is repeated', async t => {
-  const sound = memoryStorage()
+  const sound = memorySpends()
   let n = 0
   const broken: SpendStorage = {
     ...sound,
@@ -95,7 +95,7 @@ t.test('detects an adapter that adds again when a reservation is repeated', asyn
 })
 
 t.test('detects an adapter that gives back without checking that the hold exists', async t => {
-  const sound = memoryStorage()
+  const sound = memorySpends()
   const broken: SpendStorage = {
     ...sound,
     async settle(account, hold, actual) {
@@ -109,7 +109,7 @@ t.test('detects an adapter that gives back without checking that the hold exists
 })
 
 t.test('detects an adapter that tells nothing of open holds, or counts them for ever', async t => {
-  const sound = memoryStorage()
+  const sound = memorySpends()
   const count = (held: (usage: CounterUsage) => number): SpendStorage => ({
     ...sound,
     usage: async (account, counters) =>
@@ -121,7 +121,7 @@ t.test('detects an adapter that tells nothing of open holds, or counts them for 
 })
 
 t.test('detects an adapter that settles more than was held', async t => {
-  const sound = memoryStorage()
+  const sound = memorySpends()
   const broken: SpendStorage = {
     ...sound,
     settle: async (account, hold, actual) => {
@@ -135,7 +135,7 @@ t.test('detects an adapter that settles more than was held', async t => {
 })
 
 t.test('detects an adapter that is off by one at the cap', async t => {
-  const sound = memoryStorage()
+  const sound = memorySpends()
   const broken: SpendStorage = {
     ...sound,
     reserve: (account, hold, items, now) =>
@@ -150,7 +150,7 @@ t.test('detects an adapter that is off by one at the cap', async t => {
 })
 
 t.test('detects an adapter that treats different names as equal', async t => {
-  const sound = memoryStorage()
+  const sound = memorySpends()
   const broken: SpendStorage = {
     ...sound,
     reserve: (account, hold, items, now) => sound.reserve(account.normalize('NFC'), hold, items, now),
@@ -161,7 +161,7 @@ t.test('detects an adapter that treats different names as equal', async t => {
 t.test(
   'detects an adapter that returns a result when its connection is cut or the reply is malformed',
   async t => {
-    const healthy = memoryStorage()
+    const healthy = memorySpends()
     const swallowing: SpendStorage = {
       ...healthy,
       reserve: async (_account, _hold, items) => ({ outcome: 'held', used: items.map(() => 0) }),

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { keyDigest } from '@gatewright/kernel'
 import { migrate, readVersions, rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/scope-guard/postgres'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/scope-guard/sqlite'
+import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
+import { migrateSpends as migrateSqlite, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import t from 'tap'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 
@@ -39,8 +39,8 @@ async function holdAsVersion1(db: SqlClient): Promise<void> {
 }
 
 for (const [dialect, open, upgrade, storageOf] of [
-  ['sqlite', openSqlite, migrateSqlite, sqliteStorage],
-  ['postgres', openPostgres, migratePostgres, postgresStorage],
+  ['sqlite', openSqlite, migrateSqlite, sqliteSpends],
+  ['postgres', openPostgres, migrateSpends, postgresSpends],
 ] as const) {
   const upgraded = async (t: { teardown(end: () => unknown): void }) => {
     const { connections, close } = await open(1, async () => {})

@@ -1,4 +1,4 @@
-import { migrate, postgresStorage } from '@gatewright/scope-guard/postgres'
+import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
@@ -6,17 +6,17 @@ import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
 spendStorageContract(runner, 'Postgres', async () => {
-  const { connections, close } = await openPostgres(4, migrate)
-  return { connections: connections.map(db => postgresStorage(db)), close }
+  const { connections, close } = await openPostgres(4, migrateSpends)
+  return { connections: connections.map(db => postgresSpends(db)), close }
 })
 
 spendStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateSpends)
   return {
-    healthy: postgresStorage(healthy),
-    cutBefore: postgresStorage(cutBefore),
-    cutAfter: postgresStorage(cutAfter),
-    malformed: postgresStorage(malformed),
+    healthy: postgresSpends(healthy),
+    cutBefore: postgresSpends(cutBefore),
+    cutAfter: postgresSpends(cutAfter),
+    malformed: postgresSpends(malformed),
     close,
   }
 })
@@ -24,16 +24,16 @@ spendStorageFaults(runner, 'Postgres', async () => {
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null } as const
 
 t.test('makes a second open transaction wait, and continues it when the first rolls back', async t => {
-  const { connections, close } = await openPostgres(2, migrate)
+  const { connections, close } = await openPostgres(2, migrateSpends)
   t.teardown(close)
   const [one, two] = connections
   const attempt = async (commit: boolean, account: string): Promise<string> => {
     let waiting: Promise<string> | undefined
     await one!
       .transaction(async tx => {
-        await postgresStorage(tx).reserve(account, 'first', [item], 0)
+        await postgresSpends(tx).reserve(account, 'first', [item], 0)
         waiting = two!.transaction(
-          async other => (await postgresStorage(other).reserve(account, 'second', [item], 0)).outcome,
+          async other => (await postgresSpends(other).reserve(account, 'second', [item], 0)).outcome,
         )
         if (!commit) throw new Error('roll back')
       })
@@ -45,10 +45,10 @@ t.test('makes a second open transaction wait, and continues it when the first ro
 })
 
 t.test('reserves in one statement', async t => {
-  const { connections, close } = await openPostgres(1, migrate)
+  const { connections, close } = await openPostgres(1, migrateSpends)
   t.teardown(close)
   let statements = 0
-  const storage = postgresStorage({
+  const storage = postgresSpends({
     query: (text, values) => {
       statements++
       return connections[0]!.query(text, values)
@@ -63,7 +63,7 @@ t.test('reserves in one statement', async t => {
 t.test('migrates from 8 instances at once, and again', async t => {
   const { connections, close } = await openPostgres(8, async () => {})
   t.teardown(close)
-  await Promise.all(connections.map(db => migrate(db)))
-  await migrate(connections[0]!)
-  t.match(await postgresStorage(connections[0]!).reserve('a', 'h', [item], 0), { outcome: 'held' })
+  await Promise.all(connections.map(db => migrateSpends(db)))
+  await migrateSpends(connections[0]!)
+  t.match(await postgresSpends(connections[0]!).reserve('a', 'h', [item], 0), { outcome: 'held' })
 })

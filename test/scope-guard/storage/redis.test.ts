@@ -1,4 +1,4 @@
-import { redisStorage } from '@gatewright/scope-guard/redis'
+import { redisSpends } from '@gatewright/scope-guard/redis'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { faultyRedis } from '../../harness/faulty.ts'
@@ -7,16 +7,16 @@ import { openRedis, uniqueName } from '../../harness/stores.ts'
 
 spendStorageContract(runner, 'Redis', async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(client => redisStorage(client)), close }
+  return { connections: connections.map(client => redisSpends(client)), close }
 })
 
 spendStorageFaults(runner, 'Redis', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   return {
-    healthy: redisStorage(healthy),
-    cutBefore: redisStorage(cutBefore),
-    cutAfter: redisStorage(cutAfter),
-    malformed: redisStorage(malformed),
+    healthy: redisSpends(healthy),
+    cutBefore: redisSpends(cutBefore),
+    cutAfter: redisSpends(cutAfter),
+    malformed: redisSpends(malformed),
     close,
   }
 })
@@ -27,7 +27,7 @@ t.test('reserves several counters in one round trip, all keys in one slot', asyn
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const commands: string[] = []
-  const storage = redisStorage({
+  const storage = redisSpends({
     run: (key, command) => {
       commands.push(command[0] as string)
       return connections[0]!.run(key, command)
@@ -50,7 +50,7 @@ t.test(
     t.teardown(close)
     const [client] = connections
     const prefix = `${uniqueName()}:`
-    const storage = redisStorage(client!, { prefix })
+    const storage = redisSpends(client!, { prefix })
     await storage.reserve('a', 'old', [item], 0)
     const [key] = (await client!.run('', ['KEYS', `${prefix}*}:o:*`])) as string[]
     await client!.run(key!, ['DEL', key!])
@@ -67,7 +67,7 @@ t.test('sets an expiry beyond the window on counters, and none on holds', async 
   t.teardown(close)
   const [client] = connections
   const prefix = `${uniqueName()}:`
-  await redisStorage(client!, { prefix }).reserve('a', 'h', [item], 0)
+  await redisSpends(client!, { prefix }).reserve('a', 'h', [item], 0)
   const keys = (await client!.run('', ['KEYS', `${prefix}*`])) as string[]
   const lives = await Promise.all(
     keys.map(async key => [key, await client!.run(key, ['PTTL', key])] as const),

@@ -1,4 +1,4 @@
-import { migrate, sqliteStorage } from '@gatewright/scope-guard/sqlite'
+import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { runner } from '../../harness/runner.ts'
@@ -6,8 +6,8 @@ import { openSqlite } from '../../harness/stores.ts'
 
 spendStorageContract(runner, 'SQLite', async () => {
   // One connection, as in a host: two in one thread would block each other inside a transaction.
-  const { connections, close } = await openSqlite(1, migrate)
-  return { connections: connections.map(db => sqliteStorage(db)), close }
+  const { connections, close } = await openSqlite(1, migrateSpends)
+  return { connections: connections.map(db => sqliteSpends(db)), close }
 })
 
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null } as const
@@ -15,25 +15,25 @@ const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null 
 t.test('throws a fault when the database cannot be used', async t => {
   const { connections, close } = await openSqlite(1, async () => {})
   t.teardown(close)
-  await t.rejects(sqliteStorage(connections[0]!).reserve('a', 'h', [item], 0), {
+  await t.rejects(sqliteSpends(connections[0]!).reserve('a', 'h', [item], 0), {
     name: 'Fault',
     code: 'ERR_STORE_UNAVAILABLE',
   })
 })
 
 t.test("joins the caller's transaction: rolled back with it, committed with it", async t => {
-  const { connections, close } = await openSqlite(1, migrate)
+  const { connections, close } = await openSqlite(1, migrateSpends)
   t.teardown(close)
   const db = connections[0]!
   const spend = (commit: boolean): Promise<unknown> =>
     db
       .transaction(async tx => {
-        await sqliteStorage(tx).reserve('a', 'h', [item], 0)
+        await sqliteSpends(tx).reserve('a', 'h', [item], 0)
         if (!commit) throw new Error('roll back')
       })
       .catch(() => undefined)
   await spend(false)
-  t.same(await sqliteStorage(db).usage('a', ['c']), [{ used: 0, held: 0 }])
+  t.same(await sqliteSpends(db).usage('a', ['c']), [{ used: 0, held: 0 }])
   await spend(true)
-  t.same(await sqliteStorage(db).usage('a', ['c']), [{ used: 6, held: 6 }])
+  t.same(await sqliteSpends(db).usage('a', ['c']), [{ used: 6, held: 6 }])
 })

@@ -1,9 +1,9 @@
 // Several hosts over one real store at once.
 import { race } from '@gatewright/kernel/testing'
 import { createIssuer, type Issuer, type IssuerOptions } from '@gatewright/session-issuer'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/session-issuer/postgres'
-import { redisStorage } from '@gatewright/session-issuer/redis'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/session-issuer/sqlite'
+import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { redisCredentials } from '@gatewright/session-issuer/redis'
+import { migrateCredentials as migrateSqlite, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../../harness/stores.ts'
@@ -13,19 +13,19 @@ type Stores = Pick<IssuerOptions, 'keys' | 'sessions' | 'audit'> & Partial<Pick<
 
 const BACKENDS: Record<string, () => Promise<{ stores: Stores[]; close(): Promise<void> }>> = {
   Postgres: async () => {
-    const { connections, close } = await openPostgres(4, migratePostgres)
+    const { connections, close } = await openPostgres(4, migrateCredentials)
     const encryptionKey = randomBytes(32)
-    return { stores: connections.map(db => postgresStorage(db, { encryptionKey })), close }
+    return { stores: connections.map(db => postgresCredentials(db, { encryptionKey })), close }
   },
   Redis: async () => {
     const { connections, close } = await openRedis(4)
     const prefix = `{${uniqueName()}}:`
-    return { stores: connections.map(client => redisStorage(client, { prefix })), close }
+    return { stores: connections.map(client => redisCredentials(client, { prefix })), close }
   },
   SQLite: async () => {
     const { connections, close } = await openSqlite(1, migrateSqlite)
     const encryptionKey = randomBytes(32)
-    return { stores: connections.map(db => sqliteStorage(db, { encryptionKey })), close }
+    return { stores: connections.map(db => sqliteCredentials(db, { encryptionKey })), close }
   },
 }
 

@@ -1,8 +1,8 @@
 // A transaction that fails at any of its statements, or at its commit, writes all or nothing: no row without its feed
 // entry and no entry without its row.
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/session-issuer/postgres'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/session-issuer/sqlite'
+import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { migrateCredentials as migrateSqlite, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
 import t from 'tap'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
@@ -27,8 +27,11 @@ function dying(db: SqlClient, n: number): { db: SqlClient; statements: () => num
 }
 
 const BACKENDS = {
-  Postgres: { open: () => openPostgres(1, migratePostgres), storage: (db: SqlClient) => postgresStorage(db) },
-  SQLite: { open: () => openSqlite(1, migrateSqlite), storage: (db: SqlClient) => sqliteStorage(db) },
+  Postgres: {
+    open: () => openPostgres(1, migrateCredentials),
+    storage: (db: SqlClient) => postgresCredentials(db),
+  },
+  SQLite: { open: () => openSqlite(1, migrateSqlite), storage: (db: SqlClient) => sqliteCredentials(db) },
 }
 
 for (const [name, { open, storage }] of Object.entries(BACKENDS)) {

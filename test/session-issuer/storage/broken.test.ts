@@ -7,7 +7,7 @@ import type {
   SigningKeySet,
   SigningKeyStorage,
 } from '@gatewright/session-issuer'
-import { memoryStorage } from '@gatewright/session-issuer/memory'
+import { memoryCredentials } from '@gatewright/session-issuer/memory'
 import {
   auditContract,
   keyStorageContract,
@@ -30,7 +30,7 @@ function brokenKeys(
   return failingTests(runner =>
     keyStorageContract(runner, 'broken', async () => {
       const feed = memoryFeed()
-      const sound = memoryStorage({ feed }).keys
+      const sound = memoryCredentials({ feed }).keys
       const readFeed = async (after: number) => feed.after(after, Infinity)
       return { connections: [{ ...sound, ...breaking(sound, feed) }], readFeed, close }
     }),
@@ -43,7 +43,7 @@ function brokenSessions(
   return failingTests(runner =>
     sessionStorageContract(runner, 'broken', async () => {
       const feed = memoryFeed()
-      const sound = memoryStorage({ feed }).sessions
+      const sound = memoryCredentials({ feed }).sessions
       const readFeed = async (after: number) => feed.after(after, Infinity)
       return { connections: [{ ...sound, ...breaking(sound, feed) }], readFeed, close }
     }),
@@ -206,7 +206,7 @@ t.test('catches a collection without the grace period', async t => {
 function brokenAudit(breaking: (sound: IssuerStorage) => Partial<IssuerStorage>): Promise<string[]> {
   return failingTests(runner =>
     auditContract(runner, 'broken', async () => {
-      const sound = memoryStorage({ feed: memoryFeed() })
+      const sound = memoryCredentials({ feed: memoryFeed() })
       return { connections: [{ ...sound, ...breaking(sound) }], close }
     }),
   )
@@ -302,7 +302,7 @@ t.test('catches a set of signing keys that is read and replaced later', async t 
 t.test(
   'catches adapters that resolve instead of throwing when their connection breaks or their reply is malformed',
   async t => {
-    const healthy = memoryStorage({ feed: memoryFeed() })
+    const healthy = memoryCredentials({ feed: memoryFeed() })
     const keys: KeyStorage = {
       ...healthy.keys,
       commit: async () => false,

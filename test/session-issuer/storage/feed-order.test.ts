@@ -1,7 +1,7 @@
 // A sequence alone does not order commits: a transaction with position 1 may commit after the one with position 2, and
 // a reader that has read position 2 never reads 1.
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
-import { migrate, postgresStorage } from '@gatewright/session-issuer/postgres'
+import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
 import t from 'tap'
 import { openPostgres } from '../../harness/stores.ts'
@@ -44,7 +44,7 @@ async function interleave(
   wrap: (db: SqlClient) => SqlClient,
   prepare: (db: SqlClient) => Promise<{ ids: readonly string[]; revoke: Revoke }>,
 ): Promise<{ missed: string[]; secondWaited: boolean }> {
-  const { connections, close } = await openPostgres(3, migrate)
+  const { connections, close } = await openPostgres(3, migrateCredentials)
   try {
     const [one, two, reader] = connections as [SqlClient, SqlClient, SqlClient]
     const { ids, revoke } = await prepare(reader)
@@ -78,11 +78,11 @@ async function interleave(
 
 const sessions = async (db: SqlClient): Promise<{ ids: string[]; revoke: Revoke }> => {
   const both = [sessionRecord(), sessionRecord()] as const
-  for (const one of both) await postgresStorage(db).sessions.insert(one, [])
+  for (const one of both) await postgresCredentials(db).sessions.insert(one, [])
   return {
     ids: both.map(one => one.sessionId),
     revoke: (client, which) =>
-      postgresStorage(client).sessions.revoke(both[which].sessionId, both[which].issuedAt),
+      postgresCredentials(client).sessions.revoke(both[which].sessionId, both[which].issuedAt),
   }
 }
 
@@ -93,7 +93,7 @@ const keys = async (): Promise<{ ids: string[]; revoke: Revoke }> => {
     revoke: (client, which) => {
       const key = both[which]
       const feed = [{ kind: 'key', id: key.id, version: 2, at: key.createdAt }] as const
-      return postgresStorage(client).keys.commit(key.accountId, 0, { keys: [key], policies: [], feed })
+      return postgresCredentials(client).keys.commit(key.accountId, 0, { keys: [key], policies: [], feed })
     },
   }
 }

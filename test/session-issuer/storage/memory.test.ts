@@ -1,12 +1,12 @@
 import { memoryFeed } from '@gatewright/kernel'
-import { memoryStorage } from '@gatewright/session-issuer/memory'
+import { memoryCredentials } from '@gatewright/session-issuer/memory'
 import { auditContract, keyStorageContract, sessionStorageContract } from '@gatewright/session-issuer/testing'
 import { runner } from '../../harness/runner.ts'
 
 function open() {
   const feed = memoryFeed()
   return {
-    ...memoryStorage({ feed }),
+    ...memoryCredentials({ feed }),
     readFeed: async (after: number) => feed.after(after, Infinity),
     close: async () => {},
   }

@@ -2,8 +2,8 @@
 // memory of a live session in Redis.
 import { fromPgPool, type SqlClient, type SqlValue } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
-import { migrate, postgresStorage } from '@gatewright/session-issuer/postgres'
-import { redisStorage } from '@gatewright/session-issuer/redis'
+import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { redisCredentials } from '@gatewright/session-issuer/redis'
 import { keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
@@ -58,7 +58,7 @@ t.test('every look-up among a million rows uses an index and reads at most 6 pag
     await pool.end()
   })
   const db = fromPgPool(pool)
-  await migrate(db)
+  await migrateCredentials(db)
   await fill(db)
   for (const table of ['accounts', 'keys', 'sessions', 'key_policies', 'session_policies', 'feed']) {
     await db.query(`vacuum analyze gw_${table}`)
@@ -86,8 +86,8 @@ t.test('every look-up among a million rows uses an index and reads at most 6 pag
   const id = 'id0000500000'
   const { rows } = await db.query('select account from gw_keys where id = $1', [id])
   const account = rows[0]?.['account'] as string
-  const keys = (what: string) => postgresStorage(spied(what)).keys
-  const sessions = (what: string) => postgresStorage(spied(what)).sessions
+  const keys = (what: string) => postgresCredentials(spied(what)).keys
+  const sessions = (what: string) => postgresCredentials(spied(what)).sessions
   t.equal((await keys('find a key').find(id))?.id, id)
   t.equal((await keys('policies of a key').policies([id])).length, 1)
   t.equal((await sessions('find a session').find(id))?.sessionId, id)
@@ -119,7 +119,7 @@ t.test('measures the memory of a live session in Redis', async t => {
   const { connections, close } = await openRedis(2)
   t.teardown(close)
   const prefix = `{${uniqueName()}}:`
-  const { sessions } = redisStorage(connections[0]!, { prefix })
+  const { sessions } = redisCredentials(connections[0]!, { prefix })
   const used = async (): Promise<number> => {
     const info = String(await connections[1]!.run('', ['INFO', 'memory']))
     return Number(/used_memory:(\d+)/.exec(info)?.[1])

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { migrate, postgresStorage } from '@gatewright/session-issuer/postgres'
+import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import {
   auditContract,
   keyStorageContract,
@@ -14,35 +14,35 @@ import { openPostgres } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
 
 async function open() {
-  const { connections, close } = await openPostgres(5, migrate)
+  const { connections, close } = await openPostgres(5, migrateCredentials)
   const [reader, ...writers] = connections
   return { writers, readFeed: (after: number) => readSqlFeed(reader!, after), close }
 }
 
 keyStorageContract(runner, 'Postgres', async () => {
   const { writers, ...rest } = await open()
-  return { connections: writers.map(db => postgresStorage(db).keys), ...rest }
+  return { connections: writers.map(db => postgresCredentials(db).keys), ...rest }
 })
 
 sessionStorageContract(runner, 'Postgres', async () => {
   const { writers, ...rest } = await open()
-  return { connections: writers.map(db => postgresStorage(db).sessions), ...rest }
+  return { connections: writers.map(db => postgresCredentials(db).sessions), ...rest }
 })
 
 signingKeyStorageContract(runner, 'Postgres', async () => {
   const encryptionKey = randomBytes(32)
   const { writers, close } = await open()
-  return { connections: writers.map(db => postgresStorage(db, { encryptionKey }).signingKeys), close }
+  return { connections: writers.map(db => postgresCredentials(db, { encryptionKey }).signingKeys), close }
 })
 
 auditContract(runner, 'Postgres', async () => {
   const { writers, close } = await open()
-  return { connections: writers.map(db => postgresStorage(db)), close }
+  return { connections: writers.map(db => postgresCredentials(db)), close }
 })
 
 keyStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
-  const keys = (db: typeof healthy) => postgresStorage(db).keys
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateCredentials)
+  const keys = (db: typeof healthy) => postgresCredentials(db).keys
   return {
     healthy: keys(healthy),
     cutBefore: keys(cutBefore),
@@ -53,8 +53,8 @@ keyStorageFaults(runner, 'Postgres', async () => {
 })
 
 sessionStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
-  const sessions = (db: typeof healthy) => postgresStorage(db).sessions
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateCredentials)
+  const sessions = (db: typeof healthy) => postgresCredentials(db).sessions
   return {
     healthy: sessions(healthy),
     cutBefore: sessions(cutBefore),

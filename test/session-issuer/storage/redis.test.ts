@@ -1,5 +1,5 @@
 import { redisFeed } from '@gatewright/kernel'
-import { redisStorage } from '@gatewright/session-issuer/redis'
+import { redisCredentials } from '@gatewright/session-issuer/redis'
 import {
   auditContract,
   auditEntry,
@@ -20,7 +20,7 @@ async function open() {
   const prefix = `{${uniqueName()}}:`
   const { connections, close } = await openRedis(5)
   const [reader, ...writers] = connections
-  const stores = writers.map(client => redisStorage(client, { prefix }))
+  const stores = writers.map(client => redisCredentials(client, { prefix }))
   return { stores, readFeed: (after: number) => readRedisFeed(reader!, after, prefix), close }
 }
 
@@ -41,7 +41,7 @@ auditContract(runner, 'Redis', async () => {
 
 keyStorageFaults(runner, 'Redis', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
-  const keys = (client: typeof healthy) => redisStorage(client).keys
+  const keys = (client: typeof healthy) => redisCredentials(client).keys
   return {
     healthy: keys(healthy),
     cutBefore: keys(cutBefore),
@@ -53,7 +53,7 @@ keyStorageFaults(runner, 'Redis', async () => {
 
 sessionStorageFaults(runner, 'Redis', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
-  const sessions = (client: typeof healthy) => redisStorage(client).sessions
+  const sessions = (client: typeof healthy) => redisCredentials(client).sessions
   return {
     healthy: sessions(healthy),
     cutBefore: sessions(cutBefore),
@@ -67,7 +67,7 @@ t.test('refuses a prefix without a hash tag, because rows and feed could be in t
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   for (const prefix of ['gw:', '{}:', '', 7 as never]) {
-    t.throws(() => redisStorage(connections[0]!, { prefix }), /hash tag/)
+    t.throws(() => redisCredentials(connections[0]!, { prefix }), /hash tag/)
   }
 })
 
@@ -82,7 +82,7 @@ t.test('each verb is one round trip, and every key of a session expires by itsel
       return connections[0]!.run(key, command)
     },
   }
-  const { keys, sessions, audit } = redisStorage(client, { prefix })
+  const { keys, sessions, audit } = redisCredentials(client, { prefix })
   const root = sessionRecord()
   const child = sessionRecord({ accountId: root.accountId, ancestry: [root.sessionId] })
   const key = keyRecord('account')
@@ -123,7 +123,7 @@ t.test('positions of the feed never go back, also after a failover to a replica 
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const [client] = connections
-  const { keys } = redisStorage(client!, { prefix })
+  const { keys } = redisCredentials(client!, { prefix })
   const revoke = async (id: string): Promise<number> => {
     const key = keyRecord(id)
     const feed = [{ kind: 'key', id, version: 2, at: 1 }] as const

@@ -1,14 +1,14 @@
 // Databases of version 2 have a policy for one lineage only. The migration keeps the policies that are stored.
 import { readFileSync } from 'node:fs'
 import { migrate, readVersions, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { migrate as migratePostgres, postgresStorage } from '@gatewright/session-issuer/postgres'
-import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/session-issuer/sqlite'
+import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { migrateCredentials as migrateSqlite, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import t from 'tap'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 
 for (const [dialect, open, upgrade, storageOf] of [
-  ['sqlite', openSqlite, migrateSqlite, sqliteStorage],
-  ['postgres', openPostgres, migratePostgres, postgresStorage],
+  ['sqlite', openSqlite, migrateSqlite, sqliteCredentials],
+  ['postgres', openPostgres, migrateCredentials, postgresCredentials],
 ] as const) {
   void t.test(`a migration keeps the policies of keys, on ${dialect}`, async t => {
     const { connections, close } = await open(1, async () => {})

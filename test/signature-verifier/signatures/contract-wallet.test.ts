@@ -6,7 +6,7 @@ import {
   type ContractWalletOptions,
   type RpcClient,
 } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import t from 'tap'
 import { createPublicClient, createWalletClient, http, type Hex } from 'viem'
 import { hardhat } from 'viem/chains'
@@ -384,7 +384,7 @@ t.test(
       ['neither yes nor no', result(`0x${word(2)}${word(chain.chainId)}${word(5)}`)],
       ['an object', result({})],
     ]
-    const nonces = memoryStorage()
+    const nonces = memoryNonces()
     const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
     const opened = openVerifier({ nonces, contractWallets: { chains: { [chain.chainId]: { rpc: client } } } })
     const fields = statement(opened, address)
@@ -478,7 +478,7 @@ t.test('refuses options out of bounds by name', async t => {
   for (const [message, contractWallets] of wrong) {
     const options = {
       service: 'Gatewright',
-      nonces: memoryStorage(),
+      nonces: memoryNonces(),
       contractWallets: contractWallets as never,
     }
     t.throws(() => createVerifier(options), { name: 'TypeError', message })

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { failingTests } from '@gatewright/kernel/testing'
 import type { ChallengeStorage, NonceStorage } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import {
   challengeStorageContract,
   challengeStorageFaults,
@@ -23,7 +23,7 @@ const failures = (broken: NonceStorage): Promise<string[]> =>
   )
 
 t.test('passes a correct adapter, so that the failures below mean something', async t => {
-  t.same(await failures(memoryStorage()), [])
+  t.same(await failures(memoryNonces()), [])
 })
 
 t.test('catches an adapter that reads and then writes', async t => {
@@ -88,7 +88,7 @@ t.test('catches an adapter that evicts live keys when it is full', async t => {
 })
 
 t.test('catches an adapter that treats different keys as one', async t => {
-  const sound = memoryStorage()
+  const sound = memoryNonces()
   const broken = {
     ...sound,
     claim: ((key, ...times) => sound.claim(key.normalize('NFC'), ...times)) as Claim,
@@ -102,7 +102,7 @@ t.test(
   'catches an adapter that resolves instead of throwing when its connection breaks or its reply is malformed',
   async t => {
     for (const answer of [true, false]) {
-      const healthy = memoryStorage()
+      const healthy = memoryNonces()
       const claim: Claim = async () => answer
       const swallowing = { ...healthy, claim }
       const hurt = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
@@ -116,7 +116,7 @@ t.test(
 
 /** A correct storage whose challenges go through `wrap`. */
 function challenging(wrap: (sound: ChallengeStorage) => Partial<ChallengeStorage>): ChallengeStorage {
-  const sound = memoryStorage()
+  const sound = memoryNonces()
   return { ...sound, ...wrap(sound) }
 }
 const challengeFailures = (broken: ChallengeStorage): Promise<string[]> =>
@@ -128,7 +128,7 @@ const challengeFailures = (broken: ChallengeStorage): Promise<string[]> =>
   )
 
 t.test('passes correct challenges, so that the failures below mean something', async t => {
-  t.same(await challengeFailures(memoryStorage()), [])
+  t.same(await challengeFailures(memoryNonces()), [])
 })
 
 t.test('catches challenges that are read and then deleted', async t => {
@@ -184,7 +184,7 @@ t.test(
 
 t.test('catches challenges that resolve instead of throwing when the connection breaks', async t => {
   for (const answer of [true, false]) {
-    const healthy = memoryStorage()
+    const healthy = memoryNonces()
     const swallowing = { ...healthy, consume: async () => answer, issue: async () => answer }
     const hurt = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
     const failed = await failingTests(runner =>

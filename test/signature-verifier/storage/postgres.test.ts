@@ -1,6 +1,6 @@
 import { GRACE_MS } from '@gatewright/kernel'
 import { rows, toInteger } from '@gatewright/kernel/sql'
-import { migrate, postgresStorage } from '@gatewright/signature-verifier/postgres'
+import { migrateNonces, postgresNonces } from '@gatewright/signature-verifier/postgres'
 import {
   challengeStorageContract,
   challengeStorageFaults,
@@ -13,19 +13,19 @@ import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
 const open = async () => {
-  const { connections, close } = await openPostgres(4, migrate)
-  return { connections: connections.map(db => postgresStorage(db)), close }
+  const { connections, close } = await openPostgres(4, migrateNonces)
+  return { connections: connections.map(db => postgresNonces(db)), close }
 }
 nonceStorageContract(runner, 'Postgres', open)
 challengeStorageContract(runner, 'Postgres', open)
 
 const hurt = async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateNonces)
   return {
-    healthy: postgresStorage(healthy),
-    cutBefore: postgresStorage(cutBefore),
-    cutAfter: postgresStorage(cutAfter),
-    malformed: postgresStorage(malformed),
+    healthy: postgresNonces(healthy),
+    cutBefore: postgresNonces(cutBefore),
+    cutAfter: postgresNonces(cutAfter),
+    malformed: postgresNonces(malformed),
     close,
   }
 }
@@ -33,16 +33,16 @@ nonceStorageFaults(runner, 'Postgres', hurt)
 challengeStorageFaults(runner, 'Postgres', hurt)
 
 t.test('lets one of two open transactions win, and the other one when the first rolls back', async t => {
-  const { connections, close } = await openPostgres(2, migrate)
+  const { connections, close } = await openPostgres(2, migrateNonces)
   t.teardown(close)
   const [one, two] = connections
   const attempt = async (commit: boolean): Promise<boolean> => {
     let waiting: Promise<boolean> | undefined
     await one!
       .transaction(async tx => {
-        await postgresStorage(tx).claim('key', 2000, 1000)
+        await postgresNonces(tx).claim('key', 2000, 1000)
         // The second transaction is open now and waits for the row of the first.
-        waiting = two!.transaction(other => postgresStorage(other).claim('key', 2000, 1000))
+        waiting = two!.transaction(other => postgresNonces(other).claim('key', 2000, 1000))
         if (!commit) throw new Error('roll back')
       })
       .catch(() => undefined)
@@ -55,21 +55,21 @@ t.test('lets one of two open transactions win, and the other one when the first 
 t.test('migrates from 8 instances at once, and again', async t => {
   const { connections, close } = await openPostgres(8, async () => {})
   t.teardown(close)
-  await Promise.all(connections.map(db => migrate(db)))
-  await migrate(connections[0]!)
-  t.equal(await postgresStorage(connections[0]!).claim('key', 2000, 1000), true)
+  await Promise.all(connections.map(db => migrateNonces(db)))
+  await migrateNonces(connections[0]!)
+  t.equal(await postgresNonces(connections[0]!).claim('key', 2000, 1000), true)
 })
 
 t.test('collects no nonce that another transaction has just claimed again', async t => {
-  const { connections, close } = await openPostgres(3, migrate)
+  const { connections, close } = await openPostgres(3, migrateNonces)
   t.teardown(close)
   const [one, two, three] = connections
   const [now, later] = [10 * GRACE_MS, 20 * GRACE_MS]
-  const nonces = postgresStorage(two!)
+  const nonces = postgresNonces(two!)
   t.equal(await nonces.claim('nonce', 1, 0), true)
   let collecting: Promise<number> | undefined
   await one!.transaction(async tx => {
-    t.equal(await postgresStorage(tx).claim('nonce', later, now), true)
+    t.equal(await postgresNonces(tx).claim('nonce', later, now), true)
     collecting = nonces.collect(10, now)
     const waiting = `select count(*) as n from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like 'delete from gw_nonces%'`

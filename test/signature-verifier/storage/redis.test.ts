@@ -1,4 +1,4 @@
-import { redisStorage } from '@gatewright/signature-verifier/redis'
+import { redisNonces } from '@gatewright/signature-verifier/redis'
 import {
   challengeStorageContract,
   challengeStorageFaults,
@@ -13,7 +13,7 @@ import { openRedis, uniqueName } from '../../harness/stores.ts'
 
 const open = async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(client => redisStorage(client)), close }
+  return { connections: connections.map(client => redisNonces(client)), close }
 }
 nonceStorageContract(runner, 'Redis', open)
 challengeStorageContract(runner, 'Redis', open)
@@ -21,10 +21,10 @@ challengeStorageContract(runner, 'Redis', open)
 const hurt = async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   return {
-    healthy: redisStorage(healthy),
-    cutBefore: redisStorage(cutBefore),
-    cutAfter: redisStorage(cutAfter),
-    malformed: redisStorage(malformed),
+    healthy: redisNonces(healthy),
+    cutBefore: redisNonces(cutBefore),
+    cutAfter: redisNonces(cutAfter),
+    malformed: redisNonces(malformed),
     close,
   }
 }
@@ -41,7 +41,7 @@ t.test('claims in one round trip', async t => {
       return connections[0]!.run(key, command)
     },
   }
-  const storage = redisStorage(client)
+  const storage = redisNonces(client)
   await storage.claim(uniqueName(), 2000, 1000)
   commands.length = 0
   t.equal(await storage.claim(uniqueName(), 2000, 1000), true)
@@ -60,7 +60,7 @@ t.test('throws a fault when Redis is full, forgets nothing, and continues when t
   t.teardown(close)
   const client = connections[0]!
   await client.run('', ['CONFIG', 'SET', 'maxmemory', '3mb', 'maxmemory-policy', 'noeviction'])
-  const storage = redisStorage(client)
+  const storage = redisNonces(client)
   const full = { name: 'Fault', code: 'ERR_STORE_FULL' }
   let kept = 0
   const fill = async (): Promise<void> => {

@@ -1,12 +1,12 @@
-import { migrate, sqliteStorage } from '@gatewright/signature-verifier/sqlite'
+import { migrateNonces, sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import { challengeStorageContract, nonceStorageContract } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
 import { runner } from '../../harness/runner.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
 const open = async () => {
-  const { connections, close } = await openSqlite(2, migrate)
-  return { connections: connections.map(db => sqliteStorage(db)), close }
+  const { connections, close } = await openSqlite(2, migrateNonces)
+  return { connections: connections.map(db => sqliteNonces(db)), close }
 }
 nonceStorageContract(runner, 'SQLite', open)
 challengeStorageContract(runner, 'SQLite', open)
@@ -14,30 +14,30 @@ challengeStorageContract(runner, 'SQLite', open)
 t.test('throws a fault when the database cannot be used', async t => {
   const { connections, close } = await openSqlite(1, async () => {})
   t.teardown(close)
-  await t.rejects(sqliteStorage(connections[0]!).claim('key', 2000, 1000), {
+  await t.rejects(sqliteNonces(connections[0]!).claim('key', 2000, 1000), {
     name: 'Fault',
     code: 'ERR_STORE_UNAVAILABLE',
   })
 })
 
 t.test('isolates two transactions on one connection: the second sees what the first committed', async t => {
-  const { connections, close } = await openSqlite(1, migrate)
+  const { connections, close } = await openSqlite(1, migrateNonces)
   t.teardown(close)
   const db = connections[0]!
   const first = db.transaction(async tx => {
-    const won = await sqliteStorage(tx).claim('key', 2000, 1000)
+    const won = await sqliteNonces(tx).claim('key', 2000, 1000)
     await new Promise(resolve => setImmediate(resolve))
     return won
   })
-  const second = db.transaction(tx => sqliteStorage(tx).claim('key', 2000, 1000))
+  const second = db.transaction(tx => sqliteNonces(tx).claim('key', 2000, 1000))
   t.same(await Promise.all([first, second]), [true, false])
 })
 
 t.test('throws a fault when the file is full, and forgets nothing', async t => {
-  const { connections, close } = await openSqlite(1, migrate)
+  const { connections, close } = await openSqlite(1, migrateNonces)
   t.teardown(close)
   const db = connections[0]!
-  const storage = sqliteStorage(db)
+  const storage = sqliteNonces(db)
   const { rows } = await db.query('select page_count as pages from pragma_page_count()')
   await db.transaction(tx => tx.query(`pragma max_page_count = ${Number(rows[0]?.['pages']) + 4}`))
   let kept = 0

@@ -9,7 +9,7 @@ import {
   signInWithEthereum,
   type Eip4361Message,
 } from '@gatewright/signature-verifier'
-import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'
 import { dateTime } from '../arbitraries.ts'
@@ -263,7 +263,7 @@ t.test('refuses template lines that allow two readings or lack a required field'
     [...four, 'two\nlines'],
   ]
   for (const lines of wrong) t.throws(() => lineTemplate('own', lines), { name: 'TypeError' })
-  const options = { service: 'Gatewright', nonces: memoryStorage(), templates: [signInWithEthereum] }
+  const options = { service: 'Gatewright', nonces: memoryNonces(), templates: [signInWithEthereum] }
   t.throws(() => createVerifier(options), /domain must be given for template "eip4361"/)
   t.throws(() => createVerifier({ ...options, templates: [bootstrap, bootstrap] }), /templates/)
 })

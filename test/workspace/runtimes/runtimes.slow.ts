@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose'
 import t from 'tap'
 import { runtimes } from './bundle.ts'
@@ -32,7 +32,7 @@ const issuer = await listen((request, response) => {
 })
 
 /** The shared store: records as the memory adapter keeps them, and the effects that the writes had. */
-const records = memoryStorage()
+const records = memoryIdempotency()
 const effects: string[] = []
 /** While it is set, an effect is told to it and waits for what it returns. */
 let hold: (() => Promise<void>) | undefined

@@ -3,7 +3,7 @@ import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewrig
 import { checkedRetention, type RecoveryResult } from '../options.ts'
 import { encodeResponse } from '../response/encoding.ts'
 import { classify, isStoredResponse } from '../response/stored-response.ts'
-import { SQL_OPTIONS, tableName, type SqlStorageOptions } from './statements.ts'
+import { SQL_OPTIONS, tableName, type SqlIdempotencyOptions } from './statements.ts'
 
 /** A run in the table whose outcome is unknown, for the operator who decides about it. */
 export interface ListedLostRun {
@@ -34,7 +34,7 @@ export interface LostRuns {
 }
 
 /** Options of `lostRuns`. */
-interface LostRunsOptions extends SqlStorageOptions {
+interface LostRunsOptions extends SqlIdempotencyOptions {
   /** How long the response of a decision is replayed, in ms: the `retentionMs` of the hosts. Default 86 400 000 (24 h), the same bounds. */
   readonly retentionMs?: number
 }

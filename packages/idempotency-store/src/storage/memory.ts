@@ -9,20 +9,20 @@ import {
 } from '@gatewright/kernel'
 import type { IdempotencyStorage } from './port.ts'
 
-/** Options of `memoryStorage`. */
-export interface MemoryStorageOptions {
+/** Options of `memoryIdempotency`. */
+export interface MemoryIdempotencyOptions {
   /** Maximum number of records. Default 10 000; with responses of 256 KiB each that is 2.5 GiB. */
   readonly capacity?: number
 }
 
-const OPTIONS: OptionNames<MemoryStorageOptions> = { capacity: true }
+const OPTIONS: OptionNames<MemoryIdempotencyOptions> = { capacity: true }
 
 /**
  * Keeps the records in this process; they are gone when it ends. For tests and single-process tools: after a restart a
  * retry runs the write again, with the same `effectId`.
  */
-export function memoryStorage(options: MemoryStorageOptions = {}): IdempotencyStorage {
-  const { capacity = 10_000 } = knownOptions('memoryStorage', options, OPTIONS)
+export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStorage {
+  const { capacity = 10_000 } = knownOptions('memoryIdempotency', options, OPTIONS)
   integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('IdempotencyStorage')
   const records = new Map<

@@ -1,7 +1,7 @@
 import { Fault, malformedReply, type EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries, type SqlRow, type SqlTransaction } from '@gatewright/kernel/sql'
 import type { BeginResult, Ending, IdempotencyStorage, TransactionStorage } from './port.ts'
-import { endingValues, readExisting, tableName, type SqlStorageOptions } from './statements.ts'
+import { endingValues, readExisting, tableName, type SqlIdempotencyOptions } from './statements.ts'
 
 /** A run that has begun in a transaction. Its record is written when it ends. */
 interface PendingRun {
@@ -32,7 +32,7 @@ const isDecidedByAnotherRun = (error: unknown): boolean => {
 /** The statements of each prefix, built once because a storage is made for every transaction. */
 const statementsOf = new Map<string | undefined, ReturnType<typeof buildStatements>>()
 
-function statementsFor(options: SqlStorageOptions): ReturnType<typeof buildStatements> {
+function statementsFor(options: SqlIdempotencyOptions): ReturnType<typeof buildStatements> {
   let statements = statementsOf.get(options.prefix)
   if (!statements) {
     statements = buildStatements(tableName(options))
@@ -65,7 +65,7 @@ function buildStatements(table: string): { readonly begin: string; readonly writ
 export function transactionStorage(
   tx: SqlTransaction,
   storage: () => IdempotencyStorage,
-  options: SqlStorageOptions,
+  options: SqlIdempotencyOptions,
 ): TransactionStorage {
   const { begin, write } = statementsFor(options)
   const endWith =

@@ -19,15 +19,15 @@ import {
   sqlStatements,
   sqlStorage,
   tableName,
-  type SqlStorageOptions,
+  type SqlIdempotencyOptions,
 } from './statements.ts'
 
 export { lostRuns } from './lost-runs.ts'
 export type { ListedLostRun, LostRuns } from './lost-runs.ts'
-export type { SqlStorageOptions } from './statements.ts'
+export type { SqlIdempotencyOptions } from './statements.ts'
 
-/** Options of `postgresStorage`. */
-export interface PostgresStorageOptions extends SqlStorageOptions {
+/** Options of `postgresIdempotency`. */
+export interface PostgresIdempotencyOptions extends SqlIdempotencyOptions {
   /**
    * Whether calls that are made while others are in flight share statements. Default: true for a client, false for a
    * transaction. Set it to false for a client whose connection or settings depend on the caller, such as one that takes the
@@ -36,15 +36,18 @@ export interface PostgresStorageOptions extends SqlStorageOptions {
   readonly batching?: boolean
 }
 
-const POSTGRES_OPTIONS: OptionNames<PostgresStorageOptions> = { ...SQL_OPTIONS, batching: true }
+const POSTGRES_OPTIONS: OptionNames<PostgresIdempotencyOptions> = { ...SQL_OPTIONS, batching: true }
 
 /**
  * Stores the records in Postgres. One statement per call, under READ COMMITTED (the default) or a stricter isolation level.
  * Calls that are made while others are in flight share statements; a shared statement that the server refuses is repeated
  * call by call.
  */
-export function postgresStorage(db: SqlQueries, options: PostgresStorageOptions = {}): IdempotencyStorage {
-  const table = tableName(knownOptions('postgresStorage', options, POSTGRES_OPTIONS))
+export function postgresIdempotency(
+  db: SqlQueries,
+  options: PostgresIdempotencyOptions = {},
+): IdempotencyStorage {
+  const table = tableName(knownOptions('postgresIdempotency', options, POSTGRES_OPTIONS))
   const { batching = true } = options
   // A record that has not ended is read, and nothing is written. Otherwise the INSERT decides, on the newest version of the
   // row and not on the statement's snapshot.
@@ -66,16 +69,16 @@ export function postgresStorage(db: SqlQueries, options: PostgresStorageOptions 
  * lock and never waits: it returns `running` immediately if another transaction runs the same key, so a duplicate does not
  * hold its connection while the first one runs. If `end` returns false, roll back.
  */
-export function postgresTransactionStorage(
+export function postgresTransactionalIdempotency(
   tx: SqlTransaction,
-  options: SqlStorageOptions = {},
+  options: SqlIdempotencyOptions = {},
 ): TransactionStorage {
-  knownOptions('postgresTransactionStorage', options, SQL_OPTIONS)
-  return transactionStorage(tx, () => postgresStorage(tx, { ...options, batching: false }), options)
+  knownOptions('postgresTransactionalIdempotency', options, SQL_OPTIONS)
+  return transactionStorage(tx, () => postgresIdempotency(tx, { ...options, batching: false }), options)
 }
 
 /** Creates or updates the table. Repeatable, and safe when several instances call it at once. */
-export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+export async function migrateIdempotency(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
   await migrateTables(db, 'postgres', { namespace: 'idempotency', versions: readVersions(ddl) }, prefix)
 }

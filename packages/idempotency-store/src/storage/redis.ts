@@ -5,13 +5,13 @@ import { batched, type SendKeyCommand } from './redis-batching.ts'
 import { endArguments, hasEnded, readBeginReply, replyFault, runningRecord } from './redis-record.ts'
 import { BEGIN, END } from './redis-scripts.ts'
 
-/** Options of `redisStorage`. */
-export interface RedisStorageOptions {
+/** Options of `redisIdempotency`. */
+export interface RedisIdempotencyOptions {
   /** Prefix of every key. Default `gw:idempotency:`. */
   readonly prefix?: string
 }
 
-const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true }
+const OPTIONS: OptionNames<RedisIdempotencyOptions> = { prefix: true }
 
 /** Longer responses are sent in commands of their own: sending them takes longest, and a batch of them would block the server. */
 const LONGEST_BATCHED = 16_384
@@ -27,8 +27,11 @@ const isUnsupported = (error: unknown): boolean =>
  * the write again, with the same `effectId` and a larger fence, so whoever makes the effect must check one of them. See
  * docs/idempotency.md.
  */
-export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
-  const { prefix = 'gw:idempotency:' } = knownOptions('redisStorage', options, OPTIONS)
+export function redisIdempotency(
+  client: RedisClient,
+  options: RedisIdempotencyOptions = {},
+): IdempotencyStorage {
+  const { prefix = 'gw:idempotency:' } = knownOptions('redisIdempotency', options, OPTIONS)
   // A single begin needs no script. Only a key that is started again does, in a second round trip.
   const beginSingle: SendKeyCommand = ({ key, args: [record = ''] }) =>
     client.run(key, ['SET', key, record, 'NX', 'GET'])

@@ -16,19 +16,19 @@ import {
   sqlStatements,
   sqlStorage,
   tableName,
-  type SqlStorageOptions,
+  type SqlIdempotencyOptions,
 } from './statements.ts'
 
 export { lostRuns } from './lost-runs.ts'
 export type { ListedLostRun, LostRuns } from './lost-runs.ts'
-export type { SqlStorageOptions } from './statements.ts'
+export type { SqlIdempotencyOptions } from './statements.ts'
 
 /**
  * Stores the records in the embedded SQLite of one host process. A begin first reads, on the client's `reader` if it has
  * one, so that a replay neither waits for writers nor writes.
  */
-export function sqliteStorage(db: SqlQueries, options: SqlStorageOptions = {}): IdempotencyStorage {
-  const table = tableName(knownOptions('sqliteStorage', options, SQL_OPTIONS))
+export function sqliteIdempotency(db: SqlQueries, options: SqlIdempotencyOptions = {}): IdempotencyStorage {
+  const table = tableName(knownOptions('sqliteIdempotency', options, SQL_OPTIONS))
   const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${hasEnded('$5')}`
   const begin = `insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
     values ($1, $2, $3, $5, 'running', $4) ${REPLACE_OR_RETURN}`
@@ -41,7 +41,7 @@ export function sqliteStorage(db: SqlQueries, options: SqlStorageOptions = {}): 
 }
 
 /** Creates or updates the table. Repeatable, and safe when several instances call it at once. */
-export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+export async function migrateIdempotency(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
   await migrateTables(db, 'sqlite', { namespace: 'idempotency', versions: readVersions(ddl) }, prefix)
 }

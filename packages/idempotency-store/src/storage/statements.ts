@@ -12,13 +12,13 @@ import {
 import type { BeginResult, Ending, IdempotencyStorage } from './port.ts'
 
 /** Options of the SQL adapters. */
-export interface SqlStorageOptions {
+export interface SqlIdempotencyOptions {
   /** Prefix of the table, as given to `migrate`. Default `gw_`. */
   readonly prefix?: string
 }
 
 /** The names of these options. */
-export const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
+export const SQL_OPTIONS: OptionNames<SqlIdempotencyOptions> = { prefix: true }
 
 /** How a store runs the methods of the port as statements. */
 export interface SqlStatements {
@@ -35,7 +35,7 @@ export interface SqlStatements {
 }
 
 /** Returns the table of a prefix. */
-export function tableName(options: SqlStorageOptions): string {
+export function tableName(options: SqlIdempotencyOptions): string {
   return `${checkedPrefix(options.prefix ?? DEFAULT_PREFIX)}idempotency`
 }
 

@@ -8,20 +8,20 @@ import {
 } from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './port.ts'
 
-/** Options of `memoryStorage`. */
-export interface MemoryStorageOptions {
+/** Options of `memoryAliasUsage`. */
+export interface MemoryAliasUsageOptions {
   /** Maximum number of rows. Default 100 000, about 25 MB. */
   readonly capacity?: number
 }
 
-const OPTIONS: OptionNames<MemoryStorageOptions> = { capacity: true }
+const OPTIONS: OptionNames<MemoryAliasUsageOptions> = { capacity: true }
 
 // A line break sorts before every printable character, so these keys sort like pairs of alias and principal.
 const keyOf = ({ alias, principal }: AliasUsageKey): string => `${alias}\n${principal}`
 
 /** Keeps the usage in this process; it is gone when the process ends. For tests and single-process tools. */
-export function memoryStorage(options: MemoryStorageOptions = {}): AliasUsageStorage {
-  const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
+export function memoryAliasUsage(options: MemoryAliasUsageOptions = {}): AliasUsageStorage {
+  const { capacity = 100_000 } = knownOptions('memoryAliasUsage', options, OPTIONS)
   integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('AliasUsageStorage')
   const usage = new Map<string, AliasUsage>()

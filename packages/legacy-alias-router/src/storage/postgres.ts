@@ -14,17 +14,17 @@ import {
   tables,
   wasAdded,
   SQL_OPTIONS,
-  type SqlStorageOptions,
+  type SqlAliasUsageOptions,
 } from './statements.ts'
 
-export type { SqlStorageOptions } from './statements.ts'
+export type { SqlAliasUsageOptions } from './statements.ts'
 
 /**
  * Stores the usage in Postgres, with one statement per batch. Rows are locked in one order, so that batches of two writers
  * never deadlock. The writer's row is written first, and a batch that was added before adds nothing.
  */
-export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): AliasUsageStorage {
-  const { usage, writers } = tables(knownOptions('postgresStorage', options, SQL_OPTIONS))
+export function postgresAliasUsage(db: SqlQueries, options: SqlAliasUsageOptions = {}): AliasUsageStorage {
+  const { usage, writers } = tables(knownOptions('postgresAliasUsage', options, SQL_OPTIONS))
   const add = `with mark as (${markBatch(writers)}), counted as (
     insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
     select alias, principal, count, first_seen, last_seen from mark, jsonb_to_recordset($4::jsonb)
@@ -48,7 +48,7 @@ export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {})
 }
 
 /** Creates or updates the tables. Repeatable, and safe when several instances call it at once. */
-export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+export async function migrateAliasUsage(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
   await migrateTables(db, 'postgres', { namespace: 'alias_usage', versions: readVersions(ddl) }, prefix)
 }

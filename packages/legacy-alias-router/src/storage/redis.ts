@@ -6,13 +6,13 @@ import { ADD, COLLECT, PAGE } from './redis-scripts.ts'
 /** How long the batch number of a writer is kept. */
 const WRITER_MS = 86_400_000
 
-/** Options of `redisStorage`. */
-export interface RedisStorageOptions {
+/** Options of `redisAliasUsage`. */
+export interface RedisAliasUsageOptions {
   /** Prefix of every key. Its hash tag keeps all keys in one slot of a cluster. Default `{gw:alias}:`. */
   readonly prefix?: string
 }
 
-const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true }
+const OPTIONS: OptionNames<RedisAliasUsageOptions> = { prefix: true }
 
 function readRow(pair: unknown, counted: unknown, seen: unknown): AliasUsage {
   const [alias, principal, more] = typeof pair === 'string' ? pair.split('\n') : []
@@ -29,8 +29,11 @@ function readRow(pair: unknown, counted: unknown, seen: unknown): AliasUsage {
  * Stores the usage in Redis, in one hash slot and with one round trip per call. A failover to a lagging replica loses
  * acknowledged batches; see docs/storage.md.
  */
-export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): AliasUsageStorage {
-  const { prefix = '{gw:alias}:' } = knownOptions('redisStorage', options, OPTIONS)
+export function redisAliasUsage(
+  client: RedisClient,
+  options: RedisAliasUsageOptions = {},
+): AliasUsageStorage {
+  const { prefix = '{gw:alias}:' } = knownOptions('redisAliasUsage', options, OPTIONS)
   if (!/\{[^{}]+\}/.test(prefix))
     throw new TypeError(`prefix must contain a hash tag, such as {gw:alias}:, got ${prefix}`)
   const key = `${prefix}usage`

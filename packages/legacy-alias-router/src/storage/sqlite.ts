@@ -8,14 +8,14 @@ import {
   tables,
   wasAdded,
   SQL_OPTIONS,
-  type SqlStorageOptions,
+  type SqlAliasUsageOptions,
 } from './statements.ts'
 
-export type { SqlStorageOptions } from './statements.ts'
+export type { SqlAliasUsageOptions } from './statements.ts'
 
 /** Stores the usage in the embedded SQLite of one host process, with a transaction of two statements per batch. */
-export function sqliteStorage(db: SqlClient, options: SqlStorageOptions = {}): AliasUsageStorage {
-  const { usage, writers } = tables(knownOptions('sqliteStorage', options, SQL_OPTIONS))
+export function sqliteAliasUsage(db: SqlClient, options: SqlAliasUsageOptions = {}): AliasUsageStorage {
+  const { usage, writers } = tables(knownOptions('sqliteAliasUsage', options, SQL_OPTIONS))
   // Without `where true` the parser would read ON CONFLICT as the condition of a join.
   const count = `insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
     select value ->> 'alias', value ->> 'principal', value ->> 'count', value ->> 'firstSeen', value ->> 'lastSeen'
@@ -35,7 +35,7 @@ export function sqliteStorage(db: SqlClient, options: SqlStorageOptions = {}): A
 }
 
 /** Creates or updates the tables. Repeatable, and safe when several instances call it at once. */
-export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+export async function migrateAliasUsage(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
   await migrateTables(db, 'sqlite', { namespace: 'alias_usage', versions: readVersions(ddl) }, prefix)
 }

@@ -11,16 +11,16 @@ import {
 import type { AliasUsage, AliasUsageStorage } from './port.ts'
 
 /** Options of the SQL adapters. */
-export interface SqlStorageOptions {
+export interface SqlAliasUsageOptions {
   /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
   readonly prefix?: string
 }
 
 /** The names of these options. */
-export const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
+export const SQL_OPTIONS: OptionNames<SqlAliasUsageOptions> = { prefix: true }
 
 /** Returns the two tables of a prefix. */
-export function tables(options: SqlStorageOptions): { usage: string; writers: string } {
+export function tables(options: SqlAliasUsageOptions): { usage: string; writers: string } {
   const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
   return { usage: `${prefix}alias_usage`, writers: `${prefix}alias_writers` }
 }
@@ -52,7 +52,7 @@ export function wasAdded(found: readonly SqlRow[]): boolean {
 /** Makes the methods that are the same on Postgres and SQLite. */
 export function sharedMethods(
   db: SqlQueries,
-  options: SqlStorageOptions,
+  options: SqlAliasUsageOptions,
 ): Pick<AliasUsageStorage, 'page' | 'collect'> {
   const { usage, writers } = tables(options)
   const page = `select alias, principal, count, first_seen, last_seen from ${usage}

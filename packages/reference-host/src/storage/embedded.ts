@@ -1,21 +1,10 @@
 import { join } from 'node:path'
-import {
-  lostRuns,
-  migrate as migrateIdempotency,
-  sqliteStorage as idempotency,
-} from '@gatewright/idempotency-store/sqlite'
+import { lostRuns, migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { fromSqlite, rows } from '@gatewright/kernel/sql'
-import {
-  migrate as migrateAliasUsage,
-  sqliteStorage as aliasUsage,
-} from '@gatewright/legacy-alias-router/sqlite'
-import {
-  migrate as migrateSpend,
-  sqliteStorage as spend,
-  sqlRevocationFeed,
-} from '@gatewright/scope-guard/sqlite'
-import { migrate as migrateKeys, sqliteStorage as issuer } from '@gatewright/session-issuer/sqlite'
-import { migrate as migrateNonces, sqliteStorage as nonces } from '@gatewright/signature-verifier/sqlite'
+import { migrateAliasUsage, sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
+import { migrateSpends, sqliteSpends, sqlRevocationFeed } from '@gatewright/scope-guard/sqlite'
+import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
+import { migrateNonces, sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
 import { migrateLedger } from '../ledger/ledger.ts'
 import type { Backend } from './backend.ts'
@@ -38,20 +27,26 @@ export function embeddedBackend(dataDir: string, secrets: Secrets): Backend {
   return {
     sql,
     dialect: 'sqlite',
-    nonces: nonces(sql),
-    issuer: issuer(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
+    nonces: sqliteNonces(sql),
+    issuer: sqliteCredentials(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
     feed: sqlRevocationFeed(sql),
-    idempotency: tx => idempotency(tx),
-    spend: tx => spend(tx),
+    idempotency: tx => sqliteIdempotency(tx),
+    spend: tx => sqliteSpends(tx),
     lostRuns: lostRuns(sql),
-    aliasUsage: aliasUsage(sql),
+    aliasUsage: sqliteAliasUsage(sql),
     checks: {
       database: async () => {
         await rows(sql, 'select 1')
       },
     },
     migrate: async () => {
-      for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
+      for (const migrate of [
+        migrateNonces,
+        migrateCredentials,
+        migrateIdempotency,
+        migrateSpends,
+        migrateAliasUsage,
+      ])
         await migrate(sql)
       await migrateHost(sql, 'sqlite')
       await migrateLedger(sql, 'sqlite')

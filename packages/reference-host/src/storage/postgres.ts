@@ -1,21 +1,14 @@
 import {
   lostRuns,
-  migrate as migrateIdempotency,
-  postgresTransactionStorage as idempotency,
+  migrateIdempotency,
+  postgresTransactionalIdempotency,
 } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
-import {
-  migrate as migrateAliasUsage,
-  postgresStorage as aliasUsage,
-} from '@gatewright/legacy-alias-router/postgres'
-import {
-  migrate as migrateSpend,
-  postgresStorage as spend,
-  sqlRevocationFeed,
-} from '@gatewright/scope-guard/postgres'
-import { migrate as migrateKeys, postgresStorage as issuer } from '@gatewright/session-issuer/postgres'
-import { migrate as migrateNonces, postgresStorage as nonces } from '@gatewright/signature-verifier/postgres'
+import { migrateAliasUsage, postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
+import { migrateSpends, postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
+import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { migrateNonces, postgresNonces } from '@gatewright/signature-verifier/postgres'
 import pg from 'pg'
 import { migrateLedger } from '../ledger/ledger.ts'
 import type { Backend } from './backend.ts'
@@ -50,13 +43,13 @@ export function postgresBackend(url: string, secrets: Secrets, queryMs?: number)
   return {
     sql,
     dialect: 'postgres',
-    nonces: nonces(sql),
-    issuer: issuer(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
+    nonces: postgresNonces(sql),
+    issuer: postgresCredentials(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
     feed: sqlRevocationFeed(sql, { subscribe: (channel, listener) => listen(url, channel, listener) }),
-    idempotency: tx => idempotency(tx),
-    spend: tx => spend(tx),
+    idempotency: tx => postgresTransactionalIdempotency(tx),
+    spend: tx => postgresSpends(tx),
     lostRuns: lostRuns(sql),
-    aliasUsage: aliasUsage(sql),
+    aliasUsage: postgresAliasUsage(sql),
     checks: { database: () => checkClock(sql) },
     migrate: () => migrateTables({ ...options, max: 1 }),
     close: () => pool.end(),
@@ -76,7 +69,13 @@ async function migrateTables(options: pg.PoolConfig): Promise<void> {
   const sql = fromPgPool(pool)
   try {
     await checkIsolation(sql)
-    for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
+    for (const migrate of [
+      migrateNonces,
+      migrateCredentials,
+      migrateIdempotency,
+      migrateSpends,
+      migrateAliasUsage,
+    ])
       await migrate(sql)
     await migrateHost(sql, 'postgres')
     await migrateLedger(sql, 'postgres')

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 import { fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
-import { redisStorage as nonces } from '@gatewright/signature-verifier/redis'
+import { redisNonces } from '@gatewright/signature-verifier/redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient, createCluster, type RedisClientOptions } from 'redis'
 import type { RedisTarget } from '../config/config.ts'
@@ -60,7 +60,7 @@ export async function withRedis(
   }
   return {
     ...backend,
-    nonces: nonces(client),
+    nonces: redisNonces(client),
     limiter: settings =>
       new RateLimiterRedis({ ...settings, storeClient, useRedisPackage: true, rejectIfRedisNotReady: true }),
     checks: { ...backend.checks, redis: check },

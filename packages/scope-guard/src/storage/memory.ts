@@ -36,8 +36,8 @@ const sameItems = (a: readonly HeldItem[], b: readonly HeldItem[]): boolean =>
  * again, and two processes do not share them. For tests and single-process tools. When it is full, `reserve` throws
  * `ERR_STORE_FULL`: it deletes no counter that may still be read.
  */
-export function memoryStorage(options: MemoryOptions = {}): SpendStorage {
-  const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
+export function memorySpends(options: MemoryOptions = {}): SpendStorage {
+  const { capacity = 100_000 } = knownOptions('memorySpends', options, OPTIONS)
   integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('SpendStorage')
   const counters = new Map<string, Counter>()

@@ -23,9 +23,9 @@ export type { FeedOptions } from './options.ts'
  * lock per account is held to the end of the transaction. Give it a `tx` to reserve in the same transaction as the
  * business rows.
  */
-export function postgresStorage(db: SqlQueries, options: StorageOptions = {}): SpendStorage {
+export function postgresSpends(db: SqlQueries, options: StorageOptions = {}): SpendStorage {
   const prefix = checkedPrefix(
-    knownOptions('postgresStorage', options, STORAGE_OPTIONS).prefix ?? DEFAULT_PREFIX,
+    knownOptions('postgresSpends', options, STORAGE_OPTIONS).prefix ?? DEFAULT_PREFIX,
   )
   const endHold = async (accountId: string, holdId: string, actual: number | null): Promise<string> => {
     const values = [keyDigest(accountId), keyDigest(holdId), actual]
@@ -65,7 +65,7 @@ export function postgresStorage(db: SqlQueries, options: StorageOptions = {}): S
 }
 
 /** Creates or updates the tables and functions. It can be repeated and run by many instances at the same time. */
-export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+export async function migrateSpends(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
   await migrateNamespace(db, 'postgres', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
 }

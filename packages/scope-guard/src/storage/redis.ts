@@ -13,8 +13,8 @@ export type { FeedOptions } from './options.ts'
  * noeviction`. A failover to a replica that lags loses acknowledged reservations. If caps must hold through a failover,
  * keep the counters in the ledger's own database. See docs/policies.md.
  */
-export function redisStorage(client: RedisClient, options: StorageOptions = {}): SpendStorage {
-  const { prefix = 'gw:spend:' } = knownOptions('redisStorage', options, STORAGE_OPTIONS)
+export function redisSpends(client: RedisClient, options: StorageOptions = {}): SpendStorage {
+  const { prefix = 'gw:spend:' } = knownOptions('redisSpends', options, STORAGE_OPTIONS)
   const slot = (accountId: string): string => `${prefix}{${keyDigest(accountId)}}`
   const endHold = async (accountId: string, holdId: string, actual: string): Promise<number> => {
     const reply = await runScript(client, END_HOLD, slot(accountId), [keyDigest(holdId), actual])

@@ -42,9 +42,9 @@ function readHold(text: string): readonly HeldItem[] {
  * `BEGIN IMMEDIATE` transaction each, or run in the `tx` that you pass (an object without `transaction`), with the business
  * rows.
  */
-export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOptions = {}): SpendStorage {
+export function sqliteSpends(db: SqlClient | SqlQueries, options: StorageOptions = {}): SpendStorage {
   const prefix = checkedPrefix(
-    knownOptions('sqliteStorage', options, STORAGE_OPTIONS).prefix ?? DEFAULT_PREFIX,
+    knownOptions('sqliteSpends', options, STORAGE_OPTIONS).prefix ?? DEFAULT_PREFIX,
   )
   const holds = `${prefix}spend_holds`
   const counters = `${prefix}spend_counters`
@@ -121,7 +121,7 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
 }
 
 /** Creates or updates the tables. It can be repeated and run by many instances at the same time. */
-export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+export async function migrateSpends(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
   await migrateNamespace(db, 'sqlite', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
 }

@@ -19,17 +19,17 @@ import type {
   SessionStorage,
 } from './port.ts'
 
-/** Options of `memoryStorage`. */
-export interface MemoryStorageOptions {
+/** Options of `memoryCredentials`. */
+export interface MemoryCredentialsOptions {
   /** The feed that revocations are appended to; give it to the guard of this process as well. */
   readonly feed: MemoryFeed
 }
 
-const OPTIONS: OptionNames<MemoryStorageOptions> = { feed: true }
+const OPTIONS: OptionNames<MemoryCredentialsOptions> = { feed: true }
 
 /** Keys, sessions and audit rows in the memory of one process, lost at exit. For tests and single-process tools. */
-export function memoryStorage(options: MemoryStorageOptions): IssuerStorage {
-  const { feed } = knownOptions('memoryStorage', options, OPTIONS)
+export function memoryCredentials(options: MemoryCredentialsOptions): IssuerStorage {
+  const { feed } = knownOptions('memoryCredentials', options, OPTIONS)
   warnMemoryStorage('session-issuer')
   const audit: AuditEntry[] = []
   return { keys: keyStorage(feed, audit), sessions: sessionStorage(feed, audit), audit: auditStorage(audit) }

@@ -5,13 +5,13 @@ import { redisAuditStorage } from './redis-audit.ts'
 import { redisKeyStorage } from './redis-keys.ts'
 import { redisSessionStorage } from './redis-sessions.ts'
 
-/** Options of `redisStorage`. */
-export interface RedisStorageOptions {
+/** Options of `redisCredentials`. */
+export interface RedisCredentialsOptions {
   /** Prefix of every key, with a hash tag in braces, so that rows and feed are in one slot. Default `{gw}:`. */
   readonly prefix?: string
 }
 
-const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true }
+const OPTIONS: OptionNames<RedisCredentialsOptions> = { prefix: true }
 
 /**
  * Keys, sessions and audit rows in Redis, which must run with `maxmemory-policy noeviction` and, where it is the
@@ -19,8 +19,8 @@ const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true }
  * revocations included. In a cluster all keys are in one slot, because a revocation and its feed entry are one atomic
  * step.
  */
-export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IssuerStorage {
-  const { prefix = DEFAULT_REDIS_PREFIX } = knownOptions('redisStorage', options, OPTIONS)
+export function redisCredentials(client: RedisClient, options: RedisCredentialsOptions = {}): IssuerStorage {
+  const { prefix = DEFAULT_REDIS_PREFIX } = knownOptions('redisCredentials', options, OPTIONS)
   if (typeof prefix !== 'string' || !/\{[^{}]+\}/.test(prefix)) {
     throw new TypeError('prefix must contain a hash tag in braces, as in "{gw}:"')
   }

@@ -8,13 +8,13 @@ import { sqlSessionStorage } from './sql-sessions.ts'
 import { sqlSigningKeyStorage } from './sql-signing.ts'
 
 /** Options of the SQL adapters. */
-export interface SqlStorageOptions {
+export interface SqlCredentialsOptions {
   /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
   readonly prefix?: string
 }
 
 /** Options of the SQL adapters that also hold the signing keys. */
-export interface SqlSigningOptions extends SqlStorageOptions {
+export interface SqlSigningOptions extends SqlCredentialsOptions {
   /**
    * 32 bytes. The private keys are encrypted with it (AES-256-GCM), so a copy of the database alone can sign nothing.
    */
@@ -26,7 +26,7 @@ export interface SqlSigningOptions extends SqlStorageOptions {
 const OPTIONS: OptionNames<SqlSigningOptions> = { prefix: true, encryptionKey: true, issuer: true }
 
 /** All four storages over one database. */
-export interface SqlStorageWithSigning extends IssuerStorage {
+export interface SqlCredentialsWithSigning extends IssuerStorage {
   readonly signingKeys: SigningKeyStorage
 }
 
@@ -34,13 +34,13 @@ export interface SqlStorageWithSigning extends IssuerStorage {
 export function sqlStorage(
   db: SqlClient,
   dialect: SqlDialect,
-  options: SqlStorageOptions & Partial<SqlSigningOptions> = {},
-): IssuerStorage | SqlStorageWithSigning {
+  options: SqlCredentialsOptions & Partial<SqlSigningOptions> = {},
+): IssuerStorage | SqlCredentialsWithSigning {
   const {
     prefix: given,
     encryptionKey,
     issuer = 'default',
-  } = knownOptions(`${dialect}Storage`, options, OPTIONS)
+  } = knownOptions(`${dialect}Credentials`, options, OPTIONS)
   const prefix = checkedPrefix(given ?? DEFAULT_PREFIX)
   const ports = {
     keys: sqlKeyStorage(db, dialect, prefix),

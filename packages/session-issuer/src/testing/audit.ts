@@ -4,7 +4,7 @@ import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
 import type { AuditEntry, AuditPosition } from '../storage/audit-port.ts'
 import type { IssuerStorage } from '../storage/port.ts'
 import { auditEntry, childOf, keyRecord, sessionRecord, write } from './sample-records.ts'
-import { at, HOSTILE_TEXTS, MINUTE, NOW, countTrue, type StorageUnderTest } from './storage-under-test.ts'
+import { at, HOSTILE_TEXTS, MINUTE, NOW, countTrue, type CredentialsUnderTest } from './storage-under-test.ts'
 
 const ALL = { at: Number.MAX_SAFE_INTEGER }
 
@@ -12,11 +12,11 @@ const ALL = { at: Number.MAX_SAFE_INTEGER }
 export function auditContract(
   runner: TestRunner,
   name: string,
-  open: () => Promise<StorageUnderTest<IssuerStorage>>,
+  open: () => Promise<CredentialsUnderTest<IssuerStorage>>,
 ): void {
   const test = openedTests(runner, open)
   const rowsOf = (
-    store: StorageUnderTest<IssuerStorage>,
+    store: CredentialsUnderTest<IssuerStorage>,
     accountId: string,
   ): Promise<readonly AuditEntry[]> => at(store, 1).audit.list(accountId, 1000, ALL)
 

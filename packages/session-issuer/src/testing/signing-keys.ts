@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
 import { generateSigningKey } from '../signing/generate-key.ts'
 import type { SigningKey, SigningKeyStorage } from '../storage/signing-port.ts'
-import { at, NOW, countTrue, type StorageUnderTest } from './storage-under-test.ts'
+import { at, NOW, countTrue, type CredentialsUnderTest } from './storage-under-test.ts'
 
 /** Contract suite of a `SigningKeyStorage` that can be written. `open` is called once per test, for an empty store. */
 export function signingKeyStorageContract(
   runner: TestRunner,
   name: string,
-  open: () => Promise<StorageUnderTest<SigningKeyStorage>>,
+  open: () => Promise<CredentialsUnderTest<SigningKeyStorage>>,
 ): void {
   const test = openedTests(runner, open)
   const newSigningKey = async (): Promise<SigningKey> => ({

@@ -1,13 +1,13 @@
 import type { FeedEntry } from '@gatewright/kernel'
 
 /** A fresh or shared store whose revocation feed the suite can read. */
-export interface StorageWithFeedUnderTest<Storage> extends StorageUnderTest<Storage> {
+export interface StorageWithFeedUnderTest<Storage> extends CredentialsUnderTest<Storage> {
   /** All entries after a position, oldest first, over a connection of its own where the store has connections. */
   readFeed(after: number): Promise<readonly FeedEntry[]>
 }
 
 /** A fresh or shared store that a contract suite reaches over several connections. */
-export interface StorageUnderTest<Storage> {
+export interface CredentialsUnderTest<Storage> {
   /** The port over separate connections to one store; one entry for an in-process store. */
   readonly connections: readonly Storage[]
   /** Closes what `open` opened. */
@@ -38,7 +38,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
 ]
 
 /** The port over connection `index`, round robin. */
-export function at<Storage>({ connections }: StorageUnderTest<Storage>, index: number): Storage {
+export function at<Storage>({ connections }: CredentialsUnderTest<Storage>, index: number): Storage {
   return connections[index % connections.length] as Storage
 }
 

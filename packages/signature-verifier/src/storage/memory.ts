@@ -9,8 +9,8 @@ import {
 } from '@gatewright/kernel'
 import type { ChallengeStorage } from './port.ts'
 
-/** Options of `memoryStorage`. */
-export interface MemoryStorageOptions {
+/** Options of `memoryNonces`. */
+export interface MemoryNoncesOptions {
   /**
    * Most nonces stored at once, live or within `GRACE_MS` after their expiry, and as many challenges. Default 100 000,
    * about 12 MB each. When it is full, `ERR_STORE_FULL`; nothing is evicted.
@@ -18,7 +18,7 @@ export interface MemoryStorageOptions {
   readonly capacity?: number
 }
 
-const OPTIONS: OptionNames<MemoryStorageOptions> = { capacity: true }
+const OPTIONS: OptionNames<MemoryNoncesOptions> = { capacity: true }
 
 /** At most `capacity` keys with their expiry. */
 interface BoundedKeys {
@@ -49,7 +49,7 @@ function add(keys: BoundedKeys, key: string, expiresAt: EpochMs, now: EpochMs): 
     expiries.size >= capacity &&
     (now < earliest || deleteExpired(keys, now, Infinity) === 0)
   ) {
-    throw new Fault('ERR_STORE_FULL', `memoryStorage already holds its capacity of ${capacity} live keys`)
+    throw new Fault('ERR_STORE_FULL', `memoryNonces already holds its capacity of ${capacity} live keys`)
   }
   expiries.set(key, expiresAt)
   keys.earliest = Math.min(keys.earliest, expiresAt)
@@ -59,8 +59,8 @@ function add(keys: BoundedKeys, key: string, expiresAt: EpochMs, now: EpochMs): 
  * Replay protection in the memory of one process, for tests and single-process tools. It is lost at exit: after a
  * restart a statement that has not expired could be used again.
  */
-export function memoryStorage(options: MemoryStorageOptions = {}): ChallengeStorage {
-  const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
+export function memoryNonces(options: MemoryNoncesOptions = {}): ChallengeStorage {
+  const { capacity = 100_000 } = knownOptions('memoryNonces', options, OPTIONS)
   integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('NonceStorage')
   const nonces: BoundedKeys = { capacity, expiries: new Map(), earliest: -Infinity }

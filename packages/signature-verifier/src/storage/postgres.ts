@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { migrate as migrateRoom, readVersions, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { ChallengeStorage } from './port.ts'
-import { sqlStorage, type SqlStorageOptions } from './sql.ts'
+import { sqlStorage, type SqlNoncesOptions } from './sql.ts'
 
-export type { SqlStorageOptions } from './sql.ts'
+export type { SqlNoncesOptions } from './sql.ts'
 
 /**
  * Replay protection in Postgres: one statement per verb, at any isolation level from READ COMMITTED up. Throws a
  * `TypeError` for an unknown option.
  */
-export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): ChallengeStorage {
-  return sqlStorage('postgresStorage', db, options)
+export function postgresNonces(db: SqlQueries, options: SqlNoncesOptions = {}): ChallengeStorage {
+  return sqlStorage('postgresNonces', db, options)
 }
 
 /** Creates or updates the tables. It can be repeated and called from several hosts at once. */
-export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+export async function migrateNonces(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
   await migrateRoom(db, 'postgres', { namespace: 'nonces', versions: readVersions(ddl) }, prefix)
 }

@@ -10,15 +10,15 @@ import { runScript, type RedisClient, type RedisScript } from '@gatewright/kerne
 import type { ChallengeStorage } from './port.ts'
 import { CLAIM, CONSUME, ISSUE } from './redis-scripts.ts'
 
-/** Options of `redisStorage`. */
-export interface RedisStorageOptions {
+/** Options of `redisNonces`. */
+export interface RedisNoncesOptions {
   /** Prefix of every nonce. Default `gw:nonce:`. */
   readonly prefix?: string
   /** Prefix of every challenge. Default `gw:challenge:`. */
   readonly challengePrefix?: string
 }
 
-const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true, challengePrefix: true }
+const OPTIONS: OptionNames<RedisNoncesOptions> = { prefix: true, challengePrefix: true }
 
 /**
  * Replay protection in Redis: one script, one key and one round trip per verb. It holds as many keys as `maxmemory`
@@ -26,9 +26,9 @@ const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true, challengePrefi
  * because every other policy evicts live nonces. A failover to a replica that lags can lose an acknowledged claim; see
  * docs/storage.md.
  */
-export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): ChallengeStorage {
+export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): ChallengeStorage {
   const { prefix = 'gw:nonce:', challengePrefix = 'gw:challenge:' } = knownOptions(
-    'redisStorage',
+    'redisNonces',
     options,
     OPTIONS,
   )

@@ -3,19 +3,19 @@ import { checkedPrefix, DEFAULT_PREFIX, rows, type SqlQueries, type SqlValue } f
 import type { ChallengeStorage } from './port.ts'
 
 /** Options of the SQL adapters. */
-export interface SqlStorageOptions {
+export interface SqlNoncesOptions {
   /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
   readonly prefix?: string
 }
 
-const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
+const SQL_OPTIONS: OptionNames<SqlNoncesOptions> = { prefix: true }
 
 /**
  * Builds the port from single statements that Postgres and SQLite both run. The upsert locks the row before it
  * evaluates its WHERE, so simultaneous claims see each other and a loser gets no row. Calls that waited for a deleted
  * row find it gone. A full disk is `ERR_STORE_UNAVAILABLE`; nothing is evicted.
  */
-export function sqlStorage(caller: string, db: SqlQueries, options: SqlStorageOptions): ChallengeStorage {
+export function sqlStorage(caller: string, db: SqlQueries, options: SqlNoncesOptions): ChallengeStorage {
   const { prefix: given } = knownOptions(caller, options, SQL_OPTIONS)
   const prefix = checkedPrefix(given ?? DEFAULT_PREFIX)
   const claim = `insert into ${prefix}nonces as stored (digest, expires_at) values ($1, $2)

@@ -14,7 +14,7 @@ import {
   HOSTILE_KEYS,
   MINUTE,
   NOW,
-  type StorageUnderTest,
+  type NoncesUnderTest,
 } from './storage-under-test.ts'
 
 /**
@@ -24,7 +24,7 @@ import {
 export function challengeStorageContract(
   runner: TestRunner,
   name: string,
-  open: () => Promise<StorageUnderTest<ChallengeStorage>>,
+  open: () => Promise<NoncesUnderTest<ChallengeStorage>>,
 ): void {
   const test = connectionTests(runner, open)
 

@@ -1,3 +1,3 @@
 export { challengeStorageContract, challengeStorageFaults } from './challenges.ts'
 export { nonceStorageContract, nonceStorageFaults } from './nonces.ts'
-export type { StorageUnderTest } from './storage-under-test.ts'
+export type { NoncesUnderTest } from './storage-under-test.ts'

@@ -14,7 +14,7 @@ import {
   HOSTILE_KEYS,
   MINUTE,
   NOW,
-  type StorageUnderTest,
+  type NoncesUnderTest,
 } from './storage-under-test.ts'
 
 /**
@@ -24,7 +24,7 @@ import {
 export function nonceStorageContract(
   runner: TestRunner,
   name: string,
-  open: () => Promise<StorageUnderTest<NonceStorage>>,
+  open: () => Promise<NoncesUnderTest<NonceStorage>>,
 ): void {
   const test = connectionTests(runner, open)
 

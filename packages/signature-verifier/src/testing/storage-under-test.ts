@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { TestRunner } from '@gatewright/kernel/testing'
 
 /** A fresh or shared store that a contract suite reaches over several connections. */
-export interface StorageUnderTest<Storage> {
+export interface NoncesUnderTest<Storage> {
   /** The port over separate connections to one store; one entry for an in-process store. */
   readonly connections: readonly Storage[]
   /** Closes what `open` opened. */
@@ -40,7 +40,7 @@ export function countTrue(results: readonly boolean[]): number {
 /** Defines tests that each open a store, use its connections round robin with a random key, and close it. */
 export function connectionTests<Storage>(
   { it }: TestRunner,
-  open: () => Promise<StorageUnderTest<Storage>>,
+  open: () => Promise<NoncesUnderTest<Storage>>,
 ): (title: string, run: (at: (index: number) => Storage, key: string) => Promise<void>) => void {
   return (title, run) =>
     it(title, async () => {
