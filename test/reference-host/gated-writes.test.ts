@@ -92,7 +92,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     observe: () => {},
 
     issuer: {} as never,
-    spendStorage: never,
+    spendStorage: never as never,
     providerMessages: never,
     webTokens: {} as never,
     aliases: createAliases(aliasTable),

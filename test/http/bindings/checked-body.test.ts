@@ -176,7 +176,7 @@ t.test('checks the body that a parser has read of a GET request', async t => {
   t.equal(answer.statusCode, 400)
 })
 
-t.test("'parsed' checks the JSON body null, which the handler would get", async t => {
+t.test("'parsed' checks the JSON body null as null, which the handler would get", async t => {
   const { api, route, authorization } = await setUp(table)
   const app = express()
   app.use(express.json({ strict: false }))

@@ -10,7 +10,7 @@ const money = { operation: 'withdrawals.create', allOf: [], spends: 'withdrawal'
 
 /** A store that counts in memory until it is told to misbehave. */
 function store() {
-  const state = { fail: undefined | (() => Promise<RateLimiterRes>), given: [] as string[] }
+  const state = { fail: undefined as undefined | (() => Promise<RateLimiterRes>), given: [] as string[] }
   const make: LimiterStore = settings => {
     const limiter = new RateLimiterMemory(settings)
     const consume = limiter.consume.bind(limiter)

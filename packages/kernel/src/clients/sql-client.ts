@@ -65,7 +65,7 @@ export function toInteger(value: unknown): number {
   const digits = typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value))
   const number = digits ? Number(value) : value
   if (!Number.isSafeInteger(number)) throw malformedReply('database', 'an integer column')
-  return number
+  return number as number
 }
 
 /** Reads a text column. Fault: `ERR_STORE_REPLY`. */

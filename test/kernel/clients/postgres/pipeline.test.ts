@@ -167,7 +167,7 @@ for (const mode of Object.keys(modes)) {
 
   t.test(`${mode}: sends and parses values like a single statement`, async t => {
     const { db } = await open(t, mode)
-    const text = `select $1::text, $2::integer as number, $3::bigint as big, $4::bytea as bytes,
+    const text = `select $1::text as text, $2::integer as number, $3::bigint as big, $4::bytea as bytes,
       $5::text as nothing, $2::integer > 0 as yes, '{1,2}'::integer[] as list, 1.5::float8 as float`
     const values = [
       "'; drop table notes; --\\ \u20ac",

@@ -119,7 +119,7 @@ for (const [surface, open] of Object.entries(surfaces)) {
   })
 }
 
-t.test('takes every address that fast-check makes of RFC 5321 letters, and answers it was', async () => {
+t.test('takes every address that fast-check makes of RFC 5321 letters, and answers it as it was', async () => {
   const { token } = await bootstrapUser(host.send)
   await fc.assert(
     fc.asyncProperty(fc.emailAddress({ size: '+1' }), async email => {
