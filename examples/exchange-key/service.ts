@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 
 /** What an exchange answers. */
-interface Answer {
+interface HttpResponse {
   readonly status: number
   readonly body: object
   readonly headers?: readonly (readonly [name: string, value: string])[]
@@ -26,7 +26,7 @@ export async function openIssuer(path: string): Promise<Issuer> {
   })
 }
 
-const refused = ({ status, code, message, field }: Denial): Answer => ({
+const refused = ({ status, code, message, field }: Denial): HttpResponse => ({
   status,
   body: { error: code, message, ...(field === undefined ? {} : { field }) },
 })
@@ -42,7 +42,7 @@ async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>
 const scopesOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.filter(one => typeof one === 'string') : undefined
 
-async function mint(issuer: Issuer, key: ApiKey, request: IncomingMessage): Promise<Answer> {
+async function mint(issuer: Issuer, key: ApiKey, request: IncomingMessage): Promise<HttpResponse> {
   const { scopes, ttlSeconds } = await bodyOf(request)
   const wanted = scopesOf(scopes)
   const minted = await issuer.issueSession(key, {
@@ -54,7 +54,7 @@ async function mint(issuer: Issuer, key: ApiKey, request: IncomingMessage): Prom
   return { status: 201, body: { token, expiresAt: session.expiresAt, scopes: session.scopes } }
 }
 
-async function answer(issuer: Issuer, request: IncomingMessage): Promise<Answer> {
+async function reply(issuer: Issuer, request: IncomingMessage): Promise<HttpResponse> {
   if (request.url === '/.well-known/jwks.json') {
     const { keys, headers } = await issuer.jwks()
     return { status: 200, body: { keys }, headers }
@@ -71,7 +71,7 @@ async function answer(issuer: Issuer, request: IncomingMessage): Promise<Answer>
 }
 
 /** A broken world is a 503; only a bug is a 500. Neither says what happened inside. */
-function failed(error: unknown): Answer {
+function failed(error: unknown): HttpResponse {
   if (error instanceof SyntaxError) {
     return { status: 400, body: { error: 'invalid_request', message: 'the body must be JSON' } }
   }
@@ -83,7 +83,7 @@ function failed(error: unknown): Answer {
 /** The whole service: node:http in front of the issuer. */
 export function createService(issuer: Issuer): Server {
   return createServer((request, response) => {
-    answer(issuer, request)
+    reply(issuer, request)
       .catch(failed)
       .then(({ status, body, headers = [] }) => {
         response.setHeader('content-type', 'application/json')

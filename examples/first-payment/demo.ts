@@ -35,9 +35,9 @@ async function pay(title: string, amountCents: number, key: string, scope: strin
     'content-type': 'application/json',
     'idempotency-key': key,
   }
-  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ amountCents }) })
-  const replayed = answer.headers.has('idempotency-replayed') ? 'Idempotency-Replayed: true' : ''
-  console.log(`${title}\n  ${answer.status} ${await answer.text()} ${replayed}`.trimEnd())
+  const reply = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ amountCents }) })
+  const replayed = reply.headers.has('idempotency-replayed') ? 'Idempotency-Replayed: true' : ''
+  console.log(`${title}\n  ${reply.status} ${await reply.text()} ${replayed}`.trimEnd())
 }
 
 await pay('Pay 6000 cents', 6000, 'order-0001', 'payments.write')

@@ -1,7 +1,7 @@
 // A Fastify API that was renamed, with legacy-alias-router alone: no other package of Gatewright is needed.
 import {
   aliasReport,
-  answerHeaders,
+  responseHeaders,
   createAliases,
   createUsageLog,
   reportText,
@@ -23,7 +23,7 @@ const table: AliasTable = {
   ],
   headers: [{ from: 'x-consumer-key', to: 'x-user-key', mode }],
   requestFields: [{ operation: 'keys.create', from: 'rights', to: 'scopes', mode }],
-  answerFields: [{ from: 'consumerKeyId', to: 'userKeyId', mode }],
+  responseFields: [{ from: 'consumerKeyId', to: 'userKeyId', mode }],
   scopes: [{ surface: 'user', from: 'card.read', to: 'cards.read', mode }],
 }
 const aliases = createAliases(table)
@@ -59,7 +59,7 @@ app.addHook('onRequest', async ({ raw }, reply) => {
 })
 // On every answer, errors included.
 app.addHook('onSend', async (request, reply) => {
-  for (const [name, value] of answerHeaders(usedBy(request))) reply.header(name, value)
+  for (const [name, value] of responseHeaders(usedBy(request))) reply.header(name, value)
 })
 app.addHook('onResponse', async request => {
   // A real API has proven the key by now; here any text counts as one.

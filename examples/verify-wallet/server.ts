@@ -23,14 +23,14 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-interface Answer {
+interface HttpResponse {
   readonly status: number
   readonly body: object
   readonly retryAfterSeconds?: number | undefined
 }
 
 /** A verdict or a fault as an HTTP answer. `reason` stays here: it is for the log. */
-async function answer(verifier: Verifier, proof: unknown, address: string): Promise<Answer> {
+async function reply(verifier: Verifier, proof: unknown, address: string): Promise<HttpResponse> {
   try {
     const verdict = await verifier.verify((proof ?? {}) as Record<string, unknown>, {
       addressBucket: addressBucket(address),
@@ -51,9 +51,12 @@ export async function walletServer(service: string): Promise<Server> {
   const verifier = createVerifier({ service, nonces: memoryNonces(), recover, keccak256 })
   return createServer((request, response) => {
     void readJson(request)
-      .then(proof => answer(verifier, proof, request.socket.remoteAddress ?? ''))
+      .then(proof => reply(verifier, proof, request.socket.remoteAddress ?? ''))
       .catch(
-        (): Answer => ({ status: 500, body: { error: 'internal_error', message: 'Something is broken.' } }),
+        (): HttpResponse => ({
+          status: 500,
+          body: { error: 'internal_error', message: 'Something is broken.' },
+        }),
       )
       .then(({ status, body, retryAfterSeconds }) => {
         if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds)

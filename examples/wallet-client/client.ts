@@ -5,13 +5,13 @@ import { newProof } from './proof.ts'
 
 const host = process.argv[2] ?? 'http://127.0.0.1:3000'
 
-interface Answer {
+interface HttpResponse {
   readonly status: number
   readonly headers: Headers
   readonly body: Record<string, unknown>
 }
 
-async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> {
+async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<HttpResponse> {
   const response = await fetch(host + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -31,11 +31,11 @@ async function post(path: string, body: object, headers: Record<string, string> 
 }
 
 /** Prints a step and ends the demo when the host did not answer as expected. */
-function step(title: string, answer: Answer, expected: number, lines: readonly string[]): void {
-  console.log(`\n${title}\n   -> ${answer.status}`)
+function step(title: string, reply: HttpResponse, expected: number, lines: readonly string[]): void {
+  console.log(`\n${title}\n   -> ${reply.status}`)
   for (const line of lines) console.log(`   ${line}`)
-  if (answer.status === expected) return
-  console.error(`   expected ${expected}: ${JSON.stringify(answer.body)}`)
+  if (reply.status === expected) return
+  console.error(`   expected ${expected}: ${JSON.stringify(reply.body)}`)
   process.exit(1)
 }
 
@@ -69,8 +69,8 @@ const order = { amountCents: 2500, note: 'first month' }
 const once = { 'idempotency-key': randomUUID() }
 const headers = { ...bearer(narrow.body['sessionToken']), ...once }
 const paid = await post('/user/v1/subscriptions/payin', order, headers)
-const payin = (answer: Answer): string =>
-  JSON.stringify((answer.body['data'] as { payin?: { id?: string } } | undefined)?.payin?.id)
+const payin = (reply: HttpResponse): string =>
+  JSON.stringify((reply.body['data'] as { payin?: { id?: string } } | undefined)?.payin?.id)
 step('4. A pay-in of 25.00 USD is created', paid, 200, [`pay-in    ${payin(paid)}`])
 
 const again = await post('/user/v1/subscriptions/payin', order, headers)

@@ -15,8 +15,8 @@ interface PayTo {
   readonly address: Address
   readonly units: string
 }
-const answer = JSON.parse(await text(process.stdin)) as { data?: { payin?: { payTo?: PayTo } } }
-const payTo = answer.data?.payin?.payTo
+const response = JSON.parse(await text(process.stdin)) as { data?: { payin?: { payTo?: PayTo } } }
+const payTo = response.data?.payin?.payTo
 if (!payTo) {
   console.error('This pay-in has no payTo: pay it from the balance.')
   process.exit(1)

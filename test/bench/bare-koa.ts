@@ -29,7 +29,7 @@ export interface Recorded {
   readonly pattern: string | undefined
   /** Patterns of further routes, which nobody asks for. */
   readonly others: readonly string[]
-  readonly answer: WireRecord
+  readonly response: WireRecord
 }
 
 /** Fields that node:http or Koa write by themselves. */
@@ -39,14 +39,14 @@ const WRITTEN = ['connection', 'content-length', 'date', 'keep-alive', 'transfer
  * The least that Koa and @koa/router can do to answer the same: they find the route, parse a body where one comes, and write
  * recorded fields and bytes.
  */
-export function bareKoa({ method, pattern, others, answer }: Recorded): Server {
-  const fields = answer.fields.filter(([name]) => !WRITTEN.includes(name.toLowerCase()))
+export function bareKoa({ method, pattern, others, response }: Recorded): Server {
+  const fields = response.fields.filter(([name]) => !WRITTEN.includes(name.toLowerCase()))
   const app = new Koa()
   const router = new Router({ strict: true, sensitive: true })
   const send = (ctx: Context): void => {
-    ctx.status = answer.status
+    ctx.status = response.status
     for (const [name, value] of fields) ctx.set(name, value)
-    ctx.body = answer.body
+    ctx.body = response.body
   }
   const respond = async (ctx: Context): Promise<void> => {
     if (method !== 'GET') await json(ctx.req)
@@ -68,7 +68,7 @@ export async function record(
   try {
     const asked = request({ port, host: '127.0.0.1', agent, path, method, headers })
     asked.end(body)
-    const [{ rawHeaders, statusCode: status = 0 }, whole] = await answerTo(asked)
+    const [{ rawHeaders, statusCode: status = 0 }, whole] = await responseTo(asked)
     const names = rawHeaders.filter((_, at) => at % 2 === 0)
     const fields = names.map((name, at) => [name, rawHeaders[2 * at + 1] as string] as const)
     return { status, fields, body: whole }
@@ -77,9 +77,9 @@ export async function record(
   }
 }
 
-async function answerTo(asked: ClientRequest): Promise<[answer: IncomingMessage, body: string]> {
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-  return [answer, await text(answer)]
+async function responseTo(asked: ClientRequest): Promise<[response: IncomingMessage, body: string]> {
+  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  return [response, await text(response)]
 }
 
 /** Throws when a bare server does not answer a request with what was recorded: each field but the date, and each byte. */
@@ -89,7 +89,7 @@ export async function checkBareKoa(recorded: Recorded, asked: Request): Promise<
   await once(server.listen(0, '127.0.0.1'), 'listening')
   try {
     const given = await record((server.address() as AddressInfo).port, asked)
-    deepEqual(dateless(given), dateless(recorded.answer))
+    deepEqual(dateless(given), dateless(recorded.response))
   } finally {
     server.close()
   }

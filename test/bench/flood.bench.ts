@@ -29,42 +29,48 @@ const fresh = (count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => sign(next++)))
 const forgeable = await fresh(300)
 
-interface Answered {
+interface Responded {
   readonly status: number
   readonly ms: number
 }
 
 /** Sends tokens one after another at a rate, whether they are answered or not; the time counts from when each was due. */
-async function poll(port: number, tokens: readonly string[]): Promise<Answered[]> {
+async function poll(port: number, tokens: readonly string[]): Promise<Responded[]> {
   const agent = new Agent({ keepAlive: true })
   const started = performance.now()
-  const all: Promise<Answered>[] = []
+  const all: Promise<Responded>[] = []
   for (const [index, token] of tokens.entries()) {
     const due = started + (index * 1000) / GOOD_PER_SECOND
     while (performance.now() < due) await new Promise(resolve => setTimeout(resolve, due - performance.now()))
     const headers = { authorization: `Bearer ${token}`, 'x-address': address }
     all.push(
       new Promise((resolve, reject) => {
-        request({ port, host: '127.0.0.1', agent, headers }, answer => {
-          answer.resume()
-          resolve({ status: answer.statusCode as number, ms: performance.now() - due })
+        request({ port, host: '127.0.0.1', agent, headers }, response => {
+          response.resume()
+          resolve({ status: response.statusCode as number, ms: performance.now() - due })
         })
           .once('error', reject)
           .end()
       }),
     )
   }
-  const answered = await Promise.all(all)
+  const responded = await Promise.all(all)
   agent.destroy()
-  return answered
+  return responded
 }
 
-function summary(name: string, answers: readonly Answered[]) {
-  const passed = answers.filter(({ status }) => status === 200)
+function summary(name: string, responses: readonly Responded[]) {
+  const passed = responses.filter(({ status }) => status === 200)
   const times = passed.map(({ ms }) => ms).sort((a, b) => a - b)
   const at = (share: number): string =>
     times.length === 0 ? '-' : (times[Math.ceil(times.length * share) - 1] as number).toFixed(2)
-  return { name, sent: answers.length, refused: answers.length - passed.length, p50: at(0.5), p99: at(0.99) }
+  return {
+    name,
+    sent: responses.length,
+    refused: responses.length - passed.length,
+    p50: at(0.5),
+    p99: at(0.99),
+  }
 }
 
 /** Throws where something was answered otherwise: an error is fast, and no figure of a guard. */
@@ -102,7 +108,7 @@ async function part(title: string, junk: Flood['junk'] | undefined): Promise<obj
       return user + system
     }
     const before = await cpu()
-    const [knownAnswers, unknownAnswers] = await Promise.all([
+    const [knownResponses, unknownResponses] = await Promise.all([
       poll(port, Array<string>(count).fill(known)),
       poll(port, unknown),
     ])
@@ -111,14 +117,14 @@ async function part(title: string, junk: Flood['junk'] | undefined): Promise<obj
     if (junk) flooder.send({})
     const result = {
       title,
-      good: [summary('known', knownAnswers), summary('unknown', unknownAnswers)],
+      good: [summary('known', knownResponses), summary('unknown', unknownResponses)],
       junk: junk ? ((await told) as [object])[0] : {},
       serverCpu: `${(busy * 100).toFixed(0)} % of a core`,
     }
     insistOn(
       [200, 429],
       'good tokens',
-      [...knownAnswers, ...unknownAnswers].map(({ status }) => status),
+      [...knownResponses, ...unknownResponses].map(({ status }) => status),
     )
     insistOn([401, 429], 'junk', Object.keys(result.junk).map(Number))
     console.log(`${title}: server ${result.serverCpu}, junk answered ${JSON.stringify(result.junk)}`)

@@ -66,9 +66,9 @@ async function sample(side: Operation, operations: number, concurrency: number):
   let next = 0
   const work = async (): Promise<void> => {
     while (next < operations) {
-      const answer = side.run(next++)
+      const response = side.run(next++)
       // Only a promise is waited for: `await` on a plain value would cost more than many an operation.
-      if (answer instanceof Promise) await answer
+      if (response instanceof Promise) await response
     }
   }
   const started = performance.now()

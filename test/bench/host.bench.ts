@@ -41,8 +41,8 @@ function hostSide(name: string, line: HostLine): ServerSide {
 }
 
 /** Koa with the answer of one line. Its requests bring the same fields as those to the host. */
-function bareSide(name: string, line: HostLine, answers: Recorded, { user }: BenchHost): ServerSide {
-  const args = [JSON.stringify(answers), JSON.stringify(proofs(user))]
+function bareSide(name: string, line: HostLine, responses: Recorded, { user }: BenchHost): ServerSide {
+  const args = [JSON.stringify(responses), JSON.stringify(proofs(user))]
   // A server is warm after some thousand requests; a line has fewer.
   const warmups = Math.ceil(5000 / line.requests)
   return { name, module: server('bare-koa'), args, warmups, ...asks(line) }
@@ -55,9 +55,9 @@ async function recorded(line: HostLine, { host, user }: BenchHost): Promise<Reco
   const field = FIELD_OF[line.credential]
   const proof = field === undefined ? {} : { [field]: proofs(user)[field] as string }
   const proven = { ...asked, headers: { ...proof, ...headers } }
-  const answer = await record(port, proven)
+  const response = await record(port, proven)
   const pattern = line.status === 404 ? undefined : line.path
-  const found: Recorded = { method: asked.method ?? 'GET', pattern, others: [], answer }
+  const found: Recorded = { method: asked.method ?? 'GET', pattern, others: [], response }
   await checkBareKoa(found, proven)
   return found
 }
@@ -75,11 +75,11 @@ async function comparedLines(): Promise<ServerLine[]> {
   const routes = await routesOf(running)
   const compared: ServerLine[] = []
   for (const line of hostLines) {
-    const answers = await recorded(line, running)
-    const peers = [bareSide('bare', line, answers, running)]
+    const responses = await recorded(line, running)
+    const peers = [bareSide('bare', line, responses, running)]
     if (line.path === GUARDED_READ) {
       const others = routes.filter(path => path !== line.path)
-      peers.push(bareSide(EVERY_ROUTE, line, { ...answers, others }, running))
+      peers.push(bareSide(EVERY_ROUTE, line, { ...responses, others }, running))
     }
     if (line.path === LEGACY_BALANCES) peers.push(hostSide(TWIN, { ...line, path: BALANCES }))
     const { name, requests } = line

@@ -30,7 +30,7 @@ const MIN_THROUGHPUT = 0.85
 /** CPU at most 1.3 x the peer's, in the harness' terms: the peer's at least 1 / 1.3 of ours. */
 const CPU_BAR = { atLeast: 1 / 1.3 }
 const body = Buffer.from(JSON.stringify({ amountCents: 100, currency: 'USD', note: 'x'.repeat(200) }))
-const answer: StoredResponse = {
+const reply: StoredResponse = {
   status: 201,
   headers: [['content-type', 'application/json']],
   body: JSON.stringify({ ok: true, data: { payin: { id: randomUUID(), status: 'awaiting_payment' } } }),
@@ -54,7 +54,7 @@ function judgeTime(result: Result, atLeast: number): void {
 async function write(idempotency: Idempotency, key: string): Promise<void> {
   const begun = await idempotency.begin(facts(key))
   if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
-  const { state } = await idempotency.complete(begun.value.claim, answer)
+  const { state } = await idempotency.complete(begun.value.claim, reply)
   if (state !== 'stored') throw new Error(`the write ended as ${state}`)
 }
 
@@ -96,7 +96,7 @@ function powertools(client: unknown): (event: { key: string }) => Promise<Stored
   })
   process.env['POWERTOOLS_DEV'] = 'true'
   process.env['AWS_LAMBDA_FUNCTION_NAME'] = 'bench'
-  return makeIdempotent(async (_event: { key: string }) => answer, { persistenceStore, config })
+  return makeIdempotent(async (_event: { key: string }) => reply, { persistenceStore, config })
 }
 
 const connect = () =>
@@ -201,7 +201,7 @@ async function inOneTransaction(db: ReturnType<typeof fromPgPool>): Promise<void
     const transfer = [id, 'cash', String(account), 100]
     await tx.query('insert into transfers (payin, debit, credit, amount) values ($1, $2, $3, $4)', transfer)
     await tx.query('update balances set amount = amount + $1 where account = $2', [100, account])
-    return answer
+    return reply
   }
   const { run } = createTransactionalIdempotency({ db, storage: tx => postgresTransactionalIdempotency(tx) })
   for (const concurrency of CONCURRENCIES) {
@@ -210,7 +210,7 @@ async function inOneTransaction(db: ReturnType<typeof fromPgPool>): Promise<void
         name: 'run',
         run: async index => {
           const done = await run(facts(freshKey()), (tx, { effectId }) => payIn(tx, effectId, index % 1000))
-          if (!done.ok || done.value.response.status !== answer.status)
+          if (!done.ok || done.value.response.status !== reply.status)
             throw new Error('the pay-in was not made')
         },
       },

@@ -48,10 +48,10 @@ async function running(t: Test, up = true, spend = memorySpends()) {
 
 t.test('lets a token with the scope pass and tells it what is left of its limit', async t => {
   const { call, tokenOf } = await running(t)
-  const answer = await call('/cards', await tokenOf({ scope: 'openid read:cards' }))
-  t.equal(answer.status, 200)
-  t.same(await answer.json(), { cards: [] })
-  t.match(answer.headers.get('ratelimit'), /^"perClient";r=99;t=\d+$/)
+  const reply = await call('/cards', await tokenOf({ scope: 'openid read:cards' }))
+  t.equal(reply.status, 200)
+  t.same(await reply.json(), { cards: [] })
+  t.match(reply.headers.get('ratelimit'), /^"perClient";r=99;t=\d+$/)
 })
 
 t.test('challenges a request without a token, and one without the scope', async t => {
@@ -67,9 +67,9 @@ t.test('challenges a request without a token, and one without the scope', async 
 t.test('lets exactly what fits the daily cap pass, however many ask at once', async t => {
   const { call, tokenOf } = await running(t)
   const token = await tokenOf({ permissions: ['write:transfers'] })
-  const answers = await Promise.all(Array.from({ length: 40 }, () => call('/transfers', token, 1000)))
-  t.equal(answers.filter(({ status }) => status === 200).length, 10)
-  const refused = answers.filter(({ status }) => status === 403)
+  const responses = await Promise.all(Array.from({ length: 40 }, () => call('/transfers', token, 1000)))
+  t.equal(responses.filter(({ status }) => status === 200).length, 10)
+  const refused = responses.filter(({ status }) => status === 403)
   t.equal(refused.length, 30)
   t.match(await refused[0]!.json(), {
     error: 'policy_blocked',
@@ -80,16 +80,16 @@ t.test('lets exactly what fits the daily cap pass, however many ask at once', as
 
 t.test('lets a client without a policy do nothing', async t => {
   const { call, tokenOf } = await running(t)
-  const answer = await call('/cards', await tokenOf({ azp: 'stranger', scope: 'read:cards' }))
-  t.equal(answer.status, 403)
-  t.match(await answer.json(), { error: 'policy_blocked' })
+  const reply = await call('/cards', await tokenOf({ azp: 'stranger', scope: 'read:cards' }))
+  t.equal(reply.status, 403)
+  t.match(await reply.json(), { error: 'policy_blocked' })
 })
 
 t.test('lets a client whose id is __proto__ do nothing', async t => {
   const { call, tokenOf } = await running(t)
-  const answer = await call('/cards', await tokenOf({ azp: '__proto__', scope: 'read:cards' }))
-  t.equal(answer.status, 403)
-  t.match(await answer.json(), { error: 'policy_blocked' })
+  const reply = await call('/cards', await tokenOf({ azp: '__proto__', scope: 'read:cards' }))
+  t.equal(reply.status, 403)
+  t.match(await reply.json(), { error: 'policy_blocked' })
 })
 
 t.test('answers a transfer that has happened with 200, also if its hold cannot be settled', async t => {
@@ -97,14 +97,14 @@ t.test('answers a transfer that has happened with 200, also if its hold cannot b
     throw new Fault('ERR_STORE_UNAVAILABLE', 'down')
   }
   const { call, tokenOf } = await running(t, true, { ...memorySpends(), settle })
-  const answer = await call('/transfers', await tokenOf({ permissions: ['write:transfers'] }), 1000)
-  t.equal(answer.status, 200)
-  t.same(await answer.json(), { transferred: 1000 })
+  const reply = await call('/transfers', await tokenOf({ permissions: ['write:transfers'] }), 1000)
+  t.equal(reply.status, 200)
+  t.same(await reply.json(), { transferred: 1000 })
 })
 
 t.test('answers 503 with Retry-After while the key set cannot be fetched', async t => {
   const { call, tokenOf } = await running(t, false)
-  const answer = await call('/cards', await tokenOf({ scope: 'read:cards' }))
-  t.equal(answer.status, 503)
-  t.equal(answer.headers.get('retry-after'), '1')
+  const reply = await call('/cards', await tokenOf({ scope: 'read:cards' }))
+  t.equal(reply.status, 503)
+  t.equal(reply.headers.get('retry-after'), '1')
 })

@@ -40,14 +40,14 @@ async function start(t: Test, pay?: PayIn) {
 
 t.test('answers 20 simultaneous requests with one pay-in and 19 replays of its answer', async t => {
   const { url, payIns } = await start(t)
-  const answers = await Promise.all(Array.from({ length: 20 }, () => post(url, 'key-00000001')))
-  t.equal(answers.filter(answer => answer.headers.get('idempotency-replayed') === 'true').length, 19)
-  for (const answer of answers) {
-    t.equal(answer.status, 201)
-    t.match(answer.headers.get('idempotency-expires'), / GMT$/)
-    t.match(answer.headers.get('access-control-expose-headers'), /Idempotency-Replayed/)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => post(url, 'key-00000001')))
+  t.equal(responses.filter(response => response.headers.get('idempotency-replayed') === 'true').length, 19)
+  for (const response of responses) {
+    t.equal(response.status, 201)
+    t.match(response.headers.get('idempotency-expires'), / GMT$/)
+    t.match(response.headers.get('access-control-expose-headers'), /Idempotency-Replayed/)
   }
-  t.equal(new Set(await Promise.all(answers.map(answer => answer.text()))).size, 1)
+  t.equal(new Set(await Promise.all(responses.map(response => response.text()))).size, 1)
   t.equal(await payIns(), 1)
 })
 

@@ -62,8 +62,8 @@ t.test(
         'content-type': 'application/json',
         'idempotency-key': key,
       }
-      const answer = await fetch(`${url}/payments`, { method: 'POST', headers, body: JSON.stringify(body) })
-      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+      const reply = await fetch(`${url}/payments`, { method: 'POST', headers, body: JSON.stringify(body) })
+      return { status: reply.status, body: (await reply.json()) as Record<string, unknown> }
     }
     const first = await pay({ amountCents: 500 })
     t.match(first, { status: 201, body: { id: String } })

@@ -12,9 +12,9 @@ t.test('example redis-postgres replays across a restart and counts limits in Red
     const { url, output, stop } = await startExample(t, 'redis-postgres', env)
     const authorization = `Bearer ${/TOKEN=(\S+)/.exec(output)?.[1]}`
     const headers = { authorization, 'idempotency-key': 'my-first-order' }
-    const answer = await fetch(`${url}/v1/orders`, { method: 'POST', headers })
+    const response = await fetch(`${url}/v1/orders`, { method: 'POST', headers })
     t.equal(await stop(), 0, 'ends by itself on SIGTERM')
-    return answer
+    return response
   }
   const first = await order()
   const again = await order()

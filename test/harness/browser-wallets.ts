@@ -51,13 +51,13 @@ export async function addWallets(context: BrowserContext, wallets: readonly Test
   await context.exposeBinding('walletOfTest', async (_, uuid: string, method: string, params: unknown[]) => {
     const wallet = wallets.find(each => each.uuid === uuid) as TestWallet
     const error = await wallet.meddle(method)
-    return error ? { error } : { value: await answer(wallet, method, params) }
+    return error ? { error } : { value: await response(wallet, method, params) }
   })
   const announced = wallets.map(({ uuid, name, rdns, icon, where }) => ({ uuid, name, rdns, icon, where }))
   await context.addInitScript(putWallets, announced)
 }
 
-async function answer(wallet: TestWallet, method: string, [text]: readonly unknown[]): Promise<unknown> {
+async function response(wallet: TestWallet, method: string, [text]: readonly unknown[]): Promise<unknown> {
   const { account, chainId, texts } = wallet
   if (method === 'eth_chainId') return `0x${chainId.toString(16)}`
   if (method === 'eth_requestAccounts' || method === 'eth_accounts') return [account.address]

@@ -81,7 +81,7 @@ export async function openPage(
   const addresses: string[] = []
   page.on('framenavigated', frame => addresses.push(frame.url()))
   page.on('console', message => {
-    if (message.type() === 'error' && !isAnswer(message.text())) faults.errors.push(message.text())
+    if (message.type() === 'error' && !isResponse(message.text())) faults.errors.push(message.text())
   })
   page.on('pageerror', error => faults.errors.push(error.stack ?? error.message))
   await page.goto(address)
@@ -93,7 +93,7 @@ export async function openPage(
 }
 
 /** Chromium tells of every answer of 400 and more. */
-const isAnswer = (text: string): boolean => text.startsWith('Failed to load resource: the server responded')
+const isResponse = (text: string): boolean => text.startsWith('Failed to load resource: the server responded')
 
 async function watch(context: BrowserContext, origin: string, faults: PageFaults): Promise<void> {
   context.on('request', request => {

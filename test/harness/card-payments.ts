@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { bearer, type Answer, type TestHost } from './host.ts'
+import { bearer, type HttpResponse, type TestHost } from './host.ts'
 import { signedFields } from './kyc.ts'
 import { moneyUser, type MoneyUser } from './money.ts'
 
@@ -24,7 +24,7 @@ export interface CardUser extends MoneyUser {
   /** Asks for a payment of 100 cents or of `amountCents`. */
   pay(cardId: string, more?: object, key?: string): Promise<WireAuthorization>
   /** Clears, reverses or refunds. */
-  later(id: string, verb: 'clear' | 'reverse' | 'refund', body?: object, key?: string): Promise<Answer>
+  later(id: string, verb: 'clear' | 'reverse' | 'refund', body?: object, key?: string): Promise<HttpResponse>
 }
 
 /** The card operations of a user session at a host. */
@@ -46,11 +46,11 @@ export function cardUser(send: TestHost['send'], token: string): CardUser {
 }
 
 /** The authorization of an answer; throws on a refusal. */
-export function authorizationOf(answer: Answer): WireAuthorization {
-  return okay(answer)['authorization'] as WireAuthorization
+export function authorizationOf(response: HttpResponse): WireAuthorization {
+  return okay(response)['authorization'] as WireAuthorization
 }
 
-function okay({ status, body }: Answer): Record<string, unknown> {
+function okay({ status, body }: HttpResponse): Record<string, unknown> {
   if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`)
   return body.data
 }
@@ -79,7 +79,7 @@ export function networkEvent(
     id = randomUUID(),
     name = 'sandbox',
   }: { now?: number; id?: string; name?: string } = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const body = JSON.stringify(event)
   return send(`/providers/${name}/events`, { body, headers: signedFields(body, { now, id }) })
 }

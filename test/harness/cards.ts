@@ -1,5 +1,5 @@
 import { createDecipheriv, randomUUID } from 'node:crypto'
-import { bearer, bootstrapUser, type Answer, type RequestOptions, type TestHost } from './host.ts'
+import { bearer, bootstrapUser, type HttpResponse, type RequestOptions, type TestHost } from './host.ts'
 import { kycBody } from './kyc.ts'
 import { partnerUser } from './partner.ts'
 
@@ -7,34 +7,34 @@ import { partnerUser } from './partner.ts'
 export interface CardOwner {
   readonly surface: 'user' | 'partner'
   /** Sends a request below the prefix of the surface, with a fresh idempotency key unless it has one. */
-  call(path: string, options?: RequestOptions): Promise<Answer>
+  call(path: string, options?: RequestOptions): Promise<HttpResponse>
   /** Makes a card and returns it as the surface shows it. */
   make(body?: object): Promise<Record<string, unknown>>
   /** The card of an answer, however the surface wraps it. */
-  cardOf(answer: Answer): Record<string, unknown>
+  cardOf(response: HttpResponse): Record<string, unknown>
   /** The id of a card, however the surface calls it. */
   idOf(card: Record<string, unknown>): string
 }
 
 export function cardOwner(
   surface: CardOwner['surface'],
-  send: (path: string, options?: RequestOptions) => Promise<Answer>,
+  send: (path: string, options?: RequestOptions) => Promise<HttpResponse>,
 ): CardOwner {
   const call: CardOwner['call'] = (path, options = {}) =>
     send(`/${surface}/v1${path}`, {
       ...options,
       headers: { 'idempotency-key': randomUUID(), ...options.headers },
     })
-  const cardOf = ({ body }: Answer): Record<string, unknown> =>
+  const cardOf = ({ body }: HttpResponse): Record<string, unknown> =>
     (surface === 'user' ? body.data['card'] : body.data) as Record<string, unknown>
   return {
     surface,
     call,
     cardOf,
     async make(body = {}) {
-      const answer = await call('/cards', { body })
-      if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
-      return cardOf(answer)
+      const response = await call('/cards', { body })
+      if (response.status !== 200) throw new Error(JSON.stringify(response.body))
+      return cardOf(response)
     },
     idOf: card => card[surface === 'user' ? 'id' : 'cardId'] as string,
   }
@@ -78,14 +78,14 @@ export function decrypted(secretKey: string, { iv, data }: { iv: string; data: s
 export async function revealed(
   owner: CardOwner,
   cardId: string,
-): Promise<{ pan: string; cvc: string; secretKey: string; answer: Answer }> {
+): Promise<{ pan: string; cvc: string; secretKey: string; response: HttpResponse }> {
   const opened = await owner.call('/cards/secrets/session', { method: 'POST' })
-  const unwrap = ({ body }: Answer) =>
+  const unwrap = ({ body }: HttpResponse) =>
     (owner.surface === 'user' ? body.data['secrets'] : body.data) as Record<string, unknown>
   const { sessionId, secretKey } = unwrap(opened) as { sessionId: string; secretKey: string }
-  const answer = await owner.call(`/cards/${cardId}/secrets`, { body: { sessionId } })
-  if (answer.status !== 200) return { pan: '', cvc: '', secretKey, answer }
-  const { encryptedPan, encryptedCvc } = unwrap(answer) as Record<string, { iv: string; data: string }>
+  const response = await owner.call(`/cards/${cardId}/secrets`, { body: { sessionId } })
+  if (response.status !== 200) return { pan: '', cvc: '', secretKey, response }
+  const { encryptedPan, encryptedCvc } = unwrap(response) as Record<string, { iv: string; data: string }>
   const open = (text: unknown): string => decrypted(secretKey, text as { iv: string; data: string })
-  return { pan: open(encryptedPan), cvc: open(encryptedCvc), secretKey, answer }
+  return { pan: open(encryptedPan), cvc: open(encryptedCvc), secretKey, response }
 }

@@ -21,7 +21,7 @@ interface Description {
 }
 
 /** An answer of the host, and whether its request asked for an Open Responses object. */
-export interface Answered {
+export interface Responded {
   readonly status: number
   readonly mediaType: string
   readonly body: unknown
@@ -86,8 +86,8 @@ export class Conformance {
   }
 
   /** Throws when the operation does not document the status or the media type, or the body is not of the documented shape. */
-  async check(method: string, path: string, answer: Answered): Promise<void> {
-    const { status, mediaType, body } = answer
+  async check(method: string, path: string, response: Responded): Promise<void> {
+    const { status, mediaType, body } = response
     const compiled = await this.#compiled
     const { description } = compiled
     const route = compiled.routeOf(path)
@@ -102,7 +102,7 @@ export class Conformance {
     if (!documented.content && mediaType === '') return
     const schema = documented.content?.[mediaType]?.schema
     if (!schema) throw new Error(`${method} ${route} describes no ${mediaType} for ${status}`)
-    const asked = formOf(schema, answer)
+    const asked = formOf(schema, response)
     const name = `${method} ${route} ${status} ${asked.form}`
     const validate = compiled.validator(name, asked.schema)
     if (!validate(body)) {
@@ -113,7 +113,7 @@ export class Conformance {
 }
 
 /** The alternative that the request asked for. What has none is the same for every request. */
-function formOf(schema: Schema, { openResponses }: Answered): { form: string; schema: Schema } {
+function formOf(schema: Schema, { openResponses }: Responded): { form: string; schema: Schema } {
   const { oneOf } = schema
   if (!oneOf) return { form: 'plain', schema }
   const found = oneOf.find(({ $ref }) => ($ref === OPEN_RESPONSE) === openResponses)

@@ -54,9 +54,9 @@ export async function spendSome({ send }: Pick<TestHost, 'send'>, program: Progr
   const payee = newWallet()
   await webToken(send, payee)
   const done = async (path: string, body: object): Promise<Record<string, unknown>> => {
-    const answer = await program.write(path, body)
-    if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
-    return answer.body.data
+    const response = await program.write(path, body)
+    if (response.status !== 200) throw new Error(`${path}: ${JSON.stringify(response.body)}`)
+    return response.body.data
   }
   await program.fund(100_000)
   const { card } = (await done('/cards', { limit: { amount: 50_000, frequency: 'per30DayPeriod' } })) as {

@@ -34,8 +34,8 @@ export async function startEvm(chainId = 31_337): Promise<Evm> {
 export async function rpc<T = `0x${string}`>(url: string, method: string, ...params: unknown[]): Promise<T> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(60_000) })
-  const { result, error } = (await answer.json()) as { result: T; error?: { message: string } }
+  const response = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(60_000) })
+  const { result, error } = (await response.json()) as { result: T; error?: { message: string } }
   if (error) throw new Error(`${method}: ${error.message}`)
   return result
 }

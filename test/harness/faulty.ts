@@ -12,7 +12,7 @@ const HARMS = ['cutBefore', 'cutAfter', 'malformed'] as const
 
 async function faultyClients<Client>(
   target: string,
-  rewrite: (answer: Buffer) => Buffer,
+  rewrite: (response: Buffer) => Buffer,
   open: (url: string) => Promise<{ client: Client; close(): Promise<unknown> }>,
 ): Promise<FaultyClients<Client>> {
   const healthy = await open(target)
@@ -77,8 +77,8 @@ export async function faultyPostgres(
 }
 
 /** Overwrites the column bytes of each DataRow message (1 type byte, 4 length bytes, 2 count bytes, columns). */
-function garbleRows(answer: Buffer): Buffer {
-  const garbled = Buffer.from(answer)
+function garbleRows(response: Buffer): Buffer {
+  const garbled = Buffer.from(response)
   for (let at = 0; at + 5 <= garbled.length; at += 1 + garbled.readUInt32BE(at + 1)) {
     if (garbled[at] !== 'D'.charCodeAt(0)) continue
     let column = at + 7

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { request, spawnHost, type Answer, type HostProcess, type TestHost } from './host.ts'
+import { request, spawnHost, type HttpResponse, type HostProcess, type TestHost } from './host.ts'
 import type { Random } from './random.ts'
 
 /** Host processes on shared stores, some of which are killed now and then. */
@@ -32,15 +32,15 @@ export async function startFleet(
   let output = ''
   const ended = new AbortController()
   let killers: Promise<unknown> = Promise.resolve()
-  const answerOf = async (
+  const responseOf = async (
     host: HostProcess,
     ...asked: Parameters<TestHost['send']>
-  ): Promise<Answer | undefined> => {
-    const answer = await request(host.url, ...asked).catch(() => undefined)
-    if (!answer) counts.lost += 1
-    else if (answer.status === 503) counts.unavailable += 1
-    else if (answer.body['error'] === 'request_in_progress') counts.inProgress += 1
-    else return answer
+  ): Promise<HttpResponse | undefined> => {
+    const response = await request(host.url, ...asked).catch(() => undefined)
+    if (!response) counts.lost += 1
+    else if (response.status === 503) counts.unavailable += 1
+    else if (response.body['error'] === 'request_in_progress') counts.inProgress += 1
+    else return response
     return undefined
   }
   const killOne = async (at: number): Promise<void> => {
@@ -55,8 +55,8 @@ export async function startFleet(
     async send(path, options) {
       let at = random.under(size)
       for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-        const answer = await answerOf(hosts[at] as HostProcess, path, options)
-        if (answer) return answer
+        const response = await responseOf(hosts[at] as HostProcess, path, options)
+        if (response) return response
         at = (at + 1) % size
         await delay(tries < size ? 5 : 100)
       }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import { addWallets, type TestWallet } from './browser-wallets.ts'
 import { openPage, type OpenPage, type OpenPageOptions } from './browser.ts'
-import { request, type Answer } from './host.ts'
+import { request, type HttpResponse } from './host.ts'
 
 /** Opens `/helper`, or another address of it, in a browser that has wallets. */
 export function openHelper(
@@ -68,7 +68,7 @@ export async function startCli(host: string, from?: string): Promise<StartedCli>
 }
 
 /** Polls until the request is no longer pending, as a command line does. */
-export async function pollCli(host: string, requestToken: string): Promise<Answer> {
+export async function pollCli(host: string, requestToken: string): Promise<HttpResponse> {
   for (;;) {
     const polled = await request(host, '/auth/cli/poll', { body: { requestToken } })
     if (polled.status !== 202) return polled

@@ -12,7 +12,7 @@ import { plainNode } from './node.ts'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
 /** An HTTP answer with its JSON body. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Headers
   /** Errors have no `data`; a test that reads it there fails. */
@@ -27,7 +27,11 @@ export interface RequestOptions {
 }
 
 /** Sends one request. Every answer of the host with a body must be JSON. */
-export async function request(url: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+export async function request(
+  url: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<HttpResponse> {
   const { body } = options
   const response = await fetch(url + path, {
     method: options.method ?? (body === undefined ? 'GET' : 'POST'),
@@ -40,7 +44,7 @@ export async function request(url: string, path: string, options: RequestOptions
   return {
     status: response.status,
     headers: response.headers,
-    body: (text === '' ? {} : JSON.parse(text)) as Answer['body'],
+    body: (text === '' ? {} : JSON.parse(text)) as HttpResponse['body'],
   }
 }
 
@@ -57,7 +61,7 @@ export interface TestHost {
   /** Runs one of the host's chores now, or all whose names begin with these words: `run jobs` runs the jobs of each kind. */
   chore(name: string): Promise<void>
   /** Sends a request, and holds the answer against the host's own API description. */
-  send(path: string, options?: RequestOptions): Promise<Answer>
+  send(path: string, options?: RequestOptions): Promise<HttpResponse>
   /** Stops it. Rejects when a secret that went through it is in its errors, decision events or metrics. */
   close(): Promise<void>
 }
@@ -120,17 +124,17 @@ export async function startTestHost(
     },
     async send(path, options = {}) {
       const from = { 'x-forwarded-for': clientAddress, ...options.headers }
-      const answer = await request(host.url, path, { ...options, headers: from })
+      const reply = await request(host.url, path, { ...options, headers: from })
       const { method = options.body === undefined ? 'GET' : 'POST', headers = {} } = options
-      const { status, body } = answer
+      const { status, body } = reply
       const openResponses = ['1', 'true'].includes(headers['x-open-responses'] ?? '')
-      const mediaType = answer.headers.get('content-type')?.split(';')[0] ?? ''
+      const mediaType = reply.headers.get('content-type')?.split(';')[0] ?? ''
       await conformance.check(method, path, { status, mediaType, body, openResponses })
-      const text = JSON.stringify(answer.body)
+      const text = JSON.stringify(reply.body)
       leaks.exchanged(JSON.stringify(options.body ?? ''))
-      if (answer.status < 400) leaks.exchanged(text)
+      if (reply.status < 400) leaks.exchanged(text)
       else leaks.said(text)
-      return answer
+      return reply
     },
     close: async () => {
       leaks.said(await (await fetch(`${host.url}/metrics`)).text())

@@ -6,7 +6,7 @@ import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
 import Database from 'libsql'
 import pg from 'pg'
 import { hostStoresEnv } from './host-stores.ts'
-import type { Answer } from './host.ts'
+import type { HttpResponse } from './host.ts'
 
 /** Stores that outlive the hosts of a test. */
 export interface Place {
@@ -45,13 +45,13 @@ export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
 }
 
 /** What is done to a host that may be killed meanwhile. */
-export type Act = () => Promise<Answer | void>
+export type Act = () => Promise<HttpResponse | void>
 
 /** Asks again until the database of the dead host is free: on Postgres its transaction takes a moment to be over. */
-export async function answered(act: Act): Promise<Answer | void> {
+export async function responded(act: Act): Promise<HttpResponse | void> {
   for (let tries = 1; ; tries += 1) {
-    const answer = await act()
-    if (answer?.status !== 503 || tries === 100) return answer
+    const response = await act()
+    if (response?.status !== 503 || tries === 100) return response
     await delay(20)
   }
 }

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { bearer, bootstrapUser, type Answer, type TestHost } from './host.ts'
+import { bearer, bootstrapUser, type HttpResponse, type TestHost } from './host.ts'
 
 /** A body of `kyc.submit`. */
 export function kycBody(lastName: string, extra: Record<string, unknown> = {}): Record<string, unknown> {
@@ -28,10 +28,10 @@ export function kycBody(lastName: string, extra: Record<string, unknown> = {}): 
 /** Somebody whose identity is to be checked, on one surface. */
 export interface Person {
   readonly surface: 'user' | 'partner'
-  call(path: string, body?: unknown): Promise<Answer>
-  submit(body: Record<string, unknown>): Promise<Answer>
+  call(path: string, body?: unknown): Promise<HttpResponse>
+  submit(body: Record<string, unknown>): Promise<HttpResponse>
   /** The application, however the surface wraps it. */
-  application(answer: Answer): Record<string, unknown>
+  application(response: HttpResponse): Record<string, unknown>
   status(): Promise<unknown>
 }
 
@@ -52,7 +52,7 @@ export async function kycPartnerUser(host: TestHost, userId: string = randomUUID
 function person(host: Pick<TestHost, 'send'>, surface: Person['surface'], token: string): Person {
   const call: Person['call'] = (path, body) =>
     host.send(`/${surface}/v1${path}`, { headers: bearer(token), ...(body === undefined ? {} : { body }) })
-  const application = ({ body: { data } }: Answer): Record<string, unknown> =>
+  const application = ({ body: { data } }: HttpResponse): Record<string, unknown> =>
     surface === 'user' ? (data['application'] as Record<string, unknown>) : data
   return {
     surface,

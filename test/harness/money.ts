@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { bearer, bootstrapUser, type Answer, type TestHost, type WalletUser } from './host.ts'
+import { bearer, bootstrapUser, type HttpResponse, type TestHost, type WalletUser } from './host.ts'
 
 /** A pay-in as answers hold it. */
 export interface WirePayin {
@@ -24,9 +24,9 @@ export interface WirePayin {
 /** What a user does with money, over HTTP. */
 export interface MoneyUser {
   /** A financial write, by default under a new idempotency key. */
-  write(path: string, body: unknown, key?: string): Promise<Answer>
-  read(path: string): Promise<Answer>
-  fund(amountCents: number): Promise<Answer>
+  write(path: string, body: unknown, key?: string): Promise<HttpResponse>
+  read(path: string): Promise<HttpResponse>
+  fund(amountCents: number): Promise<HttpResponse>
   balance(): Promise<number>
   /** Reads a pay-in with its history. */
   payin(id: string): Promise<WirePayin>
@@ -34,7 +34,7 @@ export interface MoneyUser {
 
 /** A user's money operations at a host. */
 export function moneyUser(send: TestHost['send'], { token }: Pick<WalletUser, 'token'>): MoneyUser {
-  const read = (path: string): Promise<Answer> => send(`/user/v1${path}`, { headers: bearer(token) })
+  const read = (path: string): Promise<HttpResponse> => send(`/user/v1${path}`, { headers: bearer(token) })
   const write: MoneyUser['write'] = (path, body, key = randomUUID()) =>
     send(`/user/v1${path}`, { body, headers: { ...bearer(token), 'idempotency-key': key } })
   return {
@@ -60,7 +60,7 @@ export async function newMoneyUser(
 }
 
 /** The pay-in of an answer; throws on a refusal. */
-export function payinOf(answer: Answer): WirePayin {
-  if (answer.status !== 200) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`)
-  return answer.body.data['payin'] as WirePayin
+export function payinOf(response: HttpResponse): WirePayin {
+  if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(response.body)}`)
+  return response.body.data['payin'] as WirePayin
 }

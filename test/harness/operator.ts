@@ -7,7 +7,7 @@ import { startTestHost, type TestHost } from './host.ts'
 export const OPERATOR_TOKEN = randomBytes(24).toString('hex')
 
 /** An answer of the operator listener. */
-export interface OperatorAnswer {
+export interface OperatorResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Readonly<Record<string, unknown>>
@@ -17,7 +17,7 @@ export interface OperatorAnswer {
 export interface OperatedHost extends TestHost {
   readonly operatorUrl: string
   /** Sends a request to the operator listener as its page does; header fields replace those of the page, undefined leaves one out. */
-  ask(path: string, options?: OperatorRequestOptions): Promise<OperatorAnswer>
+  ask(path: string, options?: OperatorRequestOptions): Promise<OperatorResponse>
 }
 
 interface OperatorRequestOptions {
@@ -67,7 +67,7 @@ function send(
   },
   headers: Readonly<Record<string, string | undefined>>,
   text: string | undefined,
-): Promise<OperatorAnswer> {
+): Promise<OperatorResponse> {
   return new Promise((resolve, reject) => {
     const asked = httpRequest({ ...target, headers, agent: false }, response => {
       const chunks: Buffer[] = []
@@ -75,7 +75,7 @@ function send(
       response.once('end', () => {
         const all = Buffer.concat(chunks).toString()
         const isJson = response.headers['content-type']?.startsWith('application/json') === true
-        const body = (isJson ? JSON.parse(all) : { text: all }) as OperatorAnswer['body']
+        const body = (isJson ? JSON.parse(all) : { text: all }) as OperatorResponse['body']
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body })
       })
     })

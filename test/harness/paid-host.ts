@@ -24,9 +24,9 @@ export async function chainUser(
 ): Promise<ChainUser> {
   const wallet = mnemonicToAccount(DEVELOPMENT_MNEMONIC, { addressIndex: account })
   const body = await signedBootstrap(wallet as never, { sessionTtlSeconds: 86_400, ...extra }, now)
-  const answer = await send('/user/v1/bootstrap', { body })
-  if (answer.status !== 200) throw new Error(`bootstrap answered ${answer.status}`)
-  const { userApiKey: key, sessionToken } = answer.body as unknown as Record<string, string>
+  const response = await send('/user/v1/bootstrap', { body })
+  if (response.status !== 200) throw new Error(`bootstrap answered ${response.status}`)
+  const { userApiKey: key, sessionToken } = response.body as unknown as Record<string, string>
   const of = (token: string): ChainUser => ({
     account,
     address: wallet.address.toLowerCase(),

@@ -1,7 +1,7 @@
-import { bearer, type Answer, type RequestOptions, type TestHost } from './host.ts'
+import { bearer, type HttpResponse, type RequestOptions, type TestHost } from './host.ts'
 
 /** Asks a host as one user of a partner. */
-export type PartnerUser = (path: string, options?: RequestOptions) => Promise<Answer>
+export type PartnerUser = (path: string, options?: RequestOptions) => Promise<HttpResponse>
 
 /** Resolves a user of the host's first partner and opens a session with the scopes. */
 export async function partnerUser(

@@ -19,7 +19,7 @@ export interface FaultProxy {
  * Stands between a client and a real server. With `malformed`, `rewrite` turns each answer into other bytes
  * that are valid in the server's protocol but not what the caller expects.
  */
-export async function faultProxy(target: string, rewrite: (answer: Buffer) => Buffer): Promise<FaultProxy> {
+export async function faultProxy(target: string, rewrite: (response: Buffer) => Buffer): Promise<FaultProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
   const silenced = new WeakSet<Socket>()

@@ -17,7 +17,7 @@ export interface RpcFront {
   /** The questions so far, by HTTP request. */
   readonly requests: RpcCall[][]
   /** Makes the answer to one question; `real` asks the node. At first what the node says. */
-  answer: (call: RpcCall, real: () => Promise<RpcEntry>) => RpcEntry | Promise<RpcEntry>
+  response: (call: RpcCall, real: () => Promise<RpcEntry>) => RpcEntry | Promise<RpcEntry>
   /** Answers the whole HTTP request instead, when set. */
   raw: ((response: ServerResponse) => void) | undefined
   close(): Promise<void>
@@ -27,12 +27,12 @@ export interface RpcFront {
 export async function rpcFront(target: string): Promise<RpcFront> {
   const ask = async (call: RpcCall): Promise<RpcEntry> => {
     const body = JSON.stringify({ ...call, jsonrpc: '2.0' })
-    const answer = await fetch(target, {
+    const reply = await fetch(target, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body,
     })
-    return (await answer.json()) as RpcEntry
+    return (await reply.json()) as RpcEntry
   }
   const server = createServer((request, response) => {
     void (async () => {
@@ -44,7 +44,7 @@ export async function rpcFront(target: string): Promise<RpcFront> {
       if (front.raw) return front.raw(response)
       const entries: object[] = []
       for (const call of calls)
-        entries.push({ jsonrpc: '2.0', ...(await front.answer(call, () => ask(call))), id: call.id })
+        entries.push({ jsonrpc: '2.0', ...(await front.response(call, () => ask(call))), id: call.id })
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify(Array.isArray(body) ? entries : entries[0]))
     })()
@@ -53,7 +53,7 @@ export async function rpcFront(target: string): Promise<RpcFront> {
   const front: RpcFront = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: [],
-    answer: (_, real) => real(),
+    response: (_, real) => real(),
     raw: undefined,
     close: () =>
       new Promise(resolve => {

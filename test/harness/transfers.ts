@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { bearer, bootstrapUser, type Answer, type TestHost } from './host.ts'
+import { bearer, bootstrapUser, type HttpResponse, type TestHost } from './host.ts'
 import { kycBody } from './kyc.ts'
 
 /** Somebody who moves money in and out, on one surface. */
 export interface TransferUser {
   readonly token: string
   /** A write, by default under a new idempotency key. */
-  write(path: string, body: object, key?: string): Promise<Answer>
-  read(path: string): Promise<Answer>
+  write(path: string, body: object, key?: string): Promise<HttpResponse>
+  read(path: string): Promise<HttpResponse>
 }
 
 type Host = Pick<TestHost, 'send'>
@@ -65,7 +65,10 @@ export function withdrawalBody(amountCents: number, extra: object = {}): Record<
 }
 
 /** A member of an answer's data that is an object; throws on a refusal. */
-export function memberOf(answer: Answer, name: string): Record<string, unknown> & { readonly id: string } {
-  if (answer.status !== 200) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`)
-  return answer.body.data[name] as Record<string, unknown> & { readonly id: string }
+export function memberOf(
+  response: HttpResponse,
+  name: string,
+): Record<string, unknown> & { readonly id: string } {
+  if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(response.body)}`)
+  return response.body.data[name] as Record<string, unknown> & { readonly id: string }
 }

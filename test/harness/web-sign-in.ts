@@ -1,5 +1,5 @@
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { newWallet, type Answer, type TestHost } from './host.ts'
+import { newWallet, type HttpResponse, type TestHost } from './host.ts'
 
 type Send = TestHost['send']
 type Signer = Pick<PrivateKeyAccount, 'address' | 'signMessage'>
@@ -18,7 +18,11 @@ export async function signedLogin(
 }
 
 /** Signs a wallet in. */
-export async function signIn(send: Send, wallet?: Signer, extra?: Record<string, unknown>): Promise<Answer> {
+export async function signIn(
+  send: Send,
+  wallet?: Signer,
+  extra?: Record<string, unknown>,
+): Promise<HttpResponse> {
   return send('/auth/login', { body: await signedLogin(send, wallet, extra) })
 }
 

@@ -1,5 +1,5 @@
 import { allow, scopeCatalogue, type Session } from '@gatewright/kernel'
-import { byAccept, codes, denialAnswer, exposedHeaders, gate, wire, type Failure } from '@gatewright/http'
+import { byAccept, codes, denialResponse, exposedHeaders, gate, wire, type Failure } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { fetchGate } from '@gatewright/http/fetch'
@@ -37,7 +37,7 @@ t.test('refuses a port without its functions, or in the wrong option, at constru
 
 t.test('refuses a wrong option and names it, what is expected and the value', async t => {
   t.throws(wrong({ bodyLimitBytes: -1 }), /bodyLimitBytes must be an integer from 0 to 16777216, not -1/)
-  t.throws(wrong({ answerLimitBytes: 1.5 }), /answerLimitBytes/)
+  t.throws(wrong({ responseLimitBytes: 1.5 }), /answerLimitBytes/)
   t.throws(wrong({ errors: 'xml' }), /errors must be "plain", "partner", "problem" or a function/)
   t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, got string/)
   t.throws(wrong({ exposeHeaders: 1 }), /exposeHeaders/)
@@ -152,9 +152,9 @@ t.test('sends a problem document (RFC 9457) to clients that accept it', async t 
   const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   const served = handle(api.open('plans.list'), () => ({ status: 204 }))
   const headers = { accept: 'application/problem+json' }
-  const answer = await served(new Request('http://api.test/', { headers }), undefined)
-  t.equal(answer.headers.get('content-type'), 'application/problem+json')
-  t.same(await answer.json(), {
+  const response = await served(new Request('http://api.test/', { headers }), undefined)
+  t.equal(response.headers.get('content-type'), 'application/problem+json')
+  t.same(await response.json(), {
     type: 'about:blank',
     title: 'Forbidden',
     status: 403,
@@ -165,8 +165,8 @@ t.test('sends a problem document (RFC 9457) to clients that accept it', async t 
 
 t.test('a denial keeps its own code if its details contain a code', async t => {
   const denial = { code: 'policy_blocked', status: 403, message: 'no', details: { error: 'x', rule: 'r' } }
-  t.match(denialAnswer(denial, 'plain').body, { error: 'policy_blocked', message: 'no', rule: 'r' })
-  t.match(denialAnswer(denial, 'problem').body, { code: 'policy_blocked', rule: 'r' })
+  t.match(denialResponse(denial, 'plain').body, { error: 'policy_blocked', message: 'no', rule: 'r' })
+  t.match(denialResponse(denial, 'problem').body, { code: 'policy_blocked', rule: 'r' })
 })
 
 t.test('encodes a body as JSON, unless there is none', async t => {
@@ -204,11 +204,11 @@ t.test('a report or errors function that throws does not change the answer', asy
   process.on('warning', listen)
   t.teardown(() => process.off('warning', listen))
   const own = gate({ errors: broken, report: broken })
-  const answer = await fetchGate(own, { body: 'stream', peer: 'none' }).handle(
+  const response = await fetchGate(own, { body: 'stream', peer: 'none' }).handle(
     own.open('plans.list'),
     broken,
   )(new Request('http://x/'), undefined)
-  t.match(await answer.json(), { error: 'internal_error' })
+  t.match(await response.json(), { error: 'internal_error' })
   await new Promise(setImmediate)
   t.ok(warnings.includes('broken'))
 })

@@ -60,12 +60,12 @@ t.test('refuses other names that repeat or chain, within their kind, operation a
   t.throws(makes({ headers: serve([['x-a', 'x-a']]) }), /leads to itself/)
   t.throws(
     makes({
-      answerFields: serve([
+      responseFields: serve([
         ['a', 'b'],
         ['a', 'c'],
       ]),
     }),
-    /answer-field:a: is listed twice/,
+    /response-field:a: is listed twice/,
   )
   t.throws(
     makes({
@@ -109,7 +109,7 @@ t.test('refuses malformed names', async t => {
     t.throws(makes({ paths: serve([[path, '/b']]) }), /is not a path/, path)
   }
   t.throws(makes({ headers: serve([['X-Key', 'x-user-key']]) }), /is not a header/)
-  t.throws(makes({ answerFields: serve([['__proto__', 'a']]) }), /is not a answer-field/)
+  t.throws(makes({ responseFields: serve([['__proto__', 'a']]) }), /is not a response-field/)
   t.throws(makes({ scopes: [{ surface: 'user', from: 'a b', to: null, mode: 'serve' }] }), /is not a scope/)
   t.throws(makes({ scopes: [{ surface: '', from: 'a', to: null, mode: 'serve' }] }), /is not a valid surface/)
   t.throws(

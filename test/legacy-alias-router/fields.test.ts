@@ -13,7 +13,7 @@ const aliases = createAliases({
     },
     { operation: 'users.resolve', from: 'formerId', to: 'userId', mode: 'gone' },
   ],
-  answerFields: [
+  responseFields: [
     { from: 'consumerApiKey', to: 'userApiKey', mode: 'serve' },
     { from: 'apiKey', to: 'userApiKey', mode: 'gone' },
   ],

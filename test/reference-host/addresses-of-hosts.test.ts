@@ -15,8 +15,8 @@ const { addressAt } = branchOfXpub(key.publicExtendedKey)
 async function patiently(user: Pick<MoneyUser, 'write'>, path: string, body: object) {
   const key = crypto.randomUUID()
   for (;;) {
-    const answer = await user.write(path, body, key)
-    if (answer.status !== 503) return answer
+    const response = await user.write(path, body, key)
+    if (response.status !== 503) return response
   }
 }
 
@@ -40,11 +40,11 @@ t.test('two hosts of one Postgres never share an index, and budgets hold over bo
     const other = moneyUser(two.send, { token: minted.body['sessionToken'] as string })
     users.push(user, other)
   }
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     users.flatMap(user => Array.from({ length: 8 }, () => patiently(user, '/subscriptions/payin', body))),
   )
-  const made = answers.filter(({ status }) => status === 200)
-  const refused = answers.filter(({ status }) => status !== 200).map(({ body: { error } }) => error)
+  const made = responses.filter(({ status }) => status === 200)
+  const refused = responses.filter(({ status }) => status !== 200).map(({ body: { error } }) => error)
   t.same(
     refused,
     Array.from({ length: 24 }, () => 'policy_blocked'),

@@ -5,7 +5,14 @@ import { contractsOf } from '../harness/contracts.ts'
 import { delegate } from '../harness/delegate.ts'
 import { startEvm, transact } from '../harness/evm.ts'
 import { signedLogin, signIn } from '../harness/web-sign-in.ts'
-import { bearer, newWallet, startTestHost, statementOf, templateA, type Answer } from '../harness/host.ts'
+import {
+  bearer,
+  newWallet,
+  startTestHost,
+  statementOf,
+  templateA,
+  type HttpResponse,
+} from '../harness/host.ts'
 
 const chain = await startEvm()
 const host = await startTestHost({ RPC_URLS: `${chain.chainId}=${chain.url}` })
@@ -28,7 +35,7 @@ function statementB(address: string) {
 }
 
 /** Bootstraps the contract wallet. */
-async function bootstrap(signer = owner): Promise<Answer> {
+async function bootstrap(signer = owner): Promise<HttpResponse> {
   const { statement, message } = statementB(contractAddress)
   return host.send('/user/v1/bootstrap', {
     body: { ...statement, signature: await signer.signMessage({ message }) },
@@ -48,14 +55,14 @@ t.test(
       const factory = { address: deployed.contractAddress, data: '0x' } as const
       const wrapped = serializeErc6492Signature({ ...factory, signature: plain })
       const encodings = wrappedFirst ? [wrapped, plain] : [plain, wrapped]
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [...encodings, `${plain}00`].map(signature =>
           host.send('/user/v1/bootstrap', { body: { ...statement, signature } }),
         ),
       )
-      const given = answers.filter(({ status }) => status === 200)
+      const given = responses.filter(({ status }) => status === 200)
       t.equal(given.length, 1)
-      t.equal(answers.filter(({ status }) => status === 401).length, 2)
+      t.equal(responses.filter(({ status }) => status === 401).length, 2)
       users.add(given[0]?.body['userId'])
     }
     t.equal(users.size, 1, 'and one user')

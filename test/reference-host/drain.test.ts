@@ -8,11 +8,11 @@ const CLIENTS = 16
 /** One request over a keep-alive connection. */
 function ask(agent: Agent, url: string): Promise<{ status: number; connection: string | undefined }> {
   return new Promise((resolve, reject) => {
-    get(url, { agent }, answer => {
-      answer.resume()
-      answer.once('error', reject)
-      answer.once('end', () => {
-        resolve({ status: answer.statusCode ?? 0, connection: answer.headers.connection })
+    get(url, { agent }, response => {
+      response.resume()
+      response.once('error', reject)
+      response.once('end', () => {
+        resolve({ status: response.statusCode ?? 0, connection: response.headers.connection })
       })
     }).once('error', reject)
   })
@@ -68,9 +68,9 @@ t.test('a stopping host reports that it is not ready, whatever its stores report
   const host = await startTestHost({ DRAIN_SECONDS: '1' })
   t.match(await host.send('/readyz'), { status: 200, body: { status: 'ready' } })
   const stopped = host.close()
-  let answer = await host.send('/readyz')
-  while (answer.status === 200) answer = await host.send('/readyz')
-  t.match(answer, { status: 503, body: { status: 'not_ready', dependencies: { database: 'ok' } } })
-  t.equal(answer.headers.get('connection'), 'close')
+  let response = await host.send('/readyz')
+  while (response.status === 200) response = await host.send('/readyz')
+  t.match(response, { status: 503, body: { status: 'not_ready', dependencies: { database: 'ok' } } })
+  t.equal(response.headers.get('connection'), 'close')
   await stopped
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { startChild } from '../harness/child.ts'
-import { bearer, bootstrapUser, request, type Answer, type RequestOptions } from '../harness/host.ts'
+import { bearer, bootstrapUser, request, type HttpResponse, type RequestOptions } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-fuzz-'))
@@ -82,7 +82,13 @@ const schemaAware = fc.constantFrom(...operations).chain(({ path, method, fields
   }),
 )
 
-async function sent({ path, method, headers, key, body }: Record<string, never> & Sent): Promise<Answer> {
+async function sent({
+  path,
+  method,
+  headers,
+  key,
+  body,
+}: Record<string, never> & Sent): Promise<HttpResponse> {
   const withBody = method === 'GET' ? {} : { body }
   const options: RequestOptions = { method, headers: { ...headers, 'idempotency-key': key }, ...withBody }
   return request(url, path, options)
@@ -109,8 +115,8 @@ t.test('10,000 fuzzed requests cause no 500, no hang, no internal text and no le
   const statuses = new Map<number, number>()
   for (let at = 0; at < samples.length; at += 20) {
     if (at === 2000) early = (await heap()).heapBytes
-    const answers = await Promise.all(samples.slice(at, at + 20).map(sample => sent(sample as never)))
-    for (const { status, body } of answers) {
+    const responses = await Promise.all(samples.slice(at, at + 20).map(sample => sent(sample as never)))
+    for (const { status, body } of responses) {
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
       const text = JSON.stringify(body)
       if (INTERNAL.test(text) && !text.includes('userApiKey')) t.fail(`internal text: ${text.slice(0, 300)}`)

@@ -2,7 +2,7 @@
 // all writes, so an operation whose declaration becomes gated is missing below until it is added.
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer, type TestHost } from '../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
 import { memberOf, withdrawalBody } from '../harness/transfers.ts'
 
@@ -20,7 +20,7 @@ const RULES = ['kyc_required', 'agreements_required', 'account_locked'] as const
 /** Somebody on one surface, and what they have. */
 interface Caller {
   readonly surface: Surface
-  call(path: string, options?: { method?: string; body?: object; key?: string }): Promise<Answer>
+  call(path: string, options?: { method?: string; body?: object; key?: string }): Promise<HttpResponse>
   kyc(status: string): Promise<void>
   accept(): Promise<void>
 }
@@ -37,8 +37,8 @@ async function callerOf(host: TestHost, surface: Surface): Promise<Caller> {
     surface,
     call,
     async kyc(status) {
-      const answer = await call('/sandbox/kyc', { body: { status } })
-      if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+      const response = await call('/sandbox/kyc', { body: { status } })
+      if (response.status !== 200) throw new Error(JSON.stringify(response.body))
     },
     async accept() {
       await call('/agreements', { body: { accepted: true } })
@@ -90,7 +90,7 @@ const GATED: Readonly<Record<Surface, Readonly<Record<string, Request>>>> = {
   },
 }
 
-function isClosed(surface: Surface, rule: (typeof RULES)[number], { status, body }: Answer): boolean {
+function isClosed(surface: Surface, rule: (typeof RULES)[number], { status, body }: HttpResponse): boolean {
   if (surface === 'user') return status === 403 && body['rule'] === rule
   const words = rule.replace('_', ' ')
   return status === 409 && body['error'] === 'invalid_state' && String(body['message']).startsWith(words)
@@ -117,8 +117,8 @@ async function closedWrites(host: TestHost, caller: Caller): Promise<string[]> {
       const name = path.replaceAll(/\{\w+\}/g, 'any').replace(`/${surface}/v1`, '')
       const body = requestBody?.content['application/json'].example
       if (APART.test(path)) continue
-      const answer = await caller.call(name, { method: method.toUpperCase(), ...(body ? { body } : {}) })
-      if (isClosed(surface, 'kyc_required', answer)) found.push(`${method.toUpperCase()} ${path}`)
+      const response = await caller.call(name, { method: method.toUpperCase(), ...(body ? { body } : {}) })
+      if (isClosed(surface, 'kyc_required', response)) found.push(`${method.toUpperCase()} ${path}`)
     }
   return found.toSorted()
 }
@@ -146,8 +146,8 @@ for (const gates of ['on', 'partner'] as const)
         asked.push({ name, ...(await request(caller, friend)), key: randomUUID() })
       const refused = async (rule: (typeof RULES)[number], fresh = false): Promise<void> => {
         for (const { name, path, body, key } of asked) {
-          const answer = await call(path, { body, key: fresh ? randomUUID() : key })
-          t.ok(isClosed(surface, rule, answer), `${name}: ${rule}, got ${JSON.stringify(answer.body)}`)
+          const response = await call(path, { body, key: fresh ? randomUUID() : key })
+          t.ok(isClosed(surface, rule, response), `${name}: ${rule}, got ${JSON.stringify(response.body)}`)
         }
       }
       if (!open) {
@@ -169,12 +169,12 @@ for (const gates of ['on', 'partner'] as const)
         const { id } = memberOf(await call('/deposits', { body: ASSET }), 'deposit')
         await call(`/sandbox/deposits/${id}/pay`, { body: { amount: '50' } })
       }
-      const first: Answer[] = []
+      const first: HttpResponse[] = []
       for (const { name, path, body, key } of asked) {
-        const answer = await call(path, { body, key })
-        first.push(answer)
-        t.equal(answer.status, 200, `${name}: the same key works: ${JSON.stringify(answer.body)}`)
-        t.equal(answer.headers.get('idempotency-replayed'), null)
+        const response = await call(path, { body, key })
+        first.push(response)
+        t.equal(response.status, 200, `${name}: the same key works: ${JSON.stringify(response.body)}`)
+        t.equal(response.headers.get('idempotency-replayed'), null)
       }
       await kyc('locked')
       for (const [n, { name, path, body, key }] of asked.entries()) {
@@ -200,7 +200,7 @@ for (const gates of ['on', 'partner'] as const)
         await accept()
         const made = await call('/cards')
         const id = (surface === 'user' ? memberOf(made, 'card').id : made.body.data['cardId']) as string
-        const patch = (body: object): Promise<Answer> => call(`/cards/${id}`, { method: 'PATCH', body })
+        const patch = (body: object): Promise<HttpResponse> => call(`/cards/${id}`, { method: 'PATCH', body })
         const limit = { [surface === 'user' ? 'amount' : 'amountCents']: 100, frequency: 'allTime' }
         for (const [status, rule] of [
           [surface === 'user' ? 'manualReview' : 'manual_review', 'kyc_required'],
@@ -209,11 +209,11 @@ for (const gates of ['on', 'partner'] as const)
           await kyc(status)
           for (const body of [{ status: 'locked' }, { limit }]) t.equal((await patch(body)).status, 200)
           for (const body of [{ status: 'active' }, { limit: null }]) {
-            const answer = await patch(body)
+            const response = await patch(body)
             const passes = open && rule === 'kyc_required'
             t.ok(
-              passes ? answer.status === 200 : isClosed(surface, rule, answer),
-              JSON.stringify(answer.body),
+              passes ? response.status === 200 : isClosed(surface, rule, response),
+              JSON.stringify(response.body),
             )
           }
         }

@@ -19,7 +19,7 @@ type Gates = ReturnType<typeof onboardingGates>
 type Idempotency = NonNullable<Parameters<typeof ledgerWrite>[0]['idempotency']>
 
 const AGREEMENTS = [{ id: 'terms', text: 'I accept.', links: [] }]
-const EMPTY = { type: 'object', properties: {} } as unknown as Parameters<typeof ledgerWrite>[0]['answer']
+const EMPTY = { type: 'object', properties: {} } as unknown as Parameters<typeof ledgerWrite>[0]['response']
 const never = async (): Promise<never> => {
   throw new Error('not used')
 }
@@ -34,8 +34,8 @@ function sample(surface: Surface, idempotency: Idempotency, prepared: string[]):
     scopes: [],
     paths: [`/${surface}/v1/things/${idempotency}`],
     credential: 'session',
-    answer: EMPTY,
-    example: { answer: {} },
+    response: EMPTY,
+    example: { response: {} },
     spends: false,
     gated: true,
     idempotency,
@@ -164,8 +164,8 @@ for (const dialect of DIALECTS) {
       t.same([prepared.length, await made()], [0, 0], 'nothing was prepared or made')
       await status('approved')
       for (const [way, key] of ways) {
-        const answer = await make(surface, way, key)
-        t.match(answer, { status: 200, replayed: null }, `the same key works: ${way} ${key}`)
+        const reply = await make(surface, way, key)
+        t.match(reply, { status: 200, replayed: null }, `the same key works: ${way} ${key}`)
       }
       t.equal(await made(), 4)
       await status('locked')

@@ -8,7 +8,7 @@ import {
   request,
   signedBootstrap,
   spawnHost,
-  type Answer,
+  type HttpResponse,
   type HostProcess,
   type RequestOptions,
 } from '../harness/host.ts'
@@ -28,29 +28,29 @@ t.teardown(async () => {
   await Promise.all(hosts.map(host => host.stop('SIGTERM')))
   await stores.drop()
 })
-const send = (n: number, path: string, options?: RequestOptions): Promise<Answer> =>
+const send = (n: number, path: string, options?: RequestOptions): Promise<HttpResponse> =>
   request((hosts[n % 4] as HostProcess).url, path, options)
-const any = (path: string, options?: RequestOptions): Promise<Answer> => send(0, path, options)
+const any = (path: string, options?: RequestOptions): Promise<HttpResponse> => send(0, path, options)
 const over4 = <T>(count: number, call: (n: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, n) => call(n)))
-const pay = (n: number, token: string, body: object, key: string = randomUUID()): Promise<Answer> =>
+const pay = (n: number, token: string, body: object, key: string = randomUUID()): Promise<HttpResponse> =>
   send(n, PAYIN, { body, headers: { ...bearer(token), 'idempotency-key': key } })
-const count = (answers: readonly Answer[], status: number): number =>
-  answers.filter(answer => answer.status === status).length
+const count = (responses: readonly HttpResponse[], status: number): number =>
+  responses.filter(response => response.status === status).length
 
 t.test('creates one key for one signed statement on 4 hosts', async t => {
   const body = await signedBootstrap(newWallet())
-  const answers = await over4(40, n => send(n, '/user/v1/bootstrap', { body }))
-  t.equal(count(answers, 200), 1)
-  t.equal(count(answers, 401), 39)
+  const responses = await over4(40, n => send(n, '/user/v1/bootstrap', { body }))
+  t.equal(count(responses, 200), 1)
+  t.equal(count(responses, 401), 39)
 })
 
 t.test('a session verifies on every host, also after the signing key was rotated', async t => {
   const user = await bootstrapUser(any)
   const rotate = ['packages/reference-host/dist/cli/main.js', 'signing-keys', 'rotate']
   t.equal((await runNode(rotate, { PATH: process.env['PATH'], ...env })).code, 0)
-  const answers = await over4(4, n => send(n, '/user/v1/keys', { headers: bearer(user.token) }))
-  t.equal(count(answers, 200), 4)
+  const responses = await over4(4, n => send(n, '/user/v1/keys', { headers: bearer(user.token) }))
+  t.equal(count(responses, 200), 4)
   const next = await send(3, '/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
   const token = next.body['sessionToken'] as string
   t.equal(count(await over4(4, n => send(n, '/user/v1/keys', { headers: bearer(token) })), 200), 4)
@@ -90,10 +90,10 @@ t.test('a daily spend cap of 10 payments lets 10 of 100 pass, over 4 hosts and s
       return (await send(n, '/user/v1/sessions', { body: {}, headers })).body['sessionToken'] as string
     }),
   )
-  const answers = await over4(100, n => pay(n, tokens[(n >> 2) % 4] as string, { amountCents: 100 }))
-  t.equal(count(answers, 200), 10)
-  t.equal(count(answers, 403), 90)
-  t.match(answers.find(({ status }) => status === 403)?.body, {
+  const responses = await over4(100, n => pay(n, tokens[(n >> 2) % 4] as string, { amountCents: 100 }))
+  t.equal(count(responses, 200), 10)
+  t.equal(count(responses, 403), 90)
+  t.match(responses.find(({ status }) => status === 403)?.body, {
     error: 'policy_blocked',
     rule: 'dailySpendCapCents',
   })
@@ -101,30 +101,30 @@ t.test('a daily spend cap of 10 payments lets 10 of 100 pass, over 4 hosts and s
 
 t.test('a rate limit of 60 lets 60 of 100 pass, over 4 hosts', async t => {
   const user = await bootstrapUser(any)
-  const answers = await over4(100, n => send(n, '/user/v1/keys', { headers: bearer(user.token) }))
-  t.equal(count(answers, 200), 60)
-  t.equal(count(answers, 429), 40)
+  const responses = await over4(100, n => send(n, '/user/v1/keys', { headers: bearer(user.token) }))
+  t.equal(count(responses, 200), 60)
+  t.equal(count(responses, 429), 40)
 })
 
 t.test('one idempotency key makes one pay-in, over 4 hosts and both names of the path', async t => {
   const user = await bootstrapUser(any)
   const key = randomUUID()
-  const answers = await over4(40, n =>
+  const responses = await over4(40, n =>
     send(n, n % 3 ? PAYIN : PAYIN.replace('user', 'consumer'), {
       body: { amountCents: 7 },
       headers: { ...bearer(user.token), 'idempotency-key': key },
     }),
   )
   const made = new Set(
-    answers.filter(({ status }) => status === 200).map(({ body }) => JSON.stringify(body.data)),
+    responses.filter(({ status }) => status === 200).map(({ body }) => JSON.stringify(body.data)),
   )
   t.equal(made.size, 1)
   t.equal(
-    count(answers, 200) + count(answers, 429),
+    count(responses, 200) + count(responses, 429),
     40,
     'the rest gets the replay, or the denial that the first still runs',
   )
-  t.ok(answers.every(({ status, body }) => status === 200 || body['error'] === 'request_in_progress'))
+  t.ok(responses.every(({ status, body }) => status === 200 || body['error'] === 'request_in_progress'))
 })
 
 t.test('authorises a replay again: a narrower session gets 403, not the stored response', async t => {

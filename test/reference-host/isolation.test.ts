@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
-import { bearer, bootstrapUser, newWallet, startTestHost, type Answer } from '../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, startTestHost, type HttpResponse } from '../harness/host.ts'
 import { kycBody } from '../harness/kyc.ts'
 import { inlined } from '../harness/openapi.ts'
 
@@ -88,8 +88,8 @@ function requestsTo(operation: Operation, ids: AccountRecords['ids']): RequestTo
 /**
  * Everything that belongs to one caller and that no other caller may see: ids, key texts, tokens, addresses.
  */
-function ownTexts(answers: readonly Answer[]): string[] {
-  const found = JSON.stringify(answers.map(({ body }) => body)).match(/"[\w.:-]{12,}"/g) ?? []
+function ownTexts(responses: readonly HttpResponse[]): string[] {
+  const found = JSON.stringify(responses.map(({ body }) => body)).match(/"[\w.:-]{12,}"/g) ?? []
   return [...new Set(found)].filter(text => /\d/.test(text) && !/^"\d{4}-\d\d-\d\dT/.test(text))
 }
 
@@ -99,7 +99,7 @@ function ownTexts(answers: readonly Answer[]): string[] {
  */
 async function createUserRecords(): Promise<AccountRecords> {
   const user = await bootstrapUser(host.send)
-  const send = (path: string, body: object): Promise<Answer> =>
+  const send = (path: string, body: object): Promise<HttpResponse> =>
     host.send(path, { body, headers: { ...bearer(user.token), 'idempotency-key': 'same-for-everybody' } })
   const key = await send('/user/v1/keys', {})
   const session = await send('/user/v1/sessions', {})
@@ -117,7 +117,7 @@ async function createUserRecords(): Promise<AccountRecords> {
   })
   const destination = { ...asset, address: newWallet().address }
   const withdrawal = await send('/user/v1/withdrawals', { amountCents: 100, destination })
-  const idOf = ({ body }: Answer, name: string): string => (body.data[name] as { id: string }).id
+  const idOf = ({ body }: HttpResponse, name: string): string => (body.data[name] as { id: string }).id
   const payment = await send('/user/v1/sandbox/authorizations', {
     cardId: idOf(card, 'card'),
     amountCents: 1,
@@ -199,7 +199,7 @@ t.test("no user operation shows or changes another user's records: their ids are
       // Not withdrawals: the worker of the host moves them meanwhile.
       'deposits?scope=all',
     ]
-    const get = (path: string): Promise<Answer> =>
+    const get = (path: string): Promise<HttpResponse> =>
       host.send(`/user/v1/${path}`, { headers: bearer(ann.token) })
     return (await Promise.all(paths.map(get))).map(({ body }) => body.data)
   }
@@ -210,7 +210,7 @@ t.test("no user operation shows or changes another user's records: their ids are
   t.ok(guarded.length >= 20, 'the table was read')
   for (const operation of guarded) {
     const { method } = operation
-    const send = ({ path, body }: RequestTo, key: string): Promise<Answer> =>
+    const send = ({ path, body }: RequestTo, key: string): Promise<HttpResponse> =>
       host.send(path, {
         method,
         headers: { ...bearer(bob.token), 'idempotency-key': key },
@@ -219,20 +219,20 @@ t.test("no user operation shows or changes another user's records: their ids are
     const unknown = Object.fromEntries(Object.keys(ann.ids).map(name => [name, 'never-existed']))
     // The same request with an unknown id in the same place.
     const nevers = new Map(requestsTo(operation, unknown).map(each => [each.place, each]))
-    const refusals = new Map<string, Answer>()
+    const refusals = new Map<string, HttpResponse>()
     for (const [place, never] of nevers) refusals.set(place, await send(never, `never-existed-${place}`))
     for (const [n, asked] of requestsTo(operation, ann.ids).entries()) {
-      const refusal = refusals.get(asked.place) as Answer
-      const answer = await send(asked, asked.byId ? `bob-tries-${n}` : 'same-for-everybody')
+      const refusal = refusals.get(asked.place) as HttpResponse
+      const response = await send(asked, asked.byId ? `bob-tries-${n}` : 'same-for-everybody')
       const where = `${method} ${asked.path}`
-      const told = JSON.stringify(answer.body)
+      const told = JSON.stringify(response.body)
       t.same(
         ann.texts.filter(own => told.includes(own)),
         [],
         where,
       )
       if (asked.byId)
-        t.same([answer.status, answer.body], [404, refusal.body], `${where}: as if it never was`)
+        t.same([response.status, response.body], [404, refusal.body], `${where}: as if it never was`)
     }
   }
   t.same(await mine(), before, 'nothing was changed')
@@ -259,7 +259,7 @@ t.test("no partner operation shows another partner's records, even under the sam
       'encryption.write',
       'deposits.write',
     ]
-    const open = (wanted: readonly string[]): Promise<Answer> =>
+    const open = (wanted: readonly string[]): Promise<HttpResponse> =>
       both.send('/partner/v1/sessions', { body: { userId, scopes: wanted }, headers })
     const session = await open(scopes)
     const setUp = bearer((await open(['kyc.write'])).body.data['sessionToken'] as string)
@@ -308,14 +308,18 @@ t.test("no partner operation shows another partner's records, even under the sam
       const { method } = operation
       const key = byId ? randomUUID() : 'same-for-everybody'
       const headers = { ...bearer(two.token), 'idempotency-key': key }
-      const answer = await both.send(path, { method, headers, ...(body && method !== 'GET' ? { body } : {}) })
-      const text = JSON.stringify(answer.body)
+      const response = await both.send(path, {
+        method,
+        headers,
+        ...(body && method !== 'GET' ? { body } : {}),
+      })
+      const text = JSON.stringify(response.body)
       t.same(
         one.texts.filter(own => text.includes(own)),
         [],
         `${method} ${path}`,
       )
-      if (byId) t.equal(answer.status, 404, `${method} ${path}`)
+      if (byId) t.equal(response.status, 404, `${method} ${path}`)
     }
   }
 })

@@ -28,9 +28,9 @@ t.test(
     const { key } = await withPeppers([OLD], host => bootstrapUser(host.send))
     t.match(await withPeppers([NEW, OLD], host => mint(host, key)), { status: 200 })
     await withPeppers([OLD], async host => {
-      const answer = await mint(host, key)
-      t.match(answer, { status: 503, body: { error: 'service_unavailable' } })
-      t.ok(answer.headers.get('retry-after'))
+      const response = await mint(host, key)
+      t.match(response, { status: 503, body: { error: 'service_unavailable' } })
+      t.ok(response.headers.get('retry-after'))
       t.match(host.failures, [{ code: 'ERR_PEPPER_MISSING' }])
     })
     t.match(await withPeppers([OLD, NEW], host => mint(host, key)), { status: 200 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
-import { bearer, bootstrapUser, startTestHost, type Answer, type TestHost } from '../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
 
 interface Described {
   readonly operationId: string
@@ -68,7 +68,7 @@ const openPartnerKey = await partnerKey()
 const host = await startTestHost({ DATA_DIR: dataDir, DIRECT_USER_KEY: 'on' })
 t.teardown(() => host.close())
 const uses = await keyUses(host)
-const use = ({ method, path, side }: KeyUse, key: string): Promise<Answer> =>
+const use = ({ method, path, side }: KeyUse, key: string): Promise<HttpResponse> =>
   host.send(path, {
     method,
     headers: { [`x-${side}-key`]: key, 'idempotency-key': 'policy-of-a-key' },
@@ -93,8 +93,8 @@ for (const [rule, policyFor] of Object.entries(CLOSED)) {
     const userPolicy = policyFor([...new Set(uses.filter(({ side }) => side === 'user').map(({ id }) => id))])
     const { key } = await bootstrapUser(host.send, { policy: userPolicy })
     for (const one of uses) {
-      const answer = await use(one, one.side === 'user' ? key : (partnerKeys[rule] as string))
-      t.match(answer, { status: 403, body: { error: 'policy_blocked', rule } }, `${one.method} ${one.path}`)
+      const response = await use(one, one.side === 'user' ? key : (partnerKeys[rule] as string))
+      t.match(response, { status: 403, body: { error: 'policy_blocked', rule } }, `${one.method} ${one.path}`)
     }
   })
 }
@@ -102,12 +102,12 @@ for (const [rule, policyFor] of Object.entries(CLOSED)) {
 t.test('a key without policies is denied by no policy', async t => {
   const { key } = await bootstrapUser(host.send)
   for (const one of uses) {
-    const answer = await use(one, one.side === 'user' ? key : openPartnerKey)
+    const response = await use(one, one.side === 'user' ? key : openPartnerKey)
     // The data key is never answered, whoever asks.
     const denied =
-      answer.body['error'] === 'policy_blocked' && answer.body['rule'] !== 'data_key_never_leaves'
+      response.body['error'] === 'policy_blocked' && response.body['rule'] !== 'data_key_never_leaves'
     t.notOk(denied, `${one.method} ${one.path}`)
-    t.not(answer.status, 401, `${one.method} ${one.path}`)
+    t.not(response.status, 401, `${one.method} ${one.path}`)
   }
 })
 
@@ -119,8 +119,8 @@ t.test('a stolen key that is limited to an address can neither rotate itself nor
   })
   const rotate = `/user/v1/keys/${owner.key.slice('gw_sandbox_user_'.length).slice(0, 16)}/rotate`
   for (const path of [rotate, '/user/v1/sessions', '/consumer/v1/sessions']) {
-    const answer = await host.send(path, { body: {}, headers: at('203.0.113.66') })
-    t.match(answer, { status: 403, body: { error: 'policy_blocked', rule: 'allowedIps' } }, path)
+    const response = await host.send(path, { body: {}, headers: at('203.0.113.66') })
+    t.match(response, { status: 403, body: { error: 'policy_blocked', rule: 'allowedIps' } }, path)
   }
   t.equal((await host.send('/user/v1/sessions', { body: {}, headers: at('198.51.100.7') })).status, 200)
   t.equal((await host.send(rotate, { body: {}, headers: at('198.51.100.7') })).status, 200)
@@ -131,7 +131,7 @@ t.test('applies the policies of every parent key, and counts calls', async t => 
     policy: { limits: [{ operations: ['sessions.create'], maxCount: 2, window: 'day' }] },
   })
   const made = await host.send('/user/v1/keys', { body: {}, headers: bearer(parent.token) })
-  const mint = (): Promise<Answer> =>
+  const mint = (): Promise<HttpResponse> =>
     host.send('/user/v1/sessions', {
       body: {},
       headers: { 'x-user-key': made.body['userApiKey'] as string },
@@ -145,15 +145,15 @@ t.test('limits rotation like minting, and a successor inherits the used limit', 
   const tight = await startTestHost({ RATE_LIMITS: '{"mintsPerKeyPerMinute":3}' })
   t.teardown(() => tight.close())
   let { key } = await bootstrapUser(tight.send)
-  const rotate = (): Promise<Answer> =>
+  const rotate = (): Promise<HttpResponse> =>
     tight.send(`/user/v1/keys/${key.slice('gw_sandbox_user_'.length).slice(0, 16)}/rotate`, {
       body: {},
       headers: { 'x-user-key': key },
     })
   for (let n = 0; n < 3; n++) {
-    const answer = await rotate()
-    t.equal(answer.status, 200)
-    key = answer.body['userApiKey'] as string
+    const response = await rotate()
+    t.equal(response.status, 200)
+    key = response.body['userApiKey'] as string
   }
   t.match(await rotate(), { status: 429, body: { error: 'rate_limited', limit: 'mintsPerKeyPerMinute' } })
 })
@@ -161,7 +161,7 @@ t.test('limits rotation like minting, and a successor inherits the used limit', 
 t.test('counts every use of a key against a limit, reads of partners included', async t => {
   const tight = await startTestHost({ RATE_LIMITS: '{"guardedPerKeyPerMinute":3}' })
   t.teardown(() => tight.close())
-  const resolve = (): Promise<Answer> =>
+  const resolve = (): Promise<HttpResponse> =>
     tight.send('/partner/v1/users/resolve', {
       body: { userId: 'ann' },
       headers: { 'x-partner-key': tight.partnerKey },

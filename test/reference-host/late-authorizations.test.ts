@@ -184,10 +184,10 @@ t.test(
   async t => {
     const data = networkRequest(await user.card(), { amountCents: 1 })
     const other = { ...data, cardId: await user.card() }
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, n) => request(n % 2 === 0 ? data : other)),
     )
-    const reasons = answers.map(
+    const reasons = responses.map(
       ({ body }) => (body.data['decision'] as { declineReason: string | null }).declineReason,
     )
     t.equal(new Set(reasons.filter((_, n) => n % 2 === 0)).size, 1)

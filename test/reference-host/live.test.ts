@@ -50,13 +50,13 @@ t.test('requires statements under its own service name, and prints no sandbox ke
   t.notMatch(host.output(), /gw_/)
   const sandbox = await signedBootstrap(newWallet())
   t.match(await request(host.url, '/user/v1/bootstrap', { body: sandbox, headers: https }), { status: 401 })
-  const answer = await request(host.url, '/user/v1/bootstrap', { body: await signedLive(), headers: https })
-  t.match(answer, { status: 200, body: { userApiKey: /^gw_live_user_/ } })
+  const response = await request(host.url, '/user/v1/bootstrap', { body: await signedLive(), headers: https })
+  t.match(response, { status: 200, body: { userApiKey: /^gw_live_user_/ } })
 })
 
 t.test('has no play money and no default plans', async t => {
-  const answer = await request(host.url, '/user/v1/deposits', { body: { amountCents: 1 }, headers: https })
-  t.match(answer, { status: 404 })
+  const response = await request(host.url, '/user/v1/deposits', { body: { amountCents: 1 }, headers: https })
+  t.match(response, { status: 404 })
   const description = await request(host.url, '/openapi.json')
   t.notOk('/user/v1/deposits' in (description.body['paths'] as object))
   const body = await signedLive({ scopes: ['subscriptions.read'] })
@@ -78,8 +78,8 @@ t.test('submits identity checks only to a provider that was given, and simulates
   const reads = ['/partner/v1/kyc/schema', '/partner/v1/kyc/status', '/partner/v1/kyc/values']
   const without = [...reads, '/user/v1/kyc/status', '/user/v1/kyc/values'].map(path => `get ${path}`)
   t.same(await served(host.url), without)
-  const answer = await request(host.url, '/user/v1/kyc', { body: {}, headers: https })
-  t.match(answer, { status: 404, body: { error: 'not_found' } })
+  const response = await request(host.url, '/user/v1/kyc', { body: {}, headers: https })
+  t.match(response, { status: 404, body: { error: 'not_found' } })
   const never = async (): Promise<never> => {
     throw new Error('not used')
   }

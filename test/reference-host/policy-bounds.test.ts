@@ -10,7 +10,7 @@ import {
   newWallet,
   signedBootstrap,
   startTestHost,
-  type Answer,
+  type HttpResponse,
 } from '../harness/host.ts'
 
 const host = await startTestHost()
@@ -36,7 +36,7 @@ function policyOf(bytes: number): object {
 const [LARGEST, TOO_LARGE] = [policyOf(8192), policyOf(8193)]
 
 /** Sends each request that can bring a policy. */
-const WRITES: Readonly<Record<string, (policy: object) => Promise<Answer>>> = {
+const WRITES: Readonly<Record<string, (policy: object) => Promise<HttpResponse>>> = {
   'bootstrap, of the key': async policy =>
     host.send('/user/v1/bootstrap', { body: await signedBootstrap(newWallet(), { policy }) }),
   'bootstrap, of the session': async sessionPolicy =>

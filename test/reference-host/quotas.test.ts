@@ -62,12 +62,12 @@ for (const stores of ['embedded', 'postgres'] as const) {
 async function holds(t: Test, user: MoneyUser, { rule, most, path, body }: Quota): Promise<void> {
   const make = (n: number) => user.write(path, body(n), randomUUID())
   const filled = await Promise.all(Array.from({ length: most - STILL_FIT }, (_, n) => make(n)))
-  for (const { status, body: answer } of filled) t.equal(status, 200, JSON.stringify(answer))
-  const answers = await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => make(most + n)))
-  const passed = answers.filter(({ status }) => status === 200)
-  const refused = answers.filter(({ status }) => status === 403)
+  for (const { status, body: response } of filled) t.equal(status, 200, JSON.stringify(response))
+  const responses = await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => make(most + n)))
+  const passed = responses.filter(({ status }) => status === 200)
+  const refused = responses.filter(({ status }) => status === 403)
   t.equal(passed.length, STILL_FIT, 'as many pass as still fit')
   t.equal(refused.length, AT_ONCE - STILL_FIT)
-  for (const answer of refused) t.match(answer.body, { error: 'policy_blocked', rule })
+  for (const response of refused) t.match(response.body, { error: 'policy_blocked', rule })
   t.match(await make(0), { status: 403, body: { rule } }, 'one more is one too many')
 }

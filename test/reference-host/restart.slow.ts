@@ -9,7 +9,7 @@ import {
   request,
   signedBootstrap,
   spawnHost,
-  type Answer,
+  type HttpResponse,
   type HostProcess,
 } from '../harness/host.ts'
 
@@ -19,7 +19,7 @@ t.test('keeps what it answered when it is killed right after a 200, 10 times', a
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kill-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   let host: HostProcess = await spawnHost(dataDir)
-  const send = (path: string, options: Parameters<typeof request>[2]): Promise<Answer> =>
+  const send = (path: string, options: Parameters<typeof request>[2]): Promise<HttpResponse> =>
     request(host.url, path, options)
   const killed = async (): Promise<void> => {
     await host.stop('SIGKILL')
@@ -57,7 +57,7 @@ t.test('creates one pay-in, at whatever point of the request it is killed', asyn
   let host: HostProcess = await spawnHost(dataDir)
   const first = await request(host.url, '/user/v1/bootstrap', { body: await signedBootstrap(newWallet()) })
   const token = first.body['sessionToken'] as string
-  let answeredBeforeKill = 0
+  let respondedBeforeKill = 0
   for (let round = 0; round < 25; round++) {
     const headers = { ...bearer(token), 'idempotency-key': randomUUID() }
     const options = { body: { amountCents: 1 + round }, headers }
@@ -69,10 +69,10 @@ t.test('creates one pay-in, at whatever point of the request it is killed', asyn
     const after = await request(host.url, PAYIN, options)
     t.equal(after.status, 200)
     if (before) {
-      answeredBeforeKill++
+      respondedBeforeKill++
       t.same(after.body, before.body, 'an answer that was given stays the answer')
     }
   }
-  t.comment(`measured: ${answeredBeforeKill} of 25 requests were answered before the kill`)
+  t.comment(`measured: ${respondedBeforeKill} of 25 requests were answered before the kill`)
   await host.stop('SIGTERM')
 })

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { internals } from '../harness/internals.ts'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../harness/host.ts'
 
 interface Described {
   readonly operationId: string
@@ -29,7 +29,7 @@ function opener(
 
 /** Whether the scopes of a session were not enough for an operation. Nothing but the scopes decides it. */
 async function isDenied({ path, method }: (typeof operations)[number], token: string): Promise<boolean> {
-  const { status, body }: Answer = await host.send(path.replaceAll(/\{\w+\}/g, 'unknown'), {
+  const { status, body }: HttpResponse = await host.send(path.replaceAll(/\{\w+\}/g, 'unknown'), {
     method,
     headers: { ...bearer(token), 'idempotency-key': 'scope-matrix' },
     ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),

@@ -21,8 +21,8 @@ function setUp(t: Test, clock = manualClock(Date.now())) {
       const host = await startHost(config.value, { observe: () => {}, report: () => {}, clock })
       const send = (path: string, options?: RequestOptions) => request(host.url, path, options)
       const keySet = async () => {
-        const answer = await fetch(`${host.url}/.well-known/jwks.json`)
-        return (await answer.json()) as JSONWebKeySet
+        const response = await fetch(`${host.url}/.well-known/jwks.json`)
+        return (await response.json()) as JSONWebKeySet
       }
       return work({ send, keySet }).finally(() => host.close())
     },

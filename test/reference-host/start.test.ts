@@ -13,7 +13,7 @@ import {
   request,
   signedBootstrap,
   spawnHost,
-  type Answer,
+  type HttpResponse,
   type RequestOptions,
 } from '../harness/host.ts'
 import { runNode } from '../harness/node.ts'
@@ -75,10 +75,10 @@ t.test('shows no secret in logs, errors or metrics, whatever clients send', asyn
   await first.stop('SIGTERM')
   const host = await spawnHost(own, { LOG_LEVEL: 'debug' })
   const errors: string[] = []
-  const send = async (path: string, options?: RequestOptions): Promise<Answer> => {
-    const answer = await request(host.url, path, options)
-    if (answer.status >= 400) errors.push(JSON.stringify(answer.body))
-    return answer
+  const send = async (path: string, options?: RequestOptions): Promise<HttpResponse> => {
+    const response = await request(host.url, path, options)
+    if (response.status >= 400) errors.push(JSON.stringify(response.body))
+    return response
   }
   const proof = await signedBootstrap(newWallet())
   const { body } = await send('/user/v1/bootstrap', { body: proof })
@@ -144,7 +144,7 @@ t.test('finishes a running request on SIGTERM and then exits', async t => {
       expect: '100-continue',
     },
   })
-  const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+  const responded = once(sent, 'response') as Promise<[IncomingMessage]>
   sent.flushHeaders()
   await once(sent, 'continue')
   sent.write(body.slice(0, 5))
@@ -156,9 +156,9 @@ t.test('finishes a running request on SIGTERM and then exits', async t => {
     )
   while (await isListening());
   sent.end(body.slice(5))
-  const [answer] = await answered
-  t.equal(answer.statusCode, 200)
-  answer.resume()
+  const [response] = await responded
+  t.equal(response.statusCode, 200)
+  response.resume()
   t.equal(await ended, 0)
 })
 

@@ -54,14 +54,14 @@ t.test(
 
     isDown = true
     const body = withdrawalBody(1000)
-    for (const answer of [
+    for (const response of [
       await user.write('/withdrawals', body, 'outage-0001'),
       await user.write('/deposits', asset, 'outage-0002'),
       await partner.read('/deposits/assets'),
       await partner.write('/deposits/range', asset),
       await partner.write('/withdrawals/estimate', { amountCents: 1000, destination: asset }),
     ])
-      t.match(answer, { status: 503, body: { error: 'service_unavailable' } })
+      t.match(response, { status: 503, body: { error: 'service_unavailable' } })
     const before = calls.length
     t.match(await polled.write('/withdrawals', body), {
       status: 200,

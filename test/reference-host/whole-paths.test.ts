@@ -1,7 +1,7 @@
 // What a partner and a wallet user do from the first request to the last, over HTTP, with both settings of the onboarding gates.
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { bearer, type Answer } from '../harness/host.ts'
+import { bearer, type HttpResponse } from '../harness/host.ts'
 import { kycBody } from '../harness/kyc.ts'
 import { newMoneyUser } from '../harness/money.ts'
 import { startOpenHost, type OpenHost } from '../harness/open-host.ts'
@@ -23,7 +23,7 @@ async function setUp(t: Test, gates: (typeof GATES)[number]) {
 }
 
 const closed = (rule: string): object => ({ status: 403, body: { error: 'policy_blocked', rule } })
-const typesOf = ({ body }: Answer): unknown =>
+const typesOf = ({ body }: HttpResponse): unknown =>
   (body.data['transactions'] as { type: string; status: string; amountCents: number }[])
     .map(({ type, status, amountCents }) => `${type} ${status} ${amountCents}`)
     .toSorted()
@@ -40,7 +40,7 @@ for (const gates of GATES) {
     const body = { userId, scopes: [...scopes, 'deposits.write', 'withdrawals.write', 'transactions.read'] }
     const session = await send('/partner/v1/sessions', { body, headers: partner })
     const token = session.body.data['sessionToken'] as string
-    const call = (path: string, body?: object): Promise<Answer> =>
+    const call = (path: string, body?: object): Promise<HttpResponse> =>
       send(`/partner/v1${path}`, {
         headers: { ...bearer(token), ...(body ? { 'idempotency-key': randomUUID() } : {}) },
         ...(body ? { body } : {}),
@@ -73,7 +73,7 @@ for (const gates of GATES) {
     t.match(memberOf(cleared, 'authorization'), { status: 'cleared', clearedCents: 1400 })
 
     // The client polls by the same request with new keys until it reads `ready`.
-    const told: Answer[] = []
+    const told: HttpResponse[] = []
     while (told.length < 10 && told.at(-1)?.body.data['status'] !== 'ready') {
       if (told.length === 3) await work(0)
       told.push(await call('/withdrawals', withdrawalBody(2000)))

@@ -22,7 +22,7 @@ t.test('returns a promise from every check and never throws synchronously', asyn
   const authorization = await bearer()
   const partner = { ...read, surface: 'partner' } as const
   const other = { ...read, allOf: ['x.write'] }
-  const answers: [facts: unknown, rule: unknown, expected: object][] = [
+  const responses: [facts: unknown, rule: unknown, expected: object][] = [
     [{ authorization }, read, { ok: true }],
     [{ authorization }, read, { ok: true }],
     [{ authorization }, read, { code: 'rate_limited' }],
@@ -34,16 +34,16 @@ t.test('returns a promise from every check and never throws synchronously', asyn
     [{ authorization: ['Bearer x'] }, read, { code: 'unauthorized' }],
     [{ authorization: 'Bearer junk' }, read, { code: 'unauthorized' }],
   ]
-  for (const [facts, rule, expected] of answers) {
-    const answer = guard.check(facts as never, rule as never)
-    t.ok(answer instanceof Promise, JSON.stringify(expected))
-    t.match(await answer, expected)
+  for (const [facts, rule, expected] of responses) {
+    const response = guard.check(facts as never, rule as never)
+    t.ok(response instanceof Promise, JSON.stringify(expected))
+    t.match(await response, expected)
   }
   clock.advance(900_000)
   const late = [guard.check({ authorization }, read), guard.authenticate({ authorization })]
-  for (const answer of late) {
-    t.ok(answer instanceof Promise)
-    t.match(await answer, { code: 'session_expired' })
+  for (const response of late) {
+    t.ok(response instanceof Promise)
+    t.match(await response, { code: 'session_expired' })
   }
 })
 
@@ -58,9 +58,9 @@ t.test('rejects the promise of a check without facts, without a rule, or by a wr
     [facts, { operation: '' }],
   ]
   for (const [given, rule] of mistakes) {
-    const answer = guard.check(given as never, rule as never)
-    t.ok(answer instanceof Promise)
-    await t.rejects(answer, TypeError)
+    const response = guard.check(given as never, rule as never)
+    t.ok(response instanceof Promise)
+    await t.rejects(response, TypeError)
   }
   const nobody = guard.authenticate(undefined as never)
   t.ok(nobody instanceof Promise)

@@ -6,14 +6,14 @@ import type {
   GuardPort,
   IdempotencyPort,
   TransactionPort,
-  WireAnswer,
+  WireResponse,
 } from './ports.ts'
 import type { CanonicalFacts, RequestFacts } from './request/facts.ts'
 import type { CheckedInput } from './request/input.ts'
 import type { Outcome } from './response/outcome.ts'
 import type {
   GuardedCall,
-  HandlerAnswer,
+  HandlerResponse,
   IdempotentCall,
   OpenCall,
   RouteOptions,
@@ -69,7 +69,7 @@ export interface OpenGate {
   /** For bindings: translates a request to current names, once per `request`, which is the framework's own object. */
   enter(request: object, facts: () => RequestFacts): StepResult<RequestContext>
   /** For bindings: ends a request that no route answers, and returns the answer to send. */
-  conclude(context: RequestContext, outcome: Outcome): WireAnswer
+  conclude(context: RequestContext, outcome: Outcome): WireResponse
   /** For bindings: reports that the framework has answered a request itself. */
   sent(context: RequestContext, status: number): void
   /** For bindings: declares that `copy` is the same request as `original`, which has been entered. */
@@ -154,7 +154,7 @@ export type TransactionGate<S extends string, A extends AccessLike, H, Tx> = [Tx
         handler: (
           call: GuardedCall<A> & CheckedInput<B, Q, P>,
           context: TransactionContext<Tx, H, X>,
-        ) => HandlerAnswer | Promise<HandlerAnswer>,
+        ) => HandlerResponse | Promise<HandlerResponse>,
         options?: WriteOptions<A, X, B, Q, P>,
       ): CompleteRoute<GuardedCall<A> & CheckedInput<B, Q, P>>
     }

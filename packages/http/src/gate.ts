@@ -87,11 +87,11 @@ function createGate(options: OpenGateOptions & Partial<GateOptions<string, Acces
     resourceMetadata() {
       const { resource } = context.settings
       if (!resource) throw new TypeError('resourceMetadata: the gate needs the option protectedResource')
-      const answer = { status: 200, headers: [], body: resource.document }
+      const response = { status: 200, headers: [], body: resource.document }
       return {
         ...declared.open('resource_metadata.read'),
         path: resource.path,
-        run: async () => ({ kind: 'answer', answer }),
+        run: async () => ({ kind: 'response', response }),
       }
     },
     conclude: (request, outcome) => conclude(context, request, outcome),

@@ -3,9 +3,9 @@ export { gate } from './gate.ts'
 export { byAccept } from './options.ts'
 export { parseJsonObject } from './request/body.ts'
 export { trustedProxies } from './request/client-address.ts'
-export { denialAnswer, errorAnswer, faultAnswer, wire } from './response/answer.ts'
+export { denialResponse, errorResponse, faultResponse, wire } from './response/http-response.ts'
 export { exposedHeaders } from './response/cors.ts'
-export { failureAnswer, plainRender, storedForm } from './response/outcome.ts'
+export { failureResponse, plainRender, storedForm } from './response/outcome.ts'
 export type { HeaderField } from '@gatewright/kernel'
 export type { RequestDenial } from './codes.ts'
 export type {
@@ -27,16 +27,16 @@ export type {
   Credentials,
   GuardPort,
   IdempotencyPort,
-  RecordedAnswer,
+  RecordedResponse,
   SpendGuardPort,
   TransactionPort,
-  WireAnswer,
+  WireResponse,
   WriteFacts,
 } from './ports.ts'
 export type { TrustedProxies } from './request/client-address.ts'
 export type { CanonicalFacts, OldName, RequestFacts } from './request/facts.ts'
 export type { CheckedInput, InputSchemas, StandardSchema } from './request/input.ts'
-export type { Answer, ErrorShape } from './response/answer.ts'
+export type { HttpResponse, ErrorShape } from './response/http-response.ts'
 export type { Decision, Observe } from './response/decision.ts'
 export type { DenialWithHeaders, Outcome, Render } from './response/outcome.ts'
 export type { ProtectedResource } from './response/resource-metadata.ts'
@@ -44,7 +44,7 @@ export type {
   AuthenticatedRequest,
   GuardedCall,
   Handler,
-  HandlerAnswer,
+  HandlerResponse,
   IdempotentCall,
   OpenCall,
   RouteOptions,

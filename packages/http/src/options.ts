@@ -1,7 +1,7 @@
 import { Fault, integerOption, type OptionNames } from '@gatewright/kernel'
 import { emitWarning, printError } from '@gatewright/kernel/platform'
 import { trustedProxies, type TrustedProxies } from './request/client-address.ts'
-import type { ErrorShape } from './response/answer.ts'
+import type { ErrorShape } from './response/http-response.ts'
 import type { Observe } from './response/decision.ts'
 import { developmentHint, type Hint } from './response/hint.ts'
 import type { RequestFacts } from './request/facts.ts'
@@ -35,7 +35,7 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
   /** Largest request body, in bytes. Default 262 144, 0 to 16 777 216. */
   readonly bodyLimitBytes?: number
   /** Largest captured answer stored for replay, in bytes. Default 262 144, 0 to 16 777 216. Above the limit, only the status is stored. */
-  readonly answerLimitBytes?: number
+  readonly responseLimitBytes?: number
   /** Sends `Access-Control-Expose-Headers` with `exposedHeaders` to requests with `Origin`. Default false. */
   readonly exposeHeaders?: boolean
   /**
@@ -62,7 +62,7 @@ export const OPEN_GATE_OPTIONS: OptionNames<OpenGateOptions> = {
   trustProxy: true,
   requireHttps: true,
   bodyLimitBytes: true,
-  answerLimitBytes: true,
+  responseLimitBytes: true,
   exposeHeaders: true,
   render: true,
   observe: true,
@@ -78,7 +78,7 @@ export interface Settings {
   readonly proxied: boolean
   readonly requireHttps: boolean
   readonly bodyLimitBytes: number
-  readonly answerLimitBytes: number
+  readonly responseLimitBytes: number
   readonly exposeHeaders: boolean
   readonly report: (failure: Failure) => void
   readonly render: Render
@@ -154,7 +154,12 @@ export function checkedOptions(options: OpenGateOptions, scopes?: readonly strin
     proxied: (options.trustProxy ?? []).length > 0,
     requireHttps: flag('requireHttps', options.requireHttps ?? false),
     bodyLimitBytes: integerOption('bodyLimitBytes', options.bodyLimitBytes ?? 262_144, 0, MAX_BYTES),
-    answerLimitBytes: integerOption('answerLimitBytes', options.answerLimitBytes ?? 262_144, 0, MAX_BYTES),
+    responseLimitBytes: integerOption(
+      'responseLimitBytes',
+      options.responseLimitBytes ?? 262_144,
+      0,
+      MAX_BYTES,
+    ),
     exposeHeaders: flag('exposeHeaders', options.exposeHeaders ?? false),
     report: withFallback(options.report ?? print, undefined),
   }

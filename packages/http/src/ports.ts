@@ -11,7 +11,7 @@ export interface AliasPort {
     /** The old names that the request used, for decision events. */
     readonly used?: readonly OldName[]
     /** Header fields for every answer to the request, errors included. */
-    readonly answerHeaders: readonly HeaderField[]
+    readonly responseHeaders: readonly HeaderField[]
   }>
   /** Translates the fields of a request body, before the body is checked. */
   readFields?(
@@ -24,7 +24,7 @@ export interface AliasPort {
    */
   renamesFields?(operation: string): boolean
   /** Returns the header fields for every answer to a request that used these names. Default: those of `resolve`. */
-  answerHeaders?(used: readonly OldName[]): readonly HeaderField[]
+  responseHeaders?(used: readonly OldName[]): readonly HeaderField[]
 }
 
 /** The least that a guard must return for a request that may proceed. */
@@ -107,7 +107,7 @@ export interface SpendGuardPort<A extends AccessLike, H> extends GuardPort<A> {
 }
 
 /** An answer as it is stored and sent: its body is text. */
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number
   readonly headers: readonly HeaderField[]
   readonly body: string
@@ -116,7 +116,7 @@ export interface WireAnswer {
 }
 
 /** An answer as it is recorded. `spends` are the amounts that the run reserved; they are never sent. */
-export interface RecordedAnswer extends WireAnswer {
+export interface RecordedResponse extends WireResponse {
   readonly spends?: readonly AmountLike[]
 }
 
@@ -144,7 +144,7 @@ export interface IdempotencyPort {
   ): Promise<
     Verdict<
       | { readonly state: 'started'; readonly claim: Claim }
-      | { readonly state: 'replay'; readonly response: RecordedAnswer; readonly expiresAt?: EpochMs }
+      | { readonly state: 'replay'; readonly response: RecordedResponse; readonly expiresAt?: EpochMs }
     >
   >
   /**
@@ -154,7 +154,7 @@ export interface IdempotencyPort {
    */
   complete(
     claim: Claim,
-    answer: RecordedAnswer,
+    output: RecordedResponse,
     undo?: (mayUndo?: () => boolean) => Promise<void>,
   ): Promise<{ readonly state: string; readonly expiresAt?: EpochMs }>
   /** Frees the key of a run without effect. Required for routes with `prepare`. */
@@ -173,11 +173,11 @@ export interface IdempotencyPort {
 export interface TransactionPort<Tx> {
   run(
     facts: WriteFacts,
-    handler: (tx: Tx, run: Claim) => Promise<RecordedAnswer>,
+    handler: (tx: Tx, run: Claim) => Promise<RecordedResponse>,
     prepare?: (run: { readonly effectId: string }) => Promise<void>,
   ): Promise<
     Verdict<{
-      readonly response: RecordedAnswer
+      readonly response: RecordedResponse
       readonly replayed: boolean
       readonly expiresAt: EpochMs | null
     }>

@@ -7,7 +7,7 @@ const PATTERNS: Readonly<Record<AliasKind, RegExp>> = {
   path: /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/,
   header: /^[a-z0-9-]+$/,
   'request-field': /^(?!__proto__)[A-Za-z_$][\w$-]*(?:\.(?!__proto__)[A-Za-z_$][\w$-]*)*$/,
-  'answer-field': FIELD,
+  'response-field': FIELD,
   // `scope-token` of RFC 6749 section 3.3.
   scope: /^[\x21\x23-\x5b\x5d-\x7e]+$/,
   // Keys of OpenAPI components.

@@ -1,5 +1,5 @@
 import { denier, type DenialOf, type HeaderField } from '@gatewright/kernel'
-import { answerHeaders } from './answer-headers.ts'
+import { responseHeaders } from './response-headers.ts'
 import type { MatchedAlias } from './table.ts'
 
 /** The denial codes of this package and their HTTP statuses. */
@@ -8,7 +8,7 @@ export const codes = { invalid_request: 400, gone: 410 } as const
 /** A denial of this package, with the old names that were found in the request before it. */
 export type AliasDenial = DenialOf<typeof codes> & {
   readonly used: readonly MatchedAlias[]
-  /** Header fields of the response: `answerHeaders(used)`. */
+  /** Header fields of the response: `responseHeaders(used)`. */
   readonly headers: readonly HeaderField[]
 }
 
@@ -24,6 +24,6 @@ export function deny(
   return {
     ...denyPlain(code, message, field === undefined ? {} : { field }),
     used,
-    headers: answerHeaders(used),
+    headers: responseHeaders(used),
   }
 }

@@ -77,7 +77,7 @@ export function createFieldReader(
 export function createLegacyFieldWriter(
   aliases: readonly Alias[],
 ): (fields: Body) => Record<string, unknown> {
-  const renames = aliases.filter(({ kind, mode }) => kind === 'answer-field' && mode !== 'gone')
+  const renames = aliases.filter(({ kind, mode }) => kind === 'response-field' && mode !== 'gone')
   return fields => {
     const copy = { ...fields }
     for (const { from, to } of renames) {

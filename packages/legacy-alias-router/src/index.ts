@@ -1,4 +1,4 @@
-export { answerHeaders } from './answer-headers.ts'
+export { responseHeaders } from './response-headers.ts'
 export { checkShadowing, dueAliases } from './check.ts'
 export { codes } from './codes.ts'
 export { legacyPage } from './legacy-page.ts'

@@ -66,7 +66,7 @@ function reportEntry(
     deprecatedSince: toInstant(dates?.deprecatedSince),
     sunset: toInstant(dates?.sunset),
     due: dates?.sunset !== undefined && dates.sunset <= now,
-    observable: alias?.kind !== 'answer-field' && alias?.kind !== 'scheme',
+    observable: alias?.kind !== 'response-field' && alias?.kind !== 'scheme',
     count: usage.reduce((sum, { count }) => sum + count, 0),
     lastSeen: toInstant(users[0]?.lastSeen),
     users: users.map(({ principal, count, firstSeen, lastSeen }) => ({

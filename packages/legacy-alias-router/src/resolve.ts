@@ -1,5 +1,5 @@
 import { allow, type Verdict, type HeaderField } from '@gatewright/kernel'
-import { answerHeaders } from './answer-headers.ts'
+import { responseHeaders } from './response-headers.ts'
 import { checkedAliases } from './check.ts'
 import { deny, type AliasDenial } from './codes.ts'
 import { createFieldReader, createLegacyFieldWriter, type TranslatedFields } from './fields.ts'
@@ -15,10 +15,10 @@ export interface ResolvedRequest {
   /** The old paths and headers that the request used. */
   readonly used: readonly MatchedAlias[]
   /**
-   * Header fields for every response to the request, also for errors: `answerHeaders(used)`. A host that also reads fields or
+   * Header fields for every response to the request, also for errors: `responseHeaders(used)`. A host that also reads fields or
    * scopes calls that function itself, with all old names used.
    */
-  readonly answerHeaders: readonly HeaderField[]
+  readonly responseHeaders: readonly HeaderField[]
 }
 
 /**
@@ -49,7 +49,7 @@ export interface Aliases {
   /** Translates requested scopes. Renamed scopes get their current name; retired ones are listed separately. */
   readScopes(surface: string, requested: readonly string[]): Verdict<TranslatedScopes, AliasDenial>
   /** Makes the header fields of every response to a request that used these old names, also for errors. */
-  answerHeaders(used: readonly MatchedAlias[]): readonly HeaderField[]
+  responseHeaders(used: readonly MatchedAlias[]): readonly HeaderField[]
   /** Copies a response object and adds each renamed field under its old name too, unless it has a field of that name. */
   withLegacyFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown>
 }
@@ -102,14 +102,14 @@ export function createAliases(table: AliasTable): Aliases {
       const { headers, used } = read.value
       const alias = findPath(path)
       if (!alias || !isUnambiguous(path))
-        return allow({ path, headers, used, answerHeaders: answerHeaders(used) })
+        return allow({ path, headers, used, responseHeaders: responseHeaders(used) })
       const successor = translatePath(path, alias)
       const all = [...used, { alias, successor }]
       if (alias.mode !== 'gone')
-        return allow({ path: successor, headers, used: all, answerHeaders: answerHeaders(all) })
+        return allow({ path: successor, headers, used: all, responseHeaders: responseHeaders(all) })
       return deny('gone', `${alias.from} is gone: use ${alias.to}`, all)
     },
-    answerHeaders,
+    responseHeaders,
     readFields: createFieldReader(table, aliases),
     renamesFields: operation => renamed.has(operation),
     readScopes: createScopeReader(aliases),

@@ -62,7 +62,7 @@ export interface AliasTable {
   /** Fields of request bodies. `from` may be inside an object (`wallet.address`); `to` is at the top level. */
   readonly requestFields?: readonly RequestFieldRename[]
   /** Fields of responses that are also sent under an old name, until its mode is `gone`. */
-  readonly answerFields?: readonly Rename[]
+  readonly responseFields?: readonly Rename[]
   readonly scopes?: readonly ScopeRename[]
   /** Security schemes of the API description. */
   readonly schemes?: readonly Rename[]
@@ -73,13 +73,13 @@ const TABLE: OptionNames<AliasTable> = {
   paths: true,
   headers: true,
   requestFields: true,
-  answerFields: true,
+  responseFields: true,
   scopes: true,
   schemes: true,
 }
 
 /** The kind of a name. */
-export type AliasKind = 'prefix' | 'path' | 'header' | 'request-field' | 'answer-field' | 'scope' | 'scheme'
+export type AliasKind = 'prefix' | 'path' | 'header' | 'request-field' | 'response-field' | 'scope' | 'scheme'
 
 /** One row of a table. */
 export interface Alias {
@@ -124,7 +124,7 @@ function listRows<R extends Row>(
 
 /** Lists the rows of a table by kind. Throws a `TypeError` for an unknown member of the table, a row or a mode. */
 export function listAliases(table: AliasTable): readonly Alias[] {
-  const { prefixes, paths, headers, requestFields, answerFields, scopes, schemes } = knownOptions(
+  const { prefixes, paths, headers, requestFields, responseFields, scopes, schemes } = knownOptions(
     'alias table',
     table,
     TABLE,
@@ -134,7 +134,7 @@ export function listAliases(table: AliasTable): readonly Alias[] {
     ...listRows('paths', 'path', paths, RENAME),
     ...listRows('headers', 'header', headers, RENAME),
     ...listRows('requestFields', 'request-field', requestFields, REQUEST_FIELD),
-    ...listRows('answerFields', 'answer-field', answerFields, RENAME),
+    ...listRows('responseFields', 'response-field', responseFields, RENAME),
     ...listRows('scopes', 'scope', scopes, SCOPE),
     ...listRows('schemes', 'scheme', schemes, RENAME),
   ]

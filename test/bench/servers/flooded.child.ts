@@ -59,16 +59,16 @@ function flood(given: Flood): void {
   const { port, address, perSecond, seconds } = given
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const make = junkOf(given)
-  const answers: Record<string, number> = {}
+  const responses: Record<string, number> = {}
   const count = (status: number | string): void => {
-    answers[status] = (answers[status] ?? 0) + 1
+    responses[status] = (responses[status] ?? 0) + 1
   }
   let sent = 0
   const send = (): void => {
     const headers = { authorization: `Bearer ${make(sent++)}`, 'x-address': address }
-    const asked = request({ port, host: '127.0.0.1', agent, headers }, answer => {
-      count(answer.statusCode as number)
-      answer.resume()
+    const asked = request({ port, host: '127.0.0.1', agent, headers }, reply => {
+      count(reply.statusCode as number)
+      reply.resume()
     })
     asked.once('error', () => count('error')).end()
   }
@@ -79,7 +79,7 @@ function flood(given: Flood): void {
     if (sent >= Math.floor(seconds * perSecond)) clearInterval(timer)
   }, 10)
   process.once('disconnect', () => process.exit())
-  process.on('message', () => void process.send?.(answers))
+  process.on('message', () => void process.send?.(responses))
   process.send?.('started')
 }
 

@@ -38,7 +38,7 @@ const rule = { operation: 'cards.list', allOf: [SCOPE] }
 const publicKey = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })
 const pem = publicKey.export({ type: 'spki', format: 'pem' }) as string
 
-const answer: Middleware = ctx => {
+const reply: Middleware = ctx => {
   ctx.body = BODY
 }
 
@@ -173,11 +173,11 @@ const checks = {
 
 const [framework, how = ''] = kind.split(/-(.*)/)
 const made: Record<string, () => Listener | Promise<Listener>> = {
-  'koa-bare': () => koa(answer),
-  'koa-guard-full': () => koa(guardedBy(full, answer)),
+  'koa-bare': () => koa(reply),
+  'koa-guard-full': () => koa(guardedBy(full, reply)),
   'koa-jwt': async () => {
     const { default: koaJwt } = await tool<{ default: (options: object) => Middleware }>('koa-jwt')
-    return koa(answer, koaJwt(checks), koaScope)
+    return koa(reply, koaJwt(checks), koaScope)
   },
   fastify: () => fastify(how),
   express: () => expressApp(how),

@@ -149,8 +149,8 @@ for (const { name, mount, port } of cases) {
     const post = async (body: object) => {
       const headers = { authorization: made.authorization, 'content-type': 'application/json' }
       const request = { method: 'POST', headers, body: JSON.stringify(body) }
-      const answer = await send(new Request('http://api.test/', request))
-      return [answer.status, await answer.json()]
+      const reply = await send(new Request('http://api.test/', request))
+      return [reply.status, await reply.json()]
     }
     const checked = { amountCents: 5 }
     t.same(await post({ amountCents: 5 }), [200, [checked, checked]])
@@ -171,9 +171,9 @@ t.test('checks the body that a parser has read of a GET request', async t => {
   const port = await listen(createServer(app), t)
   const headers = { authorization, 'content-type': 'application/json', 'content-length': 18 }
   const sent = sendRequest({ port, method: 'GET', headers }).end('{"amountCents":-5}')
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-  answer.resume()
-  t.equal(answer.statusCode, 400)
+  const [reply] = (await once(sent, 'response')) as [IncomingMessage]
+  reply.resume()
+  t.equal(reply.statusCode, 400)
 })
 
 t.test("'parsed' checks the JSON body null as null, which the handler would get", async t => {

@@ -10,7 +10,7 @@ import fastify from 'fastify'
 import t from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
-async function answering(make: () => unknown): Promise<number> {
+async function responding(make: () => unknown): Promise<number> {
   const { guard, bearer } = await bench()
   const idempotency = createIdempotency({ storage: memoryIdempotency() })
   const api = gate({ guard, idempotency, scopes: scopeCatalogue(['cards.write']), report: () => {} })
@@ -33,13 +33,13 @@ t.test('a stream that fails after it was refused does not end the process', asyn
     closed = new Promise(resolve => stream.once('close', () => resolve('closed')))
     return stream
   }
-  t.equal(await answering(missing), 500)
+  t.equal(await responding(missing), 500)
   t.equal(await closed, 'closed')
 })
 
 t.test('streams that are refused are ended', async t => {
   const source = Readable.from(['a', 'b'])
-  t.equal(await answering(() => source), 500)
+  t.equal(await responding(() => source), 500)
   t.ok(source.destroyed)
   let canceled = 0
   const web = (): ReadableStream =>
@@ -49,8 +49,8 @@ t.test('streams that are refused are ended', async t => {
         throw new Error('cannot be canceled')
       },
     })
-  t.equal(await answering(web), 500)
-  t.equal(await answering(() => new Response(web())), 500)
+  t.equal(await responding(web), 500)
+  t.equal(await responding(() => new Response(web())), 500)
   await new Promise(resolve => setImmediate(resolve))
   t.equal(canceled, 2)
 })

@@ -76,8 +76,8 @@ async function wrapping(respond: () => Response) {
     'content-type': 'application/json',
   }
   return async () => {
-    const answer = await serve(new Request('http://api.test/', { method: 'POST', headers, body: '{}' }))
-    return [answer.status, await answer.text(), answer.headers.get('idempotency-replayed')]
+    const reply = await serve(new Request('http://api.test/', { method: 'POST', headers, body: '{}' }))
+    return [reply.status, await reply.text(), reply.headers.get('idempotency-replayed')]
   }
 }
 

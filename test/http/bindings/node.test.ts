@@ -29,7 +29,7 @@ async function ground(options: IdempotencyBaseOptions = {}): Promise<Ground> {
   const failures: Failure[] = []
   const idempotency = createIdempotency({ storage: memoryIdempotency(), clock, waitMs: 0, ...options })
   const report = (failure: Failure): unknown => failures.push(failure)
-  const api = gate({ guard, scopes, idempotency, answerLimitBytes: 100, report })
+  const api = gate({ guard, scopes, idempotency, responseLimitBytes: 100, report })
   const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })
   const headers = {
     authorization: await bearer(),
@@ -295,10 +295,10 @@ t.test('serves HTTP/2', async t => {
   t.teardown(() => session.destroy())
   const stream = session.request({ ':method': 'POST', ':path': '/', ...headers })
   stream.end('{"a":1}')
-  const [answer] = (await once(stream, 'response')) as [Record<string, unknown>]
+  const [reply] = (await once(stream, 'response')) as [Record<string, unknown>]
   let text = ''
   for await (const chunk of stream) text += String(chunk)
-  t.equal(answer[':status'], 201)
+  t.equal(reply[':status'], 201)
   t.match(JSON.parse(text), { host: /^127\.0\.0\.1:/, bytes: 7 })
 })
 

@@ -37,7 +37,7 @@ const table = createAliases({
 const ownPort: AliasPort = {
   resolve: facts => table.resolve(facts),
   readFields: (of, body) => table.readFields(of, body),
-  answerHeaders: used => table.answerHeaders(used as never),
+  responseHeaders: used => table.responseHeaders(used as never),
 }
 
 async function setUp(aliases: AliasPort = table) {
@@ -136,12 +136,12 @@ for (const { name, mount, port } of cases) {
           'content-type': 'application/json',
           'idempotency-key': key,
         }
-        const answer = await send(
+        const reply = await send(
           new Request('http://api.test/cards', { method: 'POST', headers, body: JSON.stringify(body) }),
         )
-        const { headers: sent, status } = answer
+        const { headers: sent, status } = reply
         const { aliases } = made.decisions.at(-1) ?? {}
-        return { status, body: await answer.json(), deprecation: sent.get('deprecation'), aliases }
+        return { status, body: await reply.json(), deprecation: sent.get('deprecation'), aliases }
       }
       const old = { status: 201, body: { capCents: 500, name: 'a' }, deprecation: '@1767225600' }
       const aliases = [`request-field:${operation}:cap`]
@@ -193,10 +193,10 @@ for (const kind of ['recorded', 'transactional'] as const) {
         'content-type': 'application/json',
         'idempotency-key': 'key-of-a-card',
       }
-      const answer = await send(
+      const reply = await send(
         new Request('http://api.test/cards', { method: 'POST', headers, body: '{"cap":1}' }),
       )
-      return [answer.status, answer.headers.get('idempotency-replayed'), answer.headers.get('deprecation')]
+      return [reply.status, reply.headers.get('idempotency-replayed'), reply.headers.get('deprecation')]
     }
     t.same(await post('1'), [201, null, '@1767225600'])
     t.same(await post('1'), [201, 'true', '@1767225600'])
@@ -241,14 +241,14 @@ const unread: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> |
   },
   'Express, handle'({ api }, t) {
     const app = express()
-    const answer = expressGate(api, { body: 'stream' }).handle(api.guarded(written), echo)
-    app.post('/cards', answer)
+    const reply = expressGate(api, { body: 'stream' }).handle(api.guarded(written), echo)
+    app.post('/cards', reply)
     return served(createServer(app), t)
   },
   'Koa, handle'({ api }, t) {
     const app = new Koa()
-    const answer = koaGate(api, { body: 'stream' }).handle(api.guarded(written), echo)
-    app.use(answer)
+    const reply = koaGate(api, { body: 'stream' }).handle(api.guarded(written), echo)
+    app.use(reply)
     return served(createServer(app.callback()), t)
   },
   async Fastify({ api }, t) {
@@ -267,9 +267,9 @@ for (const [name, mount] of Object.entries(unread)) {
     const made = await setUp(ownPort)
     const send = await mount(made, t)
     const headers = { authorization: made.authorization, 'content-type': 'application/json' }
-    const answer = await send(
+    const reply = await send(
       new Request('http://api.test/cards', { method: 'POST', headers, body: '[{"cap":1}]' }),
     )
-    t.same([answer.status, await answer.json()], [200, [{ cap: 1 }]])
+    t.same([reply.status, await reply.json()], [200, [{ cap: 1 }]])
   })
 }

@@ -113,8 +113,8 @@ for (const [framework, start] of Object.entries(unparsed)) {
       const url = await start(t, at)
       for (const path of ['', '/handle']) {
         for (const body of ['{"amount":1}', chunked('{"amount":2}')]) {
-          const answer = await post(url + path, at.headers, body)
-          t.match([answer.status, await answer.json()], [500, { error: 'internal_error' }])
+          const reply = await post(url + path, at.headers, body)
+          t.match([reply.status, await reply.json()], [500, { error: 'internal_error' }])
         }
       }
       t.equal(at.failures.length, 4)
@@ -142,8 +142,8 @@ t.test("a body that the parser does not read is the client's mistake: 415", asyn
   })
   const url = await listen(t, app)
   for (const type of ['text/plain', 'application/octet-stream', 'application/jsonx']) {
-    const answer = await post(url, { ...at.headers, 'content-type': type }, '{"amount":1}')
-    t.match([answer.status, await answer.json()], [415, { error: 'unsupported_media_type' }])
+    const reply = await post(url, { ...at.headers, 'content-type': type }, '{"amount":1}')
+    t.match([reply.status, await reply.json()], [415, { error: 'unsupported_media_type' }])
   }
   t.same([at.runs, at.failures], [[], []])
 })

@@ -22,7 +22,7 @@ import { bench } from '../../scope-guard/issuer.ts'
 const LINKS = ['<https://docs.test/a>; rel="help"', '<https://docs.test/b>; rel="help"'] as const
 const SUCCESSOR = '</cards>; rel="successor-version"'
 const COOKIES = ['a=1', 'b=2'] as const
-const answer = {
+const reply = {
   status: 201,
   headers: [
     ...LINKS.map(value => ['Link', value] as const),
@@ -55,7 +55,7 @@ async function served(server: Server, t: Test): Promise<Send> {
 const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> | Send>> = {
   fetch({ api, route }) {
     const gw = fetchGate(api, { body: 'stream', peer: 'none' })
-    const handle = gw.handle(route, () => answer)
+    const handle = gw.handle(route, () => reply)
     return gw.aliases(request => handle(request))
   },
   Express({ api, route }, t) {
@@ -64,7 +64,7 @@ const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> 
     app.use(gw.aliases)
     app.post(
       '/cards',
-      gw.handle(route, () => answer),
+      gw.handle(route, () => reply),
     )
     return served(createServer(app), t)
   },
@@ -157,7 +157,7 @@ const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> 
     const gw = koaGate(api, { body: 'stream' })
     const app = new Koa()
     app.use(gw.aliases)
-    app.use(gw.handle(route, () => answer))
+    app.use(gw.handle(route, () => reply))
     return served(createServer(app.callback()), t)
   },
   async Fastify({ api, route }, t) {
@@ -166,7 +166,7 @@ const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> 
     await app.register(gw.plugin)
     app.post(
       '/cards',
-      gw.handle(route, () => answer),
+      gw.handle(route, () => reply),
     )
     await app.ready()
     t.teardown(() => app.close())
@@ -302,10 +302,8 @@ for (const name of ['an existing Express handler', 'an existing fetch handler'])
         'content-type': 'application/json',
         'idempotency-key': 'key-of-a-card',
       }
-      const answer = await send(
-        new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }),
-      )
-      return [answer.headers.get('idempotency-replayed'), answer.headers.get('link')]
+      const reply = await send(new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }))
+      return [reply.headers.get('idempotency-replayed'), reply.headers.get('link')]
     }
     t.same(await links('/old-cards'), [null, `${titled}, ${SUCCESSOR}`])
     t.same(await links('/cards'), ['true', titled])

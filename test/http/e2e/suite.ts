@@ -188,10 +188,10 @@ export function endToEnd(name: string, start: Start): void {
 
     check(`of simultaneous writes one runs (${form})`, async (t, { send, write, effects }) => {
       const headers = await write()
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 8 }, () => send(path, { headers, body: '{"name":"a"}' })),
       )
-      t.same(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 1)
+      t.same(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size, 1)
       t.equal(effects.length, 1)
     })
 

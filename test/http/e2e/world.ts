@@ -20,7 +20,7 @@ import { memorySpends } from '@gatewright/scope-guard/memory'
 import { bench, type Bench } from '../../scope-guard/issuer.ts'
 
 export const BODY_LIMIT_BYTES = 2048
-export const ANSWER_LIMIT_BYTES = 1024
+export const reply = 1024
 /** Requests that one API key may make. */
 export const POINTS = 12
 
@@ -111,7 +111,7 @@ export function failing(world: Pick<World, 'effects'>, call: IdempotentCall<Acce
 }
 
 /** A body that is larger than what is kept for a repeat. */
-export const LARGE = 'x'.repeat(ANSWER_LIMIT_BYTES + 1)
+export const LARGE = 'x'.repeat(reply + 1)
 
 export const stream = (): Readable => Readable.from(['one', 'two'])
 
@@ -130,7 +130,7 @@ export async function createWorld(): Promise<World> {
       headers: [{ from: 'x-consumer-key', to: 'x-user-key', mode: 'serve' }],
     }),
     bodyLimitBytes: BODY_LIMIT_BYTES,
-    answerLimitBytes: ANSWER_LIMIT_BYTES,
+    responseLimitBytes: reply,
     trustProxy: ['127.0.0.1/32', '::1/128'],
     exposeHeaders: true,
     report: failure => failures.push(failure),

@@ -64,8 +64,8 @@ t.test('reports a key that cannot be freed after prepare, and still sends its de
   )
   const authorization = await bearer({ scopes: ['payments.write'] })
   const headers = { authorization, 'idempotency-key': 'key-00000001' }
-  const answer = await mounted(new Request('http://api.test/', { method: 'POST', headers }), undefined)
-  t.equal(answer.status, 404)
+  const response = await mounted(new Request('http://api.test/', { method: 'POST', headers }), undefined)
+  t.equal(response.status, 404)
   t.match(failures, [{ error: { message: 'down' } }])
   const { release: _, ...without } = stuck
   const bare = gate({ guard, scopes, idempotency: without })

@@ -125,11 +125,11 @@ function sender({ authorization }: SetUp, send: Send) {
       'idempotency-key': 'key-of-a-payment',
       ...headers,
     }
-    const answer = await send(
+    const reply = await send(
       new Request(`http://api.test${target}`, { method: 'POST', headers: fields, body: '{}' }),
     )
-    const body = (await answer.json()) as { readonly number?: number; readonly error?: string }
-    return [answer.status, body.number ?? body.error, answer.headers.get('idempotency-replayed')]
+    const body = (await reply.json()) as { readonly number?: number; readonly error?: string }
+    return [reply.status, body.number ?? body.error, reply.headers.get('idempotency-replayed')]
   }
 }
 
@@ -172,8 +172,8 @@ for (const [name, mount] of Object.entries(servers)) {
       const key = { 'idempotency-key': `key-of-pair-${index}` }
       const title = `${first || 'none'} and ${second || 'none'}`
       t.same(await send(`/payments${first}`, key), [201, index + 1, null], title)
-      const [status, answer, replayed] = outcome
-      t.same(await send(`/payments${second}`, key), [status, answer ?? index + 1, replayed], title)
+      const [status, reply, replayed] = outcome
+      t.same(await send(`/payments${second}`, key), [status, reply ?? index + 1, replayed], title)
       t.equal(made.payments.length, index + 1, title)
     }
   })

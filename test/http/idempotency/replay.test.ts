@@ -76,7 +76,7 @@ const capsMoney = ({ limits = [], ...caps }: Policy): boolean =>
 t.test(
   'replays an answer if a new call with its amount would satisfy the policies and per-operation limits',
   async t => {
-    let [answered, blocked] = [0, 0]
+    let [responded, blocked] = [0, 0]
     const chain = fc
       .array(policy, { minLength: 1, maxLength: 2 })
       .map(list => Object.fromEntries(list.map((one, index) => [`p${index}`, one])))
@@ -102,7 +102,7 @@ t.test(
         const expected =
           naiveAllows(perOperationOnly(policies), call, []) &&
           (unit === 'USD' || !Object.values(policies).some(capsMoney))
-        if (expected) answered++
+        if (expected) responded++
         else blocked++
         if (replay.replayed !== expected || replay.status !== (expected ? 201 : 403)) {
           throw new Error(`${JSON.stringify(replay)}, expected ${expected ? 'the answer' : 'policy_blocked'}`)
@@ -110,6 +110,6 @@ t.test(
       }),
       { numRuns: 400 },
     )
-    t.ok(answered > 50 && blocked > 50, `both cases occurred: ${answered} answered, ${blocked} blocked`)
+    t.ok(responded > 50 && blocked > 50, `both cases occurred: ${responded} answered, ${blocked} blocked`)
   },
 )

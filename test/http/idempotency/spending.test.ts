@@ -176,9 +176,9 @@ t.test('a repeated run of unknown outcome finds its hold', async t => {
 
 t.test('a run that outlived its lease does not give back the hold of the next run', async t => {
   const { send, left, clock, recoverAs } = await setUp()
-  let answer: () => void = () => {}
+  let response: () => void = () => {}
   let reserved: () => void = () => {}
-  const slow = new Promise<void>(resolve => (answer = resolve))
+  const slow = new Promise<void>(resolve => (response = resolve))
   const held = new Promise<void>(resolve => (reserved = resolve))
   const first = send(async ({ reserve }) => {
     await reserve(TEN_CENTS)
@@ -191,7 +191,7 @@ t.test('a run that outlived its lease does not give back the hold of the next ru
   recoverAs({ state: 'never_happened' })
   const second = await send(async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? created : refused))
   t.equal(second.status, 201)
-  answer()
+  response()
   t.equal((await first).status, 503, 'another run has decided')
   t.equal(await left(), 0, 'the hold of the second run stands')
 })

@@ -55,10 +55,10 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
       'idempotency-key': key,
     }
     const request = new Request('http://api.test/', { method: 'POST', headers, body: '{}' })
-    const answer = await handle(api.idempotent(as), handler)(request, undefined)
-    const text = await answer.text()
-    const replayed = answer.headers.get('idempotency-replayed') === 'true'
-    return { status: answer.status, body: JSON.parse(text || '{}') as Record<string, unknown>, replayed }
+    const response = await handle(api.idempotent(as), handler)(request, undefined)
+    const text = await response.text()
+    const replayed = response.headers.get('idempotency-replayed') === 'true'
+    return { status: response.status, body: JSON.parse(text || '{}') as Record<string, unknown>, replayed }
   }
   /** What is left of the cap of ten. */
   const left = async (): Promise<number> => {

@@ -58,9 +58,9 @@ async function setUp(t: { teardown(end: () => void): void }) {
     const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': `key-${mount}` }
     const url = `http://api.test/bills/${bill}/pay${search}`
     const request = new Request(url, { method: 'POST', headers, body: '{}' })
-    const answer = await mounts[mount](request, undefined, { bill })
-    const replayed = answer.headers.get('idempotency-replayed') === 'true'
-    return { status: answer.status, replayed, body: (await answer.json()) as object }
+    const reply = await mounts[mount](request, undefined, { bill })
+    const replayed = reply.headers.get('idempotency-replayed') === 'true'
+    return { status: reply.status, replayed, body: (await reply.json()) as object }
   }
   return { pay, effects }
 }
@@ -168,11 +168,11 @@ for (const [name, mount] of Object.entries(mounts)) {
           'content-type': 'application/json',
           'idempotency-key': 'key-of-a-bill',
         }
-        const answer = await send(
+        const reply = await send(
           new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }),
         )
-        const { paid } = (await answer.json()) as { paid?: string }
-        return [answer.status, paid, answer.headers.get('idempotency-replayed')]
+        const { paid } = (await reply.json()) as { paid?: string }
+        return [reply.status, paid, reply.headers.get('idempotency-replayed')]
       }
       t.same(await pay('/bills/A/pay'), [200, 'A', null])
       t.same(await pay('/bills/B/pay'), [400, undefined, null])

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { allow, scopeCatalogue } from '@gatewright/kernel'
 import { fromSqlite, rows } from '@gatewright/kernel/sql'
-import { gate, type Decision, type HandlerAnswer } from '@gatewright/http'
+import { gate, type Decision, type HandlerResponse } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
@@ -41,7 +41,7 @@ async function setUp(t: { teardown(end: () => void): void }) {
   let closed = true
   const route = api.transactional(
     rule,
-    async ({ json }, { tx, effectId, reserve, prepared, abandon }): Promise<HandlerAnswer> => {
+    async ({ json }, { tx, effectId, reserve, prepared, abandon }): Promise<HandlerResponse> => {
       const body = json()
       if (!body.ok) return body
       const { amountCents, ending } = body.value
@@ -67,11 +67,11 @@ async function setUp(t: { teardown(end: () => void): void }) {
       'idempotency-key': key,
     }
     const request = new Request('http://api.test/p', { method: 'POST', headers, body: JSON.stringify(body) })
-    const answer = await serve(request, undefined)
+    const response = await serve(request, undefined)
     return {
-      status: answer.status,
-      headers: answer.headers,
-      body: (await answer.json()) as Record<string, unknown>,
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Record<string, unknown>,
     }
   }
   const paid = async (): Promise<number> => {
@@ -177,16 +177,16 @@ t.test(
   'enforces caps under simultaneous payments, and checks a replay against the limits of the requesting session',
   async t => {
     const { pay, paid, narrow } = await setUp(t)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, (_, n) => pay({ amountCents: 5 }, `payment-1-${n}`)),
     )
-    t.equal(answers.filter(({ status }) => status === 201).length, 2)
+    t.equal(responses.filter(({ status }) => status === 201).length, 2)
     t.match(
-      answers.find(({ status }) => status === 403),
+      responses.find(({ status }) => status === 403),
       { body: { error: 'policy_blocked' } },
     )
     t.equal(await paid(), 10)
-    const key = `payment-1-${answers.findIndex(({ status }) => status === 201)}`
+    const key = `payment-1-${responses.findIndex(({ status }) => status === 201)}`
     narrow(4)
     t.match(await pay({ amountCents: 5 }, key), { status: 403, body: { error: 'policy_blocked' } })
   },

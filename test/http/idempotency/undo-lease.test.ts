@@ -12,12 +12,12 @@ async function refusal(releaseMs: number) {
     clock.advance(releaseMs)
     return spend.release(...args)
   }
-  const answer = await send(async ({ reserve }) => {
+  const response = await send(async ({ reserve }) => {
     for (const amountCents of [3, 4]) await reserve({ amountCents, currency: 'USD' })
     return { status: 422 }
   })
   delete broken.release
-  return { ...bench, answer, released }
+  return { ...bench, response, released }
 }
 
 t.test('releases both reservations of a refusal that ends before the last quarter of the lease', async t => {

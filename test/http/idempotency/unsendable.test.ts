@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { scopeCatalogue } from '@gatewright/kernel'
-import { gate, type Decision, type Failure, type HandlerAnswer, type Outcome } from '@gatewright/http'
+import { gate, type Decision, type Failure, type HandlerResponse, type Outcome } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
@@ -18,7 +18,7 @@ const circular: Record<string, unknown> = {}
 circular['self'] = circular
 
 /** What handlers must not return: no server could send it. */
-const UNSENDABLE: Record<string, HandlerAnswer> = {
+const UNSENDABLE: Record<string, HandlerResponse> = {
   'a big integer in the body': { status: 200, body: { amount: 10n } },
   'a body that holds itself': { status: 200, body: circular },
   'a line break in a header': { status: 201, headers: [['Location', '/x\r\nSet-Cookie: a=b']] },
@@ -57,13 +57,13 @@ async function listen(t: { teardown(end: () => void): void }, listener: RequestL
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-for (const [title, answer] of Object.entries(UNSENDABLE)) {
+for (const [title, reply] of Object.entries(UNSENDABLE)) {
   t.test(`answers 500 for ${title}, reports it, and leaves the outcome of a write unknown`, async t => {
     const { api, headers, failures, decisions } = await setUp()
     const http = expressGate(api, { body: 'stream' })
     const url = await listen(
       t,
-      http.handle(api.open('cards.list'), () => answer),
+      http.handle(api.open('cards.list'), () => reply),
     )
     t.equal((await fetch(url)).status, 500)
     t.match(decisions, [{ status: 500, code: 'internal_error', failure: Error }])
@@ -72,7 +72,7 @@ for (const [title, answer] of Object.entries(UNSENDABLE)) {
     let runs = 0
     const serve = handle(api.idempotent(rule), () => {
       runs++
-      return answer
+      return reply
     })
     const post = (): Promise<Response> =>
       serve(new Request('http://api.test/', { method: 'POST', headers, body: '{}' }), undefined)
@@ -106,11 +106,11 @@ t.test('the decision event contains the error of a renderer that throws', async 
     throw new Error('cannot render')
   })
   const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
-  const answer = await handle(api.open('a.b'), () => ({ status: 200 }))(
+  const reply = await handle(api.open('a.b'), () => ({ status: 200 }))(
     new Request('http://api.test/'),
     undefined,
   )
-  t.equal(answer.status, 500)
+  t.equal(reply.status, 500)
   t.match(decisions, [{ status: 500, code: 'internal_error', failure: { message: 'cannot render' } }])
 })
 
@@ -126,11 +126,11 @@ t.test('an observer whose promise rejects only causes a warning', async t => {
     },
   })
   const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
-  const answer = await handle(api.open('a.b'), () => ({ status: 200 }))(
+  const reply = await handle(api.open('a.b'), () => ({ status: 200 }))(
     new Request('http://api.test/'),
     undefined,
   )
-  t.equal(answer.status, 200)
+  t.equal(reply.status, 200)
   for (let turns = 0; warnings.length === 0 && turns < 100; turns++) await setImmediate()
   t.match(warnings, [{ message: 'the audit store is down' }])
 })
@@ -150,7 +150,7 @@ t.test('emits one decision event for an existing handler that throws synchronous
 })
 
 t.test('replays a stored response byte for byte', async t => {
-  const texts: [HandlerAnswer, string, string | null][] = [
+  const texts: [HandlerResponse, string, string | null][] = [
     [
       {
         status: 200,
@@ -182,9 +182,9 @@ t.test('replays a stored response byte for byte', async t => {
     ],
     [{ status: 204 }, '', null],
   ]
-  for (const [answer, text, type] of texts) {
+  for (const [reply, text, type] of texts) {
     const { api, headers } = await setUp()
-    const serve = fetchGate(api, { body: 'stream', peer: 'none' }).handle(api.idempotent(rule), () => answer)
+    const serve = fetchGate(api, { body: 'stream', peer: 'none' }).handle(api.idempotent(rule), () => reply)
     for (const replayed of [null, 'true']) {
       const got = await serve(
         new Request('http://api.test/', { method: 'POST', headers, body: '{}' }),

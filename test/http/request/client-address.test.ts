@@ -13,11 +13,11 @@ async function client(
 ): Promise<unknown> {
   const api = gate({ trustProxy })
   const { handle } = fetchGate(api, { body: 'stream', peer: () => peer })
-  const answer = handle(api.open('tests.client'), ({ facts: { address, secure } }) => ({
+  const response = handle(api.open('tests.client'), ({ facts: { address, secure } }) => ({
     status: 200,
     body: [address, secure],
   }))
-  return (await answer(new Request('http://api.test/', { headers }), undefined)).json()
+  return (await response(new Request('http://api.test/', { headers }), undefined)).json()
 }
 
 t.test('without a trusted proxy the peer is the client, whatever the header contains', async t => {

@@ -38,8 +38,8 @@ t.test('checks and types body, query and path parameters', async t => {
     }
   })
   const ask = async (body: unknown, query: string, cardId: string) => {
-    const answer = await serve(post(body, query), undefined, { cardId })
-    return { status: answer.status, body: await answer.json() }
+    const response = await serve(post(body, query), undefined, { cardId })
+    return { status: response.status, body: await response.json() }
   }
   t.same(await ask({ amountCents: 5 }, '?limit=7&tag=a&tag=b', 'card_1'), {
     status: 200,
@@ -69,8 +69,8 @@ t.test('names the field at any depth, and the body for an issue without a path',
   const { api, handle, post } = await setUp()
   const inner = z.object({ to: z.object({ lines: z.array(z.object({ text: z.string() })) }) })
   const serve = handle(api.guarded(rule, { body: inner }), () => ({ status: 200 }))
-  const answer = await serve(post({ to: { lines: [{ text: 'a' }, { text: 4 }] } }), undefined)
-  t.match(await answer.json(), { field: 'to.lines.1.text', message: /^to\.lines\.1\.text: / })
+  const response = await serve(post({ to: { lines: [{ text: 'a' }, { text: 4 }] } }), undefined)
+  t.match(await response.json(), { field: 'to.lines.1.text', message: /^to\.lines\.1\.text: / })
   const never: StandardSchema<string> = {
     '~standard': {
       version: 1,
@@ -95,12 +95,12 @@ t.test('translates old field names before the check, and names them in the answe
     status: 200,
     body: { checked: input.body, parsed: json() },
   }))
-  const answer = await serve(post({ amount: 5 }), undefined)
-  t.same(await answer.json(), {
+  const response = await serve(post({ amount: 5 }), undefined)
+  t.same(await response.json(), {
     checked: { amountCents: 5 },
     parsed: { ok: true, value: { amountCents: 5 } },
   })
-  t.equal(answer.headers.get('deprecation'), `@${deprecatedSince / 1000}`)
+  t.equal(response.headers.get('deprecation'), `@${deprecatedSince / 1000}`)
 })
 
 t.test('answers 500 if a schema throws, and refuses an invalid schema at construction', async t => {

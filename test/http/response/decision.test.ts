@@ -30,20 +30,20 @@ async function get(t: Test, server: Server, path: string): Promise<void> {
 t.test(
   'the decision event has the pattern that the router matched, and never an id from the path',
   async t => {
-    const answer = () => ({ status: 200 })
+    const response = () => ({ status: 200 })
     const { api, decisions, cards } = setUp()
     const app = express()
-    app.get('/cards/:id', expressGate(api, { body: 'stream' }).handle(cards, answer))
+    app.get('/cards/:id', expressGate(api, { body: 'stream' }).handle(cards, response))
     await get(t, createServer(app as RequestListener), '/cards/7')
 
     const router = new Router()
-    router.get('/cards/:id', koaGate(api, { body: 'stream' }).handle(cards, answer) as never)
+    router.get('/cards/:id', koaGate(api, { body: 'stream' }).handle(cards, response) as never)
     await get(t, createServer(new Koa().use(router.routes()).callback()), '/cards/7')
 
     const fastify = Fastify()
     const bound = fastifyGate(api, { body: 'parsed' })
     await fastify.register(bound.plugin as never)
-    fastify.route({ method: 'GET', url: '/cards/:id', ...(bound.handle(cards, answer) as object) } as never)
+    fastify.route({ method: 'GET', url: '/cards/:id', ...(bound.handle(cards, response) as object) } as never)
     t.teardown(() => fastify.close())
     await fastify.inject('/cards/7')
 
@@ -52,7 +52,7 @@ t.test(
       Array.from({ length: 3 }, () => ['cards.read', '/cards/:id']),
     )
     const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
-    await handle(cards, answer)(new Request('http://api.test/cards/7'), undefined)
+    await handle(cards, response)(new Request('http://api.test/cards/7'), undefined)
     t.equal(decisions.at(-1)?.route, undefined, 'a fetch handler has no router')
   },
 )

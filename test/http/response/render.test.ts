@@ -1,5 +1,5 @@
 import { scopeCatalogue } from '@gatewright/kernel'
-import { denialAnswer, failureAnswer, gate, type Outcome, type Render } from '@gatewright/http'
+import { denialResponse, failureResponse, gate, type Outcome, type Render } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
@@ -12,11 +12,11 @@ const rule = { operation: 'cards.create', allOf: ['cards.write'] } as const
 /** Puts every answer into an envelope that names the request. */
 const envelope: Render = (outcome, { operation, requestId }) => {
   const plain =
-    outcome.kind === 'answer'
-      ? outcome.answer
+    outcome.kind === 'response'
+      ? outcome.response
       : outcome.kind === 'denial'
-        ? denialAnswer(outcome.denial, 'plain')
-        : failureAnswer(outcome.error, 'plain')
+        ? denialResponse(outcome.denial, 'plain')
+        : failureResponse(outcome.error, 'plain')
   return {
     ...plain,
     body: { of: operation, data: plain.body },
@@ -32,8 +32,8 @@ async function setUp(render: Render, errors?: 'problem', maxResponseBytes = 262_
   const api = gate({ guard, scopes, idempotency, render, report, ...(errors ? { errors } : {}) })
   const authorization = await bearer({ scopes: ['cards.write'] })
   const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
-  let answer: object = { status: 201, body: { id: 7 }, headers: [['Location', '/cards/7']] }
-  const serve = handle(api.idempotent(rule), () => answer as never)
+  let response: object = { status: 201, body: { id: 7 }, headers: [['Location', '/cards/7']] }
+  const serve = handle(api.idempotent(rule), () => response as never)
   const send = async (key: string, headers: Record<string, string> = {}) => {
     const all = { authorization, 'content-type': 'application/json', 'idempotency-key': key, ...headers }
     const got = await serve(
@@ -42,7 +42,7 @@ async function setUp(render: Render, errors?: 'problem', maxResponseBytes = 262_
     )
     return { status: got.status, headers: got.headers, body: (await got.json()) as Record<string, unknown> }
   }
-  return { send, reported, answerWith: (next: object) => void (answer = next) }
+  return { send, reported, responseWith: (next: object) => void (response = next) }
 }
 
 t.test('renders every answer, and a replay from what the handler returned', async t => {
@@ -57,10 +57,10 @@ t.test('renders every answer, and a replay from what the handler returned', asyn
 })
 
 t.test('renders denials and failures, and a stored denial as a denial again', async t => {
-  const { send, answerWith } = await setUp(envelope)
+  const { send, responseWith } = await setUp(envelope)
   const missing = await send('')
   t.match(missing, { status: 400, body: { data: { error: 'idempotency_key_required' } } })
-  answerWith({
+  responseWith({
     ok: false,
     code: 'conflict',
     status: 409,
@@ -72,19 +72,19 @@ t.test('renders denials and failures, and a stored denial as a denial again', as
   t.match(first.body, { data: { error: 'conflict', message: 'there is one', field: 'id', at: 3 } })
   const again = await send('key-00000002')
   t.same([again.status, again.body], [409, first.body])
-  answerWith({ status: 'wrong' })
+  responseWith({ status: 'wrong' })
   t.match(await send('key-00000003'), { status: 500, body: { data: { error: 'internal_error' } } })
 })
 
 t.test('replays the status of an answer whose body was too long to store, and of a refusal', async t => {
-  const { send, answerWith } = await setUp(envelope, undefined, 7)
+  const { send, responseWith } = await setUp(envelope, undefined, 7)
   await send('key-00000001')
   const long = await send('key-00000001')
   t.match(long, { status: 201, body: { of: 'cards.create' } })
   t.equal(long.body['data'], undefined)
   t.equal(long.headers.get('idempotency-replayed'), 'true')
   t.equal(long.headers.get('location'), '/cards/7')
-  answerWith({ ok: false, code: 'conflict', status: 409, message: 'there is one' })
+  responseWith({ ok: false, code: 'conflict', status: 409, message: 'there is one' })
   await send('key-00000002')
   t.match(await send('key-00000002'), { status: 409, body: { of: 'cards.create' } })
 })

@@ -90,14 +90,14 @@ async function openPostgres(schema: string, steps: Steps): Promise<CrashStore> {
 }
 
 /** A statement that goes out with the begin or the commit of its transaction. */
-type Batch = pg.Submittable & { callback(error: unknown, answer?: unknown): void }
+type Batch = pg.Submittable & { callback(error: unknown, response?: unknown): void }
 
 /** Sends a batch, with a step where its first statement has reached the server alone. */
 async function stepBatch(connection: pg.PoolClient, batch: Batch, steps: Steps): Promise<{ rows: [] }> {
   const { callback, submit } = batch
-  batch.callback = (error, answer) => {
+  batch.callback = (error, response) => {
     steps.after()
-    callback(error, answer)
+    callback(error, response)
   }
   batch.submit = wire => {
     let sent = false

@@ -195,10 +195,10 @@ t.test(
   async t => {
     const { here, timer } = setUp()
     await start(here)
-    const answered = await start(here, 'account-2')
+    const responded = await start(here, 'account-2')
     t.equal(await here.drained(1000), 2)
     t.equal(await here.drained(0), 2)
-    await here.complete(answered, response(201))
+    await here.complete(responded, response(201))
     t.equal(await here.drained(), 1)
     t.same(timer.slept, [1000, 0, 60_000])
   },

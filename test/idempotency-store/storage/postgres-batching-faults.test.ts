@@ -137,7 +137,7 @@ void t.test('fails every call of a statement without a reply, and repeats none',
   const healthy = await openPostgresPool(schema, 2)
   await migrateIdempotency(fromPgPool(healthy))
   const record = postgresIdempotency(fromPgPool(healthy))
-  const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, answer => answer)
+  const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, response => response)
   t.teardown(async () => {
     await proxy.close()
     await healthy.query(`drop schema ${schema} cascade`)

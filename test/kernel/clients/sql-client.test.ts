@@ -3,7 +3,7 @@ import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql
 import t from 'tap'
 
 const malformed = { name: 'Fault', code: 'ERR_STORE_REPLY' }
-const answering = (reply: unknown): SqlQueries => ({ query: async () => reply as { rows: [] } })
+const responding = (reply: unknown): SqlQueries => ({ query: async () => reply as { rows: [] } })
 
 t.test('returns the rows of a reply, and passes text and values to the database', async t => {
   const queries: unknown[] = []
@@ -23,7 +23,7 @@ t.test('returns the rows of a reply, and passes text and values to the database'
 
 t.test('throws a fault for a reply without rows', async t => {
   for (const reply of [undefined, null, 'OK', 1, [], {}, { rows: null }, { rows: 'none' }, { rows: {} }]) {
-    await t.rejects(rows(answering(reply), 'select 1'), malformed)
+    await t.rejects(rows(responding(reply), 'select 1'), malformed)
   }
 })
 

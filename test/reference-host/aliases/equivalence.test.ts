@@ -205,31 +205,31 @@ const anyOf = (described: readonly (readonly [string, string, Described])[]): fc
     })
     .map(({ index, ...choice }) => stepOf(described[index]!, choice))
 
-interface HostAnswer {
+interface HostResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
 }
 
-async function say(host: TestHost, request: Current): Promise<HostAnswer> {
+async function say(host: TestHost, request: Current): Promise<HostResponse> {
   const { method, headers, body } = request
-  const answer = await fetch(host.url + request.path, {
+  const response = await fetch(host.url + request.path, {
     redirect: 'manual',
     method,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
-  const text = await answer.text()
-  const isJson = answer.headers.get('content-type')?.includes('json')
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json')
   return {
-    status: answer.status,
-    headers: Object.fromEntries(answer.headers),
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
     body: isJson ? JSON.parse(text) : undefined,
   }
 }
 
 /** Keeps what one host handed out for later steps. */
-function keep(held: HandedOut, { operation }: Current, { status, body }: HostAnswer): void {
+function keep(held: HandedOut, { operation }: Current, { status, body }: HostResponse): void {
   if (status !== 200) return
   const { userApiKey, sessionToken, data } = body as Record<string, unknown>
   const token = (sessionToken ?? (data as Record<string, unknown> | undefined)?.['sessionToken']) as string
@@ -239,7 +239,7 @@ function keep(held: HandedOut, { operation }: Current, { status, body }: HostAns
 }
 
 /** Leaves out what may differ: deprecation notices, socket headers, real time, random card data and referral codes. */
-function comparable({ status, headers, body }: HostAnswer): unknown {
+function comparable({ status, headers, body }: HostResponse): unknown {
   const kept = { ...headers }
   for (const name of [
     'deprecation',
@@ -271,8 +271,8 @@ function evidence(host: TestHost): unknown {
 }
 
 async function describedBy({ url }: TestHost): Promise<[string, string, Described][]> {
-  const answer = await fetch(`${url}/openapi.json`)
-  const { paths } = (await answer.json()) as { paths: Record<string, Record<string, Described>> }
+  const response = await fetch(`${url}/openapi.json`)
+  const { paths } = (await response.json()) as { paths: Record<string, Record<string, Described>> }
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) =>
       // Metrics count requests and time, so they differ.

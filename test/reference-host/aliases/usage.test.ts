@@ -54,10 +54,10 @@ t.test('counts scopes, and adds to what is stored', async t => {
   const host = await startTestHost({ DATA_DIR: dataDir })
   await host.send('/consumer/v1/nothing')
   const proof = { address: 'x', signature: 'x', nonce: 'x', issuedAt: 'x', expiresAt: 'x' }
-  const { headers: answered } = await host.send('/user/v1/bootstrap', {
+  const { headers: responded } = await host.send('/user/v1/bootstrap', {
     body: { ...proof, scopes: ['deposits-swapped.read'] },
   })
-  t.match(answered.get('deprecation'), /^@\d+$/)
+  t.match(responded.get('deprecation'), /^@\d+$/)
   await host.close()
   const report = (await aliases('report')) as { aliases: { id: string; count: number }[] }
   const counts = new Map(report.aliases.map(({ id, count }) => [id, count]))

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { bearer, bootstrapUser, newWallet, signedBootstrap, type Answer } from '../../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, signedBootstrap, type HttpResponse } from '../../harness/host.ts'
 import { startPaidHost } from '../../harness/paid-host.ts'
 import { memberOf } from '../../harness/transfers.ts'
 
@@ -49,9 +49,9 @@ export function heavyPolicy(name: string): object {
   }))
   return { limits }
 }
-export const ok = (answer: Answer): Answer => {
-  if (answer.status > 202) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`)
-  return answer
+export const ok = (response: HttpResponse): HttpResponse => {
+  if (response.status > 202) throw new Error(`${response.status}: ${JSON.stringify(response.body)}`)
+  return response
 }
 /** A policy of nearly 8 KiB that counts nothing. */
 export const longPolicy = {
@@ -63,7 +63,7 @@ export type Call = (
   path: string,
   body?: object,
   options?: { method?: string; headers?: Record<string, string> },
-) => Promise<Answer>
+) => Promise<HttpResponse>
 const caller =
   (surface: string, proof: Record<string, string>): Call =>
   (path, body, { method, headers } = {}) =>

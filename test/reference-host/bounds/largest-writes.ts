@@ -1,6 +1,6 @@
 // The largest request that each write of the operation table accepts.
 import { randomUUID } from 'node:crypto'
-import { bearer, newWallet, signedBootstrap, type Answer } from '../../harness/host.ts'
+import { bearer, newWallet, signedBootstrap, type HttpResponse } from '../../harness/host.ts'
 import { kycBody } from '../../harness/kyc.ts'
 import { memberOf, OUTSIDE } from '../../harness/transfers.ts'
 import { signedLogin, webToken } from '../../harness/web-sign-in.ts'
@@ -82,7 +82,7 @@ const encryptedOf = async (): Promise<object> =>
   ).encrypted
 
 /** Prepares what a write needs, and returns the largest request that is accepted. */
-type Largest = () => Promise<() => Promise<Answer>>
+type Largest = () => Promise<() => Promise<HttpResponse>>
 const onBoth = (
   name: string,
   make: (call: Call, surface: 'user' | 'partner') => Largest,
@@ -91,7 +91,7 @@ const onBoth = (
   [`partner ${name}`]: make(partner, 'partner'),
 })
 const just =
-  (request: () => Promise<Answer>): Largest =>
+  (request: () => Promise<HttpResponse>): Largest =>
   async () =>
     request
 const ending =

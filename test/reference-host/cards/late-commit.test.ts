@@ -51,8 +51,8 @@ t.test('a commit that outlives the time limit of its statement is undone', async
   const merchant = { name: 'Shop', mcc: '5734', city: null, country: 'US' }
   const request = { id: 'auth_1', amountCents: 100, currency: 'USD', merchant }
   const about = { provider: 'sandbox', cardId: 'card', now: clock.now() }
-  const answer = await internals.decideInTime(services, { ...request, ...about })
-  t.match(answer, { outcome: 'unavailable', decision: { approved: false } })
+  const response = await internals.decideInTime(services, { ...request, ...about })
+  t.match(response, { outcome: 'unavailable', decision: { approved: false } })
   const statusOf = async (): Promise<string | undefined> => (await store.find(db, 'ann', 'auth_1'))?.status
   for (let tries = 0; tries < 200 && (await statusOf()) !== 'reversed'; tries += 1) await delay(50)
   t.equal(await statusOf(), 'reversed')

@@ -21,7 +21,7 @@ t.test('numbers and keys are in no file, event or metric, and are the same after
     JSON.stringify(host.decisions),
     await (await fetch(`${host.url}/metrics`)).text(),
     host.failures.map(String).join(),
-    JSON.stringify([told.body, one.answer.body, two.answer.body]),
+    JSON.stringify([told.body, one.response.body, two.response.body]),
   ]
   await host.close()
   const files = readdirSync(dataDir).map(name => readFileSync(join(dataDir, name)).toString('latin1'))

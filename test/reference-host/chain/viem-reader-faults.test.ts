@@ -93,7 +93,7 @@ t.test('the timeout bounds a response body also after a garbage collection', asy
 
 t.test('an error for one call of a batch is a fault that names the call and hides the key', async t => {
   const { front, reader } = await open(t)
-  front.answer = ({ method }, real) =>
+  front.response = ({ method }, real) =>
     method === 'eth_getLogs'
       ? { error: { code: -32005, message: `${SECRET}: more than 10000 results` } }
       : real()
@@ -106,7 +106,7 @@ t.test('an error for one call of a batch is a fault that names the call and hide
 t.test('a node that lags behind is a fault and never "no transfers"', async t => {
   const { front, reader } = await open(t)
   const newest = block - 1
-  front.answer = async ({ method, params }, real): Promise<RpcEntry> => {
+  front.response = async ({ method, params }, real): Promise<RpcEntry> => {
     if (method === 'eth_getBlockByNumber' && params[0] === 'latest') {
       return { result: await rpc(chain.url, method, `0x${newest.toString(16)}`, false) }
     }
@@ -138,7 +138,7 @@ t.test('requests the last block before the logs, in one HTTP request', async t =
 t.test('one timeout bounds all calls for one transaction', async t => {
   const { front, reader } = await open(t, 200)
   // Each reply arrives in time, both together do not.
-  front.answer = async (_, real) => {
+  front.response = async (_, real) => {
     const result = await real()
     await new Promise(resolve => setTimeout(resolve, 75))
     return result
@@ -172,7 +172,7 @@ const LOGS: Record<string, (log: Fields) => unknown> = {
 for (const [title, spoil] of Object.entries(LOGS)) {
   t.test(`a log with ${title} is a fault`, async t => {
     const { front, reader } = await open(t)
-    front.answer = async ({ method }, real) => {
+    front.response = async ({ method }, real) => {
       const entry = (await real()) as { result: Fields[] }
       return method === 'eth_getLogs' ? { result: entry.result.map(spoil) } : entry
     }
@@ -209,7 +209,7 @@ const spoilt: Record<string, [method: string, spoil: (result: Fields) => unknown
 for (const [title, [method, spoil]] of Object.entries(spoilt)) {
   t.test(`${title} is a fault`, async t => {
     const { front, reader } = await open(t)
-    front.answer = async (call, real) => {
+    front.response = async (call, real) => {
       const entry = (await real()) as { result: Fields }
       return call.method === method ? { result: spoil(entry.result) } : entry
     }
@@ -222,7 +222,7 @@ for (const [title, [method, spoil]] of Object.entries(spoilt)) {
 t.test('ignores the logs of a transaction that failed or may have failed', async t => {
   const { front, reader } = await open(t)
   for (const status of ['0x0', undefined]) {
-    front.answer = async (call, real): Promise<RpcEntry> => {
+    front.response = async (call, real): Promise<RpcEntry> => {
       const entry = (await real()) as { result: object }
       return call.method === 'eth_getTransactionReceipt' ? { result: { ...entry.result, status } } : entry
     }
@@ -232,7 +232,7 @@ t.test('ignores the logs of a transaction that failed or may have failed', async
 
 t.test('ignores the receipt of a pending transaction', async t => {
   const { front, reader } = await open(t)
-  front.answer = async ({ method }, real) => {
+  front.response = async ({ method }, real) => {
     const entry = (await real()) as { result: Fields }
     return method === 'eth_getTransactionReceipt'
       ? { result: { ...entry.result, blockNumber: null, blockHash: null } }
@@ -244,15 +244,15 @@ t.test('ignores the receipt of a pending transaction', async t => {
 t.test('whatever JSON a node sends, the reader returns real transfers or faults', async t => {
   const { front, reader } = await open(t)
   await reader.head()
-  const answers = fc.dictionary(
+  const responses = fc.dictionary(
     fc.constantFrom('eth_getLogs', 'eth_getBlockByNumber', 'eth_getTransactionReceipt'),
     fc.jsonValue(),
     { minKeys: 1 },
   )
   await holds(
     t,
-    fc.asyncProperty(answers, async given => {
-      front.answer = ({ method }, real) => (method in given ? { result: given[method] } : real())
+    fc.asyncProperty(responses, async given => {
+      front.response = ({ method }, real) => (method in given ? { result: given[method] } : real())
       const asked = [reader.head(), reader.transfers(query), reader.ofTransaction(hash)]
       for (const outcome of await Promise.allSettled(asked)) {
         if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof Fault, inspect(outcome.reason))

@@ -76,7 +76,7 @@ t.test('returns every transfer of the tokens to the receivers, exactly and in ch
   )
   const front = await rpcFront(url)
   t.teardown(() => front.close())
-  front.answer = async ({ method }, real) => {
+  front.response = async ({ method }, real) => {
     const entry = (await real()) as { result: unknown[] }
     return method === 'eth_getLogs' ? { result: entry.result.toReversed() } : entry
   }
@@ -95,7 +95,7 @@ function renumber(front: RpcFront, numbers: ReadonlyMap<number, number>): void {
     ...entry,
     [key]: hex(numbers.get(Number(entry[key])) as number),
   })
-  front.answer = async ({ method, params }, real): Promise<RpcEntry> => {
+  front.response = async ({ method, params }, real): Promise<RpcEntry> => {
     if (method === 'eth_getBlockByNumber') {
       const [own] = [...numbers].find(([, number]) => number === Number(params[0])) ?? []
       if (own === undefined) return { result: null }
@@ -228,12 +228,12 @@ t.test('checks once that the endpoint serves its chain', async t => {
   const fault = { code: 'ERR_RPC_UNAVAILABLE', cause: { message: 'the node serves another chain' } }
   await t.rejects(viemReader({ chainId: 1, url }).head(), fault)
   const moved: ChainReader = viemReader({ chainId, url: front.url })
-  front.answer = ({ method }, real) => (method === 'eth_chainId' ? { result: '0x1' } : real())
+  front.response = ({ method }, real) => (method === 'eth_chainId' ? { result: '0x1' } : real())
   const query = { tokens, receivers: [ann], fromBlock: 1, toBlock: 2 }
   await t.rejects(moved.head(), fault)
   await t.rejects(moved.transfers(query), fault)
   await t.rejects(moved.ofTransaction(`0x${'1'.repeat(64)}`), fault)
-  front.answer = (_, real) => real()
+  front.response = (_, real) => real()
   front.requests.length = 0
   t.match(await moved.head(), { number: await newest() })
   t.match(await moved.head(), { number: await newest() })

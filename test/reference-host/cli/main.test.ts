@@ -31,15 +31,15 @@ t.test('as a process, prints the result and exits with 0, or the problem and exi
 t.test('does nothing when the operator answers no', async t => {
   const args = ['keys', 'revoke', 'nope']
   const questions: string[] = []
-  const answering = (answer: string) => ({
+  const responding = (response: string) => ({
     env,
     ask: async (question: string) => {
       questions.push(question)
-      return answer
+      return response
     },
   })
-  t.same(await runCommand(args, answering('')), { code: 1, out: '', problem: 'Nothing was done.' })
-  t.match(await runCommand(args, answering('yes')), { code: 1, problem: /no such key/ })
+  t.same(await runCommand(args, responding('')), { code: 1, out: '', problem: 'Nothing was done.' })
+  t.match(await runCommand(args, responding('yes')), { code: 1, problem: /no such key/ })
   t.match(questions, [/Continue\? \[y\/N\] $/, /Continue/])
 })
 

@@ -108,8 +108,8 @@ t.test('takes no key of a user, and no key that is not stored', async t => {
 t.test('ends with 1 when the operator answers no, and prints nothing as data', async t => {
   const keyId = await create('Acme')
   for (const args of [[], ['--json']]) {
-    const answered = runCommand(['partner-keys', 'revoke', keyId, ...args], { env, ask: async () => 'n' })
-    t.same(await answered, { code: 1, out: '', problem: 'Nothing was done.' })
+    const responded = runCommand(['partner-keys', 'revoke', keyId, ...args], { env, ask: async () => 'n' })
+    t.same(await responded, { code: 1, out: '', problem: 'Nothing was done.' })
   }
   t.equal(await stateOf(keyId), 'live')
 })

@@ -1,7 +1,7 @@
 // What bounds the writes of a whole account, however many keys and sessions it has.
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer, type TestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
 
 async function setUp(limits: object): Promise<TestHost> {
   const host = await startTestHost({ RATE_LIMITS: JSON.stringify(limits) })
@@ -15,7 +15,7 @@ t.test(
     const { send } = await setUp({ writesPerAccountPerMinute: 6 })
     const owner = await bootstrapUser(send)
     const mint = (key: string) => send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
-    const folder = (token: string): Promise<Answer> =>
+    const folder = (token: string): Promise<HttpResponse> =>
       send('/user/v1/folders', { body: { name: 'a' }, headers: bearer(token) })
     const made = await send('/user/v1/keys', { body: {}, headers: bearer(owner.token) })
     const agent = { key: made.body['userApiKey'] as string, id: made.body['userKeyId'] as string }

@@ -29,8 +29,8 @@ t.test('renders metrics once for 1,000 requests within a second, and again in th
   const host = await hostFor(t, ROOMY, clock)
   const rendered = new Set<string>()
   for (let round = 0; round < 20; round++) {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => get(host, '/metrics')))
-    for (const answer of answers) rendered.add(await answer.text())
+    const replies = await Promise.all(Array.from({ length: 50 }, () => get(host, '/metrics')))
+    for (const response of replies) rendered.add(await response.text())
     if (round === 10) clock.advance(999)
   }
   t.equal(rendered.size, 1, 'each request is counted, so a second rendering would differ')
@@ -84,10 +84,10 @@ t.test('sends the same bytes of the API description, and 304 to clients that hav
   const text = await first.text()
   t.equal(await (await get(host, '/openapi.json')).text(), text)
   for (const held of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-    const answer = await get(host, '/openapi.json', '192.0.2.1', { 'if-none-match': held })
-    t.equal(answer.status, 304, held)
-    t.equal(answer.headers.get('etag'), etag)
-    t.equal(await answer.text(), '')
+    const response = await get(host, '/openapi.json', '192.0.2.1', { 'if-none-match': held })
+    t.equal(response.status, 304, held)
+    t.equal(response.headers.get('etag'), etag)
+    t.equal(await response.text(), '')
   }
   const stale = await get(host, '/openapi.json', '192.0.2.1', { 'if-none-match': '"other"' })
   t.equal(stale.status, 200)

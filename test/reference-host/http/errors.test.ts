@@ -12,11 +12,11 @@ const headers = { ...bearer(user.token), 'idempotency-key': '12345678' }
 async function raw(path: string, method = 'GET'): Promise<{ status: number; body: { error?: string } }> {
   const { hostname, port } = new URL(host.url)
   return new Promise((resolve, reject) => {
-    const sent = httpRequest({ hostname, port, path, method }, answer => {
+    const sent = httpRequest({ hostname, port, path, method }, response => {
       let text = ''
-      answer.on('data', chunk => (text += String(chunk)))
-      answer.on('end', () =>
-        resolve({ status: answer.statusCode as number, body: JSON.parse(text) as object }),
+      response.on('data', chunk => (text += String(chunk)))
+      response.on('end', () =>
+        resolve({ status: response.statusCode as number, body: JSON.parse(text) as object }),
       )
     })
     sent.on('error', reject).end()
@@ -38,8 +38,8 @@ t.test('refuses a body that is not a JSON object of acceptable size and type', a
     'application/json; charset=latin1',
     '',
   ]) {
-    const answer = await host.send(PAYIN, { body: '{}', headers: { ...headers, 'content-type': type } })
-    t.match(answer, { status: 415, body: { error: 'unsupported_media_type' } })
+    const response = await host.send(PAYIN, { body: '{}', headers: { ...headers, 'content-type': type } })
+    t.match(response, { status: 415, body: { error: 'unsupported_media_type' } })
   }
   // Within the bound of a body. A pay-in keeps fewer bytes, so the members go to an operation that ignores them.
   const fits = await host.send('/user/v1/folders', {
@@ -50,12 +50,12 @@ t.test('refuses a body that is not a JSON object of acceptable size and type', a
 })
 
 t.test('refuses text that is not UTF-8', async t => {
-  const answer = await fetch(host.url + PAYIN, {
+  const response = await fetch(host.url + PAYIN, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
     body: Buffer.from('{"note":"\xff"}', 'latin1'),
   })
-  t.equal(answer.status, 400)
+  t.equal(response.status, 400)
 })
 
 t.test(

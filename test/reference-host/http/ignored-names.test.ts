@@ -59,7 +59,7 @@ const operationOf = ({ method, path }: Pick<Sent, 'method' | 'path'>): string | 
     .filter(route => route.method === method && route.pattern.test(path.split('?')[0] as string))
     .toSorted((one, other) => one.rank - other.rank)[0]?.name
 
-const answered = new Set<string>()
+const responded = new Set<string>()
 const problems: string[] = []
 
 /** Adds an unknown member to a body, where there is one, and an unknown query parameter. */
@@ -88,7 +88,7 @@ function note(name: string, status: number, text: string, hasBody: boolean): voi
   const added = ignored.filter(each => each === MEMBER || each === PARAMETER)
   if (JSON.stringify(added) !== JSON.stringify(expected))
     problems.push(`${name} listed ${ignored.join()}, not ${expected.join()}`)
-  answered.add(name)
+  responded.add(name)
 }
 
 async function sentBy(request: IncomingMessage): Promise<Sent> {
@@ -108,7 +108,7 @@ const front = createServer((request, response) => {
       const { error, field } = (await first.json()) as { error?: string; field?: string }
       if (first.status !== 400 || error !== 'invalid_request' || ![MEMBER, PARAMETER].includes(field ?? ''))
         problems.push(`${name} answered ${first.status} ${error} ${field} to unknown names`)
-      answered.add(name)
+      responded.add(name)
     }
     const final = strict ? await forward(sent) : first
     const text = await final.text()
@@ -136,7 +136,7 @@ t.test('every operation refuses unknown names, or accepts and lists them', async
     .filter(({ operationId, responses }) => responses['200'] && !operationId.startsWith('system_'))
     .map(nameOf)
   t.same(
-    [...new Set(enveloped)].filter(name => !answered.has(name)).sort(),
+    [...new Set(enveloped)].filter(name => !responded.has(name)).sort(),
     DENIED,
     'every other operation has answered',
   )

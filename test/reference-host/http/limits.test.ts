@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
 import { newKey, setUp } from '../../session-issuer/fixtures.ts'
 
 t.test('accepts 5 of 6 requests of a key with a limit of 5, over all of its sessions', async t => {
   const host = await startTestHost({ RATE_LIMITS: '{"guardedPerKeyPerMinute":5}' })
   t.teardown(() => host.close())
-  const pay = (token: string, path = '/user/v1'): Promise<Answer> =>
+  const pay = (token: string, path = '/user/v1'): Promise<HttpResponse> =>
     host.send(`${path}/subscriptions/payin`, {
       body: { amountCents: 1 },
       headers: { ...bearer(token), 'idempotency-key': randomUUID() },
     })
   const user = await bootstrapUser(host.send)
   for (let n = 1; n <= 5; n++) {
-    const answer = await pay(user.token, n % 2 ? '/user/v1' : '/consumer/v1')
-    t.equal(answer.status, 200)
-    t.match(answer.headers.get('ratelimit'), `"guardedPerKeyPerMinute";r=${5 - n};t=`)
-    t.match(answer.headers.get('ratelimit-policy'), /^"guardedPerKeyPerMinute";q=5;w=60/)
+    const response = await pay(user.token, n % 2 ? '/user/v1' : '/consumer/v1')
+    t.equal(response.status, 200)
+    t.match(response.headers.get('ratelimit'), `"guardedPerKeyPerMinute";r=${5 - n};t=`)
+    t.match(response.headers.get('ratelimit-policy'), /^"guardedPerKeyPerMinute";q=5;w=60/)
   }
   const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
   for (const token of [user.token, minted.body['sessionToken'] as string]) {
@@ -34,9 +34,10 @@ t.test('answers invalid keys and tokens with 401 in any number, and never denies
   const host = await startTestHost({ RATE_LIMITS: '{"failedCredentialsPerAddressPerMinute":3}' })
   t.teardown(() => host.close())
   const user = await bootstrapUser(host.send)
-  const mint = (key: string): Promise<Answer> =>
+  const mint = (key: string): Promise<HttpResponse> =>
     host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
-  const read = (token: string): Promise<Answer> => host.send('/user/v1/keys', { headers: bearer(token) })
+  const read = (token: string): Promise<HttpResponse> =>
+    host.send('/user/v1/keys', { headers: bearer(token) })
   t.equal((await read(user.token)).status, 200, 'a session in use is known')
   for (const call of [() => mint(`${user.key.slice(0, -8)}00000000`), () => read(`${user.token}x`)]) {
     for (let n = 0; n < 6; n++) t.match(await call(), { status: 401, body: { error: 'unauthorized' } })
@@ -56,7 +57,7 @@ t.test('accepts valid keys during a burst of well-formed unknown keys from the s
   const { issuer } = setUp()
   const made = await Promise.all(Array.from({ length: 10 }, () => newKey(issuer, [])))
   const strangers = Array.from({ length: 10 }, () => made).flat()
-  const mint = (key: string): Promise<Answer> =>
+  const mint = (key: string): Promise<HttpResponse> =>
     host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
   for (const { text } of strangers.slice(0, 5)) t.equal((await mint(text)).status, 401)
   const burst = strangers.map(({ text }) => mint(text))
@@ -75,7 +76,7 @@ t.test('limits bootstraps by address and mints by key', async t => {
     status: 429,
     body: { limit: 'bootstrapPerAddressPerMinute' },
   })
-  const mint = (key: string): Promise<Answer> =>
+  const mint = (key: string): Promise<HttpResponse> =>
     host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
   t.match((await mint(one.key)).headers.get('ratelimit'), /"mintsPerKeyPerMinute";r=1;t=\d+/)
   t.equal((await mint(one.key)).status, 200)

@@ -8,7 +8,7 @@ import {
   signedBootstrap,
   newWallet,
   startTestHost,
-  type Answer,
+  type HttpResponse,
 } from '../../harness/host.ts'
 
 const host = await startTestHost()
@@ -22,14 +22,17 @@ interface Wrapped {
   readonly error: { code: string; message: string } | null
   readonly output: [{ content: [{ text: string }] }, { call_id: string; output: string }]
 }
-const wrapped = ({ body }: Answer): Wrapped => body as unknown as Wrapped
+const wrapped = ({ body }: HttpResponse): Wrapped => body as unknown as Wrapped
 
 t.test('wraps a success with the same status and headers and the whole normal body as text', async t => {
   const headers = { 'x-open-responses': '1', 'x-open-responses-call-id': 'call-7' }
-  const answer = await host.send('/user/v1/bootstrap', { body: await signedBootstrap(newWallet()), headers })
-  t.equal(answer.status, 200)
-  t.ok(validate(answer.body), JSON.stringify(validate.errors))
-  const { status, model, error, output } = wrapped(answer)
+  const response = await host.send('/user/v1/bootstrap', {
+    body: await signedBootstrap(newWallet()),
+    headers,
+  })
+  t.equal(response.status, 200)
+  t.ok(validate(response.body), JSON.stringify(validate.errors))
+  const { status, model, error, output } = wrapped(response)
   t.same([status, model, error], ['completed', 'Gatewright Sandbox.user', null])
   t.equal(output[1].call_id, 'call-7')
   const normal = JSON.parse(output[1].output) as { ok: boolean; summary: string; userApiKey: string }
@@ -47,20 +50,20 @@ t.test('wraps errors of every kind too, on both surfaces', async t => {
     await host.send('/partner/v1/cards', { headers: { ...headers, ...bearer(token) } }),
     await host.send('/partner/v1/sessions', { body: {}, headers }),
   ]
-  for (const answer of errors) {
-    t.ok(answer.status >= 400)
-    t.ok(validate(answer.body), JSON.stringify(validate.errors))
-    const { status, error, output } = wrapped(answer)
+  for (const response of errors) {
+    t.ok(response.status >= 400)
+    t.ok(validate(response.body), JSON.stringify(validate.errors))
+    const { status, error, output } = wrapped(response)
     t.equal(status, 'failed')
     t.match(JSON.parse(output[1].output), { error: error?.code, message: error?.message })
     t.match(output[1].call_id, /^call_/)
   }
-  t.same(wrapped(errors[2] as Answer).model, 'Gatewright Sandbox.partner')
+  t.same(wrapped(errors[2] as HttpResponse).model, 'Gatewright Sandbox.partner')
 })
 
 t.test('stores the unwrapped answer, so that a replay can be wrapped or not', async t => {
   const { token } = await bootstrapUser(host.send)
-  const pay = (headers: Record<string, string>): Promise<Answer> =>
+  const pay = (headers: Record<string, string>): Promise<HttpResponse> =>
     host.send('/user/v1/subscriptions/payin', {
       body: { amountCents: 5 },
       headers: { ...bearer(token), ...headers },

@@ -9,7 +9,7 @@ const sound = {
   paths: ['/cards/{id}'],
   credential: 'session',
   scopes: [],
-  answer: {},
+  response: {},
   handle: async () => ({ ok: true, value: {} }),
 } as unknown as Operation
 const refused = (change: object, ...others: object[]): (() => void) => {
@@ -37,8 +37,8 @@ t.test(
   async t => {
     const accepts = /operation [a-z]+\.[A-Za-z]+ makes or changes a key or a session/
     const denies = { unknownMembers: 'deny' }
-    const newSession = { answer: { properties: { sessionToken: {} } } }
-    const newKey = { answer: { properties: { userApiKey: {} } } }
+    const newSession = { response: { properties: { sessionToken: {} } } }
+    const newKey = { response: { properties: { userApiKey: {} } } }
     for (const change of [
       newSession,
       newKey,

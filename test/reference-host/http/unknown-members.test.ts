@@ -219,11 +219,11 @@ t.test(
       { id: 'a', value: 'one', note: 1, value2: { note: 3 } },
       { id: 'b', value: 'two', note: 2 },
     ]
-    const answer = await send('/user/v1/crypto/encrypt', {
+    const response = await send('/user/v1/crypto/encrypt', {
       body: { items, dry: true },
       headers: bearer(owner.token),
     })
-    t.match(answer, { status: 200, body: { ignored: ['items[].note', 'items[].value2', 'dry'] } })
+    t.match(response, { status: 200, body: { ignored: ['items[].note', 'items[].value2', 'dry'] } })
   },
 )
 

@@ -3,7 +3,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
 import { moneyUser, payinOf, type MoneyUser } from '../../harness/money.ts'
 import { inlined } from '../../harness/openapi.ts'
 import {
@@ -90,21 +90,24 @@ interface Open {
   readonly charge: Charge
 }
 
-async function payNewBill({ write }: Caller, amountCents: number): Promise<Answer> {
+async function payNewBill({ write }: Caller, amountCents: number): Promise<HttpResponse> {
   const { body } = await write('/bills', { payee: 'City Power', amountCents, dueAt: '2026-02-01' })
   return write(`/bills/${(body.data['bill'] as { id: string }).id}/pay`, {})
 }
 
 /** The card of each caller. */
 const cards = new WeakMap<Caller, string>()
-async function payByCard(caller: Caller, amountCents: number): Promise<Answer> {
+async function payByCard(caller: Caller, amountCents: number): Promise<HttpResponse> {
   const known = cards.get(caller)
   const cardId = known ?? ((await caller.write('/cards', {})).body.data['card'] as { id: string }).id
   cards.set(caller, cardId)
   return caller.write('/sandbox/authorizations', { cardId, amountCents })
 }
 
-const OUTWARD: Record<(typeof SENDING)[number], (caller: Caller, amountCents: number) => Promise<Answer>> = {
+const OUTWARD: Record<
+  (typeof SENDING)[number],
+  (caller: Caller, amountCents: number) => Promise<HttpResponse>
+> = {
   'payments.create': ({ write }, amountCents) =>
     write('/payments', { to: { walletAddress: stranger.address }, amountCents }),
   'bills.pay': payNewBill,
@@ -116,7 +119,7 @@ const OUTWARD: Record<(typeof SENDING)[number], (caller: Caller, amountCents: nu
 }
 
 /** Whether money left. Throws unless a policy is why it did not. */
-function isPaid({ status, body }: Answer): boolean {
+function isPaid({ status, body }: HttpResponse): boolean {
   const authorization = body.data?.['authorization'] as { status: string; declineReason: string } | undefined
   if (authorization?.status === 'declined') {
     assert.equal(authorization.declineReason, 'policy_blocked')
@@ -134,39 +137,39 @@ class Account {
 
   async ask(caller: Caller, operation: (typeof ASKING)[number], name: keyof typeof PRICES): Promise<void> {
     const path = operation === 'subscriptions.checkout' ? '/checkout' : '/payin'
-    const answer = await caller.write(`/subscriptions${path}`, { plan: name, method: 'balance' })
+    const response = await caller.write(`/subscriptions${path}`, { plan: name, method: 'balance' })
     const charge = this.#caps.reserve(caller.chain, [operation], PRICES[name], clock.now())
-    assert.equal(answer.status, charge ? 200 : 403, JSON.stringify(answer.body))
-    if (charge) this.#open.push({ id: payinOf(answer).id, operation, cents: PRICES[name], charge })
+    assert.equal(response.status, charge ? 200 : 403, JSON.stringify(response.body))
+    if (charge) this.#open.push({ id: payinOf(response).id, operation, cents: PRICES[name], charge })
   }
 
   /** Pays a pay-in. The requester's hold is released even when it counted against the payer too. */
   async pay(caller: Caller, n: number): Promise<void> {
     const [payin] = this.#open.splice(n % this.#open.length, 1)
     if (!payin) return
-    const answer = await caller.write('/subscriptions/payin/confirm-balance', { payinId: payin.id })
+    const response = await caller.write('/subscriptions/payin/confirm-balance', { payinId: payin.id })
     this.#caps.release(payin.charge)
     const operations = [PAYING, payin.operation]
     const charge = this.#caps.reserve(caller.chain, operations, payin.cents, clock.now())
-    assert.equal(answer.status, charge ? 200 : 403, JSON.stringify(answer.body))
+    assert.equal(response.status, charge ? 200 : 403, JSON.stringify(response.body))
     if (charge) this.#paid(caller, payin)
     else this.#restore(payin)
   }
 
   /** Pays everything that is open in parallel. The order is undefined; the total is not. */
   async payAll(caller: Caller): Promise<void> {
-    const answers: [Open, Answer][] = await Promise.all(
+    const responses: [Open, HttpResponse][] = await Promise.all(
       this.#open.map(async payin => [
         payin,
         await caller.write('/subscriptions/payin/confirm-balance', { payinId: payin.id }),
       ]),
     )
-    for (const [payin, { status }] of answers.filter(([, answer]) => answer.status === 200)) {
+    for (const [payin, { status }] of responses.filter(([, response]) => response.status === 200)) {
       assert.equal(status, 200)
       this.#caps.release(payin.charge)
       this.#open.splice(this.#open.indexOf(payin), 1)
     }
-    for (const [payin] of answers.filter(([, answer]) => answer.status === 200)) {
+    for (const [payin] of responses.filter(([, response]) => response.status === 200)) {
       const operations = [PAYING, payin.operation]
       const charge = this.#caps.reserve(caller.chain, operations, payin.cents, clock.now())
       assert.ok(charge, 'together they fit under every cap')
@@ -176,9 +179,9 @@ class Account {
 
   /** Moves money out in one request, or by a card that the caller has made. */
   async send(caller: Caller, operation: (typeof SENDING)[number], amountCents: number): Promise<void> {
-    const answer = await OUTWARD[operation](caller, amountCents)
+    const response = await OUTWARD[operation](caller, amountCents)
     const charge = this.#caps.reserve(caller.chain, [operation], amountCents, clock.now())
-    assert.equal(isPaid(answer), charge !== undefined, JSON.stringify(answer.body))
+    assert.equal(isPaid(response), charge !== undefined, JSON.stringify(response.body))
     if (charge)
       this.payments.push({
         chain: caller.chain,

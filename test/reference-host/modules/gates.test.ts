@@ -1,7 +1,7 @@
 // Which writes of moves, payments and bills are behind the onboarding gates, with both settings.
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { bearer, startTestHost, type Answer, type TestHost } from '../../harness/host.ts'
+import { bearer, startTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../../harness/money.ts'
 
 async function setUp(t: Test, ONBOARDING_GATES: 'on' | 'partner') {
@@ -19,7 +19,7 @@ async function setUp(t: Test, ONBOARDING_GATES: 'on' | 'partner') {
 }
 const poster =
   ({ send }: TestHost, token: string) =>
-  (path: string, body: object): Promise<Answer> =>
+  (path: string, body: object): Promise<HttpResponse> =>
     send(`/user/v1${path}`, { body, headers: bearer(token) })
 const closed = (rule: string): object => ({ status: 403, body: { error: 'policy_blocked', rule } })
 

@@ -1,13 +1,14 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())
 const partner = { 'x-partner-key': host.partnerKey }
-const resolve = (body: object, path = '/partner/v1/users/resolve'): Promise<Answer> =>
+const resolve = (body: object, path = '/partner/v1/users/resolve'): Promise<HttpResponse> =>
   host.send(path, { body, headers: partner })
-const open = (body: object): Promise<Answer> => host.send('/partner/v1/sessions', { body, headers: partner })
-const cards = (token: string, query = ''): Promise<Answer> =>
+const open = (body: object): Promise<HttpResponse> =>
+  host.send('/partner/v1/sessions', { body, headers: partner })
+const cards = (token: string, query = ''): Promise<HttpResponse> =>
   host.send(`/partner/v1/cards${query}`, { headers: bearer(token) })
 const tokenOf = async (userId: string, scopes = ['cards.read']): Promise<string> => {
   await resolve({ userId })
@@ -42,16 +43,16 @@ t.test('stores a wallet later, accepts the legacy field names, and refuses a dif
 })
 
 t.test('creates one user in 20 simultaneous first calls', async t => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => resolve({ userId: 'many' })))
-  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const responses = await Promise.all(Array.from({ length: 20 }, () => resolve({ userId: 'many' })))
+  t.same(new Set(responses.map(({ status }) => status)), new Set([200]))
   const page = await cards(await tokenOf('many'), '?limit=100')
   t.equal((page.body.data['cards'] as unknown[]).length, 25)
 })
 
 t.test('names the field when a user id is missing, empty or too long', async t => {
   for (const userId of [undefined, '', 'x'.repeat(121), 7]) {
-    const answer = await resolve({ userId })
-    t.match(answer, { status: 400, body: { error: 'invalid_request', field: 'userId' } })
+    const response = await resolve({ userId })
+    t.match(response, { status: 400, body: { error: 'invalid_request', field: 'userId' } })
   }
   t.equal((await resolve({ userId: 'x'.repeat(120) })).status, 200)
 })

@@ -4,7 +4,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'
-import type { Answer } from '../../harness/host.ts'
+import type { HttpResponse } from '../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../../harness/money.ts'
 import { startOpenHost } from '../../harness/open-host.ts'
 
@@ -41,7 +41,7 @@ async function newOwner(): Promise<Owner> {
 const newOwners = (): Promise<Owner[]> => Promise.all(Array.from({ length: WHO }, newOwner))
 
 /** Does a step; for a bill, its payment is answered. */
-async function act(owners: readonly Owner[], step: Step): Promise<Answer | undefined> {
+async function act(owners: readonly Owner[], step: Step): Promise<HttpResponse | undefined> {
   if (step.kind === 'fold') {
     await host.chore('fold balances')
     return undefined
@@ -99,8 +99,8 @@ t.test('any moves, payments and bills one after the other do what a plain model 
     let model = owners.map(() => Array.from({ length: PLACES }, () => 0))
     for (const each of steps) {
       const expected = applied(model, each)
-      const answer = await act(owners, each)
-      if (answer) assert.equal(answer.status, expected ? 200 : 400, JSON.stringify([each, answer.body]))
+      const response = await act(owners, each)
+      if (response) assert.equal(response.status, expected ? 200 : 400, JSON.stringify([each, response.body]))
       model = expected ?? model
     }
     assert.deepEqual(await stateOf(owners), model)
@@ -114,10 +114,10 @@ t.test('any moves, payments and bills at the same time keep every sum', async t 
   const property = fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async steps => {
     const owners = await newOwners()
     await Promise.all(owners.map(({ fund }) => fund(funded)))
-    const answers = await Promise.all(steps.map(each => act(owners, each)))
-    const wrong = answers.filter(answer => answer && ![200, 400].includes(answer.status))
+    const responses = await Promise.all(steps.map(each => act(owners, each)))
+    const wrong = responses.filter(response => response && ![200, 400].includes(response.status))
     assert.deepEqual(wrong, [])
-    const done = steps.filter((_, n) => answers[n]?.status === 200)
+    const done = steps.filter((_, n) => responses[n]?.status === 200)
     const sum = (kind: Step['kind']): number =>
       done.reduce((total, each) => total + (each.kind === kind && 'cents' in each ? each.cents : 0), 0)
     const state = (await stateOf(owners)).flat()

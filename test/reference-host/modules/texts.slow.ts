@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import type { Answer } from '../../harness/host.ts'
+import type { HttpResponse } from '../../harness/host.ts'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import { inlined } from '../../harness/openapi.ts'
@@ -42,9 +42,10 @@ const current = operations.filter(each => each.deprecated !== true && !/_\d$/.te
 
 const user = await bootstrapUser(host.send)
 const partner = { 'x-partner-key': host.partnerKey }
-const resolve = (userId: string): Promise<Answer> =>
+const resolve = (userId: string): Promise<HttpResponse> =>
   host.send('/partner/v1/users/resolve', { body: { userId }, headers: partner })
-const open = (body: object): Promise<Answer> => host.send('/partner/v1/sessions', { body, headers: partner })
+const open = (body: object): Promise<HttpResponse> =>
+  host.send('/partner/v1/sessions', { body, headers: partner })
 await resolve('ann')
 const partnerScopes = internals.partnerScopes.names
 const partnerToken = (await open({ userId: 'ann', scopes: partnerScopes })).body.data[
@@ -78,7 +79,7 @@ async function goodBody(
   return { ...example, ...('payinId' in example ? { payinId } : {}) }
 }
 
-const sent = async (operation: Operation, body: unknown, path = operation.path): Promise<Answer> => {
+const sent = async (operation: Operation, body: unknown, path = operation.path): Promise<HttpResponse> => {
   const { method } = operation
   const options = method === 'GET' || method === 'DELETE' ? { method } : { method, body }
   return host.send(path, { ...options, headers: credentials(operation) })
@@ -178,18 +179,18 @@ t.test('answers 400 to an invalid query parameter and names it', async t => {
   // A redirect of a browser drops what is no id.
   for (const operation of current.filter(({ path }) => path !== '/auth/cli')) {
     for (const { name } of operation.parameters.filter(each => each.in === 'query')) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         HOSTILE_ESCAPES.map(async escaped => {
           const { status, body } = await sent(operation, undefined, `${operation.path}?${name}=${escaped}`)
           return { escaped, status, field: body['field'] }
         }),
       )
-      const wrong = answers
+      const wrong = responses
         // A search takes any short word.
         .filter(({ escaped, status }) => !(name === 'q' && /^\w{1,40}$/.test(escaped) && status === 200))
         .filter(({ status, field }) => status !== 400 || field !== name)
       t.same(wrong, [], `${operation.path} ${name}`)
-      asked += answers.length
+      asked += responses.length
     }
   }
   t.ok(asked > 100, 'the table was read')
@@ -210,9 +211,9 @@ t.test('answers 400 to JSON that is too deep or not UTF-8, and ignores a member 
         '"last":0',
         () => `"${member}":${nestedJson(levels - 1)}`,
       )
-      const answer = await sent(operation, body, path)
+      const response = await sent(operation, body, path)
       t.match(
-        answer,
+        response,
         { status: 400, body: { field: member } },
         `${operation.path} ${member}: ${levels} levels`,
       )

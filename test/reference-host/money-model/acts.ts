@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { bearer, type Answer } from '../../harness/host.ts'
+import { bearer, type HttpResponse } from '../../harness/host.ts'
 import type { Random } from '../../harness/random.ts'
 import { memberOf, withdrawalBody } from '../../harness/transfers.ts'
 import { decided, event, openSession, read, wasSent, write, wrong, type Act, type Client } from './client.ts'
@@ -9,10 +9,10 @@ import { count, endWithdrawal, held, leastRoom, policyOf, putAside } from './mod
 const MAGIC = [1_000_001, 1_000_003, 1_000_004]
 const MOST_CONTRACTS = 4
 const FAR = '2030-01-01'
-const ok = (answer: Answer) => ({ answer, passed: answer.status === 200 })
+const ok = (response: HttpResponse) => ({ response, passed: response.status === 200 })
 
 /** Pays with the key's caps: spends what fits into the balance and the cap. */
-async function spend(client: Client, amountCents: number, what: string, ask: () => Promise<Answer>) {
+async function spend(client: Client, amountCents: number, what: string, ask: () => Promise<HttpResponse>) {
   const fits = (room: { balance: number; spend: number }): boolean =>
     amountCents <= room.balance && amountCents <= room.spend
   const result = await decided(client, `${what} of ${amountCents}`, fits, async () => ok(await ask()))
@@ -26,9 +26,9 @@ async function spend(client: Client, amountCents: number, what: string, ask: () 
 const moneyActs: Readonly<Record<string, Act>> = {
   async fund(client, random) {
     const amountCents = random.next() < 0.25 ? 2_500_000 : 1 + random.under(20_000)
-    const answer = await write(client, random, '/deposits', { amountCents }, { root: true })
-    if (answer.status === 200) client.model.available += amountCents
-    else wrong(client, 'play money', answer)
+    const response = await write(client, random, '/deposits', { amountCents }, { root: true })
+    if (response.status === 200) client.model.available += amountCents
+    else wrong(client, 'play money', response)
   },
   async deposit(client, random) {
     const asset = { currency: 'usdc', network: 'base' }
@@ -112,7 +112,7 @@ const moneyActs: Readonly<Record<string, Act>> = {
     const isRich = Math.min(room.balance, room.spend, room.withdrawal) > 1_000_004
     const magic = random.next() < (isRich ? 0.6 : 0.05) ? random.of(MAGIC) : undefined
     const amountCents = magic ?? 100 + random.under(3000)
-    const { answer, passed } = await decided(
+    const { response, passed } = await decided(
       client,
       `a withdrawal of ${amountCents}`,
       room => Math.min(room.balance, room.spend, room.withdrawal) >= amountCents,
@@ -121,7 +121,7 @@ const moneyActs: Readonly<Record<string, Act>> = {
     if (!passed) return
     model.available -= amountCents
     count(model, amountCents, true)
-    const { id } = memberOf(answer, 'withdrawal')
+    const { id } = memberOf(response, 'withdrawal')
     model.withdrawals.push({ id, amountCents, refused: magic === MAGIC[0], status: 'open' })
   },
   /** The provider says how a withdrawal ended. */
@@ -151,18 +151,18 @@ const moneyActs: Readonly<Record<string, Act>> = {
     const withdrawalCap = random.of([4000, withdrawn + 4000, withdrawn + 2_500_000]) as number
     const body = { policy: policyOf(spendCap, withdrawalCap) }
     const path = `/user/v1/keys/${keyId}`
-    const answer = await send(path, { method: 'PATCH', body, headers: bearer(rootToken) })
-    if (answer.status !== 200) return wrong(client, 'a change of caps', answer)
+    const response = await send(path, { method: 'PATCH', body, headers: bearer(rootToken) })
+    if (response.status !== 200) return wrong(client, 'a change of caps', response)
     Object.assign(caps, { spendCap, withdrawalCap })
     await openSession(client)
   },
   async again(client, random) {
-    const asked = random.of(client.answers.filter(({ root }) => root))
+    const asked = random.of(client.responses.filter(({ root }) => root))
     if (!asked) return 'idle'
     const headers = { ...bearer(client.rootToken), 'idempotency-key': asked.key }
-    const answer = await client.send(`/user/v1${asked.path}`, { body: asked.body, headers })
-    if (answer.status !== 200 || JSON.stringify(answer.body.data) !== asked.data)
-      wrong(client, `${asked.path} again, after ${asked.data}`, answer)
+    const response = await client.send(`/user/v1${asked.path}`, { body: asked.body, headers })
+    if (response.status !== 200 || JSON.stringify(response.body.data) !== asked.data)
+      wrong(client, `${asked.path} again, after ${asked.data}`, response)
   },
   async balances(client) {
     const { model, alone } = client
@@ -184,10 +184,10 @@ const moneyActs: Readonly<Record<string, Act>> = {
 
 /** Reads a withdrawal that is refused, and notes when it has failed. */
 export async function lookAt(client: Client, known: Client['model']['withdrawals'][number]): Promise<void> {
-  const answer = await read(client, `/withdrawals/${known.id}`)
-  const status = memberOf(answer, 'withdrawal')['status']
+  const response = await read(client, `/withdrawals/${known.id}`)
+  const status = memberOf(response, 'withdrawal')['status']
   if (status === 'failed' && known.status === 'open') endWithdrawal(client.model, known, 'failed')
-  else if (status !== 'pending' && status !== 'failed') wrong(client, 'a refused withdrawal', answer)
+  else if (status !== 'pending' && status !== 'failed') wrong(client, 'a refused withdrawal', response)
 }
 
 const acts: Readonly<Record<string, Act>> = { ...moneyActs, ...cardActs }

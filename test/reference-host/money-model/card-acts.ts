@@ -1,5 +1,5 @@
 import { networkRequest } from '../../harness/card-payments.ts'
-import type { Answer } from '../../harness/host.ts'
+import type { HttpResponse } from '../../harness/host.ts'
 import type { Random } from '../../harness/random.ts'
 import { memberOf } from '../../harness/transfers.ts'
 import { decided, event, write, wrong, type Act, type Client } from './client.ts'
@@ -14,7 +14,7 @@ async function authorize(
   client: Client,
   card: KnownCard,
   amountCents: number,
-  ask: () => Promise<{ answer: Answer; passed: boolean; id: string; networkId?: string }>,
+  ask: () => Promise<{ response: HttpResponse; passed: boolean; id: string; networkId?: string }>,
 ): Promise<void> {
   const { model } = client
   const withinLimit = card.limitCents === undefined || card.countedCents + amountCents <= card.limitCents
@@ -50,16 +50,16 @@ async function change(
   client: Client,
   random: Random,
   status: 'authorized' | 'cleared',
-  act: (known: KnownAuthorization) => Promise<Answer>,
+  act: (known: KnownAuthorization) => Promise<HttpResponse>,
 ): Promise<{ known: KnownAuthorization; passed: boolean } | 'idle'> {
   const free = client.model.authorizations.filter(each => each.status === status && !busy.has(each))
   const known = random.of(free)
   if (!known) return 'idle'
   busy.add(known)
-  const answer = await act(known)
+  const response = await act(known)
   busy.delete(known)
-  const passed = answer.status === 200
-  if (!passed) wrong(client, `a change of ${JSON.stringify(known)}`, answer)
+  const passed = response.status === 200
+  if (!passed) wrong(client, `a change of ${JSON.stringify(known)}`, response)
   return { known, passed }
 }
 const busy = new Set<KnownAuthorization>()
@@ -77,7 +77,7 @@ const ending = (
   { id, networkId }: KnownAuthorization,
   [verb, type]: readonly ['clear' | 'reverse' | 'refund', string],
   body: object,
-): Promise<Answer> =>
+): Promise<HttpResponse> =>
   networkId === undefined
     ? write(client, random, `/sandbox/authorizations/${id}/${verb}`, body, { root: true })
     : event(client, random, type, { id: networkId, ...body }, 'sandbox')
@@ -88,10 +88,10 @@ export const cardActs: Readonly<Record<string, Act>> = {
     if (model.cards.length >= MOST_CARDS) return 'idle'
     const amount = random.of([undefined, 3000, 20_000, REFUSED, DOWN_ONCE])
     const body = amount === undefined ? {} : { limit: { amount, frequency: 'allTime' } }
-    const answer = await write(client, random, '/cards', body)
-    if ((answer.status === 200) !== (amount !== REFUSED)) return wrong(client, 'a card', answer)
-    if (answer.status !== 200) return
-    model.cards.push({ id: memberOf(answer, 'card').id, limitCents: amount, countedCents: 0 })
+    const response = await write(client, random, '/cards', body)
+    if ((response.status === 200) !== (amount !== REFUSED)) return wrong(client, 'a card', response)
+    if (response.status !== 200) return
+    model.cards.push({ id: memberOf(response, 'card').id, limitCents: amount, countedCents: 0 })
   },
   async authorize(client, random) {
     const card = random.of(client.model.cards)
@@ -99,9 +99,9 @@ export const cardActs: Readonly<Record<string, Act>> = {
     const amountCents = 1 + random.under(2500)
     await authorize(client, card, amountCents, async () => {
       const body = { cardId: card.id, amountCents }
-      const answer = await write(client, random, '/sandbox/authorizations', body, { root: true })
-      const { id, status } = memberOf(answer, 'authorization')
-      return { answer, passed: status === 'authorized', id }
+      const response = await write(client, random, '/sandbox/authorizations', body, { root: true })
+      const { id, status } = memberOf(response, 'authorization')
+      return { response, passed: status === 'authorized', id }
     })
   },
   async network(client, random) {
@@ -110,8 +110,8 @@ export const cardActs: Readonly<Record<string, Act>> = {
     const amountCents = 1 + random.under(2500)
     await authorize(client, card, amountCents, async () => {
       const data = networkRequest(card.id, { amountCents })
-      const answer = await event(client, random, 'authorization.request', data, 'sandbox')
-      const { approved, authorizationId, declineReason } = answer.body.data['decision'] as {
+      const response = await event(client, random, 'authorization.request', data, 'sandbox')
+      const { approved, authorizationId, declineReason } = response.body.data['decision'] as {
         approved: boolean
         authorizationId: string
         declineReason: string | null
@@ -120,7 +120,7 @@ export const cardActs: Readonly<Record<string, Act>> = {
         client.late.push(data.id)
         client.alone = false
       }
-      return { answer, passed: approved, id: authorizationId, networkId: data.id }
+      return { response, passed: approved, id: authorizationId, networkId: data.id }
     })
   },
   async clear(client, random) {
@@ -152,7 +152,7 @@ export const cardActs: Readonly<Record<string, Act>> = {
     const done = await change(client, random, 'cleared', known => {
       const rest = known.clearedCents - known.refundedCents
       cents = rest === 0 ? 0 : 1 + random.under(rest)
-      if (cents === 0) return Promise.resolve({ status: 200 } as Answer)
+      if (cents === 0) return Promise.resolve({ status: 200 } as HttpResponse)
       return ending(client, random, known, ['refund', 'authorization.refunded'], { amountCents: cents })
     })
     if (done === 'idle') return done

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { networkEvent } from '../../harness/card-payments.ts'
-import { bearer, bootstrapUser, type Answer, type TestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, type HttpResponse, type TestHost } from '../../harness/host.ts'
 import type { Random } from '../../harness/random.ts'
 import { leastRoom, mostRoom, newModel, policyOf, type Model, type Room } from './model.ts'
 
@@ -19,7 +19,7 @@ export interface Client {
   token: string
   /** It sends one request at a time, so that the model knows each answer. */
   alone: boolean
-  readonly answers: { path: string; body: object; key: string; root: boolean; data: string }[]
+  readonly responses: { path: string; body: object; key: string; root: boolean; data: string }[]
   readonly others: Client[]
   readonly journal: string
   /** Network ids whose decision came too late: the network takes those payments back. */
@@ -47,7 +47,7 @@ export async function newClient(
     keyId: keyId as string,
     key: key as string,
     token: '',
-    answers: [],
+    responses: [],
     late: [],
   }
   await openSession(client)
@@ -63,7 +63,7 @@ export async function openSession(client: Client): Promise<void> {
 }
 
 /** Reads as the owner of the wallet. */
-export const read = ({ send, rootToken }: Client, path: string): Promise<Answer> =>
+export const read = ({ send, rootToken }: Client, path: string): Promise<HttpResponse> =>
   send(`/user/v1${path}`, { headers: bearer(rootToken) })
 
 /** A write of the key with the caps or of the first key, sometimes sent to two hosts at once: under one key both give the same answer. */
@@ -73,18 +73,18 @@ export async function write(
   path: string,
   body: object,
   { root = false }: { readonly root?: boolean } = {},
-): Promise<Answer> {
-  const { model, answers, send } = client
+): Promise<HttpResponse> {
+  const { model, responses, send } = client
   const key = randomUUID()
   const copies = random.next() < 0.15 ? 2 : 1
   const headers = { ...bearer(root ? client.rootToken : client.token), 'idempotency-key': key }
-  const one = (): Promise<Answer> => send(`/user/v1${path}`, { body, headers })
+  const one = (): Promise<HttpResponse> => send(`/user/v1${path}`, { body, headers })
   const all = await Promise.all(Array.from({ length: copies }, one))
   const passed = all.filter(({ status }) => status === 200)
-  const told = new Set(passed.map(answer => JSON.stringify(answer.body.data)))
+  const told = new Set(passed.map(response => JSON.stringify(response.body.data)))
   if (told.size > 1) model.wrong.push(`one key was told ${[...told].join(' and ')}`)
-  const [first = all[0] as Answer] = passed
-  if (first.status === 200) answers.push({ path, body, key, root, data: JSON.stringify(first.body.data) })
+  const [first = all[0] as HttpResponse] = passed
+  if (first.status === 200) responses.push({ path, body, key, root, data: JSON.stringify(first.body.data) })
   return first
 }
 
@@ -95,15 +95,15 @@ export async function event(
   type: string,
   data: object,
   name: 'sandbox' | 'journal',
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const id = randomUUID()
-  const one = (): Promise<Answer> => networkEvent(client.send, { type, data }, { id, name })
+  const one = (): Promise<HttpResponse> => networkEvent(client.send, { type, data }, { id, name })
   const [first] = await Promise.all(random.next() < 0.2 ? [one(), one()] : [one()])
   if (first.status !== 200) wrong(client, `event ${type}`, first)
   return first
 }
 
-export function wrong({ model, name }: Client, what: string, { status, body }: Answer): void {
+export function wrong({ model, name }: Client, what: string, { status, body }: HttpResponse): void {
   model.wrong.push(`${name}: ${what}: ${status} ${JSON.stringify(body)}`)
 }
 
@@ -115,16 +115,16 @@ export async function decided(
   client: Client,
   what: string,
   fits: (room: Room) => boolean,
-  ask: () => Promise<{ readonly answer: Answer; readonly passed: boolean }>,
-): Promise<{ readonly answer: Answer; readonly passed: boolean }> {
+  ask: () => Promise<{ readonly response: HttpResponse; readonly passed: boolean }>,
+): Promise<{ readonly response: HttpResponse; readonly passed: boolean }> {
   const { model } = client
   const least = leastRoom(model)
-  const { answer, passed } = await ask()
+  const { response, passed } = await ask()
   const most = mostRoom(model)
   if (client.alone && passed !== fits(passed ? most : least)) {
-    wrong(client, `${what}, with ${JSON.stringify({ least, most })}`, answer)
+    wrong(client, `${what}, with ${JSON.stringify({ least, most })}`, response)
   }
-  return { answer, passed }
+  return { response, passed }
 }
 
 /** Whether the provider of withdrawals took an id. */

@@ -1,6 +1,6 @@
 import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 import { createLedger } from '@gatewright/reference-host'
-import type { Answer } from '../../harness/host.ts'
+import type { HttpResponse } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import type { Random } from '../../harness/random.ts'
 import { read, write, type Client } from './client.ts'
@@ -17,7 +17,7 @@ export async function differences(client: Client, random: Random): Promise<strin
   const every = async (path: string, list: string): Promise<Record<string, unknown>[]> => {
     const items: Record<string, unknown>[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const page: Answer = await read(client, `${path}?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
+      const page: HttpResponse = await read(client, `${path}?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
       items.push(...(page.body.data[list] as Record<string, unknown>[]))
       cursor = page.body.data['nextCursor'] as string | null
     }

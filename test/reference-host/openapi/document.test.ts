@@ -139,8 +139,8 @@ t.test('serves the key set under its own media type, as described', async t => {
 t.test('documents the denial of a body wherever one is read, also where it is not used', async t => {
   const { token } = await bootstrapUser(host.send)
   const headers = { ...bearer(token), 'content-type': 'text/plain' }
-  const answer = await host.send('/user/v1/sessions/current', { method: 'DELETE', body: 'text', headers })
-  t.equal(answer.status, 415)
+  const response = await host.send('/user/v1/sessions/current', { method: 'DELETE', body: 'text', headers })
+  t.equal(response.status, 415)
   for (const { path, method, responses } of all)
     for (const status of ['413', '415']) t.equal(status in responses, method !== 'get', `${method} ${path}`)
 })
@@ -160,8 +160,8 @@ t.test('offers a user key besides a session only where the host accepts it', asy
 })
 
 t.test('refuses two different schemas with one name, and an invalid name', async t => {
-  const describe = (...answers: object[]): unknown => {
-    const table = answers.map((answer, n) => ({
+  const describe = (...replies: object[]): unknown => {
+    const table = replies.map((response, n) => ({
       id: `test.t${n}`,
       title: 'Test',
       surface: 'public',
@@ -170,8 +170,8 @@ t.test('refuses two different schemas with one name, and an invalid name', async
       credential: 'none',
       limit: 'none',
       document: true,
-      answer,
-      example: { answer: {} },
+      response,
+      example: { response: {} },
     })) as unknown as Operation[]
     return openApiDocument(table, {
       serviceName: 'Test',

@@ -37,9 +37,9 @@ t.test('answers no figure and takes no write without the operator token', async 
   for (const [method, path] of PATHS) {
     const body = method === 'POST' ? { body: {} } : {}
     for (const authorization of [undefined, `Bearer ${near}`, `Basic ${OPERATOR_TOKEN}`, 'Bearer ']) {
-      const answer = await host.ask(path, { ...body, headers: { authorization } })
-      t.match(answer, { status: 401, body: { error: 'unauthorized' } }, `${method} ${path}`)
-      t.equal(answer.headers['www-authenticate'], 'Bearer')
+      const response = await host.ask(path, { ...body, headers: { authorization } })
+      t.match(response, { status: 401, body: { error: 'unauthorized' } }, `${method} ${path}`)
+      t.equal(response.headers['www-authenticate'], 'Bearer')
     }
   }
   t.match(await host.ask(FIGURES), { status: 200, body: { serviceName: 'Gatewright Sandbox' } })
@@ -50,13 +50,13 @@ t.test('refuses pages of other origins, also of other ports of this machine', as
   const foreign = ['https://evil.example', 'http://127.0.0.1:1', 'http://localhost:3000', 'null']
   for (const origin of foreign) {
     for (const [method, path] of PATHS) {
-      const answer = await host.ask(path, {
+      const response = await host.ask(path, {
         method,
         ...(method === 'POST' ? { body: {} } : {}),
         headers: { origin },
       })
-      t.match(answer, { status: 403, body: { error: 'wrong_origin' } }, `${origin} ${path}`)
-      t.notOk(answer.headers['access-control-allow-origin'])
+      t.match(response, { status: 403, body: { error: 'wrong_origin' } }, `${origin} ${path}`)
+      t.notOk(response.headers['access-control-allow-origin'])
     }
   }
   const withoutOrigin = await host.ask('/operator/api/ledger-check', {
@@ -80,9 +80,9 @@ t.test('answers to the names of this machine only, against DNS rebinding', async
     `[::2]:${port}`,
   ]) {
     for (const path of [FIGURES, '/operator']) {
-      const answer = await host.ask(path, { headers: { host: name } })
-      t.ok([400, 403].includes(answer.status), `${name} ${path}`)
-      if (answer.status === 403) t.equal(answer.body['error'], 'wrong_host')
+      const response = await host.ask(path, { headers: { host: name } })
+      t.ok([400, 403].includes(response.status), `${name} ${path}`)
+      if (response.status === 403) t.equal(response.body['error'], 'wrong_host')
     }
   }
   t.equal((await host.ask(FIGURES, { headers: { host: `localhost:${port}` } })).status, 200)
@@ -90,8 +90,8 @@ t.test('answers to the names of this machine only, against DNS rebinding', async
 
 t.test('refuses what a proxy passes on, since it would seem to be on this machine', async t => {
   for (const name of ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip']) {
-    const answer = await host.ask(FIGURES, { headers: { [name]: '203.0.113.9' } })
-    t.match(answer, { status: 403, body: { error: 'behind_proxy' } }, name)
+    const response = await host.ask(FIGURES, { headers: { [name]: '203.0.113.9' } })
+    t.match(response, { status: 403, body: { error: 'behind_proxy' } }, name)
   }
 })
 

@@ -103,9 +103,9 @@ t.test('asks every five seconds whether a request is over, however far the clock
   let asked = 0
   page.on('request', request => request.url().endsWith('/auth/cli/inspect') && asked++)
   const askedAfter = async (ms: number): Promise<void> => {
-    const answer = page.waitForResponse('**/auth/cli/inspect')
+    const response = page.waitForResponse('**/auth/cli/inspect')
     await page.clock.runFor(ms)
-    await (await answer).finished()
+    await (await response).finished()
   }
   await askedAfter(600_000)
   for (const already of [1, 2, 3]) {
@@ -159,11 +159,11 @@ t.test(
       await page.goto(address)
       return page.evaluate(async url => {
         const headers = { 'content-type': 'application/json' }
-        const answer = await fetch(url, { method: 'POST', headers, body: '{}' })
-        return { status: answer.status, body: await answer.json() }
+        const response = await fetch(url, { method: 'POST', headers, body: '{}' })
+        return { status: response.status, body: await response.json() }
       }, `${host.url}/auth/cli/start`)
     }
-    const other = createServer((_, answer) => answer.end('a page')).listen(0, '127.0.0.1')
+    const other = createServer((_, response) => response.end('a page')).listen(0, '127.0.0.1')
     t.teardown(() => other.close())
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo

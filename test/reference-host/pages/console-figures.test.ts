@@ -133,15 +133,15 @@ t.test('says every member of a policy in words, also one that it does not know',
 })
 
 t.test('a list that is read anew does not wait for the page of the list before', async t => {
-  const answers: ((page: object) => void)[] = []
-  const feed = transactionFeed(() => new Promise(resolve => answers.push(resolve)))
+  const responses: ((page: object) => void)[] = []
+  const feed = transactionFeed(() => new Promise(resolve => responses.push(resolve)))
   const page = (id: string) => ({ ok: true, data: { transactions: [id], nextCursor: null } })
   void feed.more()
   feed.clear()
   const anew = feed.more()
-  t.equal(answers.length, 2, 'a request of its own')
-  answers[0]?.(page('before'))
-  answers[1]?.(page('new'))
+  t.equal(responses.length, 2, 'a request of its own')
+  responses[0]?.(page('before'))
+  responses[1]?.(page('new'))
   await anew
   t.same(feed.items, ['new'])
 })

@@ -87,10 +87,10 @@ const failing = (route: Route): Promise<void> =>
   })
 /** A host that tells what is reserved apart. */
 const reserving = async (route: Route): Promise<void> => {
-  const answer = await route.fetch()
-  const body = (await answer.json()) as { data: { caps: { used: number; reserved?: number }[] } }
+  const reply = await route.fetch()
+  const body = (await reply.json()) as { data: { caps: { used: number; reserved?: number }[] } }
   for (const cap of body.data.caps) cap.reserved = Math.floor(cap.used / 3)
-  await route.fulfill({ response: answer, json: body })
+  await route.fulfill({ response: reply, json: body })
 }
 
 const states: Readonly<Record<string, State>> = {

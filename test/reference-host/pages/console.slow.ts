@@ -17,9 +17,9 @@ async function open(wallet: TestWallet): Promise<OpenPage & { token: string }> {
   const opened = await openHelper(browser, `${host.url}/helper`, [wallet], {
     prepare: context => context.addInitScript(countPlots),
   })
-  const answered = opened.page.waitForResponse(`${host.url}/auth/console`)
+  const responded = opened.page.waitForResponse(`${host.url}/auth/console`)
   await openAccount(opened.page, wallet)
-  const { data } = (await (await answered).json()) as { data: { sessionToken: string } }
+  const { data } = (await (await responded).json()) as { data: { sessionToken: string } }
   return { ...opened, token: data.sessionToken }
 }
 
@@ -119,9 +119,9 @@ t.test('says from which key a cap comes, also after that key was rotated', async
   const wallet = testWallet()
   const above = await programOf(host, wallet, { dailySpendCapCents: 10_000 })
   const made = async (path: string, body: object, headers: Record<string, string>): Promise<string> => {
-    const answer = await host.send(path, { body, headers })
-    t.equal(answer.status, 200, path)
-    return answer.body['keyPrefix'] as string
+    const response = await host.send(path, { body, headers })
+    t.equal(response.status, 200, path)
+    return response.body['keyPrefix'] as string
   }
   const below = await made('/user/v1/keys', { policy: { maxAuthAmountCents: 700 } }, bearer(above.token))
   const rotating = `/user/v1/keys/${above.keyId}/rotate`

@@ -39,12 +39,12 @@ await t.test('sends a request with a session that was pasted, and keeps it nowhe
   const sidebar = page.locator('aside.t-doc__sidebar')
   await sidebar.getByText('keys', { exact: true }).first().click()
   await page.getByRole('button', { name: 'Test Request (get /user/v1/keys)' }).first().click()
-  const answered = page.waitForResponse(response => new URL(response.url()).pathname === '/user/v1/keys')
+  const responded = page.waitForResponse(response => new URL(response.url()).pathname === '/user/v1/keys')
   await page.getByRole('button', { name: /^Send/ }).first().click()
-  const answer = await answered
-  t.equal(answer.status(), 200)
-  t.equal(new URL(answer.url()).origin, host.url)
-  t.notOk(answer.request().headers()['x-open-responses'], 'a field that nobody chose is not sent')
+  const reply = await responded
+  t.equal(reply.status(), 200)
+  t.equal(new URL(reply.url()).origin, host.url)
+  t.notOk(reply.request().headers()['x-open-responses'], 'a field that nobody chose is not sent')
   await page.getByText('"userKeyId"').first().waitFor()
   t.same(faults, { reports: [], foreign: [], errors: [] })
   t.same(await kept(), [])

@@ -117,8 +117,8 @@ t.test('asks no wallet to sign once another was chosen, however late the host an
   const { page } = await open(first, second)
   await pick(page, 'First')
   await heading(page, 'Sign in with this account')
-  let answer = (): void => {}
-  const held = new Promise<void>(resolve => (answer = resolve))
+  let response = (): void => {}
+  const held = new Promise<void>(resolve => (response = resolve))
   await page.route('**/auth/challenge', async route => {
     await held
     await route.continue()
@@ -127,9 +127,9 @@ t.test('asks no wallet to sign once another was chosen, however late the host an
   await press(page, 'Choose another wallet')
   await pick(page, 'Second')
   await heading(page, 'Sign in with this account')
-  const answered = page.waitForResponse('**/auth/challenge')
-  answer()
-  await (await answered).finished()
+  const responded = page.waitForResponse('**/auth/challenge')
+  response()
+  await (await responded).finished()
   await page.unrouteAll({ behavior: 'wait' })
   // What a late answer would change is changed before a later one arrives.
   await press(page, 'Sign in')
@@ -158,8 +158,11 @@ t.test('says so when there is no wallet, and looks again', async t => {
 t.test('asks for one more signature when the sign-in was used up, and keeps what was typed', async t => {
   const wallet = testWallet()
   const { page } = await open(wallet)
-  const [answer] = await Promise.all([page.waitForResponse(`${host.url}/auth/login`), signInBy(page, wallet)])
-  const { token } = (await answer.json()) as { token: string }
+  const [response] = await Promise.all([
+    page.waitForResponse(`${host.url}/auth/login`),
+    signInBy(page, wallet),
+  ])
+  const { token } = (await response.json()) as { token: string }
   await host.send('/identity/user-api-keys', { headers: bearer(token), body: {} })
   await press(page, 'Create key')
   await page.getByLabel('Everything that you may do').check()

@@ -118,10 +118,10 @@ t.test('a call ends in time, a reply has the right form, and a failure tells not
   t.teardown(() => clearInterval(alive))
   const counted: string[] = []
   const limits = { count: (port: string, outcome: string) => counted.push(`${port} ${outcome}`), limitMs: 20 }
-  const submit = (answer: (within: AbortSignal) => Promise<unknown>, by = signal): Promise<KycReport> => {
+  const submit = (response: (within: AbortSignal) => Promise<unknown>, by = signal): Promise<KycReport> => {
     const provider: KycProvider = {
       name: 'slow',
-      submit: (_, __, within) => answer(within) as Promise<KycReport>,
+      submit: (_, __, within) => response(within) as Promise<KycReport>,
     }
     return limitedKyc(provider, limits).submit('kyc_1', sampleApplication, by)
   }

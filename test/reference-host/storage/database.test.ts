@@ -22,14 +22,14 @@ t.test('answers 503 with Retry-After when a table cannot be used, and reports th
   for (const table of ['gw_nonces', 'gw_users']) vandal.exec(`drop table ${table}`)
   vandal.close()
 
-  const answers = [
+  const responses = [
     await host.send('/user/v1/bootstrap', { body: await signedBootstrap(newWallet()) }),
     await host.send('/partner/v1/users/resolve', {
       body: { userId: 'ann' },
       headers: { 'x-partner-key': host.partnerKey },
     }),
   ]
-  for (const { status, headers, body } of answers) {
+  for (const { status, headers, body } of responses) {
     t.equal(status, 503)
     t.equal(body['error'], 'service_unavailable')
     t.match(headers.get('retry-after'), /^\d+$/)

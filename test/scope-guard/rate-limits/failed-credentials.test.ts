@@ -65,8 +65,8 @@ t.test(
     t.equal(await send(known), 'ok')
     const junk = await times(200, forged)
     const fresh = await times(40, n => good(n + 1))
-    const answers = [...junk, ...fresh, ...Array<string>(40).fill(known)].map(async token => send(token))
-    const codes = await Promise.all(answers)
+    const responses = [...junk, ...fresh, ...Array<string>(40).fill(known)].map(async token => send(token))
+    const codes = await Promise.all(responses)
     t.same(tally(codes.slice(0, 200)), { unauthorized: 200 }, 'a forged token is told what it is')
     t.same(tally(codes.slice(200)), { ok: 80 })
   },
@@ -135,12 +135,12 @@ t.test(
       let turn = setImmediate(count)
       const started = checks()
       const all = junk.map(async (token, n) => check(token, addressOf(n)))
-      const answers = Promise.all(all)
+      const responses = Promise.all(all)
       // A token that is known already is answered in the turn in which it arrives.
       const atTurn = turns
       t.ok(await check(known, address))
       t.ok(turns - atTurn <= 1, sender)
-      t.notOk((await answers).includes(true))
+      t.notOk((await responses).includes(true))
       clearImmediate(turn)
       clearInterval(watch)
       // 2 ms of checks of 0.5 ms each and 1 ms of low priority, each with one that begins in the last moment.
@@ -173,10 +173,10 @@ t.test('verifies a token again after cacheSeconds without waiting and without a 
   for (let n = 0; n < 70; n++) await send('Bearer junk')
   clock.advance(10_000)
   const codes = [...(await times(400, forged)), known].map(async token => send(token))
-  let answered = 0
-  for (const code of codes) void code.then(() => answered++)
+  let responded = 0
+  for (const code of codes) void code.then(() => responded++)
   t.equal(await codes.at(-1), 'ok')
-  t.ok(answered < 200, `answered before ${400 - answered} forged ones`)
+  t.ok(responded < 200, `answered before ${400 - responded} forged ones`)
   await Promise.all(codes)
 })
 

@@ -174,8 +174,8 @@ t.test('queries the store while a guard in feed mode has not started', async t =
 t.test(
   'throws a fault when the store must be queried and is unavailable, and accepts no session',
   async t => {
-    const answers = [async () => Promise.reject(new Error('down')), async () => 'yes' as unknown as boolean]
-    for (const isLive of answers) {
+    const responses = [async () => Promise.reject(new Error('down')), async () => 'yes' as unknown as boolean]
+    for (const isLive of responses) {
       const modes: GuardOptions['revocation'][] = [
         { mode: 'strict', isLive },
         { mode: 'feed', feed: memoryRevocationFeed(memoryFeed()), isLive },

@@ -25,9 +25,9 @@ async function start(): Promise<ChildProcess[]> {
 
 /** Starts all hosts at once and answers what each held. */
 async function spend(children: readonly ChildProcess[], go: (host: number) => Go): Promise<number[]> {
-  const answers = children.map(child => once(child, 'message'))
+  const responses = children.map(child => once(child, 'message'))
   children.forEach((child, host) => child.send(go(host)))
-  const all = (await Promise.all(answers)) as [{ held?: number[]; error?: string }][]
+  const all = (await Promise.all(responses)) as [{ held?: number[]; error?: string }][]
   const failed = all.find(([{ error }]) => error)
   if (failed) throw new Error(failed[0].error)
   return all.flatMap(([{ held }]) => held as number[])

@@ -10,12 +10,12 @@ import { signingKey, type SigningKey } from '../issuer.ts'
 const auth0Key = await signingKey('RS256', 'auth0-1')
 
 /** A local issuer: publishes a key set over HTTP, as Auth0 and Entra do, and counts how often it is asked. */
-async function issuer(t: Test, answer?: RequestListener) {
+async function issuer(t: Test, reply?: RequestListener) {
   const keys: JWK[] = []
   let asked = 0
   const server = createServer((request, response) => {
     asked++
-    if (answer) return answer(request, response)
+    if (reply) return reply(request, response)
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys }))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -175,7 +175,7 @@ t.test('fetches once per cool-down, however many tokens name unknown keys', asyn
 })
 
 t.test('throws a fault and never denies with 401 when the key set is unavailable', async t => {
-  const answers: Record<string, RequestListener> = {
+  const responses: Record<string, RequestListener> = {
     'an error': (_, response) => void response.writeHead(500).end(),
     'no JSON': (_, response) => void response.end('<html>'),
     'no key set': (_, response) => void response.end('{"keys": 5}'),
@@ -185,8 +185,8 @@ t.test('throws a fault and never denies with 401 when the key set is unavailable
   }
   const key = auth0Key
   const authorization = `Bearer ${await token(key, { ...AUTH0, sub: 'u' })}`
-  for (const [name, answer] of Object.entries(answers)) {
-    const { url, server } = await issuer(t, answer)
+  for (const [name, reply] of Object.entries(responses)) {
+    const { url, server } = await issuer(t, reply)
     const keys = remoteKeys(url, { timeoutMs: 100 })
     const guard = createGuard({
       issuer: AUTH0.iss,

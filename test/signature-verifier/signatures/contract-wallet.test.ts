@@ -348,12 +348,12 @@ t.test('passes on signatures of up to 16 KiB', async t => {
 })
 
 /** An RPC endpoint on loopback that replies `result` to every request, or never replies. */
-async function endpoint(answer?: (id: number) => string): Promise<{ rpc: typeof client; server: Server }> {
+async function endpoint(reply?: (id: number) => string): Promise<{ rpc: typeof client; server: Server }> {
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
     request.on('end', () => {
-      if (answer) response.end(answer((JSON.parse(body) as { id: number }).id))
+      if (reply) response.end(reply((JSON.parse(body) as { id: number }).id))
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -390,8 +390,8 @@ t.test(
     const fields = statement(opened, address)
     const signature = await sign(owner, fields)
     const isFault = { name: 'Fault', code: 'ERR_RPC_UNAVAILABLE', retryAfterSeconds: 5 }
-    for (const [name, answer] of endpoints) {
-      const { rpc, server } = await endpoint(answer)
+    for (const [name, reply] of endpoints) {
+      const { rpc, server } = await endpoint(reply)
       const contractWallets = { chains: { [chain.chainId]: { rpc } }, timeoutMs: 150 }
       const { verify } = openVerifier({ nonces, contractWallets, clock: opened.clock })
       await t.rejects(verify({ ...fields, signature }), isFault, name)

@@ -101,9 +101,9 @@ t.test('catches an adapter that treats different keys as one', async t => {
 t.test(
   'catches an adapter that resolves instead of throwing when its connection breaks or its reply is malformed',
   async t => {
-    for (const answer of [true, false]) {
+    for (const response of [true, false]) {
       const healthy = memoryNonces()
-      const claim: Claim = async () => answer
+      const claim: Claim = async () => response
       const swallowing = { ...healthy, claim }
       const hurt = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
       const failed = await failingTests(runner =>
@@ -183,9 +183,9 @@ t.test(
 )
 
 t.test('catches challenges that resolve instead of throwing when the connection breaks', async t => {
-  for (const answer of [true, false]) {
+  for (const response of [true, false]) {
     const healthy = memoryNonces()
-    const swallowing = { ...healthy, consume: async () => answer, issue: async () => answer }
+    const swallowing = { ...healthy, consume: async () => response, issue: async () => response }
     const hurt = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
     const failed = await failingTests(runner =>
       challengeStorageFaults(runner, 'broken', async () => ({ ...hurt, close: async () => {} })),

@@ -47,9 +47,9 @@ for (const { name, file, port } of placedPages) {
       })
     const good = { iss: issuer, aud: 'https://api.example', scope: 'openid cards.write orders.write' }
     for (const alg of ['RS256', 'EdDSA'] as const) {
-      const answer = await send(await sign(alg, good), `quick-start-${alg}`)
-      t.equal(answer.status, 201, alg)
-      t.match(await answer.json(), { owner: 'auth0|ann' })
+      const response = await send(await sign(alg, good), `quick-start-${alg}`)
+      t.equal(response.status, 201, alg)
+      t.match(await response.json(), { owner: 'auth0|ann' })
     }
     // Each order takes 2,500 of the 10,000 cents of a day: two more fit.
     const token = await sign('RS256', good)

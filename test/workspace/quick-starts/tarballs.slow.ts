@@ -70,8 +70,8 @@ async function ask(t: Test, url: string, { read, write, page }: Stack): Promise<
       body: JSON.stringify({ name: 'a', amountCents: 2500 }),
     })
   const first = await post('write-0001')
-  const answer = await first.text()
-  t.equal(first.status, 201, answer)
+  const reply = await first.text()
+  t.equal(first.status, 201, reply)
   const accepted = read ? await fetch(url + read, { headers: { authorization: bearer } }) : first
   t.equal(accepted.status, read ? 200 : 201)
   if (read) t.match(await accepted.json(), { owner: 'auth0|ann' })
@@ -83,7 +83,7 @@ async function ask(t: Test, url: string, { read, write, page }: Stack): Promise<
   const replay = await post('write-0001')
   t.equal(replay.status, 201)
   t.equal(replay.headers.get('idempotency-replayed'), 'true')
-  t.equal(await replay.text(), answer, 'the stored response')
+  t.equal(await replay.text(), reply, 'the stored response')
   // 2,500 of 10,000 is spent: three more fit, whatever order they come in.
   const burst = await Promise.all([4, 5, 6, 7, 8, 9].map(async n => post(`write-000${n}`)))
   const refused = burst.filter(({ status }) => status === 403)

@@ -36,7 +36,7 @@ const records = memoryIdempotency()
 const effects: string[] = []
 /** While it is set, an effect is told to it and waits for what it returns. */
 let hold: (() => Promise<void>) | undefined
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const given = JSON.parse(await text(request)) as never[]
   const method = (request.url as string).slice(1) as 'begin' | 'end' | 'collect' | 'effects'
   if (method === 'effects') await hold?.()
@@ -44,7 +44,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const result = method === 'effects' ? effects.push(...given) : await call(...given)
   response.end(JSON.stringify(result))
 }
-const store = await listen((request, response) => void answer(request, response))
+const store = await listen((request, response) => void reply(request, response))
 
 function token(alg: string, scope: string, claims: JWTPayload = {}): Promise<string> {
   const { privateKey } = pairs.find(pair => pair.alg === alg) as (typeof pairs)[number]
@@ -109,11 +109,11 @@ for (const { runtime, url, bytes } of started) {
     const before = effects.length
     const first = await create(`write-${runtime}`)
     cell('write', first, 201)
-    const answer = await first.text()
+    const reply = await first.text()
     for (const other of started) {
       const replay = await create(`write-${runtime}`, other.url)
       t.equal(replay.headers.get('idempotency-replayed'), 'true', `replayed by ${other.runtime}`)
-      t.equal(await replay.text(), answer)
+      t.equal(await replay.text(), reply)
       cell(`replayed by ${other.runtime}`, replay, 201)
     }
     cell('other body', await create(`write-${runtime}`, url, '{"name":"b"}'), 400)

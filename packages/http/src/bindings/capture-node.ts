@@ -1,7 +1,7 @@
-import { addedFields, capturedAnswer, fieldPairs, sizeError, streamError } from './captured-answer.ts'
-import type { AnswerAuthor } from './express-errors.ts'
+import { addedFields, capturedResponse, fieldPairs, sizeError, streamError } from './captured-response.ts'
+import type { ResponseAuthor } from './express-errors.ts'
 import { sendInstead, setFields, writeHeadFields, type NodeResponse } from './node-response.ts'
-import type { WireAnswer } from '../ports.ts'
+import type { WireResponse } from '../ports.ts'
 import type { AdmittedRequest } from '../route/steps.ts'
 
 type Callback = () => void
@@ -22,7 +22,7 @@ export function captureNode(
     markUnknown,
   }: Pick<AdmittedRequest<never>, 'finishCaptured' | 'fail' | 'markUnknown'>,
   limitBytes: number,
-  author: () => AnswerAuthor,
+  author: () => ResponseAuthor,
 ): (error: unknown) => Promise<void> {
   const original = {
     write: response.write,
@@ -40,23 +40,23 @@ export function captureNode(
   const failRun = async (error: unknown): Promise<void> => {
     if (ended) return
     ended = true
-    const answer = await fail(error)
+    const output = await fail(error)
     restore()
-    sendInstead(response, answer)
+    sendInstead(response, output)
   }
   const finish = async (callback: Callback | undefined): Promise<void> => {
     const body = Buffer.concat(chunks)
     const { statusCode } = response
-    const captured = capturedAnswer(statusCode, fieldPairs(response.getHeaders()), body, limitBytes)
+    const captured = capturedResponse(statusCode, fieldPairs(response.getHeaders()), body, limitBytes)
     const writer = author()
     const isUnknown = writer === 'error handler' || (writer === 'unknown' && statusCode >= 400)
-    const answer: WireAnswer = isUnknown
+    const output: WireResponse = isUnknown
       ? await markUnknown(statusCode).then(() => captured)
       : await finishCaptured(captured)
     restore()
     // Another run has completed meanwhile: the captured answer is not the recorded one.
-    if (answer.status !== statusCode) return sendInstead(response, answer)
-    setFields(response, addedFields(captured, answer))
+    if (output.status !== statusCode) return sendInstead(response, output)
+    setFields(response, addedFields(captured, output))
     const end = response.end.bind(response) as (bytes: Uint8Array, callback?: Callback) => unknown
     end(body, callback)
   }

@@ -4,7 +4,7 @@ import type { ConnectRequest } from './connect-types.ts'
  * Who wrote a captured answer. Express passes what a handler throws to error handlers, whose answers cannot be told from
  * those of the handler. `unknown`: it cannot be determined.
  */
-export type AnswerAuthor = 'handler' | 'error handler' | 'unknown'
+export type ResponseAuthor = 'handler' | 'error handler' | 'unknown'
 
 /** The members of an Express route that are used: a function per method that adds a handler, and the list of handlers. */
 type ExpressRoute = Record<string, (handler: ErrorHandler) => unknown> & {
@@ -51,7 +51,7 @@ function handlesErrors({ stack }: ExpressRoute): boolean {
  * says who wrote the answer. Outside a route, errors of a framework (which sets `originalUrl`) cannot be observed. Plain
  * node http has no error handlers.
  */
-export function watchErrors(request: ConnectRequest & { readonly route?: unknown }): () => AnswerAuthor {
+export function watchErrors(request: ConnectRequest & { readonly route?: unknown }): () => ResponseAuthor {
   const route = request.route as ExpressRoute | undefined
   const method = request.method?.toLowerCase() ?? ''
   const hasFramework = request.originalUrl !== undefined && !translatedRequests.has(request)

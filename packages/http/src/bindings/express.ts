@@ -81,7 +81,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
           `aliases must be mounted on the application itself: app.use(aliases), not in a router below ${request.baseUrl}`,
         )
       const entered = gate.enter(request, () => nodeFacts(request, gate.settings.trusted))
-      if (!entered.ok) return sendWire(response, entered.answer)
+      if (!entered.ok) return sendWire(response, entered.response)
       addFields(response, entered.value.fields())
       const [path, search] = splitTarget(request.url ?? '')
       if (entered.value.facts.path !== path) {
@@ -96,7 +96,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
       return (request, response) => {
         const received = incoming(request, response, () => read.bytes(request))
         perform(gate, route, received, run)
-          .then(answer => sendWire(response, answer))
+          .then(output => sendWire(response, output))
           .catch((error: unknown) => abandon(gate, route.operation, response, error))
       }
     },
@@ -134,7 +134,7 @@ async function pass<C extends OpenCall>(
   next: (call: C) => void,
 ): Promise<void> {
   const admitted = await admit(gate, route, incoming, true)
-  if (!admitted.ok) return sendWire(response, admitted.answer)
+  if (!admitted.ok) return sendWire(response, admitted.response)
   const { call, fields, ...ending } = admitted.value
   addFields(response, fields)
   const reportSent = (): void => ending.sent(response.statusCode)
@@ -142,7 +142,7 @@ async function pass<C extends OpenCall>(
   if (!route.idempotent && incoming.connection.ended) reportSent()
   else if (!route.idempotent) response.on('close', reportSent)
   const fail = route.idempotent
-    ? captureNode(response, route.operation, ending, gate.settings.answerLimitBytes, watchErrors(request))
+    ? captureNode(response, route.operation, ending, gate.settings.responseLimitBytes, watchErrors(request))
     : async (error: unknown) => sendWire(response, await ending.fail(error))
   try {
     next(call)

@@ -1,11 +1,11 @@
 import type { HeaderField } from '@gatewright/kernel'
-import type { WireAnswer } from '../ports.ts'
-import { isRepeatable, missingFields } from '../response/answer.ts'
+import type { WireResponse } from '../ports.ts'
+import { isRepeatable, missingFields } from '../response/http-response.ts'
 import type { FastifyReply } from './fastify-types.ts'
 import { fieldsByName } from './node-response.ts'
 
 /** Sends an answer. */
-export function sendReply(reply: FastifyReply, { status, headers, body }: WireAnswer): FastifyReply {
+export function sendReply(reply: FastifyReply, { status, headers, body }: WireResponse): FastifyReply {
   reply.code(status)
   for (const [name, values] of fieldsByName(headers)) reply.header(name, values)
   reply.send(body === '' ? undefined : body)

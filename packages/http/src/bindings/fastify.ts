@@ -1,5 +1,5 @@
 import { knownOptions, type Verdict } from '@gatewright/kernel'
-import { addedFields, capturedAnswer, fieldPairs, streamError } from './captured-answer.ts'
+import { addedFields, capturedResponse, fieldPairs, streamError } from './captured-response.ts'
 import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from '../request/facts.ts'
 import { keepRawBodies, keptBytes, parserDenial } from './fastify-body.ts'
 import { addLinks, addReplyFields, sendReply } from './fastify-reply.ts'
@@ -62,7 +62,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         params: paramsOf(request),
         pattern: request.routeOptions?.url,
       })
-      if (!result.ok) return sendReply(reply, result.answer)
+      if (!result.ok) return sendReply(reply, result.response)
       progress.set(raw, { route, authorized: result.value, connection: connectionOf(reply.raw) })
       return undefined
     },
@@ -76,7 +76,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         captured,
         replaceBody: fields => void (request.body = fields),
       })
-      if (!result.ok) return sendReply(reply, result.answer)
+      if (!result.ok) return sendReply(reply, result.response)
       progress.set(request.raw, { route: mounted, authorized, connection, admitted: result.value })
       addReplyFields(reply, result.value.fields)
       return undefined
@@ -104,7 +104,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         handler: async (request, reply) => sendReply(reply, await finish(admittedOf(route, request), run)),
         errorHandler(error, { raw }, reply) {
           const entered = gate.enter(raw, facts(raw))
-          if (!entered.ok) return void sendReply(reply, entered.answer)
+          if (!entered.ok) return void sendReply(reply, entered.response)
           const denial = parserDenial(error, settings.bodyLimitBytes)
           const outcome: Outcome = denial ? { kind: 'denial', denial } : { kind: 'failure', error }
           sendReply(reply, gate.conclude(entered.value, outcome))
@@ -132,7 +132,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
           await admitted.markUnknown(reply.statusCode)
           return payload
         }
-        return capture(reply, payload, route.operation, admitted, settings.answerLimitBytes)
+        return capture(reply, payload, route.operation, admitted, settings.responseLimitBytes)
       },
     }),
     call: (route, request) => admittedOf(route, request).call,
@@ -150,7 +150,7 @@ function pluginOf(
     if (body === 'kept') keepRawBodies(app)
     app.addHook('onRequest', async ({ raw }, reply) => {
       const entered = gate.enter(raw, facts(raw))
-      if (!entered.ok) return sendReply(reply, entered.answer)
+      if (!entered.ok) return sendReply(reply, entered.response)
       contexts.set(raw, entered.value)
       addReplyFields(reply, entered.value.fields())
       return undefined
@@ -193,18 +193,18 @@ async function capture(
   const status = reply.statusCode
   const isText = typeof payload === 'string' || payload instanceof Uint8Array
   const isStream = !isText && payload !== null && payload !== undefined
-  const captured = capturedAnswer(
+  const captured = capturedResponse(
     status,
     fieldPairs({ ...reply.getHeaders() }),
     isText ? payload : '',
     limitBytes,
   )
   if (isStream) dropStream(payload)
-  const answer = isStream ? await fail(streamError(operation, payload)) : await finishCaptured(captured)
-  for (const [name, value] of addedFields(captured, answer)) reply.header(name, value)
-  if (answer.status === status && !isStream) return payload
-  reply.code(answer.status)
-  for (const [name, values] of fieldsByName(answer.headers)) reply.header(name, values)
+  const response = isStream ? await fail(streamError(operation, payload)) : await finishCaptured(captured)
+  for (const [name, value] of addedFields(captured, response)) reply.header(name, value)
+  if (response.status === status && !isStream) return payload
+  reply.code(response.status)
+  for (const [name, values] of fieldsByName(response.headers)) reply.header(name, values)
   reply.removeHeader('content-length')
-  return answer.body
+  return response.body
 }

@@ -1,18 +1,18 @@
-import { addedFields, capturedAnswer, fieldPairs, streamError } from './captured-answer.ts'
+import { addedFields, capturedResponse, fieldPairs, streamError } from './captured-response.ts'
 import { readUpTo, resumeStream } from './fetch-body.ts'
-import type { WireAnswer } from '../ports.ts'
-import { missingFields } from '../response/answer.ts'
+import type { WireResponse } from '../ports.ts'
+import { missingFields } from '../response/http-response.ts'
 import type { AdmittedRequest } from '../route/steps.ts'
 
 /** Converts an answer to a `Response`. */
-export function toResponse({ status, headers, body }: WireAnswer): Response {
+export function toResponse({ status, headers, body }: WireResponse): Response {
   const fields = new Headers()
   for (const [name, value] of headers) fields.append(name, value)
   return new Response(body === '' ? null : body, { status, headers: fields })
 }
 
 /** Adds header fields to a response, whose headers may be immutable. Fields that it has already are unchanged; links are added. */
-export function withResponseFields(response: Response, fields: WireAnswer['headers']): Response {
+export function withResponseFields(response: Response, fields: WireResponse['headers']): Response {
   const missing = missingFields([...response.headers], fields)
   if (missing.length === 0) return response
   const copy = new Response(response.body, response)
@@ -41,11 +41,11 @@ export async function capture(
     return toResponse(await fail(error))
   }
   const { bytes, rest } = read
-  const captured = capturedAnswer(status, fieldPairs(Object.fromEntries(headers)), bytes, limitBytes)
-  const answer = await finishCaptured(captured)
-  if (answer.status !== status) return toResponse(answer)
+  const captured = capturedResponse(status, fieldPairs(Object.fromEntries(headers)), bytes, limitBytes)
+  const output = await finishCaptured(captured)
+  if (output.status !== status) return toResponse(output)
   const fields = new Headers(headers)
-  for (const [name, value] of addedFields(captured, answer)) fields.set(name, value)
+  for (const [name, value] of addedFields(captured, output)) fields.set(name, value)
   if (rest) return new Response(resumeStream(bytes, rest), { status, headers: fields })
   return new Response(bytes.length === 0 ? null : bytes, { status, headers: fields })
 }

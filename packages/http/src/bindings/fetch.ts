@@ -121,7 +121,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       gate.adopt(request, received.request)
     }
     const admitted = await admit(gate, route, { ...received, readBody, replaceBody }, true)
-    if (!admitted.ok) return toResponse(admitted.answer)
+    if (!admitted.ok) return toResponse(admitted.response)
     const { call, fields } = admitted.value
     calls.set(request, { route, call })
     const response = await runExisting(route.operation, () => existing(call, request), admitted.value)
@@ -131,7 +131,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     }
     if (!route.idempotent) admitted.value.sent(response.status)
     const finished = route.idempotent
-      ? await capture(response, route.operation, admitted.value, settings.answerLimitBytes)
+      ? await capture(response, route.operation, admitted.value, settings.responseLimitBytes)
       : response
     return withResponseFields(finished, fields)
   }
@@ -142,7 +142,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       async (request, ...beside) => {
         const [env, ...rest] = beside as [Env, ...never[]]
         const entered = gate.enter(request, facts(request, env))
-        if (!entered.ok) return toResponse(entered.answer)
+        if (!entered.ok) return toResponse(entered.response)
         const { facts: canonical, fields } = entered.value
         const url = new URL(request.url)
         let target = request

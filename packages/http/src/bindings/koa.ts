@@ -1,14 +1,14 @@
 import { knownOptions } from '@gatewright/kernel'
 import type { TrustedProxies } from '../request/client-address.ts'
-import { wire, type Answer } from '../response/answer.ts'
-import { addedFields, capturedAnswer, fieldPairs, isStream, streamError } from './captured-answer.ts'
+import { wire, type HttpResponse } from '../response/http-response.ts'
+import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
 import { nodeFacts, splitTarget, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
 import { BODY_OPTION, checkGate } from './mount-checks.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, fieldsByName, connectionOf } from './node-response.ts'
-import type { WireAnswer } from '../ports.ts'
+import type { WireResponse } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { admit, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { AdmittedRequest, Route } from '../route/steps.ts'
@@ -26,13 +26,13 @@ export function requestFacts({ req }: Pick<KoaContext, 'req'>, trusted?: Trusted
  * Sends an answer through Koa: a string body as it is, anything else as JSON, none if undefined. If the answer has no
  * `Content-Type`, sets that of JSON.
  */
-export function send(ctx: Pick<KoaContext, 'status' | 'body' | 'set'>, answer: Answer): void {
-  sendText(ctx, wire(answer))
+export function send(ctx: Pick<KoaContext, 'status' | 'body' | 'set'>, output: HttpResponse): void {
+  sendText(ctx, wire(output))
 }
 
 function sendText(
   ctx: Pick<KoaContext, 'status' | 'body' | 'set'>,
-  { status, headers, body }: WireAnswer,
+  { status, headers, body }: WireResponse,
 ): void {
   ctx.status = status
   ctx.body = body === '' ? null : body
@@ -91,7 +91,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
           `aliases must be mounted on the application itself, before a middleware that changes ctx.path: app.use(aliases), not below ${ctx.mountPath}`,
         )
       const entered = gate.enter(ctx.req, () => nodeFacts(ctx.req, gate.settings.trusted))
-      if (!entered.ok) return sendText(ctx, entered.answer)
+      if (!entered.ok) return sendText(ctx, entered.response)
       addFields(ctx.res, entered.value.fields())
       const { path } = entered.value.facts
       if (ctx.path !== path) ctx.path = path
@@ -100,7 +100,10 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
 
     async otherwise(ctx, outcome) {
       const entered = gate.enter(ctx.req, facts(ctx))
-      sendText(ctx, entered.ok ? gate.conclude(entered.value, outcome(entered.value.facts)) : entered.answer)
+      sendText(
+        ctx,
+        entered.ok ? gate.conclude(entered.value, outcome(entered.value.facts)) : entered.response,
+      )
     },
 
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
@@ -122,12 +125,12 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
       return async (ctx, next) => {
         const received = incoming(ctx, () => read.forHandler(ctx))
         const admitted = await admit(gate, route, received, true)
-        if (!admitted.ok) return sendText(ctx, admitted.answer)
+        if (!admitted.ok) return sendText(ctx, admitted.response)
         const { call, fields, sent } = admitted.value
         addFields(ctx.res, fields)
         calls.set(ctx.req, { route, call })
         if (route.idempotent)
-          return capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
+          return capture(ctx, next, route.operation, admitted.value, gate.settings.responseLimitBytes)
         const reportSent = (): void => sent(ctx.res.statusCode)
         if (received.connection.ended) reportSent()
         else ctx.res.on('close', reportSent)
@@ -169,10 +172,10 @@ async function capture(
     ctx.body = null
     return sendText(ctx, await fail(error))
   }
-  const captured = capturedAnswer(ctx.status, fieldPairs({ ...ctx.response.headers }), value, limitBytes)
-  const answer = await finishCaptured(captured)
-  if (answer.status !== captured.status) return sendText(ctx, answer)
-  for (const [name, value] of addedFields(captured, answer)) ctx.set(name, value)
+  const captured = capturedResponse(ctx.status, fieldPairs({ ...ctx.response.headers }), value, limitBytes)
+  const output = await finishCaptured(captured)
+  if (output.status !== captured.status) return sendText(ctx, output)
+  for (const [name, value] of addedFields(captured, output)) ctx.set(name, value)
 }
 
 /** Returns the body that Koa will send. Throws for a stream, and for a value that JSON cannot represent. */

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { HeaderField } from '@gatewright/kernel'
-import type { WireAnswer } from '../ports.ts'
-import { isRepeatable, missingFields } from '../response/answer.ts'
+import type { WireResponse } from '../ports.ts'
+import { isRepeatable, missingFields } from '../response/http-response.ts'
 import type { Connection } from '../route/steps.ts'
 
 /** The members of a Node response that are used, of HTTP/1 and of the compatibility API of HTTP/2. */
@@ -20,13 +20,13 @@ export interface NodeResponse {
 }
 
 /** Sets header fields on a response that has not been sent. */
-export function setFields(response: NodeResponse, fields: WireAnswer['headers']): void {
+export function setFields(response: NodeResponse, fields: WireResponse['headers']): void {
   for (const [name, values] of fieldsByName(fields)) response.setHeader(name, values)
 }
 
 /** Header fields with all values of a name together: to set them one by one would keep the last. */
 export function fieldsByName(
-  fields: WireAnswer['headers'],
+  fields: WireResponse['headers'],
 ): Iterable<[name: string, values: string | string[]]> {
   const found = new Map<string, [string, string | string[]]>()
   for (const [name, value] of fields) {
@@ -45,7 +45,7 @@ const pairsOf = (name: string, value: unknown): HeaderField[] =>
  * With links, those fields that it lacks are added again before it is sent: the handler may set its own links in their place,
  * and Koa removes all fields for an error.
  */
-export function addFields(response: NodeResponse, fields: WireAnswer['headers']): void {
+export function addFields(response: NodeResponse, fields: WireResponse['headers']): void {
   if (response.headersSent) return
   const others = fields.filter(([name]) => !isRepeatable(name))
   setFields(response, others)
@@ -74,7 +74,7 @@ export function writeHeadFields(rest: readonly unknown[]): HeaderField[] {
 }
 
 /** Sends an answer, unless one has been sent. */
-export function sendWire(response: NodeResponse, { status, headers, body }: WireAnswer): void {
+export function sendWire(response: NodeResponse, { status, headers, body }: WireResponse): void {
   if (response.headersSent) return
   response.statusCode = status
   setFields(response, headers)
@@ -108,9 +108,9 @@ export function connectionOf(response: NodeResponse): Connection {
 }
 
 /** Sends another answer than the one whose header fields have already been set. */
-export function sendInstead(response: NodeResponse, answer: WireAnswer): void {
+export function sendInstead(response: NodeResponse, output: WireResponse): void {
   for (const name of Object.keys(response.getHeaders())) {
     if (name === 'etag' || name.startsWith('content-')) response.removeHeader(name)
   }
-  sendWire(response, answer)
+  sendWire(response, output)
 }

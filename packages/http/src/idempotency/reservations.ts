@@ -1,12 +1,12 @@
 import { Fault, type Verdict } from '@gatewright/kernel'
-import type { AccessLike, AmountLike, RecordedAnswer, SpendGuardPort, WireAnswer } from '../ports.ts'
+import type { AccessLike, AmountLike, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'
 
 interface Reservations {
   reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<unknown>>
   /** Ends the run. `complete` gets the answer with the reserved amounts, and a function that gives them back. */
   end<T>(
-    answer: WireAnswer,
-    complete: (answer: RecordedAnswer, undo?: (mayUndo?: () => boolean) => Promise<void>) => Promise<T>,
+    response: WireResponse,
+    complete: (response: RecordedResponse, undo?: (mayUndo?: () => boolean) => Promise<void>) => Promise<T>,
   ): Promise<T>
 }
 
@@ -38,16 +38,16 @@ export function createReservations(
       return result
     },
 
-    async end(answer, complete) {
+    async end(response, complete) {
       open = false
-      if (made.length === 0) return complete(answer)
+      if (made.length === 0) return complete(response)
       const results = await Promise.allSettled(made.map(({ result }) => result))
       const isHeld = (index: number): boolean => {
         const result = results[index]
         return result?.status === 'fulfilled' && result.value.ok
       }
       const spends = made.flatMap(({ amount }, index) => (isHeld(index) ? [amount] : []))
-      const recorded: RecordedAnswer = spends.length === 0 ? answer : { spends, ...answer }
+      const recorded: RecordedResponse = spends.length === 0 ? response : { spends, ...response }
       const possiblyHeld = results.filter(result => result.status === 'rejected' || result.value.ok)
       if (possiblyHeld.length === 0) return complete(recorded)
       return complete(recorded, async mayUndo => {

@@ -1,7 +1,7 @@
 import { Fault, type Denial, type EpochMs, type HeaderField, type Verdict } from '@gatewright/kernel'
 import type { GateOptions } from '../gate-types.ts'
 import type { Settings } from '../options.ts'
-import type { AccessLike, IdempotencyPort, RecordedAnswer, SpendGuardPort, WireAnswer } from '../ports.ts'
+import type { AccessLike, IdempotencyPort, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'
 import type { DecisionDraft } from '../response/decision.ts'
 import { storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, WriteOptions } from '../route/handler-types.ts'
@@ -14,7 +14,7 @@ export interface RunEnding {
   finish(outcome: Outcome): Promise<{ readonly outcome: Outcome; readonly fields: readonly HeaderField[] }>
   /** Ends the run with a captured answer. `instead` is a failure, if another run has completed meanwhile. */
   finishCaptured(
-    captured: WireAnswer,
+    captured: WireResponse,
   ): Promise<{ readonly instead?: Outcome; readonly fields: readonly HeaderField[] }>
 }
 
@@ -44,7 +44,7 @@ export interface RunDependencies {
 type Claim = Parameters<IdempotencyPort['complete']>[0]
 
 /** How the record of a write was begun: the run, the answer of an earlier run, or a denial. */
-type Start = StartedRun | Denial | { readonly stored: WireAnswer; readonly fields: readonly HeaderField[] }
+type Start = StartedRun | Denial | { readonly stored: WireResponse; readonly fields: readonly HeaderField[] }
 
 /**
  * Begins the record of a write. Returns the run, the answer of an earlier run, or a denial. If another run took the key over while
@@ -112,7 +112,7 @@ async function tryStart(
 export async function checkReplay(
   { operation, hasOldFields, spending }: Pick<RunDependencies, 'operation' | 'hasOldFields' | 'spending'>,
   { access, json }: GuardedCall<AccessLike>,
-  { spends = [] }: RecordedAnswer,
+  { spends = [] }: RecordedResponse,
 ): Promise<Denial | undefined> {
   // No handler reads the body of a replay, which must announce its old names all the same.
   if (hasOldFields) json()
@@ -169,10 +169,10 @@ function createEnding(
   decision: DecisionDraft,
   reservations?: ReturnType<typeof createReservations>,
 ): RunEnding {
-  const complete = (answer: WireAnswer): ReturnType<IdempotencyPort['complete']> =>
+  const complete = (output: WireResponse): ReturnType<IdempotencyPort['complete']> =>
     reservations
-      ? reservations.end(answer, (recorded, undo) => idempotency.complete(claim, recorded, undo))
-      : idempotency.complete(claim, answer)
+      ? reservations.end(output, (recorded, undo) => idempotency.complete(claim, recorded, undo))
+      : idempotency.complete(claim, output)
   const finishCaptured: RunEnding['finishCaptured'] = async captured => {
     const startedAt = performance.now()
     try {
@@ -198,7 +198,7 @@ function createEnding(
 }
 
 /** Returns an outcome with its stored form. An answer that JSON cannot represent becomes a failure before the run ends. */
-function storable(outcome: Outcome): { readonly final: Outcome; readonly stored: WireAnswer } {
+function storable(outcome: Outcome): { readonly final: Outcome; readonly stored: WireResponse } {
   try {
     return { final: outcome, stored: storedForm(outcome) }
   } catch (error) {

@@ -1,7 +1,12 @@
 import type { Denial, HeaderField, Verdict } from '@gatewright/kernel'
 import type { AccessLike, AmountLike, SpendGuardPort, TransactionPort } from '../ports.ts'
 import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
-import type { GuardedCall, HandlerAnswer, TransactionContext, WriteOptions } from '../route/handler-types.ts'
+import type {
+  GuardedCall,
+  HandlerResponse,
+  TransactionContext,
+  WriteOptions,
+} from '../route/handler-types.ts'
 import { outcomeOf } from '../route/perform.ts'
 import { checkReplay, recordFields, type RunDependencies } from './run.ts'
 import { writeFacts } from './write-facts.ts'
@@ -30,7 +35,7 @@ export interface TransactionalDependencies {
   readonly handler: (
     call: Call,
     context: TransactionContext<unknown, unknown>,
-  ) => HandlerAnswer | Promise<HandlerAnswer>
+  ) => HandlerResponse | Promise<HandlerResponse>
 }
 
 /** Carries a denial out of the run that it ends, so that nothing of the run is stored. */
@@ -115,6 +120,6 @@ function withFields(outcome: Outcome, fields: readonly HeaderField[]): Outcome {
     const { denial } = outcome
     return { kind: 'denial', denial: { ...denial, headers: [...fields, ...(denial.headers ?? [])] } }
   }
-  const { answer } = outcome
-  return { kind: 'answer', answer: { ...answer, headers: [...fields, ...answer.headers] } }
+  const { response: output } = outcome
+  return { kind: 'response', response: { ...output, headers: [...fields, ...output.headers] } }
 }

@@ -1,6 +1,6 @@
 import { Fault, type HeaderField } from '@gatewright/kernel'
 import type { CallerIds } from '../ports.ts'
-import { hasField } from './answer.ts'
+import { hasField } from './http-response.ts'
 import type { Outcome } from './outcome.ts'
 
 /** The decision event of one request: what was decided and why. Frozen; it has no member for a credential, body or path. */
@@ -80,7 +80,8 @@ export function causeOf(outcome: Outcome): Pick<Decision, 'code' | 'reason' | 'r
     const code = isFault ? 'service_unavailable' : 'internal_error'
     return { code, reason: isFault ? error.code : undefined, rule: undefined, failure: error }
   }
-  const { code, reason, details } = outcome.kind === 'denial' ? outcome.denial : errorOf(outcome.answer.body)
+  const { code, reason, details } =
+    outcome.kind === 'denial' ? outcome.denial : errorOf(outcome.response.body)
   const rule = details?.['rule']
   return { code, reason, rule: typeof rule === 'string' ? rule : undefined, failure: undefined }
 }

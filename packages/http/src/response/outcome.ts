@@ -1,7 +1,14 @@
 import { Fault, type Denial, type HeaderField } from '@gatewright/kernel'
-import { denialAnswer, errorAnswer, faultAnswer, wire, type Answer, type ErrorShape } from './answer.ts'
+import {
+  denialResponse,
+  errorResponse,
+  faultResponse,
+  wire,
+  type HttpResponse,
+  type ErrorShape,
+} from './http-response.ts'
 import type { RequestFacts } from '../request/facts.ts'
-import type { WireAnswer } from '../ports.ts'
+import type { WireResponse } from '../ports.ts'
 
 /** A denial with the header fields of its answer. */
 export type DenialWithHeaders = Denial & { readonly headers?: readonly HeaderField[] }
@@ -9,7 +16,7 @@ export type DenialWithHeaders = Denial & { readonly headers?: readonly HeaderFie
 /** The outcome of a request, before it is rendered. */
 export type Outcome =
   /** The answer of a handler, or its replay. */
-  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'response'; readonly response: HttpResponse }
   | { readonly kind: 'denial'; readonly denial: DenialWithHeaders }
   /** A fault or an unexpected error. */
   | { readonly kind: 'failure'; readonly error: unknown }
@@ -23,19 +30,19 @@ export type Render = (
     readonly operation: string | undefined
     readonly requestId: string
   },
-) => Answer
+) => HttpResponse
 
 /** Renders a failure: 503 for a fault, 500 for any other error, both with fixed texts. */
-export function failureAnswer(error: unknown, shape: ErrorShape): Answer {
-  return error instanceof Fault ? faultAnswer(error, shape) : errorAnswer(shape)
+export function failureResponse(error: unknown, shape: ErrorShape): HttpResponse {
+  return error instanceof Fault ? faultResponse(error, shape) : errorResponse(shape)
 }
 
 /** Makes the default renderer: answers are unchanged, denials and failures have the shape that `shapeOf` returns. */
 export function plainRender(shapeOf: (facts: RequestFacts) => ErrorShape): Render {
   return (outcome, { facts }) => {
-    if (outcome.kind === 'answer') return outcome.answer
-    if (outcome.kind === 'denial') return denialAnswer(outcome.denial, shapeOf(facts))
-    return failureAnswer(outcome.error, shapeOf(facts))
+    if (outcome.kind === 'response') return outcome.response
+    if (outcome.kind === 'denial') return denialResponse(outcome.denial, shapeOf(facts))
+    return failureResponse(outcome.error, shapeOf(facts))
   }
 }
 
@@ -45,12 +52,12 @@ const VALUE = '; gatewright=value'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Returns the form in which an outcome is stored: not rendered, denials in the plain shape. Throws for a body that JSON cannot represent. */
-export function storedForm(outcome: Outcome): WireAnswer {
-  if (outcome.kind === 'failure') return wire(failureAnswer(outcome.error, 'plain'))
-  if (outcome.kind === 'denial') return marked(wire(denialAnswer(outcome.denial, 'plain')), REFUSAL)
-  const { answer } = outcome
-  const encoded = wire(answer)
-  return answer.body === undefined || typeof answer.body === 'string' ? encoded : marked(encoded, VALUE)
+export function storedForm(outcome: Outcome): WireResponse {
+  if (outcome.kind === 'failure') return wire(failureResponse(outcome.error, 'plain'))
+  if (outcome.kind === 'denial') return marked(wire(denialResponse(outcome.denial, 'plain')), REFUSAL)
+  const { response } = outcome
+  const encoded = wire(response)
+  return response.body === undefined || typeof response.body === 'string' ? encoded : marked(encoded, VALUE)
 }
 
 /**
@@ -58,12 +65,12 @@ export function storedForm(outcome: Outcome): WireAnswer {
  * current request. With `parse` (the gate has its own `render`), a body that the handler returned as a value, not as a string,
  * is parsed; otherwise it stays text.
  */
-export function replayOutcome(stored: WireAnswer, parse: boolean): Outcome {
+export function replayOutcome(stored: WireResponse, parse: boolean): Outcome {
   const { status, body } = stored
   // The body was too long to store: the replay has the status without the body.
   if (stored.bodyOmitted) {
     const { headers } = withoutMark(stored)
-    return { kind: 'answer', answer: { status, headers, body: undefined } }
+    return { kind: 'response', response: { status, headers, body: undefined } }
   }
   const denialHeaders = unmarked(stored, REFUSAL)
   if (denialHeaders) {
@@ -83,14 +90,17 @@ export function replayOutcome(stored: WireAnswer, parse: boolean): Outcome {
   const valueHeaders = unmarked(stored, VALUE)
   if (valueHeaders)
     return {
-      kind: 'answer',
-      answer: { status, headers: valueHeaders, body: parse ? JSON.parse(body) : body },
+      kind: 'response',
+      response: { status, headers: valueHeaders, body: parse ? JSON.parse(body) : body },
     }
-  return { kind: 'answer', answer: { status, headers: stored.headers, body: body === '' ? undefined : body } }
+  return {
+    kind: 'response',
+    response: { status, headers: stored.headers, body: body === '' ? undefined : body },
+  }
 }
 
 /** Returns a stored response without the mark of its media type. */
-export function withoutMark(stored: WireAnswer): WireAnswer {
+export function withoutMark(stored: WireResponse): WireResponse {
   const headers = unmarked(stored, REFUSAL) ?? unmarked(stored, VALUE)
   return headers ? wire({ ...stored, headers }) : stored
 }
@@ -101,15 +111,15 @@ interface PlainError {
   readonly field?: string
 }
 
-function marked(answer: WireAnswer, mark: string): WireAnswer {
-  const headers = answer.headers.map(
+function marked(response: WireResponse, mark: string): WireResponse {
+  const headers = response.headers.map(
     ([name, value]): HeaderField => [name, isType(name) ? value + mark : value],
   )
-  return { ...answer, headers }
+  return { ...response, headers }
 }
 
 /** Returns the header fields without the mark; undefined if they do not have it. */
-function unmarked({ headers }: WireAnswer, mark: string): readonly HeaderField[] | undefined {
+function unmarked({ headers }: WireResponse, mark: string): readonly HeaderField[] | undefined {
   if (!headers.some(([name, value]) => isType(name) && value.endsWith(mark))) return undefined
   return headers.flatMap(([name, value]): HeaderField[] => {
     const own = isType(name) ? value.slice(0, -mark.length) : value

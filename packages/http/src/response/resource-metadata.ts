@@ -1,5 +1,5 @@
 import { knownOptions, type HeaderField, type OptionNames } from '@gatewright/kernel'
-import { hasField } from './answer.ts'
+import { hasField } from './http-response.ts'
 import type { DenialWithHeaders } from './outcome.ts'
 
 /** Describes the API to clients, which learn from it where to get tokens (OAuth 2.0 Protected Resource Metadata, RFC 9728). */

@@ -1,8 +1,8 @@
 import type { HeaderField } from '@gatewright/kernel'
 import type { Settings } from '../options.ts'
-import type { WireAnswer } from '../ports.ts'
+import type { WireResponse } from '../ports.ts'
 import type { CanonicalFacts } from '../request/facts.ts'
-import { errorAnswer, hasField, wire, withFields } from '../response/answer.ts'
+import { errorResponse, hasField, wire, withFields } from '../response/http-response.ts'
 import { causeOf, fieldValue, traceIdOf, type Decision } from '../response/decision.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { GateContext, RequestContext } from './request-context.ts'
@@ -16,23 +16,23 @@ export function conclude(
   context: RequestContext,
   concluded: Outcome,
   fields: readonly HeaderField[] = [],
-): WireAnswer {
+): WireResponse {
   const outcome = withMetadata(settings, concluded)
   const { facts, requestId, decision } = context
   const { operation } = decision
   const report = (error: unknown): void =>
     settings.report({ operation: operation ?? `${facts.method} ${facts.path}`, error })
   let rendered = outcome
-  let answer: WireAnswer
+  let response: WireResponse
   if (outcome.kind === 'failure') report(outcome.error)
   try {
-    answer = wire(settings.render(outcome, { facts, operation, requestId }))
+    response = wire(settings.render(outcome, { facts, operation, requestId }))
   } catch (error) {
     report(error)
     rendered = { kind: 'failure', error }
-    answer = wire(errorAnswer('plain'))
+    response = wire(errorResponse('plain'))
   }
-  const sent = withFields(answer, [...context.fields(), ...fields])
+  const sent = withFields(response, [...context.fields(), ...fields])
   emitDecision(settings, context, sent, rendered)
   return sent
 }
@@ -47,16 +47,16 @@ function withMetadata({ resource }: Settings, outcome: Outcome): Outcome {
 export function concludeSent(
   { settings }: GateContext,
   context: RequestContext,
-  answer: Pick<WireAnswer, 'status' | 'headers'>,
+  response: Pick<WireResponse, 'status' | 'headers'>,
 ): void {
-  emitDecision(settings, context, answer, { kind: 'answer', answer: { body: undefined, ...answer } })
+  emitDecision(settings, context, response, { kind: 'response', response: { body: undefined, ...response } })
 }
 
 /** Emits the decision event of a request once, since a server may end a request in more than one way. */
 function emitDecision(
   { observe, hint }: Settings,
   { facts, requestId, startedAtMs, decision: draft }: RequestContext,
-  { status, headers }: Pick<WireAnswer, 'status' | 'headers'>,
+  { status, headers }: Pick<WireResponse, 'status' | 'headers'>,
   outcome: Outcome,
 ): void {
   if (draft.emitted) return

@@ -14,7 +14,7 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
   const context = createRequestContext(gate, received)
   const refuse = (outcome: Outcome): StepResult<never> => ({
     ok: false,
-    answer: conclude(gate, context, outcome),
+    response: conclude(gate, context, outcome),
   })
   if (settings.requireHttps && !received.secure)
     return refuse({ kind: 'denial', denial: deny('https_required', 'this API is served over HTTPS only') })
@@ -32,7 +32,7 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
       oldNames.push(...((resolved as { used?: typeof oldNames }).used ?? []))
       return refuse({ kind: 'denial', denial: resolved })
     }
-    const { path, headers, used = [], answerHeaders } = resolved.value
+    const { path, headers, used = [], responseHeaders } = resolved.value
     oldNames.push(...used)
     // The translated header fields come first, and the original ones behind them.
     const header = (name: string): string | undefined => headers[name] ?? received.header(name)
@@ -42,7 +42,7 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
         gate,
         { ...received, path, receivedPath: received.path, header },
         context,
-        answerHeaders,
+        responseHeaders,
       ),
     }
   } catch (error) {

@@ -76,12 +76,12 @@ export interface TransactionContext<Tx, H, P = unknown> {
 }
 
 /** What a handler returns: an answer, whose body is sent as JSON, or a denial of any package, which is rendered. */
-export type HandlerAnswer =
+export type HandlerResponse =
   | { readonly status: number; readonly headers?: readonly HeaderField[]; readonly body?: unknown }
   | Denial
 
 /** Handles a call and returns its answer. If it throws a fault, the answer is a 503; for any other error a 500. */
-export type Handler<C extends OpenCall> = (call: C) => HandlerAnswer | Promise<HandlerAnswer>
+export type Handler<C extends OpenCall> = (call: C) => HandlerResponse | Promise<HandlerResponse>
 
 /** A request with a verified credential, before its body is read. */
 export interface AuthenticatedRequest<T> {

@@ -1,10 +1,10 @@
 import { allow, type HeaderField, type Verdict } from '@gatewright/kernel'
 import type { OpenGate } from '../gate-types.ts'
-import type { WireAnswer } from '../ports.ts'
+import type { WireResponse } from '../ports.ts'
 import type { RequestFacts } from '../request/facts.ts'
-import type { Answer } from '../response/answer.ts'
+import type { HttpResponse } from '../response/http-response.ts'
 import type { Outcome } from '../response/outcome.ts'
-import type { Handler, HandlerAnswer, OpenCall } from './handler-types.ts'
+import type { Handler, HandlerResponse, OpenCall } from './handler-types.ts'
 import type {
   AdmittedRequest,
   AuthorizedRequest,
@@ -66,16 +66,16 @@ export async function admit<C extends OpenCall>(
 }
 
 /** Converts the value that a handler returned to an outcome. Throws a `TypeError` unless it is an answer or a denial. */
-export function outcomeOf(operation: string, answer: HandlerAnswer): Outcome {
-  const returned: unknown = answer
+export function outcomeOf(operation: string, response: HandlerResponse): Outcome {
+  const returned: unknown = response
   if (typeof returned === 'object' && returned !== null) {
-    const fields = (answer as { headers?: readonly HeaderField[] }).headers
-    const body = 'ok' in answer ? {} : answer.body
-    if (Number.isInteger(answer.status))
-      checkSendable(operation, { status: answer.status, headers: fields ?? [], body })
-    if ('ok' in answer) return { kind: 'denial', denial: answer }
-    const { status, headers = [] } = answer
-    if (Number.isInteger(status)) return { kind: 'answer', answer: { status, headers, body } }
+    const fields = (response as { headers?: readonly HeaderField[] }).headers
+    const body = 'ok' in response ? {} : response.body
+    if (Number.isInteger(response.status))
+      checkSendable(operation, { status: response.status, headers: fields ?? [], body })
+    if ('ok' in response) return { kind: 'denial', denial: response }
+    const { status, headers = [] } = response
+    if (Number.isInteger(status)) return { kind: 'response', response: { status, headers, body } }
   }
   throw new TypeError(
     `${operation}: the handler must return { status, headers?, body? } or a denial, got ${nameOf(returned)}`,
@@ -95,7 +95,7 @@ const BODILESS = [204, 205, 304]
  * Throws a `TypeError` for an answer that must not or cannot be sent. The check comes before the run ends, so it is never
  * stored.
  */
-function checkSendable(operation: string, { status, headers, body }: Answer): void {
+function checkSendable(operation: string, { status, headers, body }: HttpResponse): void {
   if (status < 200 || status > 599)
     throw new TypeError(`${operation}: the handler's status must be 200 to 599, got ${status}`)
   if (BODILESS.includes(status) && body !== undefined && body !== '')
@@ -120,7 +120,7 @@ function checkField(operation: string, name: unknown, value: unknown): void {
 export async function finish<C extends OpenCall>(
   admitted: AdmittedRequest<C>,
   run: (call: C) => Promise<Outcome>,
-): Promise<WireAnswer> {
+): Promise<WireResponse> {
   const startedAt = performance.now()
   let outcome: Outcome
   try {
@@ -137,9 +137,9 @@ export async function perform<C extends OpenCall>(
   route: Route<C>,
   incoming: IncomingRequest,
   run: (call: C) => Promise<Outcome>,
-): Promise<WireAnswer> {
+): Promise<WireResponse> {
   const admitted = await admit(gate, route, incoming, false)
-  return admitted.ok ? finish(admitted.value, run) : admitted.answer
+  return admitted.ok ? finish(admitted.value, run) : admitted.response
 }
 
 /** Throws a `TypeError` unless `route` was made by a gate and every handler is a function. */

@@ -45,7 +45,7 @@ export function createRequestContext(
     decision: original?.decision ?? newDecisionDraft(),
     fields() {
       const named =
-        aliases?.answerHeaders && oldNames.length > 0 ? aliases.answerHeaders(oldNames) : aliasFields
+        aliases?.responseHeaders && oldNames.length > 0 ? aliases.responseHeaders(oldNames) : aliasFields
       return [...exposed, ...named, ...(gate.draining ? CLOSE : [])]
     },
   }

@@ -1,9 +1,9 @@
 import { allow, type Denial, type HeaderField } from '@gatewright/kernel'
 import { isJson } from '../request/body.ts'
 import { startRun, type RunDependencies, type RunEnding, type StartedRun } from '../idempotency/run.ts'
-import type { AccessLike, WireAnswer } from '../ports.ts'
+import type { AccessLike, WireResponse } from '../ports.ts'
 import { hasOldFields, jsonReader, readInput, type InputSchemas } from '../request/input.ts'
-import { withoutFields } from '../response/answer.ts'
+import { withoutFields } from '../response/http-response.ts'
 import { replayOutcome, withoutMark, type Outcome } from '../response/outcome.ts'
 import { conclude, concludeSent } from './conclude.ts'
 import { anonymous, type Authenticate, type Authentication } from './credentials.ts'
@@ -65,9 +65,9 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
         const { outcome, fields: recordFields = [], captured } = started
         if (!captured) return refused(gate, context, outcome, [...recordFields, ...fields])
         const headers = [...recordFields, ...context.fields(), ...fields, ...captured.headers]
-        const answer = { ...captured, headers }
-        concludeSent(gate, context, answer)
-        return { ok: false, answer }
+        const response = { ...captured, headers }
+        concludeSent(gate, context, response)
+        return { ok: false, response }
       } catch (error) {
         return refused(gate, context, { kind: 'failure', error }, fields)
       }
@@ -86,7 +86,7 @@ function refused(
   outcome: Outcome,
   fields?: readonly HeaderField[],
 ): StepResult<never> {
-  return { ok: false, answer: conclude(gate, context, outcome, fields) }
+  return { ok: false, response: conclude(gate, context, outcome, fields) }
 }
 
 /** The outcome of a request whose handler does not run: a denial or a replay. */
@@ -94,7 +94,7 @@ interface EarlyOutcome {
   readonly outcome: Outcome
   readonly fields?: readonly HeaderField[]
   /** The stored response, if the handler writes its answers through its framework. It is sent without being rendered again. */
-  readonly captured?: WireAnswer
+  readonly captured?: WireResponse
 }
 
 /** A request that arrives within this time is not checked again, which would cost a query with `revocation: strict`. */
@@ -173,9 +173,9 @@ function admittedRequest<C>(
     const headers = withoutFields(captured.headers, [...context.fields(), ...fields])
     const { instead, fields: recordFields } = await ending.finishCaptured({ ...captured, headers })
     if (instead) return conclude(gate, context, instead, [...recordFields, ...fields])
-    const answer = { ...captured, headers: [...recordFields, ...captured.headers] }
-    concludeSent(gate, context, answer)
-    return answer
+    const response = { ...captured, headers: [...recordFields, ...captured.headers] }
+    concludeSent(gate, context, response)
+    return response
   }
   return {
     call: call as C,

@@ -1,5 +1,5 @@
 import type { HeaderField } from '@gatewright/kernel'
-import type { WireAnswer } from '../ports.ts'
+import type { WireResponse } from '../ports.ts'
 import type { InputSource } from '../request/input.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { Authentication } from './credentials.ts'
@@ -9,7 +9,7 @@ import type { RequestContext } from './request-context.ts'
 /** The result of a step that may end the request: its value, or the answer to send. */
 export type StepResult<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly answer: WireAnswer }
+  | { readonly ok: false; readonly response: WireResponse }
 
 /** A request that the guard has accepted. */
 export interface AuthorizedRequest {
@@ -43,11 +43,11 @@ export interface AdmittedRequest<C> {
   readonly call: C
   readonly fields: readonly HeaderField[]
   /** Ends the run with the handler's outcome and returns the answer to send. If the store fails, the outcome is still sent. */
-  finish(outcome: Outcome, handlerMs?: number): Promise<WireAnswer>
+  finish(outcome: Outcome, handlerMs?: number): Promise<WireResponse>
   /** Ends the run with the answer that an existing handler wrote. If another run has completed meanwhile, returns a 503. */
-  finishCaptured(captured: WireAnswer): Promise<WireAnswer>
+  finishCaptured(captured: WireResponse): Promise<WireResponse>
   /** Ends the run of a handler that failed: its outcome is unknown. Returns the rendered error. */
-  fail(error: unknown): Promise<WireAnswer>
+  fail(error: unknown): Promise<WireResponse>
   /** Ends the run of a handler whose error the framework renders, with the status that it sends: the outcome is unknown. */
   markUnknown(status: number): Promise<void>
   /** Reports that an existing handler, which is not idempotent, has answered through its framework. */

@@ -6,9 +6,9 @@ import { runCommand } from './run.ts'
 
 async function askOnTerminal(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(question)
+  const response = await terminal.question(question)
   terminal.close()
-  return answer
+  return response
 }
 
 const { code, out, problem } = await runCommand(process.argv.slice(2), {

@@ -3,7 +3,7 @@ import { Router } from '@koa/router'
 import Koa, { type Middleware } from 'koa'
 import type { Pages } from '../pages/serve.ts'
 import { deny } from './codes.ts'
-import { optionsAnswer } from './cors.ts'
+import { optionsResponse } from './cors.ts'
 import type { MountServices } from './host-gate.ts'
 import { mount } from './mount.ts'
 import type { Operation } from './operation.ts'
@@ -67,7 +67,7 @@ function noSuchRoute(router: Router, path: string, method: string): Outcome {
   const methods = [...new Set(layers.flatMap(layer => layer.methods))].sort()
   if (methods.length === 0) return { kind: 'denial', denial: deny('not_found', 'no operation has this path') }
   const all = [...methods, 'OPTIONS']
-  if (method === 'OPTIONS') return { kind: 'answer', answer: optionsAnswer(all) }
+  if (method === 'OPTIONS') return { kind: 'response', response: optionsResponse(all) }
   const names = all.join(', ')
   return {
     kind: 'denial',

@@ -1,4 +1,4 @@
-import { exposedHeaders, type Answer, type HeaderField } from '@gatewright/http'
+import { exposedHeaders, type HttpResponse, type HeaderField } from '@gatewright/http'
 
 /**
  * Header fields that a browser may send. The partner key is left out on purpose: it must never be in a
@@ -26,7 +26,7 @@ export const commonHeaders: readonly HeaderField[] = [
 ]
 
 /** The answer to `OPTIONS` on a known path, for CORS preflights and for people. */
-export function optionsAnswer(methods: readonly string[]): Answer {
+export function optionsResponse(methods: readonly string[]): HttpResponse {
   const names = methods.join(', ')
   return {
     status: 204,

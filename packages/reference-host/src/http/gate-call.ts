@@ -1,4 +1,4 @@
-import type { Answer, HandlerAnswer } from '@gatewright/http'
+import type { HttpResponse, HandlerResponse } from '@gatewright/http'
 import type { Verdict } from '@gatewright/kernel'
 import type { Call, Document, Operation, Success } from './operation.ts'
 import { ignoredNames } from './unknown-names.ts'
@@ -14,7 +14,7 @@ export function callOf({ facts, params, input }: GateCall, caller: unknown): Cal
 }
 
 /** The answer as it is stored for replays: before the envelope. */
-export function toHandlerAnswer(verdict: Verdict<Success | Document>): HandlerAnswer {
+export function toHandlerResponse(verdict: Verdict<Success | Document>): HandlerResponse {
   if (!verdict.ok) return verdict
   const { value } = verdict
   if (!('document' in value)) return { status: value.status ?? 200, body: value }
@@ -25,14 +25,14 @@ export function toHandlerAnswer(verdict: Verdict<Success | Document>): HandlerAn
  * Adds `ignored` to a success in the envelope. It is a statement about this request, so it is added after an idempotent
  * answer was stored, and a replay lists the names of its own request.
  */
-export function withIgnored<A extends HandlerAnswer | Answer>(
+export function withIgnored<A extends HandlerResponse | HttpResponse>(
   operation: Operation,
   { facts, input }: GateCall,
-  answer: A,
+  response: A,
 ): A {
-  if ('ok' in answer || operation.document || !isEnvelope(answer.body)) return answer
+  if ('ok' in response || operation.document || !isEnvelope(response.body)) return response
   const ignored = ignoredNames(operation, input.body, facts.query)
-  return ignored.length === 0 ? answer : { ...answer, body: { ...answer.body, ignored } }
+  return ignored.length === 0 ? response : { ...response, body: { ...response.body, ignored } }
 }
 
 /** Not so for a stored answer that was too long to keep its body. */

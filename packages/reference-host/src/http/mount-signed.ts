@@ -1,8 +1,8 @@
-import type { HandlerAnswer } from '@gatewright/http'
+import type { HandlerResponse } from '@gatewright/http'
 import type { KoaGate, KoaMiddleware } from '@gatewright/http/koa'
 import { compileSchema } from '../schemas/check.ts'
 import { deny } from './codes.ts'
-import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
+import { callOf, toHandlerResponse, type GateCall } from './gate-call.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
 import type { PlainOperation } from './operation.ts'
 
@@ -15,7 +15,7 @@ export function signedMiddleware(
   { providerMessages }: MountServices,
 ): KoaMiddleware {
   const bodyProblem = operation.body && compileSchema(operation.body)
-  return koa.handle(api.open(operation.id, admit), async (call): Promise<HandlerAnswer> => {
+  return koa.handle(api.open(operation.id, admit), async (call): Promise<HandlerResponse> => {
     const { facts, params, body } = call
     const proven = await providerMessages(facts, params['name'] ?? '', body)
     if (!proven.ok) return proven
@@ -24,6 +24,6 @@ export function signedMiddleware(
     const problem = bodyProblem?.(json.value)
     if (problem) return deny('invalid_request', problem.message, { field: problem.path.join('.') || 'body' })
     const checked = { ...call, input: { ...call.input, body: json.value } } as unknown as GateCall
-    return toHandlerAnswer(await operation.handle(callOf(checked, proven.value)))
+    return toHandlerResponse(await operation.handle(callOf(checked, proven.value)))
   })
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { GuardedCall, HandlerAnswer } from '@gatewright/http'
+import type { GuardedCall, HandlerResponse } from '@gatewright/http'
 import type { KoaGate, KoaMiddleware } from '@gatewright/http/koa'
 import { allow, type Denial, type Rule } from '@gatewright/kernel'
 import { withinTransactionScope } from '@gatewright/kernel/sql'
 import type { Access } from '@gatewright/scope-guard'
-import { callOf, toHandlerAnswer, withIgnored, type GateCall } from './gate-call.ts'
+import { callOf, toHandlerResponse, withIgnored, type GateCall } from './gate-call.ts'
 import type { Gates } from './gates.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
 import type { LedgerOperation, WriteContext } from './operation.ts'
@@ -29,8 +29,8 @@ export function writeMiddleware(
     ...transactional,
     async run(call) {
       const outcome = await transactional.run(call)
-      if (outcome.kind !== 'answer') return outcome
-      return { kind: 'answer', answer: withIgnored(operation, call as never, outcome.answer) }
+      if (outcome.kind !== 'response') return outcome
+      return { kind: 'response', response: withIgnored(operation, call as never, outcome.response) }
     },
   })
   if (idempotency === 'required') return keyed
@@ -56,7 +56,7 @@ function transactionalRoute(
       // Checked again in the transaction. The denial is not stored, so that the same key works once the account may write.
       const passed = await checkGates(context.tx, call.session)
       if (!passed.ok) return context.abandon(passed)
-      return toHandlerAnswer(await operation.write(callOf(call, call.access), context as WriteContext))
+      return toHandlerResponse(await operation.write(callOf(call, call.access), context as WriteContext))
     },
     {
       ...options,
@@ -93,7 +93,7 @@ async function writeOnce(
   call: GateCall,
   access: Access,
   { db, gates }: MountServices,
-): Promise<HandlerAnswer> {
+): Promise<HandlerResponse> {
   const checkGates = gateCheck(operation, gates)
   const noSpend = async (): Promise<never> => {
     throw new TypeError(
@@ -113,7 +113,7 @@ async function writeOnce(
       const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend }
       const verdict = await withinTransactionScope(db, () => operation.write(callOf(call, access), context))
       if (!verdict.ok) throw new Denied(verdict)
-      return toHandlerAnswer(verdict)
+      return toHandlerResponse(verdict)
     })
   } catch (error) {
     if (error instanceof Denied) return error.denial

@@ -1,4 +1,4 @@
-import type { AuthenticatedRequest, HandlerAnswer, HeaderField, DenialWithHeaders } from '@gatewright/http'
+import type { AuthenticatedRequest, HandlerResponse, HeaderField, DenialWithHeaders } from '@gatewright/http'
 import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
 import { allow, type Verdict, type Rule } from '@gatewright/kernel'
 import type { Access } from '@gatewright/scope-guard'
@@ -6,7 +6,7 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import { addressBucket } from '@gatewright/kernel/address'
 import { bodySchema } from './body.ts'
 import { httpsRequired, type HostCredentials } from './credentials.ts'
-import { callOf, toHandlerAnswer, withIgnored, type GateCall } from './gate-call.ts'
+import { callOf, toHandlerResponse, withIgnored, type GateCall } from './gate-call.ts'
 import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
 import { signedMiddleware } from './mount-signed.ts'
 import { writeMiddleware } from './mount-write.ts'
@@ -95,8 +95,8 @@ async function handlePlain(
   operation: PlainOperation,
   call: GateCall,
   caller: unknown,
-): Promise<HandlerAnswer> {
-  return withIgnored(operation, call, toHandlerAnswer(await operation.handle(callOf(call, caller))))
+): Promise<HandlerResponse> {
+  return withIgnored(operation, call, toHandlerResponse(await operation.handle(callOf(call, caller))))
 }
 
 /** Counts a mint by key, and on the user surface by account: a partner's key mints for many accounts. */

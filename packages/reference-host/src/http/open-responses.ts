@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer } from '@gatewright/http'
+import type { HttpResponse } from '@gatewright/http'
 import type { RequestFacts } from '@gatewright/http/koa'
 
 /** Whether the client asked for the answer as an Open Responses object (contract section 7). */
@@ -13,12 +13,12 @@ export function wantsOpenResponses(facts: RequestFacts): boolean {
  * Members about a language model have the value that says "none". `createdAt` is in Unix seconds.
  */
 export function openResponses(
-  answer: Answer,
+  response: HttpResponse,
   facts: RequestFacts,
   options: { readonly model: string; readonly createdAt: number },
-): Answer {
-  const body = answer.body as { error?: string; message?: string; summary?: string }
-  const failed = answer.status >= 400
+): HttpResponse {
+  const body = response.body as { error?: string; message?: string; summary?: string }
+  const failed = response.status >= 400
   const summary = (failed ? body.message : body.summary) ?? ''
   const given = facts.header('x-open-responses-call-id') ?? ''
   const callId = /^[\x21-\x7e]{1,200}$/.test(given) ? given : id('call')
@@ -42,13 +42,13 @@ export function openResponses(
         id: id('fco'),
         call_id: callId,
         status: 'completed',
-        output: JSON.stringify(answer.body),
+        output: JSON.stringify(response.body),
       },
     ],
     error: failed ? { code: body.error ?? 'internal_error', message: summary } : null,
     ...NO_MODEL,
   }
-  return { ...answer, body: object }
+  return { ...response, body: object }
 }
 
 const id = (kind: string): string => `${kind}_${randomUUID().replaceAll('-', '')}`

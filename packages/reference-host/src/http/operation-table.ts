@@ -58,8 +58,11 @@ function declarationProblem({
 }
 
 /** Whether an operation answers with a new credential, or writes under a tag of credentials. */
-function changesCredentials(id: string, { method, answer }: Pick<Operation, 'method' | 'answer'>): boolean {
-  const { properties = {} } = answer as { readonly properties?: object }
+function changesCredentials(
+  id: string,
+  { method, response }: Pick<Operation, 'method' | 'response'>,
+): boolean {
+  const { properties = {} } = response as { readonly properties?: object }
   const isNew = ['userApiKey', 'sessionToken'].some(name => Object.hasOwn(properties, name))
   return isNew || (method !== 'GET' && /^(?:keys|sessions)\./.test(id))
 }

@@ -84,7 +84,7 @@ export interface Example<S extends TObject = TObject, D extends TObject = TObjec
   /** Required when the operation takes a body. */
   readonly body?: Static<S>
   /** The `data` of a success, or the whole document. */
-  readonly answer: Static<D>
+  readonly response: Static<D>
 }
 
 interface OperationDeclaration<C extends Credential, S extends TObject, D extends TObject> {
@@ -121,7 +121,7 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
    */
   readonly unknownMembers?: 'deny' | 'list'
   /** Schema of `data`, or of the whole document. */
-  readonly answer: D
+  readonly response: D
   readonly example: Example<S, D>
   /**
    * Statuses that the handler itself can answer with. All others follow from the declaration.

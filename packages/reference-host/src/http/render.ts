@@ -1,7 +1,7 @@
 import {
-  denialAnswer,
-  failureAnswer,
-  type Answer,
+  denialResponse,
+  failureResponse,
+  type HttpResponse,
   type ErrorShape,
   type HeaderField,
   type Outcome,
@@ -48,10 +48,13 @@ export function renderer(table: readonly Operation[], services: RenderServices):
         : withoutEnvelope(outcome, shape)
     const wrap = surface !== undefined && surface !== 'public' && wantsOpenResponses(facts)
     const createdAt = Math.floor(clock.now() / 1000)
-    const answer = wrap
+    const response = wrap
       ? openResponses(plain, facts, { model: `${serviceName}.${surface}`, createdAt })
       : plain
-    return { ...answer, headers: [...answer.headers, ...missingHeaders(answer), ['X-Request-Id', requestId]] }
+    return {
+      ...response,
+      headers: [...response.headers, ...missingHeaders(response), ['X-Request-Id', requestId]],
+    }
   }
 }
 
@@ -67,17 +70,17 @@ function operationsById(table: readonly Operation[]): (id: string, path: string)
   }
 }
 
-function isSuccess({ document }: Operation, outcome: Outcome): outcome is Outcome & { kind: 'answer' } {
-  return outcome.kind === 'answer' && document !== true
+function isSuccess({ document }: Operation, outcome: Outcome): outcome is Outcome & { kind: 'response' } {
+  return outcome.kind === 'response' && document !== true
 }
 
 /** Puts a success into the envelope, with top-level members and legacy fields where clients read them. */
 function withEnvelope(
   { topLevel }: Operation,
-  { answer }: Outcome & { kind: 'answer' },
+  { response }: Outcome & { kind: 'response' },
   aliases: Aliases,
-): Answer {
-  const success = answer.body as Success
+): HttpResponse {
+  const success = response.body as Success
   const data = aliases.withLegacyFields(success.data)
   const body = {
     ok: true,
@@ -88,16 +91,18 @@ function withEnvelope(
     ...(success.next === undefined ? {} : { next: success.next }),
     ...(topLevel ? data : {}),
   }
-  return { ...answer, body }
+  return { ...response, body }
 }
 
-function withoutEnvelope(outcome: Outcome, shape: ErrorShape): Answer {
-  if (outcome.kind === 'answer') return outcome.answer
-  return outcome.kind === 'denial' ? denialAnswer(outcome.denial, shape) : failureAnswer(outcome.error, shape)
+function withoutEnvelope(outcome: Outcome, shape: ErrorShape): HttpResponse {
+  if (outcome.kind === 'response') return outcome.response
+  return outcome.kind === 'denial'
+    ? denialResponse(outcome.denial, shape)
+    : failureResponse(outcome.error, shape)
 }
 
 /** The common header fields that an answer does not set itself. */
-function missingHeaders({ headers }: Answer): readonly HeaderField[] {
+function missingHeaders({ headers }: HttpResponse): readonly HeaderField[] {
   if (headers.length === 0) return commonHeaders
   const present = new Set(headers.map(([name]) => name.toLowerCase()))
   return commonHeaders.filter(([name]) => !present.has(name.toLowerCase()))

@@ -38,7 +38,7 @@ const AssetSchema = Type.Object(
 )
 
 /** What `assets` operations answer. */
-export const AssetsAnswer = Type.Object(
+export const AssetsResponse = Type.Object(
   { assets: Type.Array(AssetSchema, { maxItems: 100 }) },
   component('AssetList', 'Assets and their networks'),
 )

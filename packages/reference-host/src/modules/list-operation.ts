@@ -42,7 +42,7 @@ export function listOperation<T extends { readonly position: number }>({
     credential: 'session',
     scopes: [scope],
     query: pagingQuery,
-    answer: Type.Object({ [name]: Type.Array(item), nextCursor }, component(listName, `A page of ${name}`)),
+    response: Type.Object({ [name]: Type.Array(item), nextCursor }, component(listName, `A page of ${name}`)),
     example,
     async handle({ caller, facts }) {
       const paging = readPaging(facts.query)

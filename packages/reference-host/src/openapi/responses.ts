@@ -101,7 +101,7 @@ function successResponse(operation: Operation, description: string, components: 
 
 /** A document as it is; else the envelope, and on a surface also the Open Responses form. */
 function schemaOf(operation: Operation, components: Components): Json {
-  if (operation.document) return components.schema(operation.answer)
+  if (operation.document) return components.schema(operation.response)
   const plain = envelope(operation, components)
   return operation.surface === 'public' ? plain : orOpenResponse(plain, components)
 }
@@ -112,23 +112,23 @@ function orOpenResponse(plain: Json, components: Components): Json {
 }
 
 /** The example of a success, in its envelope unless it is a document. */
-function exampleOf({ example: { answer }, document, topLevel }: Operation): unknown {
-  if (document) return answer
+function exampleOf({ example: { response }, document, topLevel }: Operation): unknown {
+  if (document) return response
   return {
     ok: true,
-    data: answer,
+    data: response,
     summary: 'What happened, in a sentence.',
     errors: [],
-    ...(topLevel ? answer : {}),
+    ...(topLevel ? response : {}),
   }
 }
 
 /** The success envelope around `data`, with its members repeated at the top level where clients read them. */
 function envelope(
-  { answer, topLevel }: { answer: TObject; topLevel?: boolean },
+  { response, topLevel }: { response: TObject; topLevel?: boolean },
   components: Components,
 ): Json {
-  const data = components.schema(answer)
+  const data = components.schema(response)
   return {
     allOf: [
       components.schema(SuccessSchema),

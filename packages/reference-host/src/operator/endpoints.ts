@@ -13,7 +13,7 @@ export interface OperatorEndpoint {
   readonly method: 'GET' | 'POST'
   readonly path: string
   /** Answers with JSON. `body` is the JSON object of a POST. */
-  answer(body: Readonly<Record<string, unknown>>): Promise<Verdict<object, OperatorDenial>>
+  response(body: Readonly<Record<string, unknown>>): Promise<Verdict<object, OperatorDenial>>
 }
 
 /** Most rows of a list on the page. The commands print more. */
@@ -25,7 +25,7 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
   const get = (path: string, figures: () => Promise<object> | object): OperatorEndpoint => ({
     method: 'GET',
     path: `/operator/api/${path}`,
-    answer: async () => allow(await figures()),
+    response: async () => allow(await figures()),
   })
   return [
     get('host', () => {
@@ -51,11 +51,11 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       return { runs: rows, more }
     }),
     get('ledger-check', () => ledgerChecks.latest()),
-    { method: 'POST', path: '/operator/api/ledger-check', answer: async () => allow(ledgerChecks.start()) },
+    { method: 'POST', path: '/operator/api/ledger-check', response: async () => allow(ledgerChecks.start()) },
     {
       method: 'POST',
       path: '/operator/api/lost-runs/resolve',
-      answer: body => resolveRun(services, body),
+      response: body => resolveRun(services, body),
     },
   ]
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { denialAnswer, failureAnswer, parseJsonObject, wire, type Answer } from '@gatewright/http'
+import { denialResponse, failureResponse, parseJsonObject, wire, type HttpResponse } from '@gatewright/http'
 import { readRawBody } from '@gatewright/http/node'
 import { requestTimeLimit } from '../http/request-time.ts'
-import type { PageAnswer, Pages } from '../pages/serve.ts'
+import type { PageResponse, Pages } from '../pages/serve.ts'
 import { operatorAccess, type OperatorAccess } from './access.ts'
 import { deny } from './codes.ts'
 import { operatorEndpoints, type OperatorEndpoint } from './endpoints.ts'
@@ -46,12 +46,12 @@ export async function startOperatorListener(
   const access = operatorAccess(token, () => actualPort)
   const endpoints = operatorEndpoints(services)
   const server = createServer(requestTimeLimit(TIMEOUT_MS), (req, res) => {
-    void answerOf(req, access, endpoints, services.pages)
+    void responseOf(req, access, endpoints, services.pages)
       .catch((error: unknown) => {
         services.report(error)
-        return failureAnswer(error, 'plain')
+        return failureResponse(error, 'plain')
       })
-      .then(answer => send(res, answer))
+      .then(response => send(res, response))
       .catch((error: unknown) => {
         services.report(error)
         res.destroy()
@@ -71,12 +71,12 @@ export async function startOperatorListener(
   }
 }
 
-async function answerOf(
+async function responseOf(
   req: IncomingMessage,
   access: OperatorAccess,
   endpoints: readonly OperatorEndpoint[],
   pages: Pages,
-): Promise<Answer | PageAnswer> {
+): Promise<HttpResponse | PageResponse> {
   const method = req.method ?? ''
   const header = (name: string): string | undefined => {
     const value = req.headers[name]
@@ -84,31 +84,31 @@ async function answerOf(
   }
   const request = { method, header }
   const misplaced = access.wrongPlace(request)
-  if (misplaced) return denialAnswer(misplaced, 'plain')
+  if (misplaced) return denialResponse(misplaced, 'plain')
   const [path = ''] = (req.url ?? '').split('?')
   const page = pages(method, path, req.headers)
   if (page) return page
   const unproven = access.wrongToken(request)
-  if (unproven) return denialAnswer(unproven, 'plain')
+  if (unproven) return denialResponse(unproven, 'plain')
   const served = endpoints.filter(endpoint => endpoint.path === path)
   const endpoint = served.find(each => each.method === method)
   if (served.length === 0)
-    return denialAnswer(deny('not_found', 'the operator page has no such path'), 'plain')
+    return denialResponse(deny('not_found', 'the operator page has no such path'), 'plain')
   if (!endpoint) {
     const names = served.map(each => each.method).join(', ')
     const denial = deny('method_not_allowed', `this path allows ${names}`)
-    return denialAnswer({ ...denial, headers: [['Allow', names]] }, 'plain')
+    return denialResponse({ ...denial, headers: [['Allow', names]] }, 'plain')
   }
   const raw = await readRawBody(req, MOST_BODY_BYTES)
   const body = raw.ok ? parseJsonObject(raw.value, req.headers['content-type']) : raw
-  if (!body.ok) return denialAnswer(body, 'plain')
-  const verdict = await endpoint.answer(body.value)
-  return verdict.ok ? { status: 200, headers: [], body: verdict.value } : denialAnswer(verdict, 'plain')
+  if (!body.ok) return denialResponse(body, 'plain')
+  const verdict = await endpoint.response(body.value)
+  return verdict.ok ? { status: 200, headers: [], body: verdict.value } : denialResponse(verdict, 'plain')
 }
 
-function send(res: ServerResponse, answer: Answer | PageAnswer): void {
+function send(res: ServerResponse, response: HttpResponse | PageResponse): void {
   const { status, headers, body } =
-    answer.body instanceof Buffer ? { ...answer, body: answer.body } : wire(answer)
+    response.body instanceof Buffer ? { ...response, body: response.body } : wire(response)
   // A page brings fields of its own in place of these.
   for (const [name, value] of [...HEADERS, ...headers, ['X-Request-Id', randomUUID()] as const])
     res.setHeader(name, value)

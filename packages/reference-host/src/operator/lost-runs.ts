@@ -35,7 +35,7 @@ export async function resolveLostRun(
   if (decision.outcome === 'never_happened') return runs.resolve(named, { state: 'never_happened' }, now)
   // As the answer of a handler is stored: before the envelope.
   const body = { data: decision.data, summary: 'The operator found that this request took effect.' }
-  const response = storedForm({ kind: 'answer', answer: { status: 200, headers: [], body } })
+  const response = storedForm({ kind: 'response', response: { status: 200, headers: [], body } })
   return runs.resolve(named, { state: 'completed', response }, now)
 }
 

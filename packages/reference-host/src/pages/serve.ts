@@ -9,16 +9,16 @@ import { prefersJson } from './prefers-json.ts'
 import { pages as allPages, type Page } from './table.ts'
 
 /** The answer to a request for a page or one of its assets. */
-export interface PageAnswer {
+export interface PageResponse {
   readonly status: 200 | 304 | 405
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string | Buffer | undefined
 }
 
 /** Answers a request; undefined where no page has the path. */
-export type Pages = (method: string, path: string, headers: IncomingHttpHeaders) => PageAnswer | undefined
+export type Pages = (method: string, path: string, headers: IncomingHttpHeaders) => PageResponse | undefined
 
-type Answer = (headers: IncomingHttpHeaders) => PageAnswer
+type HttpResponse = (headers: IncomingHttpHeaders) => PageResponse
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
@@ -32,21 +32,21 @@ export function createPages(config: Config, table: readonly Page[] = allPages): 
   const served = table.filter(page => page.served(config))
   if (served.length === 0) return () => undefined
   const manifest = readManifest()
-  const answers = new Map<string, Answer>()
+  const responses = new Map<string, HttpResponse>()
   for (const page of served) {
     const built = manifest.pages[page.name]
     if (!built) throw new Error(`the page ${page.name} is not built: run npm run build`)
     const security = pageHeaders(page)
     const facts = factsOf(config)
-    const document = documentAnswer(readBuilt(built.document).toString(), facts, security)
-    answers.set(page.path, page.json ? negotiated(document, page.json(facts), security) : document)
+    const document = documentResponse(readBuilt(built.document).toString(), facts, security)
+    responses.set(page.path, page.json ? negotiated(document, page.json(facts), security) : document)
     for (const [name, digest] of Object.entries(built.assets))
-      answers.set(`/assets/${name}`, assetAnswer(name, digest, security))
+      responses.set(`/assets/${name}`, assetResponse(name, digest, security))
   }
   return (method, path, headers) => {
-    const answer = answers.get(path)
-    if (!answer) return undefined
-    if (method === 'GET' || method === 'HEAD') return answer(headers)
+    const response = responses.get(path)
+    if (!response) return undefined
+    if (method === 'GET' || method === 'HEAD') return response(headers)
     return { status: 405, headers: [['Allow', 'GET, HEAD']], body: undefined }
   }
 }
@@ -57,8 +57,12 @@ function factsOf(config: Config): HostFacts {
   return { environment, serviceName, origin: originOf(config), scopes: userScopes.names, pages }
 }
 
-function documentAnswer(template: string, facts: HostFacts, security: PageAnswer['headers']): Answer {
-  const headers: PageAnswer['headers'] = [
+function documentResponse(
+  template: string,
+  facts: HostFacts,
+  security: PageResponse['headers'],
+): HttpResponse {
+  const headers: PageResponse['headers'] = [
     ...security,
     ['Content-Type', 'text/html; charset=utf-8'],
     ['Cache-Control', 'no-store'],
@@ -68,9 +72,9 @@ function documentAnswer(template: string, facts: HostFacts, security: PageAnswer
 }
 
 /** The document, or `json` for those who prefer it. */
-function negotiated(document: Answer, json: object, security: PageAnswer['headers']): Answer {
+function negotiated(document: HttpResponse, json: object, security: PageResponse['headers']): HttpResponse {
   const vary = ['Vary', 'Accept'] as const
-  const headers: PageAnswer['headers'] = [
+  const headers: PageResponse['headers'] = [
     ...security,
     ['Content-Type', 'application/json; charset=utf-8'],
     ['Cache-Control', 'no-store'],
@@ -79,18 +83,18 @@ function negotiated(document: Answer, json: object, security: PageAnswer['header
   const body = JSON.stringify(json)
   return asked => {
     if (prefersJson(asked.accept)) return { status: 200, headers, body }
-    const answer = document(asked)
-    return { ...answer, headers: [...answer.headers, vary] }
+    const response = document(asked)
+    return { ...response, headers: [...response.headers, vary] }
   }
 }
 
-function assetAnswer(name: string, digest: string, security: PageAnswer['headers']): Answer {
+function assetResponse(name: string, digest: string, security: PageResponse['headers']): HttpResponse {
   const bodies = new Map<string, Buffer>()
   const mediaType = MEDIA_TYPES[name.split('.').at(-1) as string] ?? 'application/octet-stream'
   return ({ 'accept-encoding': accepted, 'if-none-match': known }) => {
     const [encoding, ending] = encodingFor(accepted)
     const tag = `"${digest}${ending}"`
-    const headers: PageAnswer['headers'] = [
+    const headers: PageResponse['headers'] = [
       ...security,
       ['Content-Type', mediaType],
       ['Cache-Control', 'public, max-age=31536000, immutable'],

@@ -22,7 +22,7 @@ export const aliasTable: AliasTable = {
     { operation, from: 'externalUserId', to: 'userId', mode: DEPRECATED },
     { operation, from: 'wallet.address', to: 'walletAddress', ignoreCase: true, mode: DEPRECATED },
   ]),
-  answerFields: [
+  responseFields: [
     { from: 'consumerApiKey', to: 'userApiKey', mode: DEPRECATED },
     { from: 'consumerKeyId', to: 'userKeyId', mode: DEPRECATED },
   ],

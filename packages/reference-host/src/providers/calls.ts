@@ -89,9 +89,9 @@ export async function limited<T>(
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   try {
-    const answer = await Promise.race([call(within.signal), ended])
+    const response = await Promise.race([call(within.signal), ended])
     count(port, 'answered')
-    return answer
+    return response
   } catch (error) {
     const fault = providerFault(name, error)
     count(port, fault.code === 'ERR_PROVIDER_REPLY' ? 'malformed' : 'unavailable')

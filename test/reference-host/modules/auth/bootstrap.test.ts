@@ -9,17 +9,23 @@ import {
   startTestHost,
   statementOf,
   templateA,
-  type Answer,
+  type HttpResponse,
 } from '../../../harness/host.ts'
 
 const PATH = '/user/v1/bootstrap'
 const clock = manualClock(Date.now())
 const host = await startTestHost({}, clock)
 t.teardown(() => host.close())
-const bootstrap = (body: unknown): Promise<Answer> => host.send(PATH, { body })
-const isRefused = (test: Test, answer: Answer, status: number, error: string, field?: string): void => {
-  test.match({ status: answer.status, ...answer.body }, { status, error, ...(field ? { field } : {}) })
-  test.type(answer.body['message'], 'string')
+const bootstrap = (body: unknown): Promise<HttpResponse> => host.send(PATH, { body })
+const isRefused = (
+  test: Test,
+  response: HttpResponse,
+  status: number,
+  error: string,
+  field?: string,
+): void => {
+  test.match({ status: response.status, ...response.body }, { status, error, ...(field ? { field } : {}) })
+  test.type(response.body['message'], 'string')
 }
 
 t.test('creates a key and a session from a signature over template A', async t => {
@@ -67,10 +73,10 @@ t.test('accepts a lower-case address, and gives the same wallet the same user an
 
 t.test('accepts one of 20 simultaneous uses of a statement and no later use', async t => {
   const body = await signedBootstrap(newWallet(), {}, clock.now())
-  const answers = await Promise.all(Array.from({ length: 20 }, () => bootstrap(body)))
-  t.equal(answers.filter(({ status }) => status === 200).length, 1)
-  for (const answer of answers.filter(({ status }) => status !== 200)) {
-    isRefused(t, answer, 401, 'invalid_signature')
+  const responses = await Promise.all(Array.from({ length: 20 }, () => bootstrap(body)))
+  t.equal(responses.filter(({ status }) => status === 200).length, 1)
+  for (const response of responses.filter(({ status }) => status !== 200)) {
+    isRefused(t, response, 401, 'invalid_signature')
   }
   isRefused(t, await bootstrap(body), 401, 'invalid_signature')
 })
@@ -87,10 +93,10 @@ t.test('refuses anything that the wallet did not sign, with the same body for ev
     bootstrap(await signed(clock.now() - 300_000)),
     bootstrap(await signed(clock.now() + 61_000)),
   ])
-  for (const answer of refused) {
-    isRefused(t, answer, 401, 'invalid_signature')
-    t.same(answer.body, refused[0]?.body)
-    t.match(answer.headers.get('www-authenticate'), /^Bearer/)
+  for (const response of refused) {
+    isRefused(t, response, 401, 'invalid_signature')
+    t.same(response.body, refused[0]?.body)
+    t.match(response.headers.get('www-authenticate'), /^Bearer/)
   }
   t.equal((await bootstrap(good)).status, 200, 'the denials claimed no nonce')
 })
@@ -189,7 +195,7 @@ t.test(
     }
     const all = await host.send('/user/v1/sessions', { method: 'POST', headers: { 'x-user-key': key } })
     t.same(all.body['scopes'], ['users.read', 'cards.read'], 'without a body: all scopes of the key')
-    const mint = (body: unknown, headers = { 'x-user-key': key }): Promise<Answer> =>
+    const mint = (body: unknown, headers = { 'x-user-key': key }): Promise<HttpResponse> =>
       host.send('/user/v1/sessions', { body, headers })
     isRefused(t, await mint({ scopes: ['keys.read'] }), 403, 'insufficient_scope')
     isRefused(t, await mint({ ttlSeconds: 86_401 }), 400, 'invalid_request', 'ttlSeconds')
@@ -209,18 +215,18 @@ t.test(
 
 t.test('refuses two different keys under the two header names', async t => {
   const { key } = await bootstrapUser(host.send, {}, clock.now())
-  const answer = await host.send('/user/v1/sessions', {
+  const response = await host.send('/user/v1/sessions', {
     body: {},
     headers: { 'x-user-key': key, 'x-consumer-key': `${key}x` },
   })
-  isRefused(t, answer, 400, 'invalid_request', 'x-user-key')
+  isRefused(t, response, 400, 'invalid_request', 'x-user-key')
 })
 
 t.test('ends a session at its expiry with session_expired', async t => {
   const { token } = await bootstrapUser(host.send, {}, clock.now())
   clock.advance(900_000)
-  const answer = await host.send('/user/v1/subscriptions/payin', { body: {}, headers: bearer(token) })
-  isRefused(t, answer, 401, 'session_expired')
-  t.match(answer.headers.get('www-authenticate'), /error="invalid_token"/)
+  const response = await host.send('/user/v1/subscriptions/payin', { body: {}, headers: bearer(token) })
+  isRefused(t, response, 401, 'session_expired')
+  t.match(response.headers.get('www-authenticate'), /error="invalid_token"/)
   t.same(host.failures, [])
 })

@@ -1,13 +1,19 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, bootstrapUser, newWallet, signedBootstrap, type Answer } from '../../../harness/host.ts'
+import {
+  bearer,
+  bootstrapUser,
+  newWallet,
+  signedBootstrap,
+  type HttpResponse,
+} from '../../../harness/host.ts'
 import { startOpenHost } from '../../../harness/open-host.ts'
 import { signIn } from '../../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
 const { host, db, close } = await startOpenHost(clock)
 t.teardown(close)
-const bootstrap = (body: unknown): Promise<Answer> => host.send('/user/v1/bootstrap', { body })
+const bootstrap = (body: unknown): Promise<HttpResponse> => host.send('/user/v1/bootstrap', { body })
 const liveKeys = async (): Promise<number> => {
   const { rows } = await db.query('select count(*) as n from gw_keys where ended_at is null', [])
   return Number((rows[0] as { n: unknown }).n)
@@ -42,7 +48,7 @@ t.test('revokes the new key when its session cannot be stored', async t => {
 
 t.test('opens no console and uses up no web token while no session can be signed', async t => {
   const { body } = await signIn(host.send, newWallet())
-  const open = (): Promise<Answer> =>
+  const open = (): Promise<HttpResponse> =>
     host.send('/auth/console', { method: 'POST', headers: bearer(body['token'] as string) })
   const before = await liveKeys()
   clock.advance(10_000)

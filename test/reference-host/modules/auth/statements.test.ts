@@ -1,11 +1,11 @@
 import { renderEip4361, requestDigest } from '@gatewright/signature-verifier'
 import t from 'tap'
 import { createSiweMessage, generateSiweNonce, type SiweMessage } from 'viem/siwe'
-import { newWallet, startTestHost, statementOf, templateA, type Answer } from '../../../harness/host.ts'
+import { newWallet, startTestHost, statementOf, templateA, type HttpResponse } from '../../../harness/host.ts'
 
 const host = await startTestHost({ PUBLIC_URL: 'https://api.example.com' })
 t.teardown(() => host.close())
-const bootstrap = (body: object): Promise<Answer> => host.send('/user/v1/bootstrap', { body })
+const bootstrap = (body: object): Promise<HttpResponse> => host.send('/user/v1/bootstrap', { body })
 
 t.test('accepts a Sign-In with Ethereum message for its own domain only', async t => {
   const wallet = newWallet()
@@ -39,8 +39,8 @@ t.test('accepts a v2 statement only for the request that it signs', async t => {
   const proof = { ...statement, chainId: 1, message, signature: await wallet.signMessage({ message }) }
   const wider = await bootstrap({ ...proof, ...grant, scopes: ['users.read', 'keys.write'] })
   t.match(wider, { status: 401, body: { error: 'invalid_signature' } })
-  const answer = await bootstrap({ ...proof, ...grant })
-  t.match(answer, { status: 200, body: { scopes: ['users.read'] } })
+  const response = await bootstrap({ ...proof, ...grant })
+  t.match(response, { status: 200, body: { scopes: ['users.read'] } })
 })
 
 /** What a SIWE client signs and sends: a message and its signature, and nothing else. */
@@ -72,12 +72,12 @@ t.test('accepts the body of SIWE clients once: a message with an expiry, and its
 t.test('tells observe which field of a message was wrong, and clients one text for every cause', async t => {
   const digest = `urn:gatewright:request:sha256:${'0'.repeat(64)}`
   const wrong = { domain: 'evil.example.com', uri: 'https://evil.example.com/', resources: [digest] }
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Object.entries(wrong).map(async ([name, value]) => bootstrap(await siwe({ [name]: value }))),
   )
-  for (const answer of answers) {
-    t.equal(answer.status, 401)
-    t.same(answer.body, answers[0]?.body)
+  for (const response of responses) {
+    t.equal(response.status, 401)
+    t.same(response.body, responses[0]?.body)
   }
   const reasons = host.decisions.slice(-3).map(({ reason }) => reason)
   for (const field of ['domain', 'uri', 'requestDigest']) {

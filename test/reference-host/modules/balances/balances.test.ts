@@ -54,8 +54,8 @@ t.test('answers partners in their form, without a scope', async t => {
   const body = { userId: 'rich', scopes: [] }
   const minted = await host.send('/partner/v1/sessions', { body, headers })
   const token = minted.body.data['sessionToken'] as string
-  const answer = await host.send('/partner/v1/balances', { headers: bearer(token) })
-  t.same(answer.body.data, {
+  const response = await host.send('/partner/v1/balances', { headers: bearer(token) })
+  t.same(response.body.data, {
     balances: {
       creditLimit: 1200,
       pendingCharges: 200,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import { createLedger, ledgerAccounts } from '@gatewright/reference-host'
 import t from 'tap'
-import type { Answer } from '../../../harness/host.ts'
+import type { HttpResponse } from '../../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
 import { startOpenHost } from '../../../harness/open-host.ts'
 
@@ -12,10 +12,10 @@ const { host, db, dialect, wrongSums, close } = await startOpenHost(clock)
 t.teardown(close)
 const newUser = (extra?: Record<string, unknown>) => newMoneyUser(host.send, clock.now(), extra)
 const BILL = { payee: 'City Power', amountCents: 400, dueAt: '2026-01-31' }
-const billOf = ({ body }: Answer) => body.data['bill'] as { id: string; paidAt: string | null }
+const billOf = ({ body }: HttpResponse) => body.data['bill'] as { id: string; paidAt: string | null }
 const note = async (user: MoneyUser, bill: object = {}): Promise<string> =>
   billOf(await user.write('/bills', { ...BILL, ...bill })).id
-const pay = (user: MoneyUser, id: string, key?: string): Promise<Answer> =>
+const pay = (user: MoneyUser, id: string, key?: string): Promise<HttpResponse> =>
   user.write(`/bills/${id}/pay`, {}, key)
 const housed = (): Promise<number> => createLedger(db, dialect).balance(db, ledgerAccounts.bills)
 
@@ -116,9 +116,9 @@ t.test('of 20 simultaneous payments of one bill, one moves money', async t => {
   const user = await newUser()
   await user.fund(5000)
   const id = await note(user)
-  const answers = await Promise.all(Array.from({ length: 20 }, () => pay(user, id)))
-  t.equal(answers.filter(({ status }) => status === 200).length, 1)
-  t.equal(answers.filter(({ status }) => status === 400).length, 19)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => pay(user, id)))
+  t.equal(responses.filter(({ status }) => status === 200).length, 1)
+  t.equal(responses.filter(({ status }) => status === 400).length, 19)
   t.equal(await user.balance(), 4600)
   t.same(host.failures, [])
 })

@@ -37,7 +37,7 @@ async function waysToGain(caller: CardOwner, cardId: string): Promise<readonly s
     return change({ status: 'active' })
   }
   const ways: readonly (readonly [string, () => Promise<{ readonly status: number }>])[] = [
-    ['reveal', async () => (await revealed(caller, cardId)).answer],
+    ['reveal', async () => (await revealed(caller, cardId)).response],
     ['raise the limit', () => change({ limit: { amount: 1000 } })],
     ['remove the limit', () => change({ limit: null })],
     ['change the period', () => change({ limit: { amount: 1, frequency: 'perAuthorization' } })],
@@ -67,8 +67,8 @@ t.test(
       const id = each.idOf(await each.make(LIMIT))
       const own = each === first
       t.same(await waysToGain(first, id), own ? ALL : [])
-      if (!own) t.match((await revealed(first, id)).answer, ABOVE)
-      const reveals = (await revealed(first, id)).answer.status === 200
+      if (!own) t.match((await revealed(first, id)).response, ABOVE)
+      const reveals = (await revealed(first, id)).response.status === 200
       await owner.call(`/cards/${id}`, { method: 'PATCH', body: { status: 'active', limit: null } })
       const paid = await cardUser(host.send, owner.token).pay(id, { amountCents: 1000 })
       t.equal(paid.status, 'authorized', 'every agent has a cap of its own')
@@ -106,7 +106,7 @@ async function gains(t: Test, caller: CardOwner, owner: User, fromOthers: boolea
     [owner, fromOthers],
   ] as const) {
     const id = maker.idOf(await maker.make(LIMIT))
-    t.match((await revealed(caller, id)).answer, allowed ? { status: 200 } : ABOVE)
+    t.match((await revealed(caller, id)).response, allowed ? { status: 200 } : ABOVE)
     const loosened = await caller.call(`/cards/${id}`, { method: 'PATCH', body: { limit: null } })
     t.match(loosened, allowed ? { status: 200 } : ABOVE)
   }

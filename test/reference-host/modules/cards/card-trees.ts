@@ -66,7 +66,7 @@ export async function playTree(
   }
   const caller = callers[picked % callers.length] as Caller
   const open = []
-  for (const id of cards) if ((await revealed(caller.user, id)).answer.status === 200) open.push(id)
+  for (const id of cards) if ((await revealed(caller.user, id)).response.status === 200) open.push(id)
   let spentCents = 0
   for (const id of open)
     for (let n = 0; n < 4; n += 1) {

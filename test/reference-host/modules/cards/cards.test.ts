@@ -50,7 +50,7 @@ onBoth('makes one card for one idempotency key', async (t, owner) => {
   const before = await count()
   const headers = { 'idempotency-key': 'the-same-key' }
   const all = await Promise.all(Array.from({ length: 5 }, () => owner.call('/cards', { body: {}, headers })))
-  const ids = all.filter(({ status }) => status === 200).map(answer => owner.idOf(owner.cardOf(answer)))
+  const ids = all.filter(({ status }) => status === 200).map(response => owner.idOf(owner.cardOf(response)))
   t.equal(new Set(ids).size, 1)
   t.equal(await count(), before + 1)
 })

@@ -22,14 +22,14 @@ for (const surface of ['user', 'partner'] as const) {
       const owner = surface === 'user' ? await newUser() : await partnerOwner(host)
       const card = await owner.make()
       const id = owner.idOf(card)
-      const { pan, cvc, secretKey, answer } = await revealed(owner, id)
+      const { pan, cvc, secretKey, response } = await revealed(owner, id)
       t.match(pan, /^400000\d{10}$/)
       t.ok(luhn(pan))
       t.equal(pan.slice(-4), card['last4'])
       t.match([cvc, secretKey], [/^\d{3}$/, /^[0-9a-f]{32}$/])
-      t.notMatch(JSON.stringify(answer.body), new RegExp(`${pan}|"${cvc}"`))
+      t.notMatch(JSON.stringify(response.body), new RegExp(`${pan}|"${cvc}"`))
       if (surface === 'partner')
-        t.match(answer.body.data, {
+        t.match(response.body.data, {
           last4: card['last4'],
           brand: 'visa',
           keyId: 'sandbox',
@@ -38,7 +38,7 @@ for (const surface of ['user', 'partner'] as const) {
       await owner.call(`/cards/${id}`, { method: 'PATCH', body: { status: 'locked' } })
       t.match(await revealed(owner, id), { pan, cvc }, 'the same again')
       await owner.call(`/cards/${id}`, { method: 'PATCH', body: { status: 'canceled' } })
-      t.match((await revealed(owner, id)).answer, {
+      t.match((await revealed(owner, id)).response, {
         status: surface === 'user' ? 400 : 409,
         body: { field: 'status' },
       })
@@ -72,7 +72,7 @@ t.test('a secrets session works for 5 minutes, for the session that opened it', 
   clock.advance(1000)
   t.match(await reveal(owner), unknown)
   const stranger = await newUser()
-  t.equal((await revealed(stranger, id)).answer.status, 404, 'a card of another account')
+  t.equal((await revealed(stranger, id)).response.status, 404, 'a card of another account')
 })
 
 t.test('a reveal is an event that names key and session, and tells the account', async t => {
@@ -102,13 +102,13 @@ t.test('policies can forbid secrets, and a cap forbids the cards of others', asy
     body: { rule: 'allowCardSecrets' },
   })
   const capped = await under({ limits: [{ operations: ['cards.*'], window: 'day', maxCents: 500 }] })
-  t.match((await revealed(capped, id)).answer, {
+  t.match((await revealed(capped, id)).response, {
     status: 403,
     body: { error: 'policy_blocked', rule: 'card_above_caller' },
   })
   const own = capped.idOf(await capped.make())
-  t.equal((await revealed(capped, own)).answer.status, 200)
-  t.equal((await revealed(await under({ denyOperations: ['bills.pay'] }), id)).answer.status, 200, 'no cap')
+  t.equal((await revealed(capped, own)).response.status, 200)
+  t.equal((await revealed(await under({ denyOperations: ['bills.pay'] }), id)).response.status, 200, 'no cap')
 })
 
 t.test('one proposal makes one card, whoever executes it however often', async t => {

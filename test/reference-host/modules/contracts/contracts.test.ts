@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import type { Answer } from '../../../harness/host.ts'
+import type { HttpResponse } from '../../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
 import { startOpenHost } from '../../../harness/open-host.ts'
 
@@ -9,7 +9,7 @@ const clock = manualClock(Date.UTC(2026, 0, 31, 12))
 const { host, db, wrongSums, close } = await startOpenHost(clock)
 t.teardown(close)
 const newUser = (extra?: Record<string, unknown>) => newMoneyUser(host.send, clock.now(), extra)
-const contractOf = ({ body }: Answer) => body.data['contract'] as { id: string; label: string | null }
+const contractOf = ({ body }: HttpResponse) => body.data['contract'] as { id: string; label: string | null }
 const create = async (user: MoneyUser, label?: string): Promise<string> =>
   contractOf(await user.write('/contracts', label === undefined ? {} : { label })).id
 const move = (
@@ -17,7 +17,8 @@ const move = (
   amountCents: number,
   [fromContractId, toContractId]: readonly [string | null, string | null],
   key?: string,
-): Promise<Answer> => user.write('/deposits/transfer', { amountCents, fromContractId, toContractId }, key)
+): Promise<HttpResponse> =>
+  user.write('/deposits/transfer', { amountCents, fromContractId, toContractId }, key)
 const stateOf = async (user: MoneyUser): Promise<unknown> => {
   const { body } = await user.read('/balances')
   const [{ availableCents, contractsCents }] = body.data['balances'] as [Record<string, number>]
@@ -155,11 +156,11 @@ t.test('of simultaneous moves out of one contract, as many succeed as it covers'
   await user.fund(1000)
   const [one, two] = [await create(user), await create(user)]
   await move(user, 500, [null, one])
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, n) => move(user, 50, [one, n % 2 ? two : null])),
   )
-  t.equal(answers.filter(({ status }) => status === 200).length, 10)
-  t.equal(answers.filter(({ status }) => status === 400).length, 10)
+  t.equal(responses.filter(({ status }) => status === 200).length, 10)
+  t.equal(responses.filter(({ status }) => status === 400).length, 10)
   const there = await Promise.all(
     Array.from({ length: 20 }, (_, n) => move(user, 1, n % 2 ? [two, null] : [null, two])),
   )

@@ -1,13 +1,13 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { partnerUser } from '../../../harness/partner.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 const { token } = await bootstrapUser(host.send)
-const ask = (verb: string, items: unknown, by = token): Promise<Answer> =>
+const ask = (verb: string, items: unknown, by = token): Promise<HttpResponse> =>
   host.send(`/user/v1/crypto/${verb}`, { body: { items }, headers: bearer(by) })
-const itemsOf = ({ body }: Answer): Record<string, unknown>[] =>
+const itemsOf = ({ body }: HttpResponse): Record<string, unknown>[] =>
   body.data['items'] as Record<string, unknown>[]
 const SCOPES = ['encryption.read', 'encryption.write']
 
@@ -39,13 +39,13 @@ t.test('a bad item fails alone', async t => {
     ],
   )
   const changed = { ...encrypted, ct: `AAAA${encrypted.ct.slice(4)}` }
-  const answer = await ask('decrypt', [
+  const response = await ask('decrypt', [
     { id: 'a', encrypted },
     { id: 'b', encrypted: changed },
     { id: 'c', encrypted: 'text' },
   ])
-  t.match(answer, { status: 200, body: { summary: '1 items done, 2 failed.' } })
-  t.same(itemsOf(answer), [
+  t.match(response, { status: 200, body: { summary: '1 items done, 2 failed.' } })
+  t.same(itemsOf(response), [
     { id: 'a', ok: true, value: 'mine' },
     { id: 'b', ok: false, error: 'undecryptable' },
     { id: 'c', ok: false, error: 'malformed' },
@@ -70,8 +70,8 @@ t.test('no account opens what another encrypted, on whichever surface', async t 
   await ask('encrypt', [{ id: 'a', value: 'x' }], other.token)
   t.same(itemsOf(await ask('decrypt', [{ id: 'a', encrypted }], other.token)), refused, 'with one')
   const partner = await partnerUser(host, 'ann', SCOPES)
-  const answer = await partner('/partner/v1/encryption/decrypt', { body: { value: encrypted } })
-  t.match(answer, { status: 400, body: { error: 'invalid_request', field: 'value' } })
+  const response = await partner('/partner/v1/encryption/decrypt', { body: { value: encrypted } })
+  t.match(response, { status: 400, body: { error: 'invalid_request', field: 'value' } })
 })
 
 t.test('a session of a partner encrypts and decrypts one text, for every session of that user', async t => {

@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import type { DepositProvider } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
-import { startTestHost, type Answer } from '../../../harness/host.ts'
+import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 import { fundedPartnerUser, fundedUser, memberOf, type TransferUser } from '../../../harness/transfers.ts'
 
@@ -12,7 +12,7 @@ const host = await startTestHost(
 )
 t.teardown(() => host.close())
 const USDC = { currency: 'usdc', network: 'base' }
-const depositOf = (answer: Answer) => memberOf(answer, 'deposit')
+const depositOf = (response: HttpResponse) => memberOf(response, 'deposit')
 
 async function balanceOf(user: TransferUser): Promise<number> {
   const { body } = await user.read('/balances')
@@ -21,13 +21,13 @@ async function balanceOf(user: TransferUser): Promise<number> {
 function report(
   data: object,
   { name = 'sandbox', id }: { name?: string; id?: string } = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const body = JSON.stringify({ type: 'deposit.report', data })
   const headers = signedFields(body, { now: clock.now(), ...(id === undefined ? {} : { id }) })
   return host.send(`/providers/${name}/events`, { body, headers })
 }
-const refused = (t: Test, answer: Answer, field: string): void =>
-  void t.match(answer, { status: 400, body: { error: 'invalid_request', field } }, field)
+const refused = (t: Test, response: HttpResponse, field: string): void =>
+  void t.match(response, { status: 400, body: { error: 'invalid_request', field } }, field)
 
 t.test('credits play money as before, and tells its body from a deposit of the provider', async t => {
   const user = await fundedUser(host, 0, { now: clock.now() })
@@ -90,8 +90,8 @@ for (const surface of ['user', 'partner'] as const) {
     t.same(await ids(`?scope=all&limit=1&cursor=${String(page['nextCursor'])}`), [deposit.id])
     refused(t, await user.read('/deposits?scope=some'), 'scope')
     for (const path of [`/deposits/dep_none`, `/sandbox/deposits/dep_none/pay`]) {
-      const answer = path.startsWith('/sandbox') ? await user.write(path, {}) : await user.read(path)
-      t.match(answer, { status: 404, body: { error: 'not_found' } })
+      const response = path.startsWith('/sandbox') ? await user.write(path, {}) : await user.read(path)
+      t.match(response, { status: 404, body: { error: 'not_found' } })
     }
   })
 }
@@ -109,7 +109,7 @@ t.test('refuses assets and amounts that the provider does not take', async t => 
 t.test('a payment below the minimum fails the deposit, and a later one is credited all the same', async t => {
   const user = await fundedUser(host, 0, { now: clock.now() })
   const { id } = depositOf(await user.write('/deposits', USDC))
-  const pay = (amount: string): Promise<Answer> => user.write(`/sandbox/deposits/${id}/pay`, { amount })
+  const pay = (amount: string): Promise<HttpResponse> => user.write(`/sandbox/deposits/${id}/pay`, { amount })
   t.match(depositOf(await pay('0.5')), { status: 'failed', creditedCents: 0 })
   t.equal(await balanceOf(user), 0)
   clock.advance(30 * 86_400_000)
@@ -166,7 +166,7 @@ t.test('tells account and operator once of a payment that has the id of another'
     return Number(/rows_with_attention\{kind="deposit"\} (\d+)/.exec(metrics)?.[1])
   }
   const before = await attention()
-  const pay = (id: string, creditedCents: number): Promise<Answer> =>
+  const pay = (id: string, creditedCents: number): Promise<HttpResponse> =>
     report({ id, status: 'completed', payments: [{ id: `of-${one.id}`, creditedCents }] })
   await pay(one.id, 100)
   for (let repeat = 0; repeat < 2; repeat += 1)
@@ -201,7 +201,7 @@ t.test('says what can be deposited, and for how much, only to partners', async t
   refused(t, await user.read(`/deposits/assets?q=${'x'.repeat(41)}`), 'q')
   const range = memberOf(await user.write('/deposits/range', USDC), 'range')
   t.match(range, { fromCurrency: 'usdc', toCurrency: 'usd', minAmount: '1', maxAmount: '50000' })
-  const estimate = (amount: unknown, more: object = {}): Promise<Answer> =>
+  const estimate = (amount: unknown, more: object = {}): Promise<HttpResponse> =>
     user.write('/deposits/estimate', { currency: 'btc', network: 'bitcoin', amount, ...more })
   const crypto = memberOf(await estimate('0.01'), 'estimate')
   t.match(crypto, { quotedAmount: '0.01', estimatedToAmount: '600.00', feeCents: 0, rateId: 'fixed' })

@@ -4,7 +4,7 @@ import {
   bearer,
   bootstrapUser,
   startTestHost,
-  type Answer,
+  type HttpResponse,
   type RequestOptions,
 } from '../../../harness/host.ts'
 
@@ -12,17 +12,17 @@ const host = await startTestHost()
 t.teardown(() => host.close())
 
 type Key = { readonly id: string; readonly text: string }
-const call = (token: string, path: string, options: RequestOptions = {}): Promise<Answer> =>
+const call = (token: string, path: string, options: RequestOptions = {}): Promise<HttpResponse> =>
   host.send(path, { ...options, headers: { ...bearer(token), ...options.headers } })
 const created = async (token: string, body: object, path = '/user/v1/keys'): Promise<Key> => {
-  const answer = await call(token, path, { body })
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
-  return { id: answer.body['userKeyId'] as string, text: answer.body['userApiKey'] as string }
+  const response = await call(token, path, { body })
+  if (response.status !== 200) throw new Error(JSON.stringify(response.body))
+  return { id: response.body['userKeyId'] as string, text: response.body['userApiKey'] as string }
 }
 const minted = async (key: string, body: object = {}): Promise<string> => {
-  const answer = await host.send('/user/v1/sessions', { body, headers: { 'x-user-key': key } })
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
-  return answer.body['sessionToken'] as string
+  const response = await host.send('/user/v1/sessions', { body, headers: { 'x-user-key': key } })
+  if (response.status !== 200) throw new Error(JSON.stringify(response.body))
+  return response.body['sessionToken'] as string
 }
 const listed = async (token: string): Promise<Record<string, unknown>[]> =>
   (await call(token, '/user/v1/keys')).body['keys'] as Record<string, unknown>[]
@@ -93,7 +93,7 @@ t.test('refuses a new key with more rights than its creator', async t => {
 t.test('applies the policies of key and session to the new key', async t => {
   const capped = await bootstrapUser(host.send, { policy: { maxAuthAmountCents: 100 } })
   const child = await created(capped.token, { policy: { maxAuthAmountCents: 1000 } })
-  const pay = async (amountCents: number): Promise<Answer> =>
+  const pay = async (amountCents: number): Promise<HttpResponse> =>
     call(await minted(child.text), '/user/v1/subscriptions/payin', {
       body: { amountCents },
       headers: { 'idempotency-key': randomUUID() },
@@ -153,8 +153,8 @@ t.test("answers 404 for another user's key", async t => {
     ['DELETE', '', undefined],
     ['POST', '/rotate', {}],
   ] as const) {
-    const answer = await call(bob.token, `/user/v1/keys/${id}${tail}`, { method, body })
-    t.match(answer, { status: 404, body: { error: 'not_found' } })
+    const response = await call(bob.token, `/user/v1/keys/${id}${tail}`, { method, body })
+    t.match(response, { status: 404, body: { error: 'not_found' } })
   }
   t.notOk((await listed(bob.token)).some(key => key['id'] === id))
 })
@@ -162,7 +162,7 @@ t.test("answers 404 for another user's key", async t => {
 t.test('rotates a key with the key itself, and both work during the overlap', async t => {
   const { token } = await bootstrapUser(host.send)
   const child = await created(token, { scopes: ['keys.read'] })
-  const rotate = (key: string, body: object): Promise<Answer> =>
+  const rotate = (key: string, body: object): Promise<HttpResponse> =>
     host.send(`/user/v1/keys/${child.id}/rotate`, { body, headers: { 'x-user-key': key } })
   t.match(await rotate(child.text, { overlapSeconds: 604_801 }), {
     status: 400,
@@ -191,7 +191,7 @@ t.test('lists and ends sessions', async t => {
 t.test('mints a session from a session, which never outlives its parent', async t => {
   const { token, key } = await bootstrapUser(host.send)
   const parent = await minted(key, { ttlSeconds: 60 })
-  const from = (body: object): Promise<Answer> => call(parent, '/user/v1/sessions', { body })
+  const from = (body: object): Promise<HttpResponse> => call(parent, '/user/v1/sessions', { body })
   const child = await from({ ttlSeconds: 86_400, scopes: ['keys.read'] })
   t.equal(child.status, 200)
   t.ok(Date.parse(child.body['expiresAt'] as string) <= Date.now() + 60_000)

@@ -6,7 +6,7 @@ import {
   newWallet,
   signedBootstrap,
   startTestHost,
-  type Answer,
+  type HttpResponse,
   type RequestOptions,
 } from '../../../harness/host.ts'
 
@@ -14,7 +14,7 @@ const clock = manualClock(Date.now())
 const host = await startTestHost({}, clock)
 t.teardown(() => host.close())
 
-const call = (token: string, path: string, options: RequestOptions = {}): Promise<Answer> =>
+const call = (token: string, path: string, options: RequestOptions = {}): Promise<HttpResponse> =>
   host.send(path, { ...options, headers: { ...bearer(token), ...options.headers } })
 const mint = async (key: string): Promise<{ token: string; id: string }> => {
   const { body } = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
@@ -62,8 +62,8 @@ t.test(
       const path = `/user/v1/sessions/${session.id}?keys=revoke`
       const sibling = await mint(kept.key)
       t.match(await call(sibling.token, path, { method: 'DELETE' }), { status: 404 })
-      const answer = await call(user.token, path, { method: 'DELETE' })
-      t.match(answer, { status: 200, body: { ended: ms === 0 ? 1 : 0, revokedKeys: 2 } })
+      const response = await call(user.token, path, { method: 'DELETE' })
+      t.match(response, { status: 200, body: { ended: ms === 0 ? 1 : 0, revokedKeys: 2 } })
       t.same(await Promise.all([made, below, kept].map(({ key }) => works(key))), [false, false, true])
       t.match(await call(user.token, path, { method: 'DELETE' }), { status: 200, body: { revokedKeys: 0 } })
     }
@@ -75,8 +75,8 @@ t.test('keeps the keys of an ended session without keys=revoke, and refuses any 
   const session = await mint(user.key)
   const made = await make(session.token)
   for (const query of ['keys=', 'keys=all', 'keys=revoke&keys=revoke']) {
-    const answer = await call(user.token, `/user/v1/sessions/${session.id}?${query}`, { method: 'DELETE' })
-    t.match(answer, { status: 400, body: { error: 'invalid_request', field: 'keys' } })
+    const response = await call(user.token, `/user/v1/sessions/${session.id}?${query}`, { method: 'DELETE' })
+    t.match(response, { status: 400, body: { error: 'invalid_request', field: 'keys' } })
   }
   const plain = await call(user.token, `/user/v1/sessions/${session.id}`, { method: 'DELETE' })
   t.match(plain, { status: 200, body: { ended: 1 } })
@@ -101,7 +101,7 @@ t.test('an agent with the documented agent policy cannot create, change or rotat
 
 t.test('a delegate that fills its key quota does not lock the wallet out', async t => {
   const wallet = newWallet()
-  const bootstrap = async (): Promise<Answer> =>
+  const bootstrap = async (): Promise<HttpResponse> =>
     host.send('/user/v1/bootstrap', { body: await signedBootstrap(wallet, {}, clock.now()) })
   const first = await bootstrap()
   const delegate = await make(first.body['sessionToken'] as string)

@@ -1,15 +1,15 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())
-const rotate = (keyId: unknown, headers: Record<string, string>): Promise<Answer> =>
+const rotate = (keyId: unknown, headers: Record<string, string>): Promise<HttpResponse> =>
   host.send(`/user/v1/keys/${String(keyId)}/rotate`, { body: {}, headers })
 
 /** A wallet's root session, a key below it with these scopes, and a key below that one. */
-async function chainOf(scopes: readonly string[]): Promise<Record<'middle' | 'leaf', Answer['body']>> {
+async function chainOf(scopes: readonly string[]): Promise<Record<'middle' | 'leaf', HttpResponse['body']>> {
   const { token } = await bootstrapUser(host.send)
-  const make = async (by: string, wanted: readonly string[]): Promise<Answer['body']> =>
+  const make = async (by: string, wanted: readonly string[]): Promise<HttpResponse['body']> =>
     (await host.send('/user/v1/keys', { body: { scopes: wanted }, headers: bearer(by) })).body
   const middle = await make(token, ['keys.write', ...scopes])
   const { body } = await host.send('/user/v1/sessions', {

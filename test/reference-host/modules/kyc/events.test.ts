@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import type { KycProvider, KycReport } from '@gatewright/reference-host'
 import t from 'tap'
-import { startTestHost, type Answer } from '../../../harness/host.ts'
+import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { kycBody, kycPartnerUser, signedFields, WEBHOOK_SECRET, type Person } from '../../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
@@ -35,7 +35,7 @@ interface Sending {
 function send(
   body: unknown,
   { name = 'checks', fields, at = clock.now(), ...more }: Sending = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const headers = { ...signedFields(text, { now: at, ...more }), ...fields }
   return host.send(`/providers/${name}/events`, { body: text, headers })
@@ -79,9 +79,9 @@ t.test('applies a report once, and answers its repeat without applying it', asyn
 t.test('20 copies of a message at once are applied once', async t => {
   const one = await applicant('Copies')
   const body = event(one.id, 'needs_verification')
-  const answers = await Promise.all(Array.from({ length: 20 }, () => send(body, { id: 'msg_20' })))
-  t.equal(answers.filter(({ body: { data } }) => data['applied'] === true).length, 1)
-  t.equal(answers.filter(({ body: { data } }) => data['applied'] === false).length, 19)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => send(body, { id: 'msg_20' })))
+  t.equal(responses.filter(({ body: { data } }) => data['applied'] === true).length, 1)
+  t.equal(responses.filter(({ body: { data } }) => data['applied'] === false).length, 19)
 })
 
 t.test('the higher version wins, whichever came first', async t => {
@@ -115,9 +115,9 @@ t.test('the same 401 for every message that is not proven', async t => {
   ]
   const bodies = []
   for (const [what, sending, text = body] of wrong) {
-    const answer = await send(text, sending)
-    t.equal(answer.status, 401, what)
-    bodies.push(JSON.stringify(answer.body))
+    const response = await send(text, sending)
+    t.equal(response.status, 401, what)
+    bodies.push(JSON.stringify(response.body))
   }
   t.equal(new Set(bodies).size, 1)
   t.equal(await one.status(), 'pending')

@@ -4,7 +4,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import {
-  answered,
+  responded,
   freshPlace,
   KILL_EVERY,
   outsideTransactions,
@@ -79,7 +79,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
             deaths += 1
             await host.restart()
           }
-          const again = await answered(act)
+          const again = await responded(act)
           if (again) t.ok([200, 400].includes(again.status), `${title}: ${again.status}`)
           for (let round = 0; round < 3; round += 1) {
             clock.advance(700_000)

@@ -46,8 +46,8 @@ for (const surface of ['user', 'partner'] as const) {
   void t.test(`hands the provider the occupation that was sent, listed or not: ${surface}`, async t => {
     for (const occupation of ['15-1132', '15-1252', '99-9999', '00-0000', ...SPECIAL, 'employee', 'other']) {
       told.length = 0
-      const answer = await (await person(surface)).submit(kycBody('Smith', { occupation }))
-      t.equal(answer.status, 200, occupation)
+      const response = await (await person(surface)).submit(kycBody('Smith', { occupation }))
+      t.equal(response.status, 200, occupation)
       t.same(told, [occupation])
     }
   })

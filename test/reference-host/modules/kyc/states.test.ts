@@ -153,10 +153,10 @@ const versioned = fc.uniqueArray(fc.record({ version: fc.nat({ max: 9 }), to: re
 const deliveries = versioned.chain(reports => {
   const events = reports.map(each => ({ kind: 'event' as const, report: each }))
   const operator = fc.constant({ kind: 'asks again' as const })
-  const answer = fc.record({ kind: fc.constant('answer' as const), report: fc.constantFrom(...reports) })
+  const response = fc.record({ kind: fc.constant('response' as const), report: fc.constantFrom(...reports) })
   return fc
-    .tuple(fc.array(operator, { maxLength: 2 }), fc.array(answer, { maxLength: 3 }))
-    .map(([decisions, answers]) => [...events, ...decisions, ...answers])
+    .tuple(fc.array(operator, { maxLength: 2 }), fc.array(response, { maxLength: 3 }))
+    .map(([decisions, responses]) => [...events, ...decisions, ...responses])
     .chain(all => fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length }))
 })
 
@@ -175,7 +175,7 @@ t.test('reports with versions come to the same end in any order of arrival: to t
     }
     for (const each of steps) {
       if (each.kind === 'asks again') await decide(db, kyc, account, 'pending')
-      else await apply(each.report, each.kind === 'answer')
+      else await apply(each.report, each.kind === 'response')
     }
     const newest = steps
       .flatMap(each => (each.kind === 'event' ? [each.report] : []))

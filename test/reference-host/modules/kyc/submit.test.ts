@@ -19,10 +19,10 @@ for (const surface of ['user', 'partner'] as const) {
       ['Verification', 'needs_verification', 'needsVerification'],
     ] as const) {
       const one = await newPerson(surface)
-      const answer = await one.submit(kycBody(lastName))
+      const response = await one.submit(kycBody(lastName))
       const status = surface === 'user' ? camel : snake
-      t.match(one.application(answer), { status, isActive: status === 'approved' }, lastName)
-      t.same(one.application(await one.call('/kyc/status')), one.application(answer))
+      t.match(one.application(response), { status, isActive: status === 'approved' }, lastName)
+      t.same(one.application(await one.call('/kyc/status')), one.application(response))
     }
   })
 
@@ -130,9 +130,9 @@ t.test('nothing submitted: 404 for users, a status for partners, and users.resol
 
 t.test('20 submissions at once make one application', async t => {
   const one = await kycPartnerUser(host)
-  const answers = await Promise.all(Array.from({ length: 20 }, () => one.submit(kycBody('Smith'))))
-  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
-  t.equal(new Set(answers.map(each => one.application(each)['id'])).size, 1)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => one.submit(kycBody('Smith'))))
+  t.same(new Set(responses.map(({ status }) => status)), new Set([200]))
+  t.equal(new Set(responses.map(each => one.application(each)['id'])).size, 1)
 })
 
 t.test('names the field that is wrong', async t => {
@@ -158,8 +158,8 @@ t.test('names the field that is wrong', async t => {
     [{ phoneNumber: '5551234' }, 'phoneCountryCode'],
     [{ phoneCountryCode: '1' }, 'phoneNumber'],
   ] as const) {
-    const answer = await user.submit(kycBody('X', extra))
-    t.match(answer, { status: 400, body: { error: 'invalid_request', field } }, JSON.stringify(extra))
+    const response = await user.submit(kycBody('X', extra))
+    t.match(response, { status: 400, body: { error: 'invalid_request', field } }, JSON.stringify(extra))
   }
   t.match(await partner.submit(kycBody('X', { nationalId: undefined })), {
     status: 400,

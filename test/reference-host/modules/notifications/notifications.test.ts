@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
@@ -15,12 +15,12 @@ interface Notification {
 }
 const newUser = async (): Promise<string> =>
   (await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())).token
-const list = async (token: string, query = ''): Promise<Answer> =>
+const list = async (token: string, query = ''): Promise<HttpResponse> =>
   host.send(`/user/v1/notifications${query}`, { headers: bearer(token) })
-const shown = ({ body }: Answer): Notification[] => body.data['notifications'] as Notification[]
-const mark = (token: string, id: string, read: unknown): Promise<Answer> =>
+const shown = ({ body }: HttpResponse): Notification[] => body.data['notifications'] as Notification[]
+const mark = (token: string, id: string, read: unknown): Promise<HttpResponse> =>
   host.send(`/user/v1/notifications/${id}`, { method: 'PATCH', body: { read }, headers: bearer(token) })
-const write = (token: string, path: string, body: object): Promise<Answer> =>
+const write = (token: string, path: string, body: object): Promise<HttpResponse> =>
   host.send(path, { body, headers: { ...bearer(token), 'idempotency-key': randomUUID() } })
 
 /** Pays subscriptions from the balance: each payment is a notification. */
@@ -40,9 +40,9 @@ t.test('tells that a pay-in was settled, in words of the product', async t => {
   const token = await newUser()
   t.match((await list(token)).body.data, { notifications: [], unreadCount: 0, nextCursor: null })
   const [id] = await pay(token, 1)
-  const answer = await list(token)
-  t.match(answer, { status: 200, body: { data: { unreadCount: 1, nextCursor: null } } })
-  const [{ id: eventId, ...notification } = { id: '' }] = shown(answer)
+  const response = await list(token)
+  t.match(response, { status: 200, body: { data: { unreadCount: 1, nextCursor: null } } })
+  const [{ id: eventId, ...notification } = { id: '' }] = shown(response)
   t.match(eventId, /^evt_[0-9a-f]{32}$/)
   t.same(notification, {
     kind: 'payin.settled',
@@ -63,7 +63,7 @@ t.test('tells that a pay-in expired, and nobody but its account', async t => {
   await write(user.token, '/user/v1/subscriptions/payin', { amountCents: 12_345 })
   clock.advance(86_400_000)
   await host.chore('expire pay-ins')
-  const told = async (key: string): Promise<Answer> => {
+  const told = async (key: string): Promise<HttpResponse> => {
     const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
     return list(minted.body['sessionToken'] as string)
   }
@@ -85,13 +85,13 @@ t.test('pages newest first, with unread ones alone where asked, and counts all o
     const seen: string[] = []
     let cursor: unknown = ''
     while (cursor !== null) {
-      const answer: Answer = await list(
+      const response: HttpResponse = await list(
         token,
         `?limit=2${query}${cursor === '' ? '' : `&cursor=${cursor as string}`}`,
       )
-      t.match(answer, { status: 200, body: { data: { unreadCount: 3 } } })
-      seen.push(...shown(answer).map(each => each.id))
-      cursor = answer.body.data['nextCursor']
+      t.match(response, { status: 200, body: { data: { unreadCount: 3 } } })
+      seen.push(...shown(response).map(each => each.id))
+      cursor = response.body.data['nextCursor']
     }
     return seen
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { cardUser } from '../../../harness/card-payments.ts'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { kycBody, kycPartnerUser, kycUser } from '../../../harness/kyc.ts'
 
 const host = await startTestHost()
@@ -51,8 +51,8 @@ t.test('changed texts must be accepted again', async t => {
     )
   const accepted = async (running: typeof host, token: string, body?: object): Promise<unknown> => {
     const options = { headers: bearer(token), ...(body ? { body } : {}) }
-    const answer: Answer = await running.send('/user/v1/agreements', options)
-    return answer.body.data['accepted']
+    const response: HttpResponse = await running.send('/user/v1/agreements', options)
+    return response.body.data['accepted']
   }
   const DATA_DIR = join(folder, 'data')
   let token = ''
@@ -75,7 +75,7 @@ t.test('changed texts must be accepted again', async t => {
 
 t.test('derives the steps from what the account has done', async t => {
   const { token } = await bootstrapUser(host.send)
-  const call = (path: string, body?: object): Promise<Answer> =>
+  const call = (path: string, body?: object): Promise<HttpResponse> =>
     host.send(`/user/v1${path}`, {
       headers: { ...bearer(token), 'idempotency-key': 'fund-0001' },
       ...(body ? { body } : {}),
@@ -110,7 +110,7 @@ t.test('a declined card payment is no funding; the first credit is', async t => 
 
 t.test('skips the optional steps, and names what does the others', async t => {
   const one = await kycUser(host)
-  const skip = (step: string): Promise<Answer> => one.call(`/onboarding/${step}`, {})
+  const skip = (step: string): Promise<HttpResponse> => one.call(`/onboarding/${step}`, {})
   const both = await Promise.all([skip('funding'), skip('card'), skip('card')])
   t.same(
     both.map(({ status }) => status),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { getAddress } from 'viem'
-import type { Answer } from '../../../harness/host.ts'
+import type { HttpResponse } from '../../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
 import { startOpenHost } from '../../../harness/open-host.ts'
 
@@ -16,7 +16,7 @@ const pay = (
   walletAddress: string,
   amountCents: number,
   { key, memo }: { key?: string; memo?: string } = {},
-): Promise<Answer> =>
+): Promise<HttpResponse> =>
   from.write('/payments', { to: { walletAddress }, amountCents, ...(memo ? { memo } : {}) }, key)
 const listOf = async (user: MoneyUser, path: string): Promise<unknown> =>
   (await user.read(`/${path}`)).body.data[path]
@@ -107,9 +107,9 @@ t.test('pays no contract wallet, whose address can have another owner on another
   await addContractUser(10, onTwoChains as string)
   const { body: nobody } = await pay(ann, unknown as string, 1)
   for (const contract of [onOneChain, onTwoChains]) {
-    const answer = await pay(ann, contract as string, 1)
-    t.match(answer, { status: 404, body: { error: 'not_found', field: 'to', message: /contract wallet/ } })
-    t.same(answer.body, nobody, 'as if there were nobody')
+    const response = await pay(ann, contract as string, 1)
+    t.match(response, { status: 404, body: { error: 'not_found', field: 'to', message: /contract wallet/ } })
+    t.same(response.body, nobody, 'as if there were nobody')
   }
   t.equal(await ann.balance(), 1000)
 })
@@ -183,9 +183,9 @@ t.test('of 30 simultaneous payments, as many succeed as the daily cap and the ba
   ] as const) {
     const ann = await newUser(extra)
     await ann.fund(funded)
-    const answers = await Promise.all(Array.from({ length: 30 }, () => pay(ann, bob.address, 100)))
-    t.equal(answers.filter(({ status }) => status === 200).length, 10)
-    t.equal(answers.filter(({ status }) => status === (extra.policy ? 403 : 400)).length, 20)
+    const responses = await Promise.all(Array.from({ length: 30 }, () => pay(ann, bob.address, 100)))
+    t.equal(responses.filter(({ status }) => status === 200).length, 10)
+    t.equal(responses.filter(({ status }) => status === (extra.policy ? 403 : 400)).length, 20)
     t.equal(await ann.balance(), funded - 1000)
   }
 })
@@ -193,12 +193,12 @@ t.test('of 30 simultaneous payments, as many succeed as the daily cap and the ba
 t.test('two accounts that pay each other at the same time wait for each other in no order', async t => {
   const [ann, bob] = [await newUser(), await newUser()]
   await Promise.all([ann.fund(10_000), bob.fund(10_000)])
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 60 }, (_, n) =>
       n % 2 === 0 ? pay(ann, bob.address, 100) : pay(bob, ann.address, 100),
     ),
   )
-  t.same([...new Set(answers.map(({ status }) => status))], [200])
+  t.same([...new Set(responses.map(({ status }) => status))], [200])
   t.same([await ann.balance(), await bob.balance()], [10_000, 10_000])
   // Their ledger accounts do not exist yet: each payment would create both.
   for (let pair = 0; pair < 5; pair += 1) {

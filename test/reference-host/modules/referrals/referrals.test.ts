@@ -1,14 +1,15 @@
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { kycBody } from '../../../harness/kyc.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 const newUser = async (): Promise<string> => (await bootstrapUser(host.send)).token
-const read = (token: string): Promise<Answer> => host.send('/user/v1/referrals', { headers: bearer(token) })
-const apply = (token: string, code: unknown): Promise<Answer> =>
+const read = (token: string): Promise<HttpResponse> =>
+  host.send('/user/v1/referrals', { headers: bearer(token) })
+const apply = (token: string, code: unknown): Promise<HttpResponse> =>
   host.send('/user/v1/referrals', { body: { code }, headers: bearer(token) })
-const referralOf = ({ body }: Answer) =>
+const referralOf = ({ body }: HttpResponse) =>
   body.data['referral'] as { code: string; joined: number; appliedCode: string | null }
 const codeOf = async (token: string): Promise<string> => referralOf(await read(token)).code
 
@@ -26,9 +27,9 @@ t.test('counts who applied a code, in any case, and answers it to whoever did', 
   t.same(referralOf(await read(inviter)), { code, joined: 0, appliedCode: null })
   for (const [index, spelled] of [code, code.toLowerCase()].entries()) {
     const friend = await newUser()
-    const answer = await apply(friend, spelled)
-    t.match(answer, { status: 200 })
-    t.match(referralOf(answer), { joined: 0, appliedCode: code })
+    const response = await apply(friend, spelled)
+    t.match(response, { status: 200 })
+    t.match(referralOf(response), { joined: 0, appliedCode: code })
     t.equal(referralOf(await read(inviter)).joined, index + 1)
     t.match(await apply(friend, code), { status: 200 }, 'the applied one again')
     t.equal(referralOf(await read(inviter)).joined, index + 1, 'counts once')
@@ -51,9 +52,9 @@ t.test('refuses an unknown code, its own, another one later, and what is no code
 t.test('of simultaneous applications of different codes, one stays', async t => {
   const codes = await Promise.all(Array.from({ length: 8 }, async () => codeOf(await newUser())))
   const token = await newUser()
-  const answers = await Promise.all(codes.map(code => apply(token, code)))
-  t.equal(answers.filter(({ status }) => status === 200).length, 1)
-  t.equal(answers.filter(({ status }) => status === 400).length, 7)
+  const responses = await Promise.all(codes.map(code => apply(token, code)))
+  t.equal(responses.filter(({ status }) => status === 200).length, 1)
+  t.equal(responses.filter(({ status }) => status === 400).length, 7)
   t.ok(codes.includes(referralOf(await read(token)).appliedCode as string))
   t.same(host.failures, [])
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
-import { startTestHost, type Answer } from '../../../harness/host.ts'
+import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 
 t.test('a session that is refused for its scopes stores no wallet address', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-partner-session-'))
@@ -17,7 +17,7 @@ t.test('a session that is refused for its scopes stores no wallet address', asyn
   const { key } = JSON.parse(output) as { key: string }
   const host = await startTestHost(env)
   t.teardown(() => host.close())
-  const send = (path: string, body: object): Promise<Answer> =>
+  const send = (path: string, body: object): Promise<HttpResponse> =>
     host.send(`/partner/v1${path}`, { body, headers: { 'x-partner-key': key } })
   const [one, two] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
   await send('/users/resolve', { userId: 'ann' })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ManualClock } from '@gatewright/kernel/testing'
 import { mine } from '../../../harness/evm.ts'
-import type { Answer } from '../../../harness/host.ts'
+import type { HttpResponse } from '../../../harness/host.ts'
 import { payinOf, type WirePayin } from '../../../harness/money.ts'
 import type { ChainUser, PayinChain } from '../../../harness/paid-host.ts'
 import type { KillableHost } from './killable-host.ts'
@@ -16,9 +16,9 @@ export interface StepContext {
 
 /** A write or a chore during which a host is killed, and the effect that it must have exactly once. */
 export interface Attempt {
-  act(): Promise<Answer | void>
+  act(): Promise<HttpResponse | void>
   /** Continues after a kill: the same request again, or the next round. */
-  again(): Promise<Answer | void>
+  again(): Promise<HttpResponse | void>
   /** The pay-in that existed before. */
   readonly payin?: WirePayin
   readonly status: string
@@ -38,7 +38,7 @@ let amount = 1000
 /** A request that is repeated under one idempotency key until it is answered. */
 function write({ user }: StepContext, path: string, body: object): Pick<Attempt, 'act' | 'again'> {
   const key = randomUUID()
-  const act = (): Promise<Answer> => user.write(path, body, key)
+  const act = (): Promise<HttpResponse> => user.write(path, body, key)
   return { act, again: act }
 }
 

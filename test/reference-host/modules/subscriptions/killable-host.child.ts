@@ -52,7 +52,7 @@ Server.prototype.emit = function (this: Server, event: string, ...args: unknown[
 interface Batch {
   readonly text: string
   readonly ends: { readonly begin: boolean; readonly commit: boolean }
-  callback(error: unknown, answer?: unknown): void
+  callback(error: unknown, response?: unknown): void
 }
 type Query = (this: pg.Client, statement: string | { text: string } | Batch, ...rest: unknown[]) => unknown
 
@@ -69,25 +69,25 @@ pg.Client.prototype.query = function (statement, ...rest) {
   at('before', text)
   if (typeof statement === 'object' && 'ends' in statement) {
     const { callback } = statement
-    statement.callback = AsyncLocalStorage.bind((error: unknown, answer?: unknown) => {
+    statement.callback = AsyncLocalStorage.bind((error: unknown, response?: unknown) => {
       at('after', text)
-      callback(error, answer)
+      callback(error, response)
     })
   }
   const last = rest.at(-1)
   if (typeof last === 'function') {
-    const reply = (...answer: unknown[]): void => {
+    const reply = (...response: unknown[]): void => {
       at('after', text)
-      Reflect.apply(last, undefined, answer)
+      Reflect.apply(last, undefined, response)
     }
     rest.splice(-1, 1, AsyncLocalStorage.bind(reply))
   }
   const result = Reflect.apply(query, this, [statement, ...rest])
   at('during', text)
   return result instanceof Promise
-    ? result.then(answer => {
+    ? result.then(response => {
         at('after', text)
-        return answer as unknown
+        return response as unknown
       })
     : result
 } satisfies Query as unknown as typeof pg.Client.prototype.query

@@ -71,9 +71,9 @@ async function startProcess(
     kill: () => child.kill('SIGKILL'),
     async order(order) {
       child.send(order)
-      const answer = (await said()) as Extract<Message, { statements: unknown }>
-      if (answer.failed) throw new FailedChore(answer.failed, answer.broken ?? false)
-      return answer.statements
+      const response = (await said()) as Extract<Message, { statements: unknown }>
+      if (response.failed) throw new FailedChore(response.failed, response.broken ?? false)
+      return response.statements
     },
   }
 }

@@ -13,7 +13,7 @@ import { KILL_EVERY } from '../../../harness/kill-place.ts'
 import { auditMoney } from '../../../harness/audit.ts'
 import { startEvm } from '../../../harness/evm.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
-import type { Answer } from '../../../harness/host.ts'
+import type { HttpResponse } from '../../../harness/host.ts'
 import { payinOf } from '../../../harness/money.ts'
 import { chainUser, payinChain } from '../../../harness/paid-host.ts'
 import { STEPS, type Attempt, type StepContext } from './kill-steps.ts'
@@ -75,11 +75,11 @@ function further(store: StoreName, statements: readonly string[]): readonly Kill
 }
 
 /** Repeats until there is an answer: on Postgres it takes a moment until a killed host's transaction ends. */
-async function repeatUntilAnswered(attempt: Attempt): Promise<Answer | void> {
+async function repeatUntilResponded(attempt: Attempt): Promise<HttpResponse | void> {
   for (let tries = 1; ; tries += 1) {
-    const answer = await attempt.again()
-    if (!answer || answer.status === 200 || tries === 100) return answer
-    if (answer.status !== 503 && answer.body['error'] !== 'request_in_progress') return answer
+    const response = await attempt.again()
+    if (!response || response.status === 200 || tries === 100) return response
+    if (response.status !== 503 && response.body['error'] !== 'request_in_progress') return response
     await delay(20)
   }
 }
@@ -100,12 +100,12 @@ async function checkAccount(
   title: string,
 ) {
   const { status, cause, gained } = attempt
-  const answer = await repeatUntilAnswered(attempt)
-  const repeat = answer && (await attempt.again())
-  const payin = answer ? payinOf(answer) : attempt.payin
-  if (repeat) t.match(repeat, { status: 200, body: answer.body }, `${title}: the answer stays`)
+  const response = await repeatUntilResponded(attempt)
+  const repeat = response && (await attempt.again())
+  const payin = response ? payinOf(response) : attempt.payin
+  if (repeat) t.match(repeat, { status: 200, body: response.body }, `${title}: the answer stays`)
   const id = payin?.id as string
-  t.match((answer && payin) ?? { status }, { status }, `${title}: the answer`)
+  t.match((response && payin) ?? { status }, { status }, `${title}: the answer`)
   account.payins.set(id, status)
   for (const what of ['balance', 'used', 'subscriptions'] as const) account[what] += gained[what]
   const read = await user.payin(id)

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mine } from '../../../harness/evm.ts'
-import type { Answer } from '../../../harness/host.ts'
+import type { HttpResponse } from '../../../harness/host.ts'
 import type { ChainUser } from '../../../harness/paid-host.ts'
 import type { Random } from '../../../harness/random.ts'
 import { balanceOf, noteBalancePaid, noteMade, noteNamed, type KnownPayin, type Model } from './model.ts'
@@ -13,7 +13,7 @@ export interface Client {
   readonly alone: boolean
   /** Unused plans, each with a different price, so that a transfer identifies its pay-in. */
   readonly plans: { readonly id: string; readonly amountCents: number }[]
-  readonly answers: {
+  readonly responses: {
     readonly path: string
     readonly body: object
     readonly key: string
@@ -26,16 +26,16 @@ export interface Client {
 }
 
 /** A write, sometimes sent to two hosts at once: under one key both give the same answer. */
-async function write(client: Client, random: Random, path: string, body: object): Promise<Answer> {
-  const { user, model, answers } = client
+async function write(client: Client, random: Random, path: string, body: object): Promise<HttpResponse> {
+  const { user, model, responses } = client
   const key = randomUUID()
   const copies = random.next() < 0.15 ? 2 : 1
   const all = await Promise.all(Array.from({ length: copies }, () => user.write(path, body, key)))
   const passed = all.filter(({ status }) => status === 200)
-  const told = new Set(passed.map(answer => JSON.stringify(answer.body.data)))
+  const told = new Set(passed.map(response => JSON.stringify(response.body.data)))
   if (told.size > 1) model.wrong.push(`one key was told ${[...told].join(' and ')}`)
-  const [first = all[0] as Answer] = passed
-  if (first.status === 200) answers.push({ path, body, key, data: first.body.data })
+  const [first = all[0] as HttpResponse] = passed
+  if (first.status === 200) responses.push({ path, body, key, data: first.body.data })
   return first
 }
 
@@ -48,10 +48,11 @@ async function make(
 ): Promise<void> {
   const { model, alone } = client
   const before = model.used
-  const answer = await write(client, random, path, body)
+  const response = await write(client, random, path, body)
   const fits = before + price <= model.capCents
-  if (alone && fits !== (answer.status === 200)) model.wrong.push(`${price} on ${before}: ${answer.status}`)
-  noteMade(model, before, price, answer)
+  if (alone && fits !== (response.status === 200))
+    model.wrong.push(`${price} on ${before}: ${response.status}`)
+  noteMade(model, before, price, response)
 }
 
 /** A pay-in that a client may still want to pay. */
@@ -102,11 +103,13 @@ const acts: Readonly<Record<string, Act>> = {
     const known = open(client, random, ({ plan, transfer }) => plan !== null && !(alone && transfer))
     if (!known) return 'idle'
     const covered = known.balancePaid || (!known.named && balanceOf(model) >= known.amountCents)
-    const answer = await write(client, random, '/subscriptions/payin/confirm-balance', { payinId: known.id })
-    if (alone && covered !== (answer.status === 200)) {
-      model.wrong.push(`${known.amountCents} from ${balanceOf(model)}: ${answer.status}`)
+    const response = await write(client, random, '/subscriptions/payin/confirm-balance', {
+      payinId: known.id,
+    })
+    if (alone && covered !== (response.status === 200)) {
+      model.wrong.push(`${known.amountCents} from ${balanceOf(model)}: ${response.status}`)
     }
-    noteBalancePaid(model, known, answer)
+    noteBalancePaid(model, known, response)
   },
   async onChain(client, random) {
     const { alone, model } = client
@@ -129,14 +132,14 @@ const acts: Readonly<Record<string, Act>> = {
     await name(client, random, known, `0x${randomBytes(32).toString('hex')}`)
   },
   async again(client, random) {
-    const { user, answers, model } = client
-    const asked = random.of(answers)
+    const { user, responses, model } = client
+    const asked = random.of(responses)
     if (!asked) return 'idle'
-    const answer = await user.write(asked.path, asked.body, asked.key)
-    const same = JSON.stringify(answer.body.data) === JSON.stringify(asked.data)
-    if (answer.status !== 200 || !same) {
+    const response = await user.write(asked.path, asked.body, asked.key)
+    const same = JSON.stringify(response.body.data) === JSON.stringify(asked.data)
+    if (response.status !== 200 || !same) {
       model.wrong.push(
-        `told ${JSON.stringify(asked.data)}, then ${answer.status} ${JSON.stringify(answer.body)}`,
+        `told ${JSON.stringify(asked.data)}, then ${response.status} ${JSON.stringify(response.body)}`,
       )
     }
   },

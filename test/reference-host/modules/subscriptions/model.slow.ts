@@ -12,7 +12,7 @@ import { auditMoney } from '../../../harness/audit.ts'
 import { mine, rpc, startEvm } from '../../../harness/evm.ts'
 import { startFleet } from '../../../harness/fleet.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
-import type { Answer } from '../../../harness/host.ts'
+import type { HttpResponse } from '../../../harness/host.ts'
 import type { WirePayin } from '../../../harness/money.ts'
 import { chainUser, payinChain } from '../../../harness/paid-host.ts'
 import { randomOf } from '../../../harness/random.ts'
@@ -74,7 +74,7 @@ t.test(
         user,
         model: newModel(capCents),
         alone: at < ALONE,
-        answers: [],
+        responses: [],
         nextAmount: 700,
         url: evm.url,
         plans: plans.toSorted(() => shuffled.next() - 0.5),
@@ -131,7 +131,7 @@ async function compared({ user, model }: Client): Promise<string[]> {
   const every = async (path: string, name: string): Promise<unknown[]> => {
     const items: unknown[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const { data }: Answer['body'] = (
+      const { data }: HttpResponse['body'] = (
         await user.read(`${path}?limit=50${cursor ? `&cursor=${cursor}` : ''}`)
       ).body
       items.push(...(data[name] as unknown[]))

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../harness/host.ts'
+import type { HttpResponse } from '../../../harness/host.ts'
 import type { WirePayin } from '../../../harness/money.ts'
 
 /** What a client knows of one of its pay-ins. */
@@ -47,7 +47,12 @@ export function newModel(capCents: number): Model {
 }
 
 /** Records the answer to a request for a pay-in that was sent when `used` was `before`. */
-export function noteMade(model: Model, before: number, amountCents: number, { status, body }: Answer): void {
+export function noteMade(
+  model: Model,
+  before: number,
+  amountCents: number,
+  { status, body }: HttpResponse,
+): void {
   if (status === 403 && body['error'] === 'policy_blocked') {
     const remaining = body['remaining'] as number
     if (remaining >= amountCents) model.wrong.push(`blocked ${amountCents} with ${remaining} left`)
@@ -69,7 +74,7 @@ export function noteMade(model: Model, before: number, amountCents: number, { st
 }
 
 /** Records the answer to a payment from the balance. */
-export function noteBalancePaid(model: Model, known: KnownPayin, { status, body }: Answer): void {
+export function noteBalancePaid(model: Model, known: KnownPayin, { status, body }: HttpResponse): void {
   if (status === 400) return
   const payin = body.data?.['payin'] as WirePayin | undefined
   if (status !== 200 || payin?.status !== 'settled') {
@@ -81,7 +86,7 @@ export function noteBalancePaid(model: Model, known: KnownPayin, { status, body 
 }
 
 /** Records the answer to a submitted transaction. */
-export function noteNamed(model: Model, known: KnownPayin, { status, body }: Answer): void {
+export function noteNamed(model: Model, known: KnownPayin, { status, body }: HttpResponse): void {
   if (status !== 200) return void model.wrong.push(`naming: ${status} ${JSON.stringify(body)}`)
   model.told.push(body.data['payin'] as WirePayin)
   known.named = true

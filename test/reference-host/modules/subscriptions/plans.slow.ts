@@ -16,7 +16,7 @@ import {
   type PlanNode,
 } from '../../../harness/explain.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
-import { request, spawnHost, startTestHost, type Answer } from '../../../harness/host.ts'
+import { request, spawnHost, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { moneyUser, payinOf } from '../../../harness/money.ts'
 import { chainUser, payinChain } from '../../../harness/paid-host.ts'
 import { fillMillion } from './million-payins.ts'
@@ -162,7 +162,8 @@ t.test('every statement uses an index among a million pay-ins', async t => {
   async function everything(): Promise<void> {
     await user.fund(600)
     const key = randomUUID()
-    const checkedOut = (): Promise<Answer> => user.write('/subscriptions/checkout', { plan: 'basic' }, key)
+    const checkedOut = (): Promise<HttpResponse> =>
+      user.write('/subscriptions/checkout', { plan: 'basic' }, key)
     const fromBalance = payinOf(await checkedOut())
     const confirm = '/subscriptions/payin/confirm'
     await user.write(`${confirm}-balance`, { payinId: fromBalance.id })

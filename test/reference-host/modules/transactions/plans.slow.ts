@@ -65,8 +65,8 @@ t.test('the first page of a million transactions costs what the last one does', 
   ]) {
     for (const after of [0, ROWS - 100_000, ROWS / 2, 100_000, 1500]) {
       const cursor = after === 0 ? '' : `&cursor=${Buffer.from(`after:${after}`).toString('base64url')}`
-      const answer = await user.read(`${list}limit=50${cursor}`)
-      t.equal(answer.status, 200)
+      const response = await user.read(`${list}limit=50${cursor}`)
+      t.equal(response.status, 200)
       const { text, plans } = explained.found.at(-1) as (typeof explained.found)[number]
       for (const plan of plans) {
         const whole = nodesOf(plan).filter(
@@ -78,7 +78,7 @@ t.test('the first page of a million transactions costs what the last one does', 
       }
       const cost = Math.max(...plans.map(buffersOf))
       costs[list] = [...(costs[list] ?? []), cost]
-      if (answer.body.data['nextCursor'] !== null) full[list] = [...(full[list] ?? []), cost]
+      if (response.body.data['nextCursor'] !== null) full[list] = [...(full[list] ?? []), cost]
     }
   }
   for (const [list, each] of Object.entries(costs)) {

@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import { newId } from '@gatewright/reference-host'
 import t from 'tap'
-import { bearer, type Answer } from '../../../harness/host.ts'
+import { bearer, type HttpResponse } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
 import { newMoneyUser } from '../../../harness/money.ts'
 import { startOpenHost } from '../../../harness/open-host.ts'
@@ -34,7 +34,7 @@ const write = (accountId: string, entry: Partial<Entry> = {}): Promise<void> =>
     ),
   )
 const merchant = { name: 'Corner Café', mcc: '5814', city: null, country: 'US' }
-const itemsOf = ({ body }: Answer) => body.data['transactions'] as Record<string, unknown>[]
+const itemsOf = ({ body }: HttpResponse) => body.data['transactions'] as Record<string, unknown>[]
 
 async function newAccount() {
   const user = await newMoneyUser(host.send, clock.now())
@@ -109,9 +109,9 @@ t.test('filters by type and card, alone and together, over pages', async t => {
   const amounts = async (query: string): Promise<number[]> => {
     const found: number[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const answer = await list(`?limit=5${query}${cursor ? `&cursor=${cursor}` : ''}`)
-      found.push(...itemsOf(answer).map(each => each['amountCents'] as number))
-      cursor = answer.body.data['nextCursor'] as string | null
+      const response = await list(`?limit=5${query}${cursor ? `&cursor=${cursor}` : ''}`)
+      found.push(...itemsOf(response).map(each => each['amountCents'] as number))
+      cursor = response.body.data['nextCursor'] as string | null
     }
     return found
   }
@@ -165,8 +165,8 @@ t.test('the transactions of others are not listed, also by the id of their card'
     t.same((await bob.list(query)).body.data, { transactions: [], nextCursor: null }, query)
   t.equal(itemsOf(await ann.list('?cardId=card_of_ann')).length, 1)
   for (const wrong of ['', 'never', 'card_', 'card_1 ', `card_${'a'.repeat(116)}`]) {
-    const answer = await bob.list(`?cardId=${encodeURIComponent(wrong)}`)
-    t.match(answer, { status: 400, body: { field: 'cardId' } }, wrong)
+    const response = await bob.list(`?cardId=${encodeURIComponent(wrong)}`)
+    t.match(response, { status: 400, body: { field: 'cardId' } }, wrong)
   }
   await t.rejects(
     write(ann.accountId, { type: 'payment', cardId: 'card_of_ann' }),

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { decodeJwt } from 'jose'
 import t from 'tap'
 import { holds } from '../../../harness/holds.ts'
-import { startTestHost, type Answer } from '../../../harness/host.ts'
+import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { HOSTILE_TEXTS, isName } from '../../../harness/texts.ts'
 
 t.setTimeout(900_000)
@@ -11,7 +11,7 @@ const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 
 const headers = { 'x-partner-key': host.partnerKey }
-const send = (path: string, body: object): Promise<Answer> =>
+const send = (path: string, body: object): Promise<HttpResponse> =>
   host.send(`/partner/v1${path}`, { body, headers })
 const isUserId = (text: string): boolean => isName(text, 1)
 

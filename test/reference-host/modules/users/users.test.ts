@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { partnerUser, type PartnerUser } from '../../../harness/partner.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
@@ -10,7 +10,7 @@ t.teardown(() => host.close())
 /** A user of each surface, and how its answers show it. */
 const surfaces: Record<
   string,
-  () => Promise<{ path: string; ask: PartnerUser; shown(answer: Answer): unknown }>
+  () => Promise<{ path: string; ask: PartnerUser; shown(response: HttpResponse): unknown }>
 > = {
   user: async () => {
     const { token } = await bootstrapUser(host.send, { walletLabel: 'Main' })
@@ -63,10 +63,10 @@ for (const [surface, open] of Object.entries(surfaces)) {
   t.test(`${surface}: a change changes what it names and keeps the rest`, async t => {
     const { path, ask, shown } = await open()
     const change = async (body: object): Promise<unknown> => {
-      const answer = await ask(path, { method: 'PATCH', body })
-      t.equal(answer.status, 200)
-      t.same(shown(await ask(path)), shown(answer), 'as it is read afterwards')
-      return shown(answer)
+      const response = await ask(path, { method: 'PATCH', body })
+      t.equal(response.status, 200)
+      t.same(shown(await ask(path)), shown(response), 'as it is read afterwards')
+      return shown(response)
     }
     t.match(await change({ displayName: 'Zoé' }), { displayName: 'Zoé', email: null })
     t.match(await change({ email: 'Zoe@example.com' }), { displayName: 'Zoé', email: 'Zoe@example.com' })
@@ -77,8 +77,8 @@ for (const [surface, open] of Object.entries(surfaces)) {
   t.test(`${surface}: refuses a change of nothing, and names the member that cannot be`, async t => {
     const { path, ask } = await open()
     const refused = async (body: object, field: string): Promise<void> => {
-      const answer = await ask(path, { method: 'PATCH', body })
-      t.match(answer, { status: 400, body: { error: 'invalid_request', field } }, JSON.stringify(body))
+      const response = await ask(path, { method: 'PATCH', body })
+      t.match(response, { status: 400, body: { error: 'invalid_request', field } }, JSON.stringify(body))
     }
     await refused({}, 'displayName')
     await refused({ walletLabel: 'Other' }, 'displayName')
@@ -113,28 +113,31 @@ for (const [surface, open] of Object.entries(surfaces)) {
     const bodies = Array.from({ length: 20 }, (_, n) =>
       n % 2 === 0 ? { displayName: `Ann ${n}` } : { email: `ann${n}@example.com` },
     )
-    const answers = await Promise.all(bodies.map(body => ask(path, { method: 'PATCH', body })))
-    t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+    const responses = await Promise.all(bodies.map(body => ask(path, { method: 'PATCH', body })))
+    t.same(new Set(responses.map(({ status }) => status)), new Set([200]))
     t.match(shown(await ask(path)), { displayName: /^Ann/, email: /^ann/ })
   })
 }
 
-t.test('takes every address that fast-check makes of RFC 5321 letters, and answers it as it was', async () => {
-  const { token } = await bootstrapUser(host.send)
-  await fc.assert(
-    fc.asyncProperty(fc.emailAddress({ size: '+1' }), async email => {
-      fc.pre(email.length <= 254)
-      const { status, body } = await host.send('/user/v1/users', {
-        method: 'PATCH',
-        body: { email },
-        headers: bearer(token),
-      })
-      assert.equal(status, 200)
-      assert.equal((body.data['user'] as { email: string }).email, email)
-    }),
-    { numRuns: 50 },
-  )
-})
+t.test(
+  'takes every address that fast-check makes of RFC 5321 letters, and answers it as it was',
+  async () => {
+    const { token } = await bootstrapUser(host.send)
+    await fc.assert(
+      fc.asyncProperty(fc.emailAddress({ size: '+1' }), async email => {
+        fc.pre(email.length <= 254)
+        const { status, body } = await host.send('/user/v1/users', {
+          method: 'PATCH',
+          body: { email },
+          headers: bearer(token),
+        })
+        assert.equal(status, 200)
+        assert.equal((body.data['user'] as { email: string }).email, email)
+      }),
+      { numRuns: 50 },
+    )
+  },
+)
 
 t.test('reads and changes only with the scope of each', async t => {
   const reader = await partnerUser(host, 'bob', ['users.read'])

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { startTestHost, type Answer } from '../../../harness/host.ts'
+import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 
 const OWN = 'https://pay.example'
 const host = await startTestHost({ PUBLIC_URL: OWN })
 t.teardown(() => host.close())
-const start = (headers: Record<string, string> = {}): Promise<Answer> =>
+const start = (headers: Record<string, string> = {}): Promise<HttpResponse> =>
   host.send('/auth/cli/start', { body: { clientName: 'gw' }, headers })
 
 t.test('refuses to start for a web page of another origin', async t => {

@@ -1,13 +1,13 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, newWallet, request, startTestHost, type Answer } from '../../../harness/host.ts'
+import { bearer, newWallet, request, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { signedLogin, signIn } from '../../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
 const host = await startTestHost({ PUBLIC_URL: 'https://pay.example' }, clock)
 t.teardown(() => host.close())
 const { send } = host
-const post = (path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> =>
+const post = (path: string, body: object, headers: Record<string, string> = {}): Promise<HttpResponse> =>
   send(`/auth/cli/${path}`, { body, headers })
 
 interface Started {
@@ -21,8 +21,8 @@ async function start(headers: Record<string, string> = {}): Promise<Started> {
   const { requestToken, code, url } = body.data as { requestToken: string; code: string; url: string }
   return { requestToken, code, requestId: url.split('#request=')[1] as string }
 }
-const poll = (requestToken: string): Promise<Answer> => post('poll', { requestToken })
-const challenge = (requestId: string, code?: string): Promise<Answer> =>
+const poll = (requestToken: string): Promise<HttpResponse> => post('poll', { requestToken })
+const challenge = (requestId: string, code?: string): Promise<HttpResponse> =>
   send('/auth/challenge', {
     body: { address: newWallet().address, requestId, ...(code === undefined ? {} : { code }) },
   })
@@ -68,22 +68,22 @@ t.test('signs a command line in: pending, approved with the typed code, taken on
 t.test('gives the token to one of 20 polls at once', async t => {
   const { requestToken, requestId, code } = await start()
   await signIn(send, newWallet(), { requestId, code })
-  const answers = await Promise.all(Array.from({ length: 20 }, () => poll(requestToken)))
-  t.equal(answers.filter(({ status }) => status === 200).length, 1)
-  for (const answer of answers.filter(({ status }) => status !== 200)) t.match(answer, over)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => poll(requestToken)))
+  t.equal(responses.filter(({ status }) => status === 200).length, 1)
+  for (const response of responses.filter(({ status }) => status !== 200)) t.match(response, over)
 })
 
 t.test('of 8 approvals and denials at once one is in force', async t => {
   const { requestToken, requestId, code } = await start()
   const wallets = Array.from({ length: 4 }, () => newWallet())
   const logins = await Promise.all(wallets.map(wallet => signedLogin(send, wallet, { requestId, code })))
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     ...logins.map(body => send('/auth/login', { body })),
     ...logins.map(() => post('deny', { requestId, code })),
   ])
-  const done = answers.filter(({ status }) => status === 200)
+  const done = responses.filter(({ status }) => status === 200)
   t.equal(done.length, 1)
-  for (const answer of answers.filter(each => !done.includes(each))) t.match(answer, over)
+  for (const response of responses.filter(each => !done.includes(each))) t.match(response, over)
   const { body } = await poll(requestToken)
   if (done[0]?.body['status'] === 'denied') t.match(body, { error: 'challenge_not_found', message: /denied/ })
   else t.match(body, { session: done[0]?.body['session'] as object })
@@ -135,7 +135,7 @@ t.test('ends at its deadline in every state', async t => {
 t.test('shows who asks, and whether from the same network', async t => {
   const from = (address: string) => ({ 'x-forwarded-for': address })
   const { requestId, requestToken } = await start(from('2001:db8:1:2::9'))
-  const inspect = (id: string, address: string): Promise<Answer> =>
+  const inspect = (id: string, address: string): Promise<HttpResponse> =>
     post('inspect', { requestId: id }, from(address))
   const shown = { clientName: 'gw', clientAddress: '2001:db8:1:2::9', startedAt: String, expiresAt: String }
   t.match(await inspect(requestId, '2001:db8:1:2::7'), { status: 200, body: { ...shown, sameNetwork: true } })
@@ -176,8 +176,9 @@ t.test('answers polls that come too quick with 202, and limits everything else b
   const { body } = await limited.send('/auth/cli/start', { body: {} })
   const { requestToken, expiresAt } = body.data as { requestToken: string; expiresAt: string }
   for (let n = 0; n < 125; n += 1) {
-    const answer = await limited.send('/auth/cli/poll', { body: { requestToken } })
-    if (answer.status !== 202 || answer.body['expiresAt'] !== expiresAt) t.fail(`poll ${n}: ${answer.status}`)
+    const response = await limited.send('/auth/cli/poll', { body: { requestToken } })
+    if (response.status !== 202 || response.body['expiresAt'] !== expiresAt)
+      t.fail(`poll ${n}: ${response.status}`)
   }
   t.same(
     [await cli('cli/poll', { requestToken: 'A'.repeat(43) }), await cli('session', { accessToken: 'x' })],

@@ -1,6 +1,12 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, newWallet, startTestHost, type Answer, type RequestOptions } from '../../../harness/host.ts'
+import {
+  bearer,
+  newWallet,
+  startTestHost,
+  type HttpResponse,
+  type RequestOptions,
+} from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
 import { moneyUser } from '../../../harness/money.ts'
 import { webToken } from '../../../harness/web-sign-in.ts'
@@ -10,9 +16,9 @@ const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
 t.teardown(() => host.close())
 const { send } = host
 type Wallet = ReturnType<typeof newWallet>
-const as = (token: string, path: string, options: RequestOptions = {}): Promise<Answer> =>
+const as = (token: string, path: string, options: RequestOptions = {}): Promise<HttpResponse> =>
   send(path, { ...options, headers: { ...bearer(token), ...options.headers } })
-const exchange = (token: string): Promise<Answer> => as(token, '/auth/console', { method: 'POST' })
+const exchange = (token: string): Promise<HttpResponse> => as(token, '/auth/console', { method: 'POST' })
 
 /** Signs in and opens a console. */
 async function openConsole(wallet: Wallet = newWallet()): Promise<string> {
@@ -68,13 +74,13 @@ t.test('a web token makes one key or one console, of 20 tries at once', async t 
   const wallet = newWallet()
   for (const order of [0, 1]) {
     const token = await webToken(send, wallet)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         n % 2 === order ? exchange(token) : as(token, '/identity/user-api-keys', { body: {} }),
       ),
     )
-    t.equal(answers.filter(({ status }) => status === 200).length, 1)
-    const denied = answers.filter(({ status }) => status !== 200)
+    t.equal(responses.filter(({ status }) => status === 200).length, 1)
+    const denied = responses.filter(({ status }) => status !== 200)
     for (const { status, body } of denied) t.same([status, body], [401, denied[0]?.body])
     t.match(await exchange(token), { status: 401, body: { error: 'unauthorized' } })
   }
@@ -108,12 +114,12 @@ t.test('no operation of a console moves money, and each that writes is known her
     for (const [method, { operationId, deprecated, security }] of Object.entries(item)) {
       const guarded = security.some(each => 'UserSessionBearer' in each)
       if (method === 'get' || deprecated || !guarded) continue
-      const answer = await as(token, path.replaceAll(/\{\w+\}/g, card.id), {
+      const response = await as(token, path.replaceAll(/\{\w+\}/g, card.id), {
         method: method.toUpperCase(),
         headers: { 'idempotency-key': 'of-a-console' },
         ...(method === 'delete' ? {} : { body: { amountCents: 100, cardId: card.id, plan: 'basic' } }),
       })
-      if (answer.status === 403 && answer.body['error'] === 'insufficient_scope') continue
+      if (response.status === 403 && response.body['error'] === 'insufficient_scope') continue
       allowed.push(operationId)
     }
   // Each has a scope of the list above, or needs none but `encryption.read` and `kyc.write`; none of them spends.
@@ -161,7 +167,7 @@ t.test('makes and rotates no key, narrows and revokes each, and none of it raise
   t.match(await as(token, '/user/v1/keys', { body: { scopes: ['users.read'] } }), outside)
   const rotate = `/user/v1/keys/${id}/rotate`
   t.match(await as(token, rotate, { body: {} }), outside)
-  const change = (body: object): Promise<Answer> =>
+  const change = (body: object): Promise<HttpResponse> =>
     as(token, `/user/v1/keys/${id}`, { method: 'PATCH', body })
   t.match(await change({ policy: { dailySpendCapCents: 100 } }), {
     status: 200,
@@ -220,19 +226,19 @@ t.test('a web token rotates one key of its wallet, root or below, and no other',
   const wallet = newWallet()
   const { id, session } = await rootKey(wallet, { policy: { dailySpendCapCents: 500 } })
   const child = await as(session, '/user/v1/keys', { body: { scopes: ['users.read'] } })
-  const rotate = (token: string, keyId: string, prefix = '/user/v1/keys'): Promise<Answer> =>
+  const rotate = (token: string, keyId: string, prefix = '/user/v1/keys'): Promise<HttpResponse> =>
     as(token, `${prefix}/${keyId}/rotate`, { body: {} })
   const stranger = await webToken(send)
   t.match(await rotate(stranger, id), { status: 404, body: { error: 'not_found' } })
   const below = await rotate(await webToken(send, wallet), child.body['userKeyId'] as string)
   t.match(below, { status: 200, body: { scopes: ['users.read'], userApiKey: /^gw_sandbox_user_/ } })
   const token = await webToken(send, wallet)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 10 }, () => rotate(token, id, '/identity/user-api-keys')),
   )
-  const made = answers.filter(({ status }) => status === 200)
+  const made = responses.filter(({ status }) => status === 200)
   t.equal(made.length, 1)
-  for (const { status } of answers.filter(each => !made.includes(each))) t.equal(status, 401)
+  for (const { status } of responses.filter(each => !made.includes(each))) t.equal(status, 401)
   const listed = await keysOf(await openConsole(wallet))
   const successor = listed.find(key => key['id'] === made[0]?.body['userKeyId'])
   t.match(successor, { policy: { dailySpendCapCents: 500 }, rotatedBy: null, createdBy: null })

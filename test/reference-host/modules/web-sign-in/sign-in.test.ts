@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { mistyped } from '../../../harness/addresses.ts'
-import { bearer, newWallet, startTestHost, type Answer } from '../../../harness/host.ts'
+import { bearer, newWallet, startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { signedLogin, signIn, webToken } from '../../../harness/web-sign-in.ts'
 
 const clock = manualClock(Date.now())
@@ -9,7 +9,7 @@ const ORIGIN = 'https://pay.example'
 const host = await startTestHost({ PUBLIC_URL: ORIGIN, SERVICE_NAME: 'Acme: Zürich Pay' }, clock)
 t.teardown(() => host.close())
 const { send } = host
-const login = (body: unknown): Promise<Answer> => send('/auth/login', { body })
+const login = (body: unknown): Promise<HttpResponse> => send('/auth/login', { body })
 const look = async (accessToken: string): Promise<unknown> =>
   (await send('/auth/session', { body: { accessToken } })).body.data['session']
 const refused = { error: 'invalid_signature', message: 'The wallet proof is not valid.' }
@@ -49,16 +49,16 @@ t.test('signs a wallet in: one user, and a token for ten minutes', async t => {
   t.match({ status, ...body }, { status: 200, token: String, session, data: { session } })
   t.notOk('accountId' in (body['session'] as object))
   const again = await signIn(send, wallet)
-  const userOf = (answer: Answer): unknown => (answer.body['session'] as { userId: string }).userId
-  t.equal(userOf(again), userOf({ body } as Answer))
+  const userOf = (response: HttpResponse): unknown => (response.body['session'] as { userId: string }).userId
+  t.equal(userOf(again), userOf({ body } as HttpResponse))
 })
 
 t.test('accepts one of 20 simultaneous logins with one challenge, and none later', async t => {
   const body = await signedLogin(send)
-  const answers = await Promise.all(Array.from({ length: 20 }, () => login(body)))
-  t.equal(answers.filter(({ status }) => status === 200).length, 1)
-  for (const answer of [...answers.filter(({ status }) => status !== 200), await login(body)])
-    t.same([answer.status, answer.body], [401, refused])
+  const responses = await Promise.all(Array.from({ length: 20 }, () => login(body)))
+  t.equal(responses.filter(({ status }) => status === 200).length, 1)
+  for (const response of [...responses.filter(({ status }) => status !== 200), await login(body)])
+    t.same([response.status, response.body], [401, refused])
 })
 
 t.test('refuses every wrong proof with one body', async t => {
@@ -83,8 +83,8 @@ t.test('refuses every wrong proof with one body', async t => {
     },
   }
   for (const [what, body] of Object.entries(wrong)) {
-    const answer = await login(body)
-    t.same([answer.status, answer.body], [401, refused], what)
+    const response = await login(body)
+    t.same([response.status, response.body], [401, refused], what)
   }
   t.equal((await login(good)).status, 200, 'and none of them used the nonce up')
 })
@@ -111,8 +111,8 @@ t.test('a signature for a sign-in makes no key by bootstrap, and the other way r
     expiresAt: line('Expiration Time'),
     signature: await wallet.signMessage({ message }),
   }
-  const answer = await send('/user/v1/bootstrap', { body: statement })
-  t.match(answer, { status: 401, body: refused })
+  const response = await send('/user/v1/bootstrap', { body: statement })
+  t.match(response, { status: 401, body: refused })
 })
 
 t.test('tells a valid, an expired and an invalid token apart, always with 200', async t => {
@@ -161,18 +161,18 @@ t.test('denies bodies of a wrong form with the field at fault', async t => {
 t.test('a web token makes one key, of 20 tries at once', async t => {
   const wallet = newWallet()
   const token = await webToken(send, wallet)
-  const make = (body: object = {}): Promise<Answer> =>
+  const make = (body: object = {}): Promise<HttpResponse> =>
     send('/identity/user-api-keys', { body, headers: bearer(token) })
   t.match(await make({ scopes: ['no.such'] }), { status: 400 }, 'a wrong request does not use it up')
   t.match(await make({ policy: { unknown: 1 } }), { status: 400 })
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, () => make({ policy: { dailySpendCapCents: 5 } })),
   )
-  const made = answers.filter(({ status }) => status === 200)
+  const made = responses.filter(({ status }) => status === 200)
   t.equal(made.length, 1)
   const again = await make()
   t.match(again, { status: 401, body: { error: 'unauthorized' } })
-  for (const answer of answers.filter(({ status }) => status !== 200)) t.same(answer.body, again.body)
+  for (const response of responses.filter(({ status }) => status !== 200)) t.same(response.body, again.body)
   t.match(made[0]?.body, { userApiKey: /^gw_sandbox_user_/, walletAddress: wallet.address.toLowerCase() })
   t.equal((made[0]?.body['scopes'] as string[]).length, 40, 'all scopes, as bootstrap')
   const key = { 'x-user-key': made[0]?.body['userApiKey'] as string }

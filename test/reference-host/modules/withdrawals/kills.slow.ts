@@ -7,10 +7,10 @@ import { rows } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { createLedger } from '@gatewright/reference-host'
 import t from 'tap'
-import { bootstrapUser, type Answer } from '../../../harness/host.ts'
+import { bootstrapUser, type HttpResponse } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
 import {
-  answered,
+  responded,
   freshPlace,
   KILL_EVERY,
   outsideTransactions,
@@ -50,8 +50,8 @@ const event = ({ host, clock }: Bench, type: string, data: object): Act => {
     host.send('/providers/journal/events', { body, headers: signedFields(body, { now: clock.now(), id }) })
 }
 const made = async (bench: Bench, cents: number): Promise<string> => {
-  const answer = (await write(bench, '/withdrawals', withdrawalBody(cents))()) as Answer
-  return memberOf(answer, 'withdrawal').id
+  const response = (await write(bench, '/withdrawals', withdrawalBody(cents))()) as HttpResponse
+  return memberOf(response, 'withdrawal').id
 }
 const round =
   ({ host, clock }: Bench): Act =>
@@ -85,8 +85,11 @@ const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Attempt>>> = {
     act: write(bench, '/deposits', { currency: 'usdc', network: 'base' }),
   }),
   async 'a payment that reaches a deposit'(bench) {
-    const answer = (await write(bench, '/deposits', { currency: 'usdc', network: 'base' })()) as Answer
-    const { id } = memberOf(answer, 'deposit')
+    const response = (await write(bench, '/deposits', {
+      currency: 'usdc',
+      network: 'base',
+    })()) as HttpResponse
+    const { id } = memberOf(response, 'deposit')
     const payments = [{ id: `pay-${++key}`, creditedCents: 300 }]
     return { act: event(bench, 'deposit.report', { id, status: 'completed', payments }), came: 300 }
   },
@@ -99,11 +102,11 @@ const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Attempt>>> = {
   },
   async 'a bill that is paid'(bench) {
     const bill = { payee: 'City Power', amountCents: 1000, dueAt: '2026-02-01' }
-    const { id } = memberOf((await write(bench, '/bills', bill)()) as Answer, 'bill')
+    const { id } = memberOf((await write(bench, '/bills', bill)()) as HttpResponse, 'bill')
     return { act: write(bench, `/bills/${id}/pay`, {}), left: 1000 }
   },
   async 'money put aside'(bench) {
-    const { id } = memberOf((await write(bench, '/contracts', {})()) as Answer, 'contract')
+    const { id } = memberOf((await write(bench, '/contracts', {})()) as HttpResponse, 'contract')
     const move = { amountCents: 500, fromContractId: null, toContractId: id }
     return { act: write(bench, '/deposits/transfer', move), came: -500 }
   },
@@ -147,7 +150,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
             deaths += 1
             await host.restart()
           }
-          const again = await answered(act)
+          const again = await responded(act)
           if (again) t.equal(again.status, 200, title)
           for (let rounds = 0; rounds < 4; rounds += 1) {
             clock.advance(60_000)

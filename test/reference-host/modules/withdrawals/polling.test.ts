@@ -1,7 +1,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import type { WithdrawalProvider, WithdrawalReport } from '@gatewright/reference-host'
 import t from 'tap'
-import { startTestHost, type Answer } from '../../../harness/host.ts'
+import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
 import { fundedPartnerUser, OUTSIDE, withdrawalBody, type TransferUser } from '../../../harness/transfers.ts'
 
@@ -37,11 +37,11 @@ async function spendable(user: TransferUser): Promise<unknown> {
 async function insufficient(user: TransferUser): Promise<unknown> {
   return (await user.write('/withdrawals', withdrawalBody(4_999_999))).body['availableCents']
 }
-const data = ({ body }: Answer): Record<string, unknown> => body.data
+const data = ({ body }: HttpResponse): Record<string, unknown> => body.data
 
 t.test('a repeated POST with new keys polls one withdrawal until it is handed over', async t => {
   const ann = await fundedPartnerUser(host, 10_000)
-  const post = (cents = 1000, extra: object = {}): Promise<Answer> =>
+  const post = (cents = 1000, extra: object = {}): Promise<HttpResponse> =>
     ann.write('/withdrawals', withdrawalBody(cents, extra))
   const first = await post()
   const { id } = data(first)
@@ -111,7 +111,7 @@ t.test('a withdrawal stays open to polling for 10 minutes after its last pending
 t.test('equal requests at once are one withdrawal, and polls at once close it together', async t => {
   for (let round = 0; round < 3; round += 1) {
     const ann = await fundedPartnerUser(host, 10_000)
-    const at = (count: number): Promise<Answer[]> =>
+    const at = (count: number): Promise<HttpResponse[]> =>
       Promise.all(Array.from({ length: count }, () => ann.write('/withdrawals', withdrawalBody(1000))))
     const made = await at(8)
     t.equal(new Set(made.map(each => data(each)['id'])).size, 1)
@@ -119,7 +119,7 @@ t.test('equal requests at once are one withdrawal, and polls at once close it to
     t.equal(await insufficient(ann), 9000, 'the money is held once')
     await decide('ready')
     const polls = await at(2)
-    t.ok(polls.some(each => data(each)['id'] === data(made[0] as Answer)['id']))
+    t.ok(polls.some(each => data(each)['id'] === data(made[0] as HttpResponse)['id']))
     for (const each of polls) t.match(each, { status: 200 })
     t.ok(Number(await insufficient(ann)) >= 8000)
   }

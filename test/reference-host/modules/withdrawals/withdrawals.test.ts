@@ -1,6 +1,6 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { startTestHost, type Answer } from '../../../harness/host.ts'
+import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 import {
   fundedPartnerUser,
@@ -18,7 +18,7 @@ const host = await startTestHost(
 )
 t.teardown(() => host.close())
 type Withdrawal = ReturnType<typeof memberOf>
-const withdrawalOf = (answer: Answer): Withdrawal => memberOf(answer, 'withdrawal')
+const withdrawalOf = (response: HttpResponse): Withdrawal => memberOf(response, 'withdrawal')
 const user = (cents: number, policy?: object): Promise<TransferUser> =>
   fundedUser(host, cents, { now: clock.now(), ...(policy ? { policy } : {}) })
 
@@ -31,13 +31,13 @@ async function work(ms = 0): Promise<void> {
   clock.advance(ms)
   await host.chore('run jobs')
 }
-function report(id: string, status: string, more: object = {}): Promise<Answer> {
+function report(id: string, status: string, more: object = {}): Promise<HttpResponse> {
   const data = { id, status, reason: null, txHash: null, paidCents: null, relay: null, ...more }
   const body = JSON.stringify({ type: 'withdrawal.report', data })
   return host.send('/providers/sandbox/events', { body, headers: signedFields(body, { now: clock.now() }) })
 }
-const refused = (t: Test, answer: Answer, field: string): void =>
-  void t.match(answer, { status: 400, body: { error: 'invalid_request', field } }, field)
+const refused = (t: Test, response: HttpResponse, field: string): void =>
+  void t.match(response, { status: 400, body: { error: 'invalid_request', field } }, field)
 
 t.test('holds the money, hands it over, and ends with the fee and the transaction', async t => {
   const ann = await user(10_000)
@@ -270,7 +270,7 @@ t.test('says what can be withdrawn, and for how much, to partners with either sc
     maxAmountCents: 5_000_000,
     destinationSupportsExtraId: true,
   })
-  const estimate = (amountCents: number, more: object = {}): Promise<Answer> =>
+  const estimate = (amountCents: number, more: object = {}): Promise<HttpResponse> =>
     ann.write('/withdrawals/estimate', { amountCents, destination: { ...destination, ...more } })
   t.match(memberOf(await estimate(1050, { extraId: '7' }), 'estimate'), {
     fromAmount: '10.50',

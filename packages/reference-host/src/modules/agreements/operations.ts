@@ -17,7 +17,7 @@ const AgreementSchema = Type.Object(
   },
   component('Agreement', 'A text that people accept before they may move money'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   {
     agreements: Type.Array(AgreementSchema, { maxItems: MOST_AGREEMENTS }),
     accepted: Type.Boolean({ description: 'Whether all of them are accepted as they read now' }),
@@ -29,7 +29,7 @@ const Body = Type.Object(
   { accepted: Type.Boolean({ description: 'Must be `true`' }) },
   component('AcceptRequest', 'Accepts all agreements as they read now'),
 )
-const answer = {
+const response = {
   agreements: [{ id: 'terms', text: 'I accept the terms of service.', links: [] }],
   accepted: true,
   acceptedAt: examples.AT,
@@ -65,8 +65,8 @@ function list(surface: Surface, services: ModuleServices): Operation {
     method: 'GET',
     paths: [`/${surface}/v1/agreements`],
     credential: 'session',
-    answer: Answer,
-    example: { answer },
+    response: ResponseData,
+    example: { response },
     scopes: scopesOf(surface, 'agreements.read'),
     handle: ({ caller }) => read(services, caller.session.accountId),
   })
@@ -82,9 +82,9 @@ function accept(surface: Surface, services: ModuleServices): Operation {
     paths: [`/${surface}/v1/agreements`],
     credential: 'session',
     body: Body,
-    answer: Answer,
+    response: ResponseData,
     scopes: scopesOf(surface, 'agreements.write'),
-    example: { body: { accepted: true }, answer },
+    example: { body: { accepted: true }, response },
     ...(surface === 'partner' ? { refuses: [409] } : {}),
     async handle({ caller: { session }, body }) {
       if (!body.accepted)

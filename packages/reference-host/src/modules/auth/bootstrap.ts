@@ -45,7 +45,7 @@ const Body = Type.Object(
   component('BootstrapRequest', 'A signed statement of a wallet, and the requested key and session'),
 )
 
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   {
     ...newKeyFields,
     ...newSessionFields,
@@ -54,7 +54,7 @@ const Answer = Type.Object(
   },
   component('Bootstrapped', 'The first key of a wallet and a session. The key is shown only once'),
 )
-const example: Example<typeof Body, typeof Answer> = {
+const example: Example<typeof Body, typeof ResponseData> = {
   body: {
     address: '0x52908400098527886E0F7030069857D2E4169EE7',
     signature: '0x...',
@@ -65,7 +65,7 @@ const example: Example<typeof Body, typeof Answer> = {
     sessionScopes: ['subscriptions.write'],
     policy: { dailySpendCapCents: 100_000 },
   },
-  answer: { ...examples.key, ...examples.session, ...examples.owner },
+  response: { ...examples.key, ...examples.session, ...examples.owner },
 }
 
 /**
@@ -84,7 +84,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
     topLevel: true,
     unknownMembers: 'deny',
     body: Body,
-    answer: Answer,
+    response: ResponseData,
     example,
     async handle({ body, facts }) {
       // Checked before the nonce is claimed, so that a denial stores nothing.

@@ -15,7 +15,7 @@ const Balance = Type.Object(
   },
   component('Balance', 'The money of the account in one currency'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   { balances: Type.Array(Balance, { maxItems: 1 }) },
   component('BalanceList', 'The balances of the account'),
 )
@@ -29,9 +29,9 @@ const PartnerBalances = Type.Object(
   },
   component('PartnerBalances', 'The money of the session user, in US cents'),
 )
-const PartnerAnswer = Type.Object(
+const PartnerResponse = Type.Object(
   { balances: PartnerBalances },
-  component('PartnerBalancesAnswer', 'The balances of the session user'),
+  component('PartnerBalancesResponse', 'The balances of the session user'),
 )
 const common = { id: 'balances.read', method: 'GET', credential: 'session' } as const
 
@@ -44,9 +44,9 @@ export function balanceOperations({ db }: ModuleServices): Operation[] {
       surface: 'user',
       paths: ['/user/v1/balances'],
       scopes: ['balances.read'],
-      answer: Answer,
+      response: ResponseData,
       example: {
-        answer: {
+        response: {
           balances: [{ currency: 'USD', availableCents: 10_000, pendingCents: 250, contractsCents: 5000 }],
         },
       },
@@ -66,9 +66,9 @@ export function balanceOperations({ db }: ModuleServices): Operation[] {
       surface: 'partner',
       paths: ['/partner/v1/balances'],
       scopes: [],
-      answer: PartnerAnswer,
+      response: PartnerResponse,
       example: {
-        answer: {
+        response: {
           balances: {
             creditLimit: 10_250,
             pendingCharges: 250,

@@ -44,7 +44,7 @@ const BillSchema = Type.Object(
   },
   component('Bill', 'What the account notes that it owes'),
 )
-const Answer = Type.Object({ bill: BillSchema }, component('BillAnswer', 'A bill'))
+const ResponseData = Type.Object({ bill: BillSchema }, component('BillResponse', 'A bill'))
 const example = {
   id: 'bill_9c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f',
   payee: 'City Power',
@@ -72,7 +72,7 @@ export function billOperations(services: ModuleServices): Operation[] {
       name: 'bills',
       listName: 'BillList',
       item: BillSchema,
-      example: { answer: { bills: [example], nextCursor: null } },
+      example: { response: { bills: [example], nextCursor: null } },
       page: (accountId, after, limit) => bills.page(db, accountId, { after, limit }),
       wire: bill => billData(bill, clock.now()),
     }),
@@ -89,10 +89,10 @@ function createBill({ clock, dialect, events }: ModuleServices, bills: BillStore
     paths: ['/user/v1/bills'],
     spends: false,
     body: Body,
-    answer: Answer,
+    response: ResponseData,
     example: {
       body: { payee: 'City Power', amountCents: 4200, dueAt: '2026-11-30', reference: 'INV-0001' },
-      answer: { bill: example },
+      response: { bill: example },
     },
     async write({ caller, body }, { tx, effectId }) {
       const { accountId } = caller.session
@@ -127,8 +127,8 @@ function payBill(services: ModuleServices, bills: BillStore): Operation {
     paths: ['/user/v1/bills/{billId}/pay'],
     spends: 'spend',
     gated: true,
-    answer: Answer,
-    example: { answer: { bill: { ...example, status: 'paid', paidAt: examples.LATER } } },
+    response: ResponseData,
+    example: { response: { bill: { ...example, status: 'paid', paidAt: examples.LATER } } },
     refuses: [404],
     async write({ caller, params }, context) {
       const { tx } = context

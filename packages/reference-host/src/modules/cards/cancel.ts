@@ -9,7 +9,7 @@ import type { ModuleServices } from '../services.ts'
 import type { CancelReason, Card } from './card.ts'
 import { noSuchCard } from './read.ts'
 import type { CardStore } from './store.ts'
-import { answerExample, CardAnswer, cardAnswer } from './wire.ts'
+import { responseExample, CardResponse, cardResponse } from './wire.ts'
 
 const Deleted = Type.Object(
   {
@@ -36,12 +36,14 @@ export function cancelOperations(services: ModuleServices): Operation[] {
       credential: 'session',
       spends: false,
       paths: ['/user/v1/cards/{cardId}/delete-now'],
-      answer: CardAnswer.user,
-      example: { answer: answerExample('user') },
+      response: CardResponse.user,
+      example: { response: responseExample('user') },
       refuses: [404],
       async write({ caller: { session }, params }, { tx }) {
         const card = await cancel(tx, session.accountId, params['cardId'] as string)
-        return card ? allow({ data: cardAnswer('user', card), summary: 'The card is canceled.' }) : noSuchCard
+        return card
+          ? allow({ data: cardResponse('user', card), summary: 'The card is canceled.' })
+          : noSuchCard
       },
     }),
     ledgerWrite({
@@ -52,9 +54,9 @@ export function cancelOperations(services: ModuleServices): Operation[] {
       spends: false,
       paths: ['/partner/v1/cards/{cardId}'],
       idempotency: 'none',
-      answer: Deleted,
+      response: Deleted,
       example: {
-        answer: {
+        response: {
           cardId: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
           status: 'canceled',
           deletedAt: examples.AT,

@@ -7,7 +7,15 @@ import { checkBelowCaller } from './caller-policies.ts'
 import type { Card, CardChanges, CardLimit, CardStatus } from './card.ts'
 import { checkFolder, notesOf, type CardBody } from './create.ts'
 import { noSuchCard } from './read.ts'
-import { answerExample, CardAnswer, cardAnswer, ChangeBody, limitOf, spelledFor, statusOf } from './wire.ts'
+import {
+  responseExample,
+  CardResponse,
+  cardResponse,
+  ChangeBody,
+  limitOf,
+  spelledFor,
+  statusOf,
+} from './wire.ts'
 
 /** The statuses that PATCH can lead to, by the status before. The same status again is always allowed. */
 export const CARD_MOVES: Readonly<Record<CardStatus, readonly CardStatus[]>> = {
@@ -33,7 +41,7 @@ export function loosens(
 /** `cards.change`: what lets more be spent is gated, and needs a caller without caps that the card does not have. */
 export function changeCard(surface: Surface, services: ModuleServices): Operation {
   const { cards, clock, db, gates } = services
-  return ledgerWrite<typeof ChangeBody.user, typeof CardAnswer.user, Verdict<undefined, HostDenial>>({
+  return ledgerWrite<typeof ChangeBody.user, typeof CardResponse.user, Verdict<undefined, HostDenial>>({
     id: 'cards.change',
     title: 'Change, lock, unlock or cancel a card',
     surface,
@@ -44,8 +52,8 @@ export function changeCard(surface: Surface, services: ModuleServices): Operatio
     spends: false,
     idempotency: surface === 'user' ? 'required' : 'none',
     body: ChangeBody[surface] as typeof ChangeBody.user,
-    answer: CardAnswer[surface] as typeof CardAnswer.user,
-    example: { body: { status: 'locked' }, answer: answerExample(surface) },
+    response: CardResponse[surface] as typeof CardResponse.user,
+    example: { body: { status: 'locked' }, response: responseExample(surface) },
     refuses: surface === 'user' ? [404] : [404, 409],
     async prepare({ caller: { session }, params }) {
       const card = await cards.find(db, session.accountId, params['cardId'] as string)
@@ -80,7 +88,7 @@ export function changeCard(surface: Surface, services: ModuleServices): Operatio
           : status === 'active' || status === 'locked'
             ? await cards.setStatus(tx, changed, status, now)
             : changed
-      return allow({ data: cardAnswer(surface, done), summary: 'The card is changed.' })
+      return allow({ data: cardResponse(surface, done), summary: 'The card is changed.' })
     },
   })
 }

@@ -8,7 +8,7 @@ import type { ModuleServices } from '../services.ts'
 import { NO_NOTES, NOTE_NAMES, type CardNotes } from './card.ts'
 import { insertIssued, issueCard, type CardTerms, type IssuedTerms } from './issue.ts'
 import { noSuchCard } from './read.ts'
-import { answerExample, bodyExample, CardAnswer, cardAnswer, CreateBody, limitOf } from './wire.ts'
+import { responseExample, bodyExample, CardResponse, cardResponse, CreateBody, limitOf } from './wire.ts'
 
 /** The members of a body that both surfaces may have. */
 export type CardBody = Partial<CardNotes> & { readonly folderId?: string | null; readonly limit?: unknown }
@@ -48,7 +48,7 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
     disposable: false,
     autoCancelAfterAuth: false,
   })
-  return ledgerWrite<typeof CreateBody.user, typeof CardAnswer.user, IssuedTerms | undefined>({
+  return ledgerWrite<typeof CreateBody.user, typeof CardResponse.user, IssuedTerms | undefined>({
     id: 'cards.create',
     title: 'Make a card',
     surface,
@@ -60,8 +60,8 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
     gated: true,
     idempotency: surface === 'user' ? 'required' : 'optional',
     body: CreateBody[surface] as typeof CreateBody.user,
-    answer: CardAnswer[surface] as typeof CardAnswer.user,
-    example: { body: bodyExample(surface), answer: answerExample(surface) },
+    response: CardResponse[surface] as typeof CardResponse.user,
+    example: { body: bodyExample(surface), response: responseExample(surface) },
     refuses: surface === 'user' ? [404] : [409],
     async prepare({ caller: { session }, body }, effectId) {
       const terms = termsOf(body, effectId)
@@ -82,7 +82,7 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
       if (made && !made.ok) return made
       // The same request again, after its record has ended: the card as it stands now.
       const card = made?.value ?? (await services.cards.find(tx, accountId, terms.id))
-      return card ? allow({ data: cardAnswer(surface, card), summary: 'The card is made.' }) : noSuchCard
+      return card ? allow({ data: cardResponse(surface, card), summary: 'The card is made.' }) : noSuchCard
     },
   })
 }

@@ -47,10 +47,10 @@ const Disposable = Type.Object(
   },
   component('DisposableCard', 'A card for one purpose: proposed, then executed'),
 )
-const Proposed = Type.Object({ disposable: Disposable }, component('ProposalAnswer', 'A proposal'))
+const Proposed = Type.Object({ disposable: Disposable }, component('ProposalResponse', 'A proposal'))
 const Executed = Type.Object(
   { disposable: Disposable, card: CardSchema.user },
-  component('ExecutedProposalAnswer', 'A disposable card'),
+  component('ExecutedProposalResponse', 'A disposable card'),
 )
 const example = {
   proposalId: 'sandbox-1.q83vASNFZ4mrze8BZm9vYmFyYmF6cXV4',
@@ -110,8 +110,8 @@ function propose({ clock, sealer }: ModuleServices): Operation {
     title: 'Propose a disposable card',
     paths: ['/user/v1/cards/disposable/proposals'],
     body: ProposeBody,
-    answer: Proposed,
-    example: { body: { amountCents: 2500 }, answer: { disposable: example } },
+    response: Proposed,
+    example: { body: { amountCents: 2500 }, response: { disposable: example } },
     async write({ caller: { session }, body }, { effectId }) {
       const limitFrequency = body.limitFrequency ?? 'perAuthorization'
       const autoCancelAfterAuth = body.autoCancelAfterAuth ?? limitFrequency === 'perAuthorization'
@@ -151,10 +151,10 @@ function execute(services: ModuleServices): Operation {
     gated: true,
     paths: ['/user/v1/cards/disposable/execute'],
     body: ExecuteBody,
-    answer: Executed,
+    response: Executed,
     example: {
       body: { proposalId: example.proposalId },
-      answer: {
+      response: {
         disposable: {
           ...example,
           status: 'executed',

@@ -5,7 +5,7 @@ import { operation, type Operation } from '../../http/operation.ts'
 import * as examples from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
-import { answerExample, CardAnswer, cardAnswer, cardData, cardExample, CardList } from './wire.ts'
+import { responseExample, CardResponse, cardResponse, cardData, cardExample, CardList } from './wire.ts'
 
 /** The denial of an id that the account has no card for. */
 export const noSuchCard: HostDenial = deny('not_found', 'no card has this id')
@@ -29,9 +29,9 @@ export function listCards(surface: Surface, { cards, db }: ModuleServices): Oper
     credential: 'session',
     scopes: ['cards.read'],
     query: surface === 'user' ? userQuery : pagingQuery,
-    answer: CardList[surface],
+    response: CardList[surface],
     example: {
-      answer: { cards: [cardExample(surface)], nextCursor: surface === 'user' ? null : examples.CURSOR },
+      response: { cards: [cardExample(surface)], nextCursor: surface === 'user' ? null : examples.CURSOR },
     },
     async handle({ caller, facts }) {
       const paging = readPaging(facts.query, surface === 'user' ? { defaultLimit: USER_LIMIT } : {})
@@ -58,13 +58,13 @@ export function readCard(surface: Surface, { cards, db }: ModuleServices): Opera
     paths: [`/${surface}/v1/cards/{cardId}`],
     credential: 'session',
     scopes: ['cards.read'],
-    answer: CardAnswer[surface] as typeof CardAnswer.user,
-    example: { answer: answerExample(surface) },
+    response: CardResponse[surface] as typeof CardResponse.user,
+    example: { response: responseExample(surface) },
     refuses: [404],
     async handle({ caller, params }) {
       const card = await cards.find(db, caller.session.accountId, params['cardId'] as string)
       if (!card) return noSuchCard
-      return allow({ data: cardAnswer(surface, card), summary: 'The card.' })
+      return allow({ data: cardResponse(surface, card), summary: 'The card.' })
     },
   })
 }

@@ -26,7 +26,7 @@ const members = {
 const Opened = {
   user: Type.Object(
     { secrets: Type.Object(members, component('CardSecretsSession', 'Opens what reveals answer')) },
-    component('CardSecretsSessionAnswer', 'Opens what reveals answer'),
+    component('CardSecretsSessionResponse', 'Opens what reveals answer'),
   ),
   partner: Type.Object(members, component('PartnerCardSecretsSession', 'Opens what reveals answer')),
 } as const
@@ -41,7 +41,7 @@ const revealed = { encryptedPan: Sealed, encryptedCvc: Sealed }
 const Revealed = {
   user: Type.Object(
     { secrets: Type.Object(revealed, component('RevealedCard', 'Number and security code, encrypted')) },
-    component('RevealedCardAnswer', 'Number and security code, encrypted'),
+    component('RevealedCardResponse', 'Number and security code, encrypted'),
   ),
   partner: Type.Object(
     {
@@ -81,9 +81,9 @@ export function openSecrets(surface: Surface, { clock, sealer }: ModuleServices)
     title: 'Get the key that opens what reveals answer',
     surface,
     paths: [`/${surface}/v1/cards/secrets/session`],
-    answer: Opened[surface] as typeof Opened.user,
+    response: Opened[surface] as typeof Opened.user,
     example: {
-      answer: (surface === 'user' ? { secrets: sessionExample } : sessionExample) as {
+      response: (surface === 'user' ? { secrets: sessionExample } : sessionExample) as {
         secrets: typeof sessionExample
       },
     },
@@ -134,10 +134,10 @@ export function revealCard(surface: Surface, services: ModuleServices): Operatio
     idempotency: 'none',
     spends: false,
     body: RevealBody,
-    answer: Revealed[surface] as typeof Revealed.user,
+    response: Revealed[surface] as typeof Revealed.user,
     example: {
       body: { sessionId: sessionExample.sessionId },
-      answer: revealedExample(surface) as { secrets: typeof revealedMembers },
+      response: revealedExample(surface) as { secrets: typeof revealedMembers },
     },
     refuses: surface === 'user' ? [404] : [404, 409],
     prepare: ({ caller, params, body }) =>

@@ -75,8 +75,8 @@ const PartnerCard = Type.Object(
 )
 
 /** A card as an answer: users get it as `card`, partners in `data` itself. */
-export const CardAnswer = {
-  user: Type.Object({ card: UserCard }, component('UserCardAnswer', 'A card')),
+export const CardResponse = {
+  user: Type.Object({ card: UserCard }, component('UserCardResponse', 'A card')),
   partner: PartnerCard,
 } as const
 export const CardSchema = { user: UserCard, partner: PartnerCard } as const
@@ -151,7 +151,7 @@ export function cardData(surface: Surface, card: Card): Record<string, unknown> 
 }
 
 /** Writes a card as an answer of the surface. */
-export function cardAnswer(surface: Surface, card: Card): Record<string, unknown> {
+export function cardResponse(surface: Surface, card: Card): Record<string, unknown> {
   return surface === 'user' ? { card: cardData('user', card) } : cardData('partner', card)
 }
 
@@ -180,7 +180,7 @@ const exampleCard: Card = {
 /** The card of the examples. */
 export const cardExample = (surface: Surface): never => cardData(surface, exampleCard) as never
 /** The answer with the card of the examples. */
-export const answerExample = (surface: Surface): never => cardAnswer(surface, exampleCard) as never
+export const responseExample = (surface: Surface): never => cardResponse(surface, exampleCard) as never
 /** The body of the examples. */
 export const bodyExample = (surface: Surface): never =>
   ({

@@ -23,7 +23,7 @@ const ContractSchema = Type.Object(
   },
   component('Contract', 'Money that the account has put aside, out of reach of cards and payments'),
 )
-const Answer = Type.Object({ contract: ContractSchema }, component('ContractAnswer', 'A contract'))
+const ResponseData = Type.Object({ contract: ContractSchema }, component('ContractResponse', 'A contract'))
 const Body = Type.Object(
   { label: Type.Optional(nameText(1, 80)) },
   component('CreateContractRequest', 'What to call the contract. Other members are ignored'),
@@ -48,7 +48,7 @@ export function contractOperations(services: ModuleServices): Operation[] {
       name: 'contracts',
       listName: 'ContractList',
       item: ContractSchema,
-      example: { answer: { contracts: [{ ...example, balanceCents: 5000 }], nextCursor: null } },
+      example: { response: { contracts: [{ ...example, balanceCents: 5000 }], nextCursor: null } },
       page: (accountId, position, limit) => contracts.page(db, accountId, position, limit),
       wire: contract => contractData(contract, contract.balanceCents),
     }),
@@ -67,8 +67,8 @@ function createContract({ clock, dialect, ledger }: ModuleServices, contracts: C
     scopes: ['contracts.write'],
     spends: false,
     body: Body,
-    answer: Answer,
-    example: { body: { label: 'Rent' }, answer: { contract: example } },
+    response: ResponseData,
+    example: { body: { label: 'Rent' }, response: { contract: example } },
     async write({ caller, body: { label = null } }, { tx, effectId }) {
       const { accountId } = caller.session
       await lockAccount(tx, dialect, accountId)

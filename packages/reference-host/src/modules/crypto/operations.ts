@@ -36,28 +36,28 @@ const DecryptBody = Type.Object(
   },
   component('DecryptRequest', 'Texts to decrypt'),
 )
-const answeredId = Type.String({ description: 'The id of the item in the request' })
+const respondedId = Type.String({ description: 'The id of the item in the request' })
 const FailedItem = Type.Object(
   {
-    id: answeredId,
+    id: respondedId,
     ok: Type.Literal(false),
     error: Type.Enum(['undecryptable', 'too_long', 'malformed'], { description: 'Why this item failed' }),
   },
   component('FailedItem', 'An item that failed. The others are not touched by it'),
 )
 const EncryptedItem = Type.Object(
-  { id: answeredId, ok: Type.Literal(true), encrypted: Encrypted },
+  { id: respondedId, ok: Type.Literal(true), encrypted: Encrypted },
   component('EncryptedItem', 'An encrypted item'),
 )
 const DecryptedItem = Type.Object(
-  { id: answeredId, ok: Type.Literal(true), value: Type.String({ description: 'The text' }) },
+  { id: respondedId, ok: Type.Literal(true), value: Type.String({ description: 'The text' }) },
   component('DecryptedItem', 'A decrypted item'),
 )
-const EncryptAnswer = Type.Object(
+const EncryptResponse = Type.Object(
   { items: Type.Array(Type.Union([EncryptedItem, FailedItem])) },
   component('EncryptedItems', 'What became of each item, in the order of the request'),
 )
-const DecryptAnswer = Type.Object(
+const DecryptResponse = Type.Object(
   { items: Type.Array(Type.Union([DecryptedItem, FailedItem])) },
   component('DecryptedItems', 'What became of each item, in the order of the request'),
 )
@@ -78,15 +78,15 @@ export function cryptoOperations({ cipher }: ModuleServices): Operation[] {
       paths: ['/user/v1/crypto/encrypt'],
       scopes: ['encryption.write'],
       body: EncryptBody,
-      answer: EncryptAnswer,
+      response: EncryptResponse,
       example: {
         body: { items: [{ id: 'note-1', value: 'Remember the milk' }] },
-        answer: { items: [{ id: 'note-1', ok: true, encrypted: encryptedExample }] },
+        response: { items: [{ id: 'note-1', ok: true, encrypted: encryptedExample }] },
       },
       async handle({ caller: { session }, body: { items } }) {
         const values = items.map(({ value }) => value)
         const results = await cipher.encrypt(session.accountId, values)
-        return allow(itemsAnswer(items, results, 'encrypted'))
+        return allow(itemsResponse(items, results, 'encrypted'))
       },
     }),
     operation({
@@ -96,31 +96,31 @@ export function cryptoOperations({ cipher }: ModuleServices): Operation[] {
       paths: ['/user/v1/crypto/decrypt'],
       scopes: ['encryption.read'],
       body: DecryptBody,
-      answer: DecryptAnswer,
+      response: DecryptResponse,
       example: {
         body: { items: [{ id: 'note-1', encrypted: encryptedExample }] },
-        answer: { items: [{ id: 'note-1', ok: true, value: 'Remember the milk' }] },
+        response: { items: [{ id: 'note-1', ok: true, value: 'Remember the milk' }] },
       },
       async handle({ caller: { session }, body: { items } }) {
         const values = items.map(({ encrypted }) => encrypted)
         const results = await cipher.decrypt(session.accountId, values)
-        return allow(itemsAnswer(items, results, 'value'))
+        return allow(itemsResponse(items, results, 'value'))
       },
     }),
   ]
 }
 
-function itemsAnswer(
+function itemsResponse(
   items: readonly { readonly id: string }[],
   results: readonly CipherResult<unknown>[],
   member: 'encrypted' | 'value',
 ) {
-  const answered = results.map((result, index) => {
+  const responded = results.map((result, index) => {
     const { id } = items[index] as { readonly id: string }
     return 'value' in result
       ? { id, ok: true, [member]: result.value }
       : { id, ok: false, error: result.problem }
   })
   const failed = results.filter(result => 'problem' in result).length
-  return { data: { items: answered }, summary: `${items.length - failed} items done, ${failed} failed.` }
+  return { data: { items: responded }, summary: `${items.length - failed} items done, ${failed} failed.` }
 }

@@ -25,11 +25,11 @@ export function partnerCryptoOperations({ cipher }: ModuleServices): Operation[]
       paths: ['/partner/v1/encryption/encrypt'],
       scopes: ['encryption.write'],
       body: PlainValue('EncryptValueRequest', 'A text to encrypt'),
-      answer: EncryptedValue('EncryptedValue', 'The encrypted text'),
-      example: { body: plainExample, answer: { value: encryptedExample } },
+      response: EncryptedValue('EncryptedValue', 'The encrypted text'),
+      example: { body: plainExample, response: { value: encryptedExample } },
       async handle({ caller: { session }, body: { value } }) {
         const [result] = await cipher.encrypt(session.accountId, [value])
-        return valueAnswer(result as CipherResult<unknown>, 'The text is encrypted.')
+        return valueResponse(result as CipherResult<unknown>, 'The text is encrypted.')
       },
     }),
     operation({
@@ -39,17 +39,17 @@ export function partnerCryptoOperations({ cipher }: ModuleServices): Operation[]
       paths: ['/partner/v1/encryption/decrypt'],
       scopes: ['encryption.read'],
       body: EncryptedValue('DecryptValueRequest', 'A text to decrypt'),
-      answer: PlainValue('DecryptedValue', 'The text'),
-      example: { body: { value: encryptedExample }, answer: plainExample },
+      response: PlainValue('DecryptedValue', 'The text'),
+      example: { body: { value: encryptedExample }, response: plainExample },
       async handle({ caller: { session }, body: { value } }) {
         const [result] = await cipher.decrypt(session.accountId, [value])
-        return valueAnswer(result as CipherResult<unknown>, 'The text is decrypted.')
+        return valueResponse(result as CipherResult<unknown>, 'The text is decrypted.')
       },
     }),
   ]
 }
 
-function valueAnswer(result: CipherResult<unknown>, summary: string) {
+function valueResponse(result: CipherResult<unknown>, summary: string) {
   return 'value' in result ? allow({ data: { value: result.value }, summary }) : refused(result.problem)
 }
 

@@ -12,7 +12,7 @@ import { Amount, amountText, assetMembers, noSignal, quoted } from '../assets.ts
 import type { ModuleServices } from '../services.ts'
 import { FIND_JOB } from './job.ts'
 import { creditPlayMoney, PlayMoney } from './play-money.ts'
-import { DepositAnswer, depositData, depositExample, DepositSchema } from './wire.ts'
+import { DepositResponse, depositData, depositExample, DepositSchema } from './wire.ts'
 
 /** Most deposits of the last 7 days that wait for money. */
 const MOST_WAITING = 20
@@ -36,9 +36,9 @@ const SandboxBody = Type.Object(
   },
   component('SandboxDepositRequest', 'How much play money to credit, or what the account is going to send'),
 )
-const SandboxAnswer = Type.Object(
+const SandboxResponse = Type.Object(
   { deposit: Type.Union([PlayMoney, DepositSchema]) },
-  component('SandboxDepositAnswer', 'Play money that was credited, or a deposit that was opened'),
+  component('SandboxDepositResponse', 'Play money that was credited, or a deposit that was opened'),
 )
 type Given = Type.Static<typeof SandboxBody>
 
@@ -58,7 +58,7 @@ export function createDeposit(
   const passes = (on: SqlQueries, { caller }: Call<'session', unknown>) =>
     surface === 'user' ? gates.check(on, caller.session) : Promise.resolve(allow(undefined))
 
-  return ledgerWrite<typeof SandboxBody, typeof SandboxAnswer, (NewDeposit & OpenDeposit) | undefined>({
+  return ledgerWrite<typeof SandboxBody, typeof SandboxResponse, (NewDeposit & OpenDeposit) | undefined>({
     id: 'deposits.create',
     title: playable ? 'Fund the balance with play money, or open a deposit' : 'Open a deposit',
     surface,
@@ -67,10 +67,10 @@ export function createDeposit(
     credential: 'session',
     scopes: surface === 'user' ? ['deposits.write'] : [],
     body: playable ? SandboxBody : (Body as never),
-    answer: playable ? SandboxAnswer : (DepositAnswer as never),
+    response: playable ? SandboxResponse : (DepositResponse as never),
     example: {
       body: { currency: 'usdc', network: 'base', amount: '25' },
-      answer: {
+      response: {
         deposit: { ...depositExample, status: 'awaitingDeposit', creditedCents: 0, payments: [] },
       },
     },

@@ -11,7 +11,7 @@ import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { ACTIVE_MS, createDeposit } from './create.ts'
 import { depositQuotes } from './quotes.ts'
-import { DepositAnswer, depositData, depositExample, DepositSchema, depositsData } from './wire.ts'
+import { DepositResponse, depositData, depositExample, DepositSchema, depositsData } from './wire.ts'
 
 const SURFACES: readonly Surface[] = ['user', 'partner']
 const List = Type.Object(
@@ -55,9 +55,9 @@ function list(surface: Surface, { deposits, db, clock }: ModuleServices): Operat
     paths: [`/${surface}/v1/deposits`],
     credential: 'session',
     query,
-    answer: List,
+    response: List,
     scopes: scopesOf(surface, 'deposits.read'),
-    example: { answer: { deposits: [depositExample], nextCursor: examples.CURSOR } },
+    example: { response: { deposits: [depositExample], nextCursor: examples.CURSOR } },
     async handle({ caller, facts }) {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
@@ -85,9 +85,9 @@ function read(surface: Surface, { deposits, db }: ModuleServices): Operation {
     method: 'GET',
     credential: 'session',
     paths: [`/${surface}/v1/deposits/{depositId}`],
-    answer: DepositAnswer,
+    response: DepositResponse,
     scopes: scopesOf(surface, 'deposits.read'),
-    example: { answer: { deposit: depositExample } },
+    example: { response: { deposit: depositExample } },
     refuses: [404],
     async handle({ caller, params }) {
       const deposit = await deposits.find(db, caller.session.accountId, params['depositId'] as string)
@@ -108,7 +108,7 @@ function simulate(
   { deposits, db, clock }: ModuleServices,
   provider: DepositProvider,
 ): Operation {
-  return ledgerWrite<typeof Payment, typeof DepositAnswer, { readonly creditedCents: number | undefined }>({
+  return ledgerWrite<typeof Payment, typeof DepositResponse, { readonly creditedCents: number | undefined }>({
     id: 'deposits.simulate',
     title: 'Pay a deposit (sandbox only)',
     surface,
@@ -117,9 +117,9 @@ function simulate(
     credential: 'session',
     scopes: ['deposits.write'],
     body: Payment,
-    answer: DepositAnswer,
+    response: DepositResponse,
     spends: false,
-    example: { body: { amount: '25' }, answer: { deposit: depositExample } },
+    example: { body: { amount: '25' }, response: { deposit: depositExample } },
     refuses: [404],
     /** Prices the payment. One below the smallest amount is worth nothing. */
     async prepare({ caller, params, body }) {

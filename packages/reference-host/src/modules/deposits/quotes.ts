@@ -7,7 +7,7 @@ import { component, text } from '../../schemas/fields.ts'
 import {
   Amount,
   amountText,
-  AssetsAnswer,
+  AssetsResponse,
   assetMembers,
   assetsExample,
   assetsQuery,
@@ -22,9 +22,9 @@ import * as examples from '../examples.ts'
 import { isOutside } from './create.ts'
 
 const RangeBody = Type.Object(assetMembers, component('DepositRangeRequest', 'Which asset to send'))
-const RangeAnswer = Type.Object(
+const RangeResponse = Type.Object(
   { range: Type.Object(rangeMembers, component('DepositRange', 'What can be deposited')) },
-  component('DepositRangeAnswer', 'What can be deposited'),
+  component('DepositRangeResponse', 'What can be deposited'),
 )
 const EstimateBody = Type.Object(
   {
@@ -36,7 +36,7 @@ const EstimateBody = Type.Object(
   },
   component('DepositEstimateRequest', 'How much to send'),
 )
-const EstimateAnswer = Type.Object(
+const EstimateResponse = Type.Object(
   {
     estimate: Type.Object(
       {
@@ -50,7 +50,7 @@ const EstimateAnswer = Type.Object(
       ),
     ),
   },
-  component('DepositEstimateAnswer', 'What a payment would credit'),
+  component('DepositEstimateResponse', 'What a payment would credit'),
 )
 const asset = { currency: 'usdc', network: 'base' }
 const quote = {
@@ -75,8 +75,8 @@ export function depositQuotes(provider: DepositProvider): Operation[] {
       method: 'GET',
       paths: ['/partner/v1/deposits/assets'],
       query: assetsQuery,
-      answer: AssetsAnswer,
-      example: { answer: assetsExample },
+      response: AssetsResponse,
+      example: { response: assetsExample },
       handle: ({ facts }) => listAssets(provider, facts.query),
     }),
     operation({
@@ -86,8 +86,8 @@ export function depositQuotes(provider: DepositProvider): Operation[] {
       method: 'POST',
       paths: ['/partner/v1/deposits/range'],
       body: RangeBody,
-      answer: RangeAnswer,
-      example: { body: asset, answer: { range: rangeData(quote, asset, 'in') } },
+      response: RangeResponse,
+      example: { body: asset, response: { range: rangeData(quote, asset, 'in') } },
       async handle({ body }) {
         const want = { currency: body.currency.toLowerCase(), network: body.network.toLowerCase() }
         const found = await quoted(provider, want, 'currency')
@@ -105,10 +105,10 @@ export function depositQuotes(provider: DepositProvider): Operation[] {
       method: 'POST',
       paths: ['/partner/v1/deposits/estimate'],
       body: EstimateBody,
-      answer: EstimateAnswer,
+      response: EstimateResponse,
       example: {
         body: { ...asset, amount: '25' },
-        answer: {
+        response: {
           estimate: {
             ...estimateData(quote, asset, 'in'),
             quotedAmount: '25',

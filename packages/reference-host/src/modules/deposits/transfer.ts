@@ -20,7 +20,7 @@ const Body = Type.Object(
   { amountCents: cents, fromContractId: ContractId, toContractId: ContractId },
   component('TransferRequest', 'Which money to move between the balance and contracts'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   {
     transfer: Type.Object(
       {
@@ -33,7 +33,7 @@ const Answer = Type.Object(
       component('Transfer', 'Money moved between the balance and contracts of one account'),
     ),
   },
-  component('TransferAnswer', 'The transfer that was made'),
+  component('TransferResponse', 'The transfer that was made'),
 )
 const exampleBody = {
   amountCents: 5000,
@@ -57,11 +57,11 @@ export function transferDeposit({ clock, dialect, ledger, money }: ModuleService
     scopes: ['deposits.write'],
     spends: false,
     body: Body,
-    answer: Answer,
+    response: ResponseData,
     refuses: [404],
     example: {
       body: exampleBody,
-      answer: {
+      response: {
         transfer: { id: 'move_4b1f0e9d8c7b6a594837261504f3e2d1', ...exampleBody, createdAt: examples.AT },
       },
     },

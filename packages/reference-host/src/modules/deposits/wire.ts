@@ -38,7 +38,10 @@ export const DepositSchema = Type.Object(
   },
   component('Deposit', 'An address of a provider, and what was paid to it'),
 )
-export const DepositAnswer = Type.Object({ deposit: DepositSchema }, component('DepositAnswer', 'A deposit'))
+export const DepositResponse = Type.Object(
+  { deposit: DepositSchema },
+  component('DepositResponse', 'A deposit'),
+)
 
 export const depositExample = {
   id: 'dep_4b1f6a7e',

@@ -15,7 +15,7 @@ const FolderSchema = Type.Object(
   { id: text('Names the folder'), name: text('What it is called'), createdAt: instant('When it was made') },
   component('Folder', 'A folder for cards'),
 )
-const Answer = Type.Object({ folder: FolderSchema }, component('FolderAnswer', 'A folder'))
+const ResponseData = Type.Object({ folder: FolderSchema }, component('FolderResponse', 'A folder'))
 const List = Type.Object(
   { folders: Type.Array(FolderSchema), nextCursor },
   component('FolderList', 'A page of folders, oldest first'),
@@ -44,8 +44,8 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       paths: ['/user/v1/folders'],
       scopes: ['folders.read'],
       query: pagingQuery,
-      answer: List,
-      example: { answer: { folders: [example], nextCursor: null } },
+      response: List,
+      example: { response: { folders: [example], nextCursor: null } },
       async handle({ caller: { session }, facts }) {
         const paging = readPaging(facts.query)
         if (!paging.ok) return paging
@@ -66,8 +66,8 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       idempotency: 'optional',
       paths: ['/user/v1/folders'],
       body: Body,
-      answer: Answer,
-      example: { body, answer: { folder: example } },
+      response: ResponseData,
+      example: { body, response: { folder: example } },
       async write({ caller: { session }, body: { name } }, { tx, effectId }) {
         const { accountId } = session
         await lockAccount(tx, dialect, accountId)
@@ -90,9 +90,9 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       idempotency: 'none',
       paths: ['/user/v1/folders/{folderId}'],
       body: Body,
-      answer: Answer,
+      response: ResponseData,
       refuses: [404],
-      example: { body, answer: { folder: example } },
+      example: { body, response: { folder: example } },
       async write({ caller: { session }, params, body: { name } }, { tx }) {
         const folder = await folders.rename(tx, session.accountId, params['folderId'] as string, name)
         if (!folder) return noSuchFolder
@@ -106,9 +106,9 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       method: 'DELETE',
       paths: ['/user/v1/folders/{folderId}'],
       idempotency: 'none',
-      answer: Deleted,
+      response: Deleted,
       refuses: [404],
-      example: { answer: { id: example.id, deletedAt: examples.AT } },
+      example: { response: { id: example.id, deletedAt: examples.AT } },
       async write({ caller: { session }, params }, { tx }) {
         const [{ accountId }, id] = [session, params['folderId'] as string]
         if (!(await folders.lock(tx, accountId, id))) return noSuchFolder

@@ -28,8 +28,8 @@ export function refuseDataKey(): Operation[] {
       paths: [path],
       credential: 'session',
       scopes: [scope],
-      answer: Type.Object({}, component('NoDataKey', 'Never answered')),
-      example: { answer: {} },
+      response: Type.Object({}, component('NoDataKey', 'Never answered')),
+      example: { response: {} },
       handle: async () =>
         deny('policy_blocked', `the data key never leaves the host: use ${instead}`, {
           details: { rule: 'data_key_never_leaves' },

@@ -50,9 +50,9 @@ const Identity = Type.Object(
   },
   component('Identity', 'What the credential of this request is and may do'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   { identity: Identity },
-  component('IdentityAnswer', 'The credential of this request'),
+  component('IdentityResponse', 'The credential of this request'),
 )
 const Body = Type.Object(
   { walletLabel: Type.Union([nameText(1, 120), Type.Null()], { description: 'Null: no label' }) },
@@ -92,7 +92,7 @@ const common = {
   paths: ['/user/v1/identity'],
   credential: 'session',
   topLevel: true,
-  answer: Answer,
+  response: ResponseData,
 } as const
 
 /** `GET` and `PATCH /user/v1/identity`: the credential of the request. */
@@ -108,7 +108,7 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
       title: 'Read what the credential of this request is and may do',
       method: 'GET',
       scopes: ['identity.read'],
-      example: { answer: example },
+      example: { response: example },
       async handle({ caller: { session } }) {
         const held = await rights(session)
         const user = await users.ofAccount(db, session.accountId)
@@ -124,7 +124,7 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
       spends: false,
       scopes: ['identity.write'],
       body: Body,
-      example: { body: { walletLabel: 'Main' }, answer: example },
+      example: { body: { walletLabel: 'Main' }, response: example },
       // Before the transaction: policies have a store of their own.
       prepare: async ({ caller: { session } }: Call<'session', unknown>) => allow(await rights(session)),
       async write({ caller: { session }, body: { walletLabel } }, { tx, prepared }) {

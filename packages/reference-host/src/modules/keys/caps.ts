@@ -17,7 +17,7 @@ const KeyCap = Type.Object(
   },
   component('KeyCap', 'A cap on a key, and how much of it is used'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   {
     caps: Type.Array(KeyCap, {
       maxItems: MOST_CAPS,
@@ -38,8 +38,8 @@ export function readKeyCaps({ issuer, guard }: ModuleServices): Operation {
     topLevel: true,
     paths: keyPaths('/{keyId}/caps'),
     scopes: ['keys.read'],
-    answer: Answer,
-    example: { answer: { caps: [{ ...exampleCap, inherited: false }] } },
+    response: ResponseData,
+    example: { response: { caps: [{ ...exampleCap, inherited: false }] } },
     refuses: [404],
     async handle({ caller, params }) {
       const visible = await issuer.visibleKeys(callerOf(caller))

@@ -10,7 +10,7 @@ import type { ModuleServices } from '../services.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
 import { keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
-import { keyAnswer, revokeKey } from './revoke.ts'
+import { keyResponse, revokeKey } from './revoke.ts'
 
 const KeyList = Type.Object(
   { keys: Type.Array(KeySchema), nextCursor },
@@ -73,10 +73,10 @@ function createKey({ issuer, aliases, webTokens }: ModuleServices): Operation {
     scopes: ['keys.write'],
     unknownMembers: 'deny',
     body: CreateBody,
-    answer: NewKey,
+    response: NewKey,
     example: {
       body: { scopes: ['subscriptions.write'], policy: { maxAuthAmountCents: 5000 } },
-      answer: examples.newKey,
+      response: examples.newKey,
     },
     async handle({ caller: authenticated, body, facts }) {
       const ownScopes = 'webSession' in authenticated ? undefined : callerOf(authenticated).scopes
@@ -93,12 +93,12 @@ function createKey({ issuer, aliases, webTokens }: ModuleServices): Operation {
         if (!first.ok) return first
         const { accountId, userId, address: walletAddress } = webSession
         const root = { ...rights, rootBy: 'wallet', accountId, userId, walletAddress } as const
-        return newKeyAnswer(await issuer.createKey(root), ignored)
+        return newKeyResponse(await issuer.createKey(root), ignored)
       }
       const caller = callerOf(authenticated)
       const { accountId, userId, walletAddress } = caller
       const request = { ...rights, accountId, userId, walletAddress, parent: caller }
-      return newKeyAnswer(await issuer.createKey(request), ignored)
+      return newKeyResponse(await issuer.createKey(request), ignored)
     },
   })
 }
@@ -112,8 +112,8 @@ function listKeys({ issuer }: ModuleServices): Operation {
     paths: keyPaths(''),
     scopes: ['keys.read'],
     query: pagingQueryUpTo(PAGE.most, PAGE.defaultLimit),
-    answer: KeyList,
-    example: { answer: { keys: [examples.listedKey], nextCursor: null } },
+    response: KeyList,
+    example: { response: { keys: [examples.listedKey], nextCursor: null } },
     async handle({ caller, facts }) {
       const paging = readPositionPaging(facts.query, PAGE)
       if (!paging.ok) return paging
@@ -142,8 +142,8 @@ function changeKey(services: ModuleServices): Operation {
     scopes: ['keys.write'],
     unknownMembers: 'deny',
     body: ChangeBody,
-    answer: KeySchema,
-    example: { body: { policy: { maxAuthAmountCents: 5000 } }, answer: examples.listedKey },
+    response: KeySchema,
+    example: { body: { policy: { maxAuthAmountCents: 5000 } }, response: examples.listedKey },
     refuses: [404],
     async handle({ caller: authenticated, body, facts, params }) {
       const caller = callerOf(authenticated)
@@ -155,9 +155,9 @@ function changeKey(services: ModuleServices): Operation {
       if (body.scopes === undefined && body.policy === undefined && body.revoke !== true) {
         return deny('invalid_request', 'scopes, policy or revoke: true is required', { field: 'scopes' })
       }
-      if (body.revoke === true) return keyAnswer(services, await issuer.revokeKey(caller, keyId))
+      if (body.revoke === true) return keyResponse(services, await issuer.revokeKey(caller, keyId))
       const change = { ...(scopes ? { scopes: scopes.value.scopes } : {}), ...policy.value }
-      return keyAnswer(services, await issuer.changeKey(caller, keyId, change))
+      return keyResponse(services, await issuer.changeKey(caller, keyId, change))
     },
   })
 }
@@ -181,8 +181,8 @@ function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
     scopes: ['keys.write'],
     unknownMembers: 'deny',
     body: RotateBody,
-    answer: NewKey,
-    example: { body: { overlapSeconds: 86_400 }, answer: examples.newKey },
+    response: NewKey,
+    example: { body: { overlapSeconds: 86_400 }, response: examples.newKey },
     refuses: [404],
     async handle({ caller, body, params }) {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
@@ -191,18 +191,18 @@ function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
         // Of a session the scope is checked before. A presented key rotates itself without any (contract section 4).
         if (!('session' in caller) && caller.id !== keyId && !caller.scopes.includes('keys.write'))
           return rotatesOnlyItself
-        return newKeyAnswer(await issuer.rotateKey(callerOf(caller), keyId, rotation), [])
+        return newKeyResponse(await issuer.rotateKey(callerOf(caller), keyId, rotation), [])
       }
       const { webSession } = caller
       const first = await webTokens.claim(webSession)
       if (!first.ok) return first
-      return newKeyAnswer(await issuer.rotateKey({ walletOf: webSession.accountId }, keyId, rotation), [])
+      return newKeyResponse(await issuer.rotateKey({ walletOf: webSession.accountId }, keyId, rotation), [])
     },
   })
 }
 
 /** Answers with a new key and its secret text, which no later answer contains. */
-function newKeyAnswer(
+function newKeyResponse(
   created: Verdict<{ readonly key: ApiKey; readonly text: string }>,
   ignored: readonly string[],
 ): Verdict<Success> {

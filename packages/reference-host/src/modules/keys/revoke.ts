@@ -30,8 +30,8 @@ export function revokeKey(services: ModuleServices): Operation {
         }),
       ),
     }),
-    answer: KeySchema,
-    example: { answer: examples.revokedKey },
+    response: KeySchema,
+    example: { response: examples.revokedKey },
     refuses: [404],
     async handle({ caller, params, facts }) {
       const keyId = params['keyId'] as string
@@ -39,7 +39,7 @@ export function revokeKey(services: ModuleServices): Operation {
       if (!cards.ok) return cards
       const revoked = await services.issuer.revokeKey(callerOf(caller), keyId)
       if (revoked.ok) await cards.value()
-      return keyAnswer(services, revoked)
+      return keyResponse(services, revoked)
     },
   })
 }
@@ -64,7 +64,7 @@ async function cardsToCancel(
 }
 
 /** Answers with a changed or revoked key. */
-export async function keyAnswer(
+export async function keyResponse(
   { issuer }: ModuleServices,
   changed: Verdict<ApiKey>,
 ): Promise<Verdict<Success>> {

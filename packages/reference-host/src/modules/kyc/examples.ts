@@ -30,4 +30,4 @@ const state = {
 }
 
 /** An approved application, as each surface reads it. */
-export const answer = { user: { application: state }, partner: state }
+export const response = { user: { application: state }, partner: state }

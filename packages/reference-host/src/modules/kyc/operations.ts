@@ -14,7 +14,7 @@ import { KycBody, readApplication } from './fields.ts'
 import { SUBMIT_JOB } from './job.ts'
 import { DECIDED_STATUSES } from './states.ts'
 import { kycValues } from './values.ts'
-import { KycAnswer, kycData, spelledFor, statusOf } from './wire.ts'
+import { KycResponse, kycData, spelledFor, statusOf } from './wire.ts'
 
 /** How long an answer waits for the provider. */
 const WAIT_MS = 2000
@@ -33,7 +33,7 @@ export function kycOperations(services: ModuleServices): Operation[] {
   ])
 }
 
-async function answerOf(
+async function responseOf(
   surface: Surface,
   { kyc, acceptances, ...services }: Pick<ModuleServices, 'db' | 'kyc' | 'acceptances'>,
   accountId: string,
@@ -63,8 +63,8 @@ function submit(surface: Surface, services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['kyc.write'],
     body: KycBody[surface],
-    answer: KycAnswer[surface],
-    example: { body: examples.application, answer: examples.answer[surface] },
+    response: KycResponse[surface],
+    example: { body: examples.application, response: examples.response[surface] },
     ...(surface === 'partner' ? { refuses: [409] } : {}),
     async handle({ caller, body }) {
       const { accountId } = caller.session
@@ -90,7 +90,7 @@ function submit(surface: Surface, services: ModuleServices): Operation {
         await Promise.race([jobs.runNow(SUBMIT_JOB, submitted.id), timeUp])
         timer.abort()
       }
-      return answerOf(surface, services, accountId)
+      return responseOf(surface, services, accountId)
     },
   })
 }
@@ -105,14 +105,14 @@ function status(surface: Surface, services: ModuleServices): Operation {
     paths: [`/${surface}/v1/kyc/status`],
     credential: 'session',
     scopes: ['kyc.read'],
-    answer: KycAnswer[surface],
-    example: { answer: examples.answer[surface] },
+    response: KycResponse[surface],
+    example: { response: examples.response[surface] },
     ...(surface === 'user' ? { refuses: [404] } : {}),
     async handle({ caller }) {
       const { accountId } = caller.session
       if (surface === 'user' && (await kyc.read(db, accountId)).status === 'not_submitted')
         return deny('not_found', 'no application was submitted: POST /user/v1/kyc')
-      return answerOf(surface, services, accountId)
+      return responseOf(surface, services, accountId)
     },
   })
 }
@@ -137,8 +137,8 @@ function simulate(surface: Surface, services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['kyc.write'],
     body: Decision,
-    answer: KycAnswer[surface],
-    example: { body: { status: 'approved' }, answer: examples.answer[surface] },
+    response: KycResponse[surface],
+    example: { body: { status: 'approved' }, response: examples.response[surface] },
     async handle({ caller, body }) {
       const { accountId } = caller.session
       const decision = {
@@ -151,7 +151,7 @@ function simulate(surface: Surface, services: ModuleServices): Operation {
         const id = await kyc.decide(tx, accountId, decision, now)
         if (decision.status === 'pending') await jobs.add(tx, SUBMIT_JOB, id, now)
         // In the transaction: what this request came to, and not a later one.
-        return answerOf(surface, services, accountId, tx)
+        return responseOf(surface, services, accountId, tx)
       })
     },
   })

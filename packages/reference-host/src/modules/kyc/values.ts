@@ -22,7 +22,7 @@ const KycField = Type.Object(
   },
   component('KycField', 'A field of the application'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   {
     fields: Type.Array(KycField, { maxItems: MOST }),
     occupations: Type.Array(Type.Object({ code: Type.String(), label: Type.String() }), { maxItems: MOST }),
@@ -51,9 +51,9 @@ export function kycValues(surface: Surface): Operation {
       surface === 'user' ? ['/user/v1/kyc/values'] : ['/partner/v1/kyc/values', '/partner/v1/kyc/schema'],
     credential: 'session',
     scopes: ['kyc.read'],
-    answer: Answer,
+    response: ResponseData,
     example: {
-      answer: { ...values, fields: values.fields.slice(0, 2).map(field => ({ ...field, enum: [] })) },
+      response: { ...values, fields: values.fields.slice(0, 2).map(field => ({ ...field, enum: [] })) },
     },
     handle: async () => allow({ data: { ...values }, summary: `${values.fields.length} fields.` }),
   })

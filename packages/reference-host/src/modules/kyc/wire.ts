@@ -36,10 +36,10 @@ const members = (surface: Surface) => {
 }
 
 /** The answer of each surface: users get it as `application`, partners in `data` itself. */
-export const KycAnswer = {
+export const KycResponse = {
   user: Type.Object(
     { application: Type.Object(members('user'), component('KycApplication', 'The check of the identity')) },
-    component('KycAnswer', 'The check of the identity'),
+    component('KycResponse', 'The check of the identity'),
   ),
   partner: Type.Object(members('partner'), component('PartnerKycApplication', 'The check of the identity')),
 } as const satisfies Record<Surface, Type.TObject>

@@ -33,7 +33,10 @@ const List = Type.Object(
   },
   component('NotificationList', 'A page of notifications, newest first'),
 )
-const Answer = Type.Object({ notification: Notification }, component('NotificationAnswer', 'A notification'))
+const ResponseData = Type.Object(
+  { notification: Notification },
+  component('NotificationResponse', 'A notification'),
+)
 const Body = Type.Object(
   { read: Type.Boolean({ description: '`false` makes it unread again' }) },
   component('MarkNotificationRequest', 'Whether it was read'),
@@ -67,8 +70,8 @@ function listNotifications({ events, db }: ModuleServices): Operation {
       ...pagingQuery.properties,
       unread: Type.Optional(Type.Boolean({ description: '`true`: only those that were not read' })),
     }),
-    answer: List,
-    example: { answer: { notifications: [example], unreadCount: 1, nextCursor: null } },
+    response: List,
+    example: { response: { notifications: [example], unreadCount: 1, nextCursor: null } },
     async handle({ caller: { session }, facts: { query } }) {
       const paging = readPaging(query)
       if (!paging.ok) return paging
@@ -99,10 +102,10 @@ function markNotification({ events, clock }: ModuleServices): Operation {
     spends: false,
     scopes: ['notifications.write'],
     body: Body,
-    answer: Answer,
+    response: ResponseData,
     example: {
       body: { read: true },
-      answer: { notification: { ...example, read: true, readAt: examples.LATER } },
+      response: { notification: { ...example, read: true, readAt: examples.LATER } },
     },
     refuses: [404],
     async write({ caller: { session }, params, body: { read } }, { tx }) {

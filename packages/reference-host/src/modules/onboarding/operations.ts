@@ -25,7 +25,7 @@ const StepSchema = Type.Object(
   },
   component('OnboardingStep', 'A step of the way in'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   {
     steps: Type.Array(StepSchema, { maxItems: STEPS.length }),
     next: Type.Union([Type.String(), Type.Null()], { description: 'The first open step' }),
@@ -33,7 +33,7 @@ const Answer = Type.Object(
   component('Onboarding', 'The steps of the way in, and which is next'),
 )
 const example = {
-  answer: {
+  response: {
     steps: [
       { step: 'wallet', status: 'done' as const, operation: 'auth.bootstrap' },
       { step: 'kyc', status: 'open' as const, operation: 'kyc.submit' },
@@ -52,7 +52,7 @@ const FACTS = `select u.kyc_status, u.skipped_steps,
 /** `GET /user/v1/onboarding` derives the steps from what the account has done; `POST /user/v1/onboarding/{step}` skips an optional one. */
 export function onboardingOperations(services: ModuleServices): Operation[] {
   const { db } = services
-  const shared = { surface: 'user', credential: 'session', answer: Answer, example } as const
+  const shared = { surface: 'user', credential: 'session', response: ResponseData, example } as const
   return [
     operation({
       id: 'onboarding.read',

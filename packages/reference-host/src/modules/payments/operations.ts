@@ -47,7 +47,7 @@ const PaymentSchema = Type.Object(
   },
   component('Payment', 'A payment between two wallet users. It cannot be taken back'),
 )
-const Answer = Type.Object({ payment: PaymentSchema }, component('PaymentAnswer', 'The payment'))
+const ResponseData = Type.Object({ payment: PaymentSchema }, component('PaymentResponse', 'The payment'))
 const RECEIVER = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const example = {
   id: 'pay_5f1c9f0f2f3b4b7e9d9a3d1f0c6b8e7a',
@@ -71,7 +71,7 @@ export function paymentOperations(services: ModuleServices): Operation[] {
       name: 'payments',
       listName: 'PaymentList',
       item: PaymentSchema,
-      example: { answer: { payments: [example], nextCursor: null } },
+      example: { response: { payments: [example], nextCursor: null } },
       page: (accountId, position, limit) => paymentPage(db, accountId, position, limit),
       wire: paymentData,
     }),
@@ -92,11 +92,11 @@ function createPayment(services: ModuleServices): Operation {
     spends: 'spend',
     gated: true,
     body: Body,
-    answer: Answer,
+    response: ResponseData,
     refuses: [404],
     example: {
       body: { to: { walletAddress: RECEIVER }, amountCents: 1234, memo: 'Lunch' },
-      answer: { payment: example },
+      response: { payment: example },
     },
     async write({ caller, body: { to, amountCents, memo = null } }, context) {
       const { tx, effectId, permits } = context
@@ -104,7 +104,7 @@ function createPayment(services: ModuleServices): Operation {
       const id = `pay_${effectId}`
       if (await findSent(tx, accountId, id)) {
         const permitted = await permits({ amountCents, currency: 'USD' })
-        return permitted.ok ? answer() : permitted
+        return permitted.ok ? response() : permitted
       }
       const receiver = await findReceiver(tx, accountId, to.walletAddress)
       if (!receiver.ok) return receiver
@@ -131,9 +131,9 @@ function createPayment(services: ModuleServices): Operation {
       const subject = { kind: 'payment', id }
       const event = { accountId: receiver.value, subject, to: 'completed', cause: 'received', amountCents }
       await events.record(tx, event, now)
-      return answer()
+      return response()
 
-      async function answer() {
+      async function response() {
         const made = (await findSent(tx, accountId, id)) as Transaction
         return allow({ data: { payment: paymentData(made) }, summary: 'The payment is made.' })
       }

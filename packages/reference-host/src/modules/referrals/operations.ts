@@ -13,9 +13,9 @@ const ReferralSchema = Type.Object(
   },
   component('Referral', 'Invitations of the account. Who joined is never answered'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   { referral: ReferralSchema },
-  component('ReferralAnswer', 'Invitations of the account'),
+  component('ReferralResponse', 'Invitations of the account'),
 )
 const Body = Type.Object(
   { code: Type.String({ pattern: '^[A-Za-z]{6}$', description: 'Six letters in any case' }) },
@@ -25,7 +25,7 @@ const common = {
   surface: 'user',
   paths: ['/user/v1/referrals'],
   credential: 'session',
-  answer: Answer,
+  response: ResponseData,
 } as const
 const data = (referral: Referral) => ({ referral: { ...referral } })
 
@@ -38,7 +38,7 @@ export function referralOperations({ db }: ModuleServices): Operation[] {
       title: 'Read the code of the account, and how many have applied it',
       method: 'GET',
       scopes: ['referrals.read'],
-      example: { answer: { referral: { code: 'KVTRZM', joined: 3, appliedCode: null } } },
+      example: { response: { referral: { code: 'KVTRZM', joined: 3, appliedCode: null } } },
       async handle({ caller: { session } }) {
         const referral = await readReferral(db, session.accountId)
         return allow({ data: data(referral), summary: `${referral.joined} accounts have joined.` })
@@ -55,7 +55,7 @@ export function referralOperations({ db }: ModuleServices): Operation[] {
       body: Body,
       example: {
         body: { code: 'KVTRZM' },
-        answer: { referral: { code: 'BXNDPQ', joined: 0, appliedCode: 'KVTRZM' } },
+        response: { referral: { code: 'BXNDPQ', joined: 0, appliedCode: 'KVTRZM' } },
       },
       refuses: [404],
       async write({ caller: { session }, body }, { tx }) {

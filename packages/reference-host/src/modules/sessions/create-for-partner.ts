@@ -24,7 +24,7 @@ const Body = Type.Object(
   },
   component('CreatePartnerSessionRequest', 'For whom the session is, and what it may do'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   { ...newSessionFields, userId: text('The user, as the partner names them') },
   component('NewPartnerSession', "A new session of one of the partner's users, with its token"),
 )
@@ -41,10 +41,10 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
     limit: 'mint',
     unknownMembers: 'deny',
     body: Body,
-    answer: Answer,
+    response: ResponseData,
     example: {
       body: { userId: 'user-1', scopes: ['cards.read'] },
-      answer: { ...examples.session, scopes: ['cards.read'], userId: 'user-1' },
+      response: { ...examples.session, scopes: ['cards.read'], userId: 'user-1' },
     },
     refuses: [404, 409],
     async handle({ caller, body, facts }) {

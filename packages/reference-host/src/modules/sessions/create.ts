@@ -34,8 +34,8 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     topLevel: true,
     unknownMembers: 'deny',
     body: Body,
-    answer: NewSession,
-    example: { body: { scopes: ['subscriptions.write'], ttlSeconds: 900 }, answer: examples.session },
+    response: NewSession,
+    example: { body: { scopes: ['subscriptions.write'], ttlSeconds: 900 }, response: examples.session },
     async handle({ caller: authenticated, body, facts }) {
       const caller = callerOf(authenticated)
       const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })

@@ -52,9 +52,9 @@ function listSessions({ issuer }: ModuleServices): Operation {
     method: 'GET',
     paths: ['/user/v1/sessions'],
     query: pagingQueryUpTo(PAGE.most, PAGE.defaultLimit),
-    answer: SessionList,
+    response: SessionList,
     example: {
-      answer: {
+      response: {
         sessions: [
           {
             sessionId: examples.session.sessionId,
@@ -109,8 +109,8 @@ function endSession({ issuer }: ModuleServices): Operation {
         Type.Literal('revoke', { description: 'Also revokes the keys that the ended sessions created' }),
       ),
     }),
-    answer: EndedSessions,
-    example: { answer: { ended: 1, revokedKeys: 2 } },
+    response: EndedSessions,
+    example: { response: { ended: 1, revokedKeys: 2 } },
     refuses: [404],
     async handle({ caller: authenticated, params, facts }) {
       const [caller, sessionId] = [callerOf(authenticated), params['sessionId'] as string]

@@ -16,7 +16,7 @@ const Item = Type.Object(
   },
   component('SpotlightItem', 'A notice of the operator'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   { items: Type.Array(Item, { maxItems: MOST_NOTICES }) },
   component('SpotlightList', 'The notices that are shown now, in the order of the operator'),
 )
@@ -36,9 +36,9 @@ export function listSpotlight({ product, clock }: ModuleServices): Operation {
     paths: ['/user/v1/spotlight'],
     credential: 'session',
     scopes: ['spotlight.read'],
-    answer: Answer,
+    response: ResponseData,
     example: {
-      answer: {
+      response: {
         items: [
           {
             id: 'maintenance',

@@ -14,14 +14,14 @@ const Support = Type.Object(
   },
   component('Support', 'Where people find help; null where there is nothing'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   {
     support: Support,
     environment: Type.Enum(['sandbox', 'live']),
     version: text('The version of the host'),
     accountId: text('The account'),
   },
-  component('SupportAnswer', 'Where to find help, and what to quote there'),
+  component('SupportResponse', 'Where to find help, and what to quote there'),
 )
 
 /** `GET /user/v1/support`: where to find help. */
@@ -34,9 +34,9 @@ export function readSupport({ product: { support }, environment }: ModuleService
     paths: ['/user/v1/support'],
     credential: 'session',
     scopes: ['support.read'],
-    answer: Answer,
+    response: ResponseData,
     example: {
-      answer: {
+      response: {
         support: { email: 'support@example.com', url: null, statusUrl: null, hours: 'Mon-Fri 9-17 UTC' },
         environment,
         version: HOST_VERSION,

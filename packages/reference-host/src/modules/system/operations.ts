@@ -39,9 +39,9 @@ export function systemOperations({
   description,
 }: SystemServices): Operation[] {
   const rendered = shareResult(() => metrics.text(), clock, SHARED_MS)
-  const answered = shareResult(() => readiness(checks), clock, SHARED_MS)
+  const responded = shareResult(() => readiness(checks), clock, SHARED_MS)
   const ready = async (): Promise<Document> => {
-    const state = await answered()
+    const state = await responded()
     return draining() ? notReady(state) : state
   }
   return [
@@ -49,8 +49,8 @@ export function systemOperations({
       id: 'system.jwks',
       title: 'The keys that verify session tokens',
       path: '/.well-known/jwks.json',
-      answer: Jwks,
-      example: { answer: { keys: [exampleJwk] } },
+      response: Jwks,
+      example: { response: { keys: [exampleJwk] } },
       // As in the issuer's header fields (RFC 7517 section 8.5).
       mediaType: 'application/jwk-set+json',
       async make() {
@@ -62,8 +62,8 @@ export function systemOperations({
       id: 'system.openapi',
       title: 'This API description',
       path: '/openapi.json',
-      answer: Description,
-      example: { answer: { openapi: '3.1.0' } },
+      response: Description,
+      example: { response: { openapi: '3.1.0' } },
       documentStatuses: [304],
       make: async ({ header }) => conditionalGet(description(), header('if-none-match')),
     }),
@@ -71,8 +71,8 @@ export function systemOperations({
       id: 'system.healthz',
       title: 'Liveness check',
       path: '/healthz',
-      answer: Health,
-      example: { answer: { status: 'ok' } },
+      response: Health,
+      example: { response: { status: 'ok' } },
       // Liveness probes must never be denied, and the answer costs nothing.
       limit: 'none',
       make: async () => ({ document: { status: 'ok' }, headers: [] }),
@@ -81,8 +81,8 @@ export function systemOperations({
       id: 'system.readyz',
       title: 'Readiness check',
       path: '/readyz',
-      answer: Readiness,
-      example: { answer: { status: 'ready', dependencies: { database: 'ok' } } },
+      response: Readiness,
+      example: { response: { status: 'ready', dependencies: { database: 'ok' } } },
       documentStatuses: [503],
       make: ready,
     }),
@@ -90,9 +90,9 @@ export function systemOperations({
       id: 'system.metrics',
       title: 'Prometheus metrics',
       path: '/metrics',
-      answer: Type.Object({}),
+      response: Type.Object({}),
       // The API description shows no example for text.
-      example: { answer: {} },
+      example: { response: {} },
       mediaType: 'text/plain',
       async make() {
         const { contentType, body } = await rendered()
@@ -125,7 +125,7 @@ const Readiness = Type.Object(
 interface DocumentRule<D extends TObject>
   extends Pick<
     PlainOperation<'none', TObject, D>,
-    'id' | 'title' | 'answer' | 'example' | 'mediaType' | 'documentStatuses' | 'limit'
+    'id' | 'title' | 'response' | 'example' | 'mediaType' | 'documentStatuses' | 'limit'
   > {
   readonly path: string
   make(facts: CanonicalFacts): Promise<Document>

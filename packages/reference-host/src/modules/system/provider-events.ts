@@ -6,7 +6,7 @@ import { operation, type Operation } from '../../http/operation.ts'
 import { component, text, textOrNull } from '../../schemas/fields.ts'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { NetworkAnswer } from '../cards/authorizations/answer-in-time.ts'
+import type { NetworkResponse } from '../cards/authorizations/answer-in-time.ts'
 
 /**
  * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated, repeated, not
@@ -31,7 +31,7 @@ interface AppliedEvent extends CheckedEvent {
 /** How an event that asks for a decision is answered. */
 interface DecidedEvent extends CheckedEvent {
   /** Decides once for each id in `data`, whatever the id of the message is. Undefined if the object does not exist here. */
-  decide(provider: string, data: never, now: EpochMs): Promise<NetworkAnswer | undefined>
+  decide(provider: string, data: never, now: EpochMs): Promise<NetworkResponse | undefined>
 }
 export type EventType = AppliedEvent | DecidedEvent
 
@@ -40,7 +40,7 @@ export interface ProviderEventServices {
   readonly db: SqlClient
   readonly clock: Clock
   readonly eventTypes: Readonly<Record<string, EventType>>
-  readonly countEvent: (type: string, outcome: EventOutcome | NetworkAnswer['outcome']) => void
+  readonly countEvent: (type: string, outcome: EventOutcome | NetworkResponse['outcome']) => void
 }
 
 const Body = Type.Object(
@@ -65,9 +65,9 @@ const Applied = Type.Object({
   }),
   decision: Type.Optional(Decision),
 })
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   { ok: Type.Boolean(), data: Applied },
-  component('ProviderEventAnswer', 'The outcome of an event'),
+  component('ProviderEventResponse', 'The outcome of an event'),
 )
 
 /** How long the id of a message is kept, so that a repeat is recognized. Senders repeat a message for some days. */
@@ -91,11 +91,11 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
     paths: ['/providers/{name}/events'],
     credential: 'provider',
     body: Body,
-    answer: Answer,
+    response: ResponseData,
     document: true,
     example: {
       body: { type: 'kyc.report', data: { id: text('').type } },
-      answer: { ok: true, data: { applied: true } },
+      response: { ok: true, data: { applied: true } },
     },
     async handle({ caller: { provider, messageId }, body: { type, data } }) {
       const known = Object.hasOwn(eventTypes, type) ? eventTypes[type] : undefined
@@ -108,10 +108,10 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
         })
       const now = clock.now()
       if ('decide' in known) {
-        const answer = await known.decide(provider, data as never, now)
-        countEvent(type, answer?.outcome ?? 'unknown')
-        if (!answer) return unknownObject
-        const { outcome, decision } = answer
+        const response = await known.decide(provider, data as never, now)
+        countEvent(type, response?.outcome ?? 'unknown')
+        if (!response) return unknownObject
+        const { outcome, decision } = response
         return allow({
           document: { ok: true, data: { applied: outcome === 'applied', decision } },
           headers: [],

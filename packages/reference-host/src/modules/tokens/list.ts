@@ -26,7 +26,7 @@ const Token = Type.Object(
   },
   component('Token', 'A token that this host takes or pays'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   { tokens: Type.Array(Token), nextCursor },
   component('TokenList', 'A page of the tokens of this host, by network, contract and symbol'),
 )
@@ -44,9 +44,9 @@ export function listTokens({ receivers, providerTokens }: ModuleServices): Opera
     credential: 'session',
     scopes: ['tokens.read'],
     query: pagingQueryUpTo(LIMIT, LIMIT),
-    answer: Answer,
+    response: ResponseData,
     example: {
-      answer: {
+      response: {
         tokens: [
           {
             symbol: 'USDC',

@@ -39,11 +39,11 @@ function listTransactions(surface: Surface, { db, transactions }: ModuleServices
     credential: 'session',
     scopes: ['transactions.read'],
     query: Type.Object({ ...pagingQueryUpTo(most).properties, ...filters }),
-    answer: Type.Object(
+    response: Type.Object(
       { transactions: Type.Array(form.schema), nextCursor },
       component(listName, 'A page of transactions'),
     ),
-    example: { answer: { transactions: [form.example], nextCursor: CURSOR } },
+    example: { response: { transactions: [form.example], nextCursor: CURSOR } },
     async handle({ caller, facts: { query } }) {
       const paging = readPaging(query, { most })
       if (!paging.ok) return paging

@@ -45,8 +45,8 @@ const WalletUser = Type.Object(
   },
   component('WalletUser', 'The user of the session'),
 )
-const Answer = {
-  user: Type.Object({ user: WalletUser }, component('WalletUserAnswer', 'The user of the session')),
+const ResponseData = {
+  user: Type.Object({ user: WalletUser }, component('WalletUserResponse', 'The user of the session')),
   partner: Type.Object(
     { userId: text('The user, as the partner names them'), ...common, createdAt },
     component('PartnerUser', 'The user of the session, of a partner'),
@@ -61,7 +61,7 @@ const example = {
   kycStatus: 'not_submitted',
   createdAt: examples.AT,
 }
-const exampleAnswer = {
+const exampleResponse = {
   user: { user: { id: examples.owner.userId, ...example, agreementsAccepted: false } },
   partner: { userId: 'user-1', ...example },
 }
@@ -84,8 +84,8 @@ function readUser(services: ModuleServices, surface: Surface): Operation {
     paths: [`/${surface}/v1/users`],
     credential: 'session',
     scopes: ['users.read'],
-    answer: Answer[surface],
-    example: { answer: exampleAnswer[surface] },
+    response: ResponseData[surface],
+    example: { response: exampleResponse[surface] },
     async handle({ caller: { session } }) {
       const user = await users.ofAccount(db, session.accountId)
       return allow({ data: await userData(services, db, surface, user), summary: 'The user.' })
@@ -105,10 +105,10 @@ function changeUser(services: ModuleServices, surface: Surface): Operation {
     spends: false,
     scopes: ['users.write'],
     body: Body,
-    answer: Answer[surface],
+    response: ResponseData[surface],
     example: {
       body: { displayName: 'Ann', email: 'ann@example.com' },
-      answer: exampleAnswer[surface],
+      response: exampleResponse[surface],
     },
     async write({ caller: { session }, body: { displayName, email } }, { tx }) {
       if (displayName === undefined && email === undefined)

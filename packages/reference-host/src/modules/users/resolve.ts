@@ -12,7 +12,7 @@ const Body = Type.Object(
   component('ResolveUserRequest', 'Which user, by the id that the partner uses'),
 )
 
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   {
     userId: text('The user, as the partner names them'),
     walletAddress: textOrNull('The wallet of the user'),
@@ -32,10 +32,10 @@ export function resolveUser({ users, seedCards, clock }: ModuleServices): Operat
     paths: ['/partner/v1/users/resolve', '/users/resolve'],
     credential: 'partner-key',
     body: Body,
-    answer: Answer,
+    response: ResponseData,
     example: {
       body: { userId: 'user-1', walletLabel: 'Main' },
-      answer: { userId: 'user-1', walletAddress: null, kycStatus: 'not_submitted', createdAt: examples.AT },
+      response: { userId: 'user-1', walletAddress: null, kycStatus: 'not_submitted', createdAt: examples.AT },
     },
     refuses: [409],
     async handle({ caller, body }) {

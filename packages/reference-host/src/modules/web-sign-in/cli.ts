@@ -39,7 +39,7 @@ const PollBody = Type.Object(
   { requestToken: idText(120, 'From the start') },
   component('PollCliRequest', 'Which request to look at'),
 )
-const PollAnswer = Type.Object(
+const PollResponse = Type.Object(
   {
     status: Type.Enum(['pending', 'completed']),
     expiresAt: Type.Optional(instant('When a pending request ends')),
@@ -87,10 +87,10 @@ function start({ db, clock, origin }: ModuleServices): Operation {
     paths: ['/auth/cli/start'],
     limit: 'bootstrap',
     body: StartBody,
-    answer: Started,
+    response: Started,
     example: {
       body: { clientName: 'gatewright-cli' },
-      answer: {
+      response: {
         requestToken: EXAMPLE_TOKEN,
         code: 'BCDF-2345',
         expiresAt: LATER,
@@ -125,7 +125,7 @@ function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
       summary: 'Nobody has approved it yet.',
       status: 202,
     })
-  const answer = (polled: Polled): Verdict<Success> => {
+  const response = (polled: Polled): Verdict<Success> => {
     if (polled.state === 'pending') return pending(polled.expiresAt)
     if (polled.state === 'unknown') return deny('challenge_not_found', 'no open request has this token')
     if (polled.state !== 'completed') return deny('challenge_not_found', `the request was ${polled.state}`)
@@ -142,20 +142,20 @@ function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
     paths: ['/auth/cli/poll'],
     limit: 'poll',
     body: PollBody,
-    answer: PollAnswer,
+    response: PollResponse,
     refuses: [404],
     documentStatuses: [202],
     example: {
       body: { requestToken: EXAMPLE_TOKEN },
-      answer: { status: 'completed', token: EXAMPLE_TOKEN, session: exampleSession },
+      response: { status: 'completed', token: EXAMPLE_TOKEN, session: exampleSession },
     },
     async handle({ body: { requestToken }, facts }) {
       const limited = await limits.poll(addressBucket(facts.address))
       const now = clock.now()
       const end = endOf(requestToken)
-      if (end === undefined || now >= end) return answer({ state: 'unknown' })
+      if (end === undefined || now >= end) return response({ state: 'unknown' })
       // A poll that comes too quick is not looked up, and not denied: clients take a 429 for the end of the request.
-      return limited.ok ? answer(await poll(db, requestToken, now)) : pending(end)
+      return limited.ok ? response(await poll(db, requestToken, now)) : pending(end)
     },
   })
 }
@@ -168,11 +168,11 @@ function inspect({ db, clock }: ModuleServices): Operation {
     paths: ['/auth/cli/inspect'],
     limit: 'bootstrap',
     body: InspectBody,
-    answer: Inspected,
+    response: Inspected,
     refuses: [404],
     example: {
       body: { requestId: '5d1f5f0b9c0a4f0e' },
-      answer: {
+      response: {
         clientName: 'gatewright-cli',
         clientAddress: '192.0.2.1',
         sameNetwork: true,
@@ -207,9 +207,9 @@ function refuse({ db, clock }: ModuleServices): Operation {
     paths: ['/auth/cli/deny'],
     limit: 'bootstrap',
     body: DenyBody,
-    answer: Denied,
+    response: Denied,
     refuses: [404],
-    example: { body: { requestId: '5d1f5f0b9c0a4f0e', code: 'BCDF-2345' }, answer: { status: 'denied' } },
+    example: { body: { requestId: '5d1f5f0b9c0a4f0e', code: 'BCDF-2345' }, response: { status: 'denied' } },
     async handle({ body: { requestId, code } }) {
       const denied = await enterCode(db, requestId, code, clock.now(), 'deny')
       if (!denied) return challengeNotFound

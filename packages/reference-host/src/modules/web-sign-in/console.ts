@@ -19,7 +19,7 @@ export const CONSOLE_SCOPES: readonly string[] = userScopes.names.filter(
 /** Refuses every amount, should an operation ever move money by a scope above. It also keeps cards from being revealed. */
 const POLICY = { maxAuthAmountCents: 0 }
 
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   {
     sessionToken: text('The bearer token: a secret, for the memory of one page'),
     sessionId: text('The id of the session'),
@@ -41,8 +41,8 @@ export function openConsole({ issuer, webTokens }: ModuleServices): Operation {
     paths: ['/auth/console'],
     limit: 'token-check',
     unknownMembers: 'deny',
-    answer: Answer,
-    example: { answer: { ...examples.session, scopes: [...CONSOLE_SCOPES] } },
+    response: ResponseData,
+    example: { response: { ...examples.session, scopes: [...CONSOLE_SCOPES] } },
     async handle({ caller: { webSession } }) {
       // A fault if no session can be signed: otherwise a retry would find the web token used up.
       await issuer.jwks()

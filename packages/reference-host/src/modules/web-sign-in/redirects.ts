@@ -15,8 +15,8 @@ const common = {
   limit: 'document',
   document: true,
   redirects: true,
-  answer: Nothing,
-  example: { answer: {} },
+  response: Nothing,
+  example: { response: {} },
 } as const
 
 const to = (fragment: string) =>

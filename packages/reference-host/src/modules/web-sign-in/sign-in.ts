@@ -38,7 +38,7 @@ const ChallengeBody = Type.Object(
   { ...wallet, requestId: Type.Optional(cliRequestId), code: Type.Optional(typedCode) },
   component('ChallengeRequest', 'A wallet that wants to sign in; `requestId` and `code` for a command line'),
 )
-const ChallengeAnswer = Type.Object(
+const ChallengeResponse = Type.Object(
   {
     nonce: text('The nonce of the text, usable once'),
     message: text('The text to sign (EIP-4361), with `personal_sign`'),
@@ -88,11 +88,11 @@ function challenge({ challenges, clock, db }: ModuleServices): Operation {
     paths: ['/auth/challenge'],
     limit: 'bootstrap',
     body: ChallengeBody,
-    answer: ChallengeAnswer,
+    response: ChallengeResponse,
     refuses: [404],
     example: {
       body: { address: WALLET, connector: 'injected', chainId: 1 },
-      answer: {
+      response: {
         nonce: '8a52d1f6e3b7c9a05d1f5f0b9c0a4f0e',
         siwe: true,
         expiresAt: LATER,
@@ -144,11 +144,11 @@ function login({ challenges, verifier, users, webTokens, clock, db }: ModuleServ
     paths: ['/auth/login'],
     limit: 'bootstrap',
     body: LoginBody,
-    answer: SignedIn,
+    response: SignedIn,
     refuses: [401, 404],
     example: {
       body: { address: WALLET, nonce: '8a52d1f6e3b7c9a0', challengeToken: EXAMPLE_TOKEN, signature: '0x...' },
-      answer: { token: EXAMPLE_TOKEN, session: exampleSession },
+      response: { token: EXAMPLE_TOKEN, session: exampleSession },
     },
     async handle({ body, facts }) {
       const asked = challenges.open(body.challengeToken)
@@ -186,8 +186,8 @@ function session({ webTokens, clock }: ModuleServices): Operation {
     paths: ['/auth/session'],
     limit: 'token-check',
     body: SessionBody,
-    answer: TokenState,
-    example: { body: { accessToken: EXAMPLE_TOKEN }, answer: { session: exampleSession } },
+    response: TokenState,
+    example: { body: { accessToken: EXAMPLE_TOKEN }, response: { session: exampleSession } },
     async handle({ body: { accessToken } }) {
       const found = webTokens.read(accessToken)
       if (!found)

@@ -10,7 +10,7 @@ import type { ModuleServices } from '../services.ts'
 import { tooLittleMoney } from '../too-little-money.ts'
 import { ownAddress } from './destination.ts'
 import { Body, isEqual, priced, readTerms, type Prepared } from './terms.ts'
-import { WithdrawalAnswer, withdrawalAnswer, withdrawalBodyExample, withdrawalExample } from './wire.ts'
+import { WithdrawalResponse, withdrawalResponse, withdrawalBodyExample, withdrawalExample } from './wire.ts'
 import { SEND_JOB, type Withdrawal } from './withdrawal.ts'
 
 const MOST_OPEN = 20
@@ -24,7 +24,7 @@ export function createWithdrawal(
   provider: WithdrawalProvider,
 ): Operation {
   const { withdrawals, db, clock, dialect } = services
-  return ledgerWrite<(typeof Body)['partner'], (typeof WithdrawalAnswer)['partner'], Prepared>({
+  return ledgerWrite<(typeof Body)['partner'], (typeof WithdrawalResponse)['partner'], Prepared>({
     id: 'withdrawals.create',
     title: 'Withdraw money',
     surface,
@@ -33,10 +33,10 @@ export function createWithdrawal(
     credential: 'session',
     scopes: ['withdrawals.write'],
     body: Body[surface] as (typeof Body)['partner'],
-    answer: WithdrawalAnswer[surface] as (typeof WithdrawalAnswer)['partner'],
+    response: WithdrawalResponse[surface] as (typeof WithdrawalResponse)['partner'],
     example: {
       body: withdrawalBodyExample,
-      answer: (surface === 'user'
+      response: (surface === 'user'
         ? { withdrawal: withdrawalExample }
         : { ...withdrawalExample, state: 'pending', repeated: false }) as never,
     },
@@ -73,11 +73,13 @@ export function createWithdrawal(
         const found = await withdrawals.lock(tx, accountId, existing)
         if (!found) throw new Error(`withdrawal ${existing} was there before this write and is gone`)
         const permitted = await permits({ amountCents, currency: 'USD' })
-        return permitted.ok ? answer(surface, services, tx, found, existing !== `wd_${effectId}`) : permitted
+        return permitted.ok
+          ? response(surface, services, tx, found, existing !== `wd_${effectId}`)
+          : permitted
       }
       if (!('terms' in prepared)) throw new Error('a withdrawal without terms must exist')
       const made = await make(services, provider.name, accountId, prepared.terms, context)
-      return made.ok ? answer(surface, services, tx, made.value, false) : made
+      return made.ok ? response(surface, services, tx, made.value, false) : made
     },
   })
 }
@@ -110,7 +112,7 @@ async function make(
 }
 
 /** Answers a withdrawal as it is now. For a partner it stays open to polling while that answer is `pending`. */
-async function answer(
+async function response(
   surface: Surface,
   { withdrawals, clock }: ModuleServices,
   tx: SqlQueries,
@@ -124,7 +126,7 @@ async function answer(
       return invalidState(surface, `the withdrawal failed: ${reason ?? 'unknown'}`, 'status')
   }
   return allow({
-    data: withdrawalAnswer(surface, withdrawal, repeated),
+    data: withdrawalResponse(surface, withdrawal, repeated),
     summary: `The withdrawal is ${status}.`,
     ...(surface === 'user' ? { next: `GET /user/v1/withdrawals/${id}` } : {}),
   })

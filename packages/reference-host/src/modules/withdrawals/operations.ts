@@ -8,7 +8,7 @@ import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { createWithdrawal } from './create.ts'
 import { withdrawalQuotes } from './quotes.ts'
-import { WithdrawalAnswer, withdrawalData, withdrawalExample, WithdrawalSchema } from './wire.ts'
+import { WithdrawalResponse, withdrawalData, withdrawalExample, WithdrawalSchema } from './wire.ts'
 
 const List = Type.Object(
   { withdrawals: Type.Array(WithdrawalSchema), nextCursor },
@@ -36,9 +36,9 @@ function list({ withdrawals, db }: ModuleServices): Operation {
     paths: ['/user/v1/withdrawals'],
     credential: 'session',
     query: pagingQuery,
-    answer: List,
+    response: List,
     scopes: ['transactions.read'],
-    example: { answer: { withdrawals: [withdrawalExample], nextCursor: examples.CURSOR } },
+    example: { response: { withdrawals: [withdrawalExample], nextCursor: examples.CURSOR } },
     async handle({ caller, facts }) {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
@@ -60,9 +60,9 @@ function read({ withdrawals, db }: ModuleServices): Operation {
     paths: ['/user/v1/withdrawals/{withdrawalId}'],
     credential: 'session',
     scopes: ['transactions.read'],
-    answer: WithdrawalAnswer.user,
+    response: WithdrawalResponse.user,
     refuses: [404],
-    example: { answer: { withdrawal: withdrawalExample } },
+    example: { response: { withdrawal: withdrawalExample } },
     async handle({ caller, params }) {
       const id = params['withdrawalId'] as string
       const found = await withdrawals.find(db, caller.session.accountId, id)

@@ -7,7 +7,7 @@ import type { WithdrawalProvider } from '../../providers/withdrawals.ts'
 import { component, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'
 import {
-  AssetsAnswer,
+  AssetsResponse,
   assetMembers,
   assetsExample,
   assetsQuery,
@@ -34,11 +34,11 @@ const limits = {
   }),
   destinationSupportsExtraId: Type.Boolean({ description: 'Whether an address can have a memo or tag' }),
 }
-const RangeAnswer = Type.Object(
+const RangeResponse = Type.Object(
   {
     range: Type.Object({ ...rangeMembers, ...limits }, component('WithdrawalRange', 'What can be withdrawn')),
   },
-  component('WithdrawalRangeAnswer', 'What can be withdrawn'),
+  component('WithdrawalRangeResponse', 'What can be withdrawn'),
 )
 const EstimateBody = Type.Object(
   {
@@ -50,7 +50,7 @@ const EstimateBody = Type.Object(
   },
   component('WithdrawalEstimateRequest', 'How much to withdraw'),
 )
-const EstimateAnswer = Type.Object(
+const EstimateResponse = Type.Object(
   {
     estimate: Type.Object(
       {
@@ -63,7 +63,7 @@ const EstimateAnswer = Type.Object(
       component('WithdrawalEstimate', 'What a withdrawal would send'),
     ),
   },
-  component('WithdrawalEstimateAnswer', 'What a withdrawal would send'),
+  component('WithdrawalEstimateResponse', 'What a withdrawal would send'),
 )
 const asset = { currency: 'usdc', network: 'base' }
 const exampleLimits = { minAmountCents: 100, maxAmountCents: 5_000_000, destinationSupportsExtraId: false }
@@ -105,8 +105,8 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
       method: 'GET',
       paths: ['/partner/v1/withdrawals/assets'],
       query: assetsQuery,
-      answer: AssetsAnswer,
-      example: { answer: assetsExample },
+      response: AssetsResponse,
+      example: { response: assetsExample },
       handle: ({ facts }) => listAssets(provider, facts.query),
     }),
     operation({
@@ -116,10 +116,10 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
       method: 'POST',
       paths: ['/partner/v1/withdrawals/range'],
       body: RangeBody,
-      answer: RangeAnswer,
+      response: RangeResponse,
       example: {
         body: { destination: asset },
-        answer: { range: { ...rangeData(quote, asset, 'out'), ...exampleLimits } },
+        response: { range: { ...rangeData(quote, asset, 'out'), ...exampleLimits } },
       },
       async handle({ body: { destination } }) {
         const wanted = lower(destination)
@@ -139,10 +139,10 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
       method: 'POST',
       paths: ['/partner/v1/withdrawals/estimate'],
       body: EstimateBody,
-      answer: EstimateAnswer,
+      response: EstimateResponse,
       example: {
         body: { amountCents: 2500, destination: asset },
-        answer: {
+        response: {
           estimate: {
             ...estimateData(quote, asset, 'out'),
             ...exampleLimits,

@@ -46,8 +46,8 @@ export const WithdrawalSchema = Type.Object(
   component('Withdrawal', 'Money on its way out of the account'),
 )
 /** What `withdrawals.create` answers. */
-export const WithdrawalAnswer = {
-  user: Type.Object({ withdrawal: WithdrawalSchema }, component('WithdrawalAnswer', 'A withdrawal')),
+export const WithdrawalResponse = {
+  user: Type.Object({ withdrawal: WithdrawalSchema }, component('WithdrawalResponse', 'A withdrawal')),
   partner: Type.Object(
     {
       ...members,
@@ -94,7 +94,7 @@ export function withdrawalData(withdrawal: Withdrawal) {
 }
 
 /** Writes a withdrawal as the surface reads it: partners get the members in `data` itself. */
-export function withdrawalAnswer(
+export function withdrawalResponse(
   surface: Surface,
   withdrawal: Withdrawal,
   repeated: boolean,

@@ -10,7 +10,7 @@ import {
   type CardUser,
   type WireAuthorization,
 } from '../../../../harness/card-payments.ts'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../../../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
@@ -19,7 +19,7 @@ const host = await startTestHost(
   clock,
 )
 t.teardown(() => host.close())
-const event = (type: string, data: object, more: object = {}): Promise<Answer> =>
+const event = (type: string, data: object, more: object = {}): Promise<HttpResponse> =>
   networkEvent(host.send, { type: `authorization.${type}`, data }, { now: clock.now(), ...more })
 
 async function funded(cents = 10_000): Promise<CardUser & { readonly token: string }> {
@@ -35,7 +35,12 @@ async function authorized(cardId: string, amountCents: number): Promise<string> 
   if (!(body.data['decision'] as { approved: boolean }).approved) throw new Error(JSON.stringify(body))
   return data.id
 }
-const increment = (id: string, amountCents: number, more: object = {}, name = 'sandbox'): Promise<Answer> =>
+const increment = (
+  id: string,
+  amountCents: number,
+  more: object = {},
+  name = 'sandbox',
+): Promise<HttpResponse> =>
   event('increment', { id, incrementId: randomUUID(), amountCents, currency: 'USD', ...more }, { name })
 async function only(user: CardUser, cardId: string): Promise<WireAuthorization> {
   const { body } = await user.read(`/cards/${cardId}/authorizations`)
@@ -93,10 +98,10 @@ t.test('an increment is decided once for its id, also when it comes 20 times at 
   const cardId = await user.card()
   const id = await authorized(cardId, 600)
   const incrementId = randomUUID()
-  const answers = await Promise.all(Array.from({ length: 20 }, () => increment(id, 100, { incrementId })))
-  for (const answer of answers)
-    t.match(answer, { status: 200, body: { data: { decision: { approved: true } } } })
-  t.equal(answers.filter(({ body }) => body.data['applied']).length, 1)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => increment(id, 100, { incrementId })))
+  for (const response of responses)
+    t.match(response, { status: 200, body: { data: { decision: { approved: true } } } })
+  t.equal(responses.filter(({ body }) => body.data['applied']).length, 1)
   t.equal(await user.balance(), 9300)
   await event('cleared', { id, amountCents: 700 })
   t.match(await increment(id, 100, { incrementId }), approvedAgain, 'still approved after the clearing')
@@ -229,10 +234,10 @@ t.test('increments at once stay within the cap of their key', async t => {
   const { token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1050 })
   const maker = cardUser(host.send, token)
   const ids = [await authorized(await maker.card(), 50), await authorized(await maker.card(), 100)]
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, n) => increment(ids[n % 2] as string, 100)),
   )
-  const passed = answers.filter(({ body }) => (body.data['decision'] as { approved: boolean }).approved)
+  const passed = responses.filter(({ body }) => (body.data['decision'] as { approved: boolean }).approved)
   t.equal(passed.length, 9)
   t.equal(await owner.balance(), 10_000 - 1050)
 })
@@ -272,6 +277,6 @@ t.test('an increment of an unknown authorization, or of another provider, is 404
     body: { field: 'data.incrementId' },
   })
 })
-async function expectUnknown(t: Test, answer: Answer): Promise<void> {
-  t.match(answer, { status: 404, body: { error: 'not_found' } })
+async function expectUnknown(t: Test, response: HttpResponse): Promise<void> {
+  t.match(response, { status: 404, body: { error: 'not_found' } })
 }

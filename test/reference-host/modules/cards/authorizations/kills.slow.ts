@@ -18,7 +18,7 @@ import {
 } from '../../../../harness/card-payments.ts'
 import { openDatabaseOf } from '../../../../harness/database-rows.ts'
 import { hostStoresEnv } from '../../../../harness/host-stores.ts'
-import { bootstrapUser, type Answer } from '../../../../harness/host.ts'
+import { bootstrapUser, type HttpResponse } from '../../../../harness/host.ts'
 import { internals } from '../../../../harness/internals.ts'
 import { KILL_EVERY } from '../../../../harness/kill-place.ts'
 import { WEBHOOK_SECRET } from '../../../../harness/kyc.ts'
@@ -94,7 +94,7 @@ interface Bench {
 }
 /** What is sent, also again after a death, and what it must have come to. */
 interface Attempt {
-  act(): Promise<Answer>
+  act(): Promise<HttpResponse>
   readonly status: string
   /** What the balance loses. */
   readonly costs: number
@@ -141,17 +141,17 @@ const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Attempt>>> = {
   },
 }
 
-function statusOf({ body }: Answer): unknown {
+function statusOf({ body }: HttpResponse): unknown {
   const { authorization, decision } = body.data as Record<string, Record<string, unknown> | undefined>
   return authorization?.['status'] ?? (decision?.['approved'] === true ? 'approved' : decision)
 }
 
 /** Repeats until there is an answer: on Postgres it takes a moment until a killed host's transaction ends. */
-async function answered({ act }: Attempt): Promise<Answer> {
+async function responded({ act }: Attempt): Promise<HttpResponse> {
   for (let tries = 1; ; tries += 1) {
-    const answer = await act()
-    const waits = answer.status === 503 || answer.body['error'] === 'request_in_progress'
-    if (!waits || tries === 100) return answer
+    const response = await act()
+    const waits = response.status === 503 || response.body['error'] === 'request_in_progress'
+    if (!waits || tries === 100) return response
     await delay(20)
   }
 }
@@ -199,8 +199,8 @@ for (const store of ['postgres', 'sqlite'] as const) {
             t.same(await place.audit(), [], title)
             await host.restart()
           }
-          const answer = await answered(attempt)
-          t.equal(statusOf(answer), attempt.status, `${title}: the answer`)
+          const response = await responded(attempt)
+          t.equal(statusOf(response), attempt.status, `${title}: the answer`)
           t.equal(statusOf(await attempt.act()), attempt.status, `${title}: the answer stays`)
           balance -= attempt.costs
           t.equal(await user.balance(), balance, `${title}: the balance`)

@@ -2,7 +2,7 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { cardUser, networkEvent, networkRequest, type CardUser } from '../../../../harness/card-payments.ts'
-import { bootstrapUser, startTestHost, type Answer } from '../../../../harness/host.ts'
+import { bootstrapUser, startTestHost, type HttpResponse } from '../../../../harness/host.ts'
 import { WEBHOOK_SECRET } from '../../../../harness/kyc.ts'
 
 const clock = manualClock(Date.now())
@@ -11,7 +11,7 @@ const host = await startTestHost(
   clock,
 )
 t.teardown(() => host.close())
-const event = (type: string, data: object): Promise<Answer> =>
+const event = (type: string, data: object): Promise<HttpResponse> =>
   networkEvent(host.send, { type: `authorization.${type}`, data }, { now: clock.now() })
 
 async function funded(): Promise<CardUser> {
@@ -111,10 +111,10 @@ t.test('of 20 requests at once with one id and two cards, those with one card ar
   const user = await funded()
   const data = networkRequest(await user.card(), { amountCents: 100 })
   const other = { ...data, cardId: await user.card() }
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, n) => event('request', n % 2 === 0 ? data : other)),
   )
-  const reasons = answers.map(
+  const reasons = responses.map(
     ({ body }) => (body.data['decision'] as { declineReason: string | null }).declineReason,
   )
   const first = reasons.filter((_, n) => n % 2 === 0)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, type Answer } from '../../../../harness/host.ts'
+import { bearer, type HttpResponse } from '../../../../harness/host.ts'
 import { newMoneyUser, payinOf, type MoneyUser } from '../../../../harness/money.ts'
 import { startOpenHost } from '../../../../harness/open-host.ts'
 
@@ -17,7 +17,7 @@ async function subscribed() {
   await user.write(PAY, { payinId: payin.id })
   const id = payin.subscriptionId as string
   const headers = bearer(user.token)
-  const cancel = (key?: string): Promise<Answer> =>
+  const cancel = (key?: string): Promise<HttpResponse> =>
     host.send(`/user/v1/subscriptions/${id}/cancel`, {
       method: 'POST',
       body: {},
@@ -25,9 +25,9 @@ async function subscribed() {
     })
   return { user, id, cancel }
 }
-const renew = (user: MoneyUser, subscriptionId: string, key?: string): Promise<Answer> =>
+const renew = (user: MoneyUser, subscriptionId: string, key?: string): Promise<HttpResponse> =>
   user.write('/subscriptions/payin', { subscriptionId, method: 'balance' }, key)
-const subscriptionOf = ({ body }: Answer) => body.data['subscription']
+const subscriptionOf = ({ body }: HttpResponse) => body.data['subscription']
 
 t.test('a canceled subscription keeps its paid time, and twice is the same', async t => {
   const { user, id, cancel } = await subscribed()
@@ -67,14 +67,14 @@ t.test(
 
 t.test("another account's subscription is unknown", async t => {
   const [one, other] = [await subscribed(), await subscribed()]
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [one.id, 'sub_never'].map(id => other.user.write(`/subscriptions/${id}/cancel`, {})),
   )
   t.same(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     [404, 404],
   )
-  t.same(answers[0]?.body, answers[1]?.body)
+  t.same(responses[0]?.body, responses[1]?.body)
 })
 
 t.test(
@@ -82,13 +82,13 @@ t.test(
   async t => {
     const { user, id, cancel } = await subscribed()
     const open = await Promise.all(Array.from({ length: 4 }, () => renew(user, id)))
-    const answers = await Promise.all([
-      ...open.map(answer => user.write(PAY, { payinId: payinOf(answer).id })),
+    const responses = await Promise.all([
+      ...open.map(response => user.write(PAY, { payinId: payinOf(response).id })),
       ...Array.from({ length: 6 }, () => renew(user, id)),
       ...Array.from({ length: 3 }, () => cancel()),
     ])
     t.same(
-      answers.filter(({ status }) => status >= 500),
+      responses.filter(({ status }) => status >= 500),
       [],
     )
     t.same(host.failures, [])

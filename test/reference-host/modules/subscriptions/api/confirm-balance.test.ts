@@ -83,10 +83,10 @@ t.test('accepts as many of 10 simultaneous payments as the balance covers', asyn
   await user.fund(1500)
   const ids: string[] = []
   for (let n = 0; n < 5; n += 1) ids.push(await checkout(user))
-  const answers = await Promise.all([...ids, ...ids].map(payinId => user.write(CONFIRM, { payinId })))
+  const responses = await Promise.all([...ids, ...ids].map(payinId => user.write(CONFIRM, { payinId })))
   const settled = await Promise.all(ids.map(id => user.payin(id)))
   t.equal(settled.filter(({ status }) => status === 'settled').length, 3)
-  t.same(new Set(answers.map(({ status }) => status)), new Set([200, 400]))
+  t.same(new Set(responses.map(({ status }) => status)), new Set([200, 400]))
   t.equal(await user.balance(), 0)
 })
 
@@ -125,14 +125,14 @@ t.test('answers 404 for unknown ids and for other accounts’ records', async t 
   const [user, other] = [await newUser(), await newUser()]
   const payinId = await checkout(user)
   const [{ id }] = (await user.read('/subscriptions')).body.data['subscriptions'] as [{ id: string }]
-  for (const answer of [
+  for (const response of [
     await other.write('/subscriptions/payin', { subscriptionId: id }),
     await other.write(CONFIRM, { payinId }),
     await other.write('/subscriptions/payin/confirm', { payinId, txHash: `0x${'ab'.repeat(32)}` }),
     await other.read(`/subscriptions/payins/${payinId}`),
     await user.write(CONFIRM, { payinId: 'payin_none' }),
   ]) {
-    t.match(answer, { status: 404, body: { error: 'not_found' } })
+    t.match(response, { status: 404, body: { error: 'not_found' } })
   }
   t.same((await other.read('/subscriptions')).body.data, { subscriptions: [], nextCursor: null })
   for (const [path, field] of [

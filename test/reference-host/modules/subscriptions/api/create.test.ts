@@ -4,19 +4,19 @@ import {
   bearer,
   bootstrapUser,
   startTestHost,
-  type Answer,
+  type HttpResponse,
   type WalletUser,
 } from '../../../../harness/host.ts'
 
 const PATH = '/user/v1/subscriptions/payin'
 const host = await startTestHost()
 t.teardown(() => host.close())
-const post = (user: WalletUser, body: unknown, key?: string, path = PATH): Promise<Answer> =>
+const post = (user: WalletUser, body: unknown, key?: string, path = PATH): Promise<HttpResponse> =>
   host.send(path, {
     body,
     headers: { ...bearer(user.token), ...(key === undefined ? {} : { 'idempotency-key': key }) },
   })
-const idOf = (answer: Answer): string => (answer.body.data['payin'] as { id: string }).id
+const idOf = (response: HttpResponse): string => (response.body.data['payin'] as { id: string }).id
 
 t.test('creates an open pay-in of the requested amount', async t => {
   const user = await bootstrapUser(host.send)
@@ -64,10 +64,10 @@ t.test(
 t.test('creates one pay-in for 30 simultaneous requests with one key', async t => {
   const user = await bootstrapUser(host.send)
   const key = randomUUID()
-  const answers = await Promise.all(Array.from({ length: 30 }, () => post(user, { amountCents: 100 }, key)))
-  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
-  t.equal(new Set(answers.map(idOf)).size, 1)
-  t.equal(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true').length, 29)
+  const responses = await Promise.all(Array.from({ length: 30 }, () => post(user, { amountCents: 100 }, key)))
+  t.same(new Set(responses.map(({ status }) => status)), new Set([200]))
+  t.equal(new Set(responses.map(idOf)).size, 1)
+  t.equal(responses.filter(({ headers }) => headers.get('idempotency-replayed') === 'true').length, 29)
 })
 
 t.test('keeps the keys of two users apart', async t => {
@@ -173,17 +173,17 @@ t.test(
     })
     const roomy = await session({ maxAuthAmountCents: 11 })
     const key = randomUUID()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [user, capped, user, listed, roomy, capped].map(as => post(as, { amountCents: 11 }, key)),
     )
-    for (const as of [capped, listed]) answers.push(await post(as, { amountCents: 11 }, key))
+    for (const as of [capped, listed]) responses.push(await post(as, { amountCents: 11 }, key))
     t.same(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 403, 200, 403, 200, 403, 403, 403],
     )
-    t.match(answers.at(-2)?.body, { error: 'policy_blocked', rule: 'maxAuthAmountCents', remaining: 10 })
-    t.match(answers.at(-1)?.body, { error: 'policy_blocked', rule: 'limits', window: 'operation' })
-    t.equal(answers.at(-1)?.headers.get('idempotency-replayed'), null)
+    t.match(responses.at(-2)?.body, { error: 'policy_blocked', rule: 'maxAuthAmountCents', remaining: 10 })
+    t.match(responses.at(-1)?.body, { error: 'policy_blocked', rule: 'limits', window: 'operation' })
+    t.equal(responses.at(-1)?.headers.get('idempotency-replayed'), null)
     const again = await post(user, { amountCents: 11 }, key)
     t.equal(again.headers.get('idempotency-replayed'), 'true', 'counters do not change: 11 of 15 are used')
   },

@@ -25,7 +25,7 @@ const { url } = chain
 /** How much later a reorganised block is: the clock of the chain has gone on, also where the block is taken back. */
 const LATER_MS = 10_000
 t.afterEach(() => {
-  front.answer = (_, real) => real()
+  front.response = (_, real) => real()
 })
 const isLatest = ({ method, params }: RpcCall): boolean =>
   method === 'eth_getBlockByNumber' && params[0] === 'latest'
@@ -52,7 +52,7 @@ t.test(
   async t => {
     const [user, vandal] = [await newUser(), await newUser()]
     const junk = await ask(vandal, { amountCents: 7 })
-    front.answer = (call, real) =>
+    front.response = (call, real) =>
       call.method === 'eth_getTransactionReceipt' ? { error: { code: -32000, message: 'pruned' } } : real()
     await confirm(vandal, junk.id, `0x${'00'.repeat(32)}`)
     const payin = await ask(user, { amountCents: 31 })
@@ -73,13 +73,13 @@ t.test(
 t.test('ignores one wrong newest block after the next correct one', async t => {
   const user = await newUser()
   const payin = await ask(user, { amountCents: 32 })
-  front.answer = async (call, real): Promise<RpcEntry> => {
+  front.response = async (call, real): Promise<RpcEntry> => {
     if (!isLatest(call)) return real()
     const { result } = (await real()) as { result: object }
     return { result: { ...result, number: '0xffffffff', timestamp: '0xffffffff' } }
   }
   await t.rejects(watch(), { code: 'ERR_RPC_UNAVAILABLE' })
-  front.answer = (_, real) => real()
+  front.response = (_, real) => real()
   await pay(user.account, receiver, unitsOf(payin))
   await mine(url)
   await watch()
@@ -89,23 +89,23 @@ t.test('ignores one wrong newest block after the next correct one', async t => {
 t.test('settles nothing early because of a wrong newest block, also with many blocks to read', async t => {
   const user = await newUser()
   // A node that refuses wide ranges makes the watcher read a few blocks at a time.
-  front.answer = async (call, real): Promise<RpcEntry> =>
+  front.response = async (call, real): Promise<RpcEntry> =>
     call.method === 'eth_getLogs' ? { error: { code: -32005, message: 'too many blocks' } } : real()
   for (let round = 0; round < 12; round += 1) await t.rejects(watch(), { code: 'ERR_RPC_UNAVAILABLE' })
-  front.answer = (_, real) => real()
+  front.response = (_, real) => real()
   await mine(url, 100)
   clock.set(await newestBlockTime(url))
   const later = await user.renewed()
   const payin = await ask(later, { amountCents: 36 })
   await pay(user.account, receiver, unitsOf(payin))
-  front.answer = async (call, real): Promise<RpcEntry> => {
+  front.response = async (call, real): Promise<RpcEntry> => {
     if (!isLatest(call)) return real()
     const { result } = (await real()) as { result: object }
     return { result: { ...result, number: '0xffffff' } }
   }
   for (let round = 0; round < 3; round += 1) await t.rejects(watch(), { code: 'ERR_RPC_UNAVAILABLE' })
   t.match(await later.payin(payin.id), { status: 'awaiting_payment' })
-  front.answer = (_, real) => real()
+  front.response = (_, real) => real()
   await watch()
   t.match(await later.payin(payin.id), { status: 'confirming' })
   await mine(url)
@@ -118,7 +118,7 @@ t.test('a lagging node makes no transfer look lost', async t => {
   const payin = await ask(user, { amountCents: 33 })
   await pay(user.account, receiver, unitsOf(payin))
   await watch()
-  front.answer = async (call, real): Promise<RpcEntry> => {
+  front.response = async (call, real): Promise<RpcEntry> => {
     if (!isLatest(call)) return call.method === 'eth_getTransactionReceipt' ? { result: null } : real()
     const { number } = ((await real()) as { result: { number: string } }).result
     return { result: await rpc(url, call.method, `0x${(Number(number) - 1).toString(16)}`, false) }
@@ -224,10 +224,10 @@ t.test('limits how many transactions a client may submit for a pay-in', async t 
   const user = await newUser()
   const { id } = await ask(user, { amountCents: 35 })
   for (let n = 1; n < 30; n += 1) await confirm(user, id, `0x${n.toString(16).padStart(64, '0')}`)
-  const answer = await user.write('/subscriptions/payin/confirm', {
+  const response = await user.write('/subscriptions/payin/confirm', {
     payinId: id,
     txHash: `0x${'ff'.repeat(32)}`,
   })
-  t.match(answer, { status: 400, body: { field: 'payinId', message: /too many transactions/ } })
+  t.match(response, { status: 400, body: { field: 'payinId', message: /too many transactions/ } })
   t.equal((await user.payin(id)).history?.length, 30)
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { mine, snapshot, stampNextBlock } from '../../../../harness/evm.ts'
-import type { Answer } from '../../../../harness/host.ts'
+import type { HttpResponse } from '../../../../harness/host.ts'
 import { payinOf } from '../../../../harness/money.ts'
 import {
   ask,
@@ -114,12 +114,12 @@ t.test('one transfer settles only one of two matching pay-ins', async t => {
   const [first, second] = [await ask(user, { amountCents: 88 }), await ask(user, { amountCents: 88 })]
   const txHash = await pay(user.account, receiver, units(first))
   await mine(url)
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     confirm(user, first.id, txHash).catch(() => undefined),
     confirm(user, second.id, txHash).catch(() => undefined),
     watch().catch(() => undefined),
   ])
-  t.equal(answers.length, 3)
+  t.equal(responses.length, 3)
   await confirm(user, second.id, txHash)
   await watch()
   const statuses = [(await user.payin(first.id)).status, (await user.payin(second.id)).status].toSorted()
@@ -223,18 +223,18 @@ t.test('reads the chain once per idempotency key and not for replays', async t =
   const user = await newUser()
   const { id } = await ask(user, { amountCents: 44 })
   const key = randomUUID()
-  const named = (): Promise<Answer> =>
+  const named = (): Promise<HttpResponse> =>
     user.write('/subscriptions/payin/confirm', { payinId: id, txHash: `0x${'cd'.repeat(32)}` }, key)
   await named()
   const asked = front.requests.length
-  const answers: Answer[] = []
+  const responses: HttpResponse[] = []
   for (let n = 0; n < 20; n += 1) {
     // So that no earlier look-up is reused.
     clock.advance(3000)
-    answers.push(await named())
+    responses.push(await named())
   }
   t.same(
-    answers.map(({ status, headers }) => [status, headers.get('idempotency-replayed')]),
+    responses.map(({ status, headers }) => [status, headers.get('idempotency-replayed')]),
     Array.from({ length: 20 }, () => [200, 'true']),
   )
   // The host's own watcher runs meanwhile, in real time.
@@ -273,12 +273,12 @@ t.test(
     )
     await stampNextBlock(url, deadline + 60_000)
     await mine(url)
-    front.answer = async (call, real) =>
+    front.response = async (call, real) =>
       call.method === 'eth_getLogs' ? { error: { code: -32005 } } : real()
     await t.rejects(watch(), { code: 'ERR_RPC_UNAVAILABLE' })
     await expire()
     t.same(await statuses(), ['confirming', 'confirming', 'awaiting_payment'], 'its events were not read')
-    front.answer = (_, real) => real()
+    front.response = (_, real) => real()
     await watch()
     await expire()
     t.same(await statuses(), ['settled', 'failed', 'expired'])

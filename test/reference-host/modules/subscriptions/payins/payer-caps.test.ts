@@ -85,9 +85,9 @@ t.test('settles two of six parallel payments under a daily cap of two', async t 
   const agent = await newAgent(owner, { dailySpendCapCents: 5000 })
   const payins: string[] = []
   for (let n = 0; n < 6; n += 1) payins.push(await askPro(owner))
-  const answers = await Promise.all(payins.map(id => pay(agent, id)))
+  const responses = await Promise.all(payins.map(id => pay(agent, id)))
   t.same(
-    answers.map(({ status }) => status).toSorted((a, b) => a - b),
+    responses.map(({ status }) => status).toSorted((a, b) => a - b),
     [200, 200, 403, 403, 403, 403],
   )
   t.equal(await owner.balance(), 45_000)

@@ -11,7 +11,7 @@ const UNDO_PAUSES_MS = [1000, 5000, 30_000, 60_000, 120_000, 180_000, 204_000]
 const MOST_ATTEMPTS = 20
 
 /** The answer to a card network. */
-export interface NetworkAnswer {
+export interface NetworkResponse {
   /**
    * `repeated`: this id was decided before, and keeps its decision. `conflict`: this id was decided before, for something else.
    * `unavailable`: the database was down or late.
@@ -39,7 +39,7 @@ export interface TimedDecision {
   /** Our id of the authorization that is decided about. */
   readonly authorizationId: string
   /** Decides, in a transaction that ends with `commitInTime`. Undefined: what the request names does not exist here. */
-  decide(attempt: Attempt): Promise<NetworkAnswer | undefined>
+  decide(attempt: Attempt): Promise<NetworkResponse | undefined>
   /** Takes back what this attempt made or repeated, unless another attempt may have been answered as approved. */
   undo(attempt: Attempt): Promise<void>
 }
@@ -64,10 +64,10 @@ export function withAttempt(attempts: readonly string[], { id }: Attempt): reado
  * decision afterwards is undone, for which it is tried again for 10 minutes. Undefined: what the request names does not exist here.
  * `report` takes failures of work that nobody waits for any more.
  */
-export async function answerInTime(
+export async function responseInTime(
   { authorizationId, decide, undo }: TimedDecision,
   report: (error: unknown) => void,
-): Promise<NetworkAnswer | undefined> {
+): Promise<NetworkResponse | undefined> {
   const attempt: Attempt = { id: randomUUID(), late: false, mayBeStored: false }
   const timer = new AbortController()
   const timeUp = sleep(DECIDED_WITHIN_MS, 'late' as const, { signal: timer.signal }).catch(
@@ -78,8 +78,8 @@ export async function answerInTime(
     if (error instanceof Fault) return 'late' as const
     throw error
   })
-  const answer = await Promise.race([decided, timeUp]).finally(() => timer.abort())
-  if (answer !== 'late') return answer
+  const response = await Promise.race([decided, timeUp]).finally(() => timer.abort())
+  if (response !== 'late') return response
   attempt.late = true
   void undoLate(attempt, deciding, undo, report).catch(report)
   return {

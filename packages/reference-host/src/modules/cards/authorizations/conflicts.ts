@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { EventStore } from '../../../records/events.ts'
-import type { NetworkAnswer } from './answer-in-time.ts'
+import type { NetworkResponse } from './answer-in-time.ts'
 import type { Authorization, AuthorizationStore } from './store.ts'
 
 /** Most conflicts of one authorization that are kept in its history. Further ones are declined, counted and logged, too. */
@@ -47,7 +47,7 @@ export async function declineConflict(
   row: Authorization,
   { id, differences, amountCents }: Conflict,
   now: EpochMs,
-): Promise<NetworkAnswer> {
+): Promise<NetworkResponse> {
   const { store, events, report } = services
   const { accountId, issuer, status } = row
   const subject = { kind: 'authorization', id: row.id }

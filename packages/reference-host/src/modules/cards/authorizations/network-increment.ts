@@ -1,10 +1,10 @@
 import type { EpochMs } from '@gatewright/kernel'
 import {
-  answerInTime,
+  responseInTime,
   commitInTime,
   withAttempt,
   type Attempt,
-  type NetworkAnswer,
+  type NetworkResponse,
 } from './answer-in-time.ts'
 import { conflictOf, declineConflict } from './conflicts.ts'
 import { cardPolicies } from './decide.ts'
@@ -31,8 +31,8 @@ interface NetworkIncrement extends Omit<IncrementRequest, 'attempt'> {
 export function decideIncrementInTime(
   services: NetworkIncrementServices,
   request: NetworkIncrement,
-): Promise<NetworkAnswer | undefined> {
-  return answerInTime(
+): Promise<NetworkResponse | undefined> {
+  return responseInTime(
     {
       authorizationId: request.authorizationId,
       decide: attempt => decideIncrement(services, request, attempt),
@@ -42,7 +42,7 @@ export function decideIncrementInTime(
   )
 }
 
-function decisionOf(row: Authorization, { declineReason }: Increment): NetworkAnswer['decision'] {
+function decisionOf(row: Authorization, { declineReason }: Increment): NetworkResponse['decision'] {
   // As of an authorization: after a reversal nothing is held.
   const reason = declineReason ?? (row.status === 'reversed' ? 'reversed' : null)
   return { approved: reason === null, authorizationId: row.id, declineReason: reason }
@@ -52,7 +52,7 @@ async function decideIncrement(
   services: NetworkIncrementServices,
   { authorizationId, now, ...request }: NetworkIncrement,
   attempt: Attempt,
-): Promise<NetworkAnswer | undefined> {
+): Promise<NetworkResponse | undefined> {
   const { db, cards, cardKeyPolicies, store, incrementStore, authorizations } = services
   const { id, amountCents, currency } = request
   const found = await store.findById(db, authorizationId)
@@ -65,7 +65,7 @@ async function decideIncrement(
     const row = await store.lockById(tx, authorizationId)
     if (!card || !row) return undefined
     const known = await incrementStore.find(tx, id)
-    const answer = async (): Promise<NetworkAnswer> => {
+    const response = async (): Promise<NetworkResponse> => {
       const conflict = known && conflictOf(id, askedBy(known), { amountCents, currency, authorizationId })
       if (conflict) return declineConflict(tx, services, row, conflict, now)
       if (known) {
@@ -78,9 +78,9 @@ async function decideIncrement(
       return { outcome: 'applied', decision: decisionOf(row, made) }
     }
     attempt.mayBeStored = true
-    const answered = await answer()
+    const responded = await response()
     commitInTime(attempt)
-    return answered
+    return responded
   })
 }
 

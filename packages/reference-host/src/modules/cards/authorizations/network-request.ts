@@ -4,11 +4,11 @@ import type { EventStore } from '../../../records/events.ts'
 import type { CardKeyPolicies } from '../key-policies.ts'
 import type { CardStore } from '../store.ts'
 import {
-  answerInTime,
+  responseInTime,
   commitInTime,
   withAttempt,
   type Attempt,
-  type NetworkAnswer,
+  type NetworkResponse,
 } from './answer-in-time.ts'
 import { conflictOf, declineConflict } from './conflicts.ts'
 import { cardPolicies, type AuthorizationRequest } from './decide.ts'
@@ -42,8 +42,8 @@ interface NetworkRequest extends AuthorizationRequest {
 export function decideInTime(
   services: NetworkServices,
   request: NetworkRequest,
-): Promise<NetworkAnswer | undefined> {
-  return answerInTime(
+): Promise<NetworkResponse | undefined> {
+  return responseInTime(
     {
       authorizationId: request.id,
       decide: attempt => decideRequest(services, request, attempt),
@@ -53,7 +53,7 @@ export function decideInTime(
   )
 }
 
-function decisionOf({ id, status, declineReason }: Authorization): NetworkAnswer['decision'] {
+function decisionOf({ id, status, declineReason }: Authorization): NetworkResponse['decision'] {
   // Nothing is held after a reversal: a merchant that relied on the approval would not be paid.
   const reason = declineReason ?? (status === 'reversed' ? 'reversed' : null)
   return { approved: reason === null, authorizationId: id, declineReason: reason }
@@ -63,7 +63,7 @@ async function decideRequest(
   services: NetworkServices,
   { provider, cardId, now, ...request }: NetworkRequest,
   attempt: Attempt,
-): Promise<NetworkAnswer | undefined> {
+): Promise<NetworkResponse | undefined> {
   const { db, cards, cardKeyPolicies, store, authorizations } = services
   const { amountCents, currency } = request
   const found = await cards.findById(db, cardId)
@@ -74,7 +74,7 @@ async function decideRequest(
     const card = ownCard && (await cards.lockById(tx, cardId))
     // Locked, so that it is not undone while it is told.
     const known = await store.lockById(tx, request.id)
-    const answer = async (): Promise<NetworkAnswer | undefined> => {
+    const response = async (): Promise<NetworkResponse | undefined> => {
       const conflict = known && conflictOf(known.id, askedBy(known), { amountCents, currency, cardId })
       if (conflict) return declineConflict(tx, services, known, conflict, now)
       if (known) {
@@ -89,9 +89,9 @@ async function decideRequest(
       return { outcome: 'applied', decision: decisionOf(row) }
     }
     attempt.mayBeStored = true
-    const answered = await answer()
+    const responded = await response()
     commitInTime(attempt)
-    return answered
+    return responded
   })
 }
 

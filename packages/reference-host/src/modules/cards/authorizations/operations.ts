@@ -19,9 +19,9 @@ const AuthorizationList = Type.Object(
   { authorizations: Type.Array(AuthorizationSchema), nextCursor },
   component('AuthorizationList', 'A page of authorizations'),
 )
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   { authorization: AuthorizationSchema },
-  component('AuthorizationAnswer', 'An authorization as it stands'),
+  component('AuthorizationResponse', 'An authorization as it stands'),
 )
 const Amount = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
 const AuthorizationBody = Type.Object(
@@ -67,8 +67,8 @@ function listAuthorizations({ db, cards, authorizationStore, events }: ModuleSer
     credential: 'session',
     scopes: ['transactions.read'],
     query: pagingQuery,
-    answer: AuthorizationList,
-    example: { answer: { authorizations: [exampleAuthorization], nextCursor: null } },
+    response: AuthorizationList,
+    example: { response: { authorizations: [exampleAuthorization], nextCursor: null } },
     refuses: [404],
     async handle({ caller, facts, params }) {
       const paging = readPaging(facts.query)
@@ -102,12 +102,12 @@ function simulateAuthorization(surface: Surface, services: ModuleServices): Oper
     credential: 'session',
     scopes: ['cards.write'],
     body: AuthorizationBody,
-    answer: Answer,
+    response: ResponseData,
     refuses: [404],
     spends: 'card',
     example: {
       body: { cardId: exampleAuthorization.cardId, amountCents: 1250, merchant: { name: 'Corner Shop' } },
-      answer: { authorization: exampleAuthorization },
+      response: { authorization: exampleAuthorization },
     },
     // Policies can be in Redis, so they are read before the transaction.
     async prepare({ caller, body }) {
@@ -185,7 +185,7 @@ const ENDINGS: readonly Ending[] = [
 function simulateEnding(surface: Surface, ending: Ending, services: ModuleServices): Operation {
   const { id, title, verb, from, most, apply } = ending
   const { clock, authorizations, authorizationStore, events } = services
-  const answer = { clear: 'cleared', reverse: 'reversed', refund: 'cleared' } as const
+  const response = { clear: 'cleared', reverse: 'reversed', refund: 'cleared' } as const
   return ledgerWrite({
     id,
     title,
@@ -195,11 +195,11 @@ function simulateEnding(surface: Surface, ending: Ending, services: ModuleServic
     scopes: ['cards.write'],
     paths: [`/${surface}/v1/sandbox/authorizations/{id}/${verb}`],
     body: verb === 'reverse' ? NoBody : AmountBody,
-    answer: Answer,
+    response: ResponseData,
     spends: 'card',
     example: {
       body: {},
-      answer: { authorization: { ...exampleAuthorization, status: answer[verb] } },
+      response: { authorization: { ...exampleAuthorization, status: response[verb] } },
     },
     refuses: surface === 'partner' ? [404, 409] : [404],
     async write({ caller, params, body }, { tx, effectId }) {

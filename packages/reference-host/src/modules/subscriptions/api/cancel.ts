@@ -8,9 +8,9 @@ import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { SubscriptionSchema, subscriptionData } from './fields.ts'
 
-const Answer = Type.Object(
+const ResponseData = Type.Object(
   { subscription: SubscriptionSchema },
-  component('SubscriptionAnswer', 'A subscription'),
+  component('SubscriptionResponse', 'A subscription'),
 )
 
 /** `POST /user/v1/subscriptions/{id}/cancel`: ends a subscription after the paid time. Nothing is paid back. */
@@ -25,8 +25,8 @@ export function cancelSubscription({ clock, events, subscriptions }: ModuleServi
     scopes: ['subscriptions.write'],
     idempotency: 'optional',
     spends: false,
-    answer: Answer,
-    example: { answer: { subscription: { ...examples.subscription, canceledAt: LATER } } },
+    response: ResponseData,
+    example: { response: { subscription: { ...examples.subscription, canceledAt: LATER } } },
     refuses: [404],
     async write({ caller, params }, { tx }) {
       const { accountId } = caller.session

@@ -3,7 +3,7 @@ import { ledgerWrite, type Operation } from '../../../http/operation.ts'
 import { component } from '../../../schemas/fields.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
-import { PayinAnswer } from './fields.ts'
+import { PayinResponse } from './fields.ts'
 import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 
 const Body = Type.Object(
@@ -26,10 +26,10 @@ export function confirmBalance(services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['subscriptions.write'],
     body: Body,
-    answer: PayinAnswer,
+    response: PayinResponse,
     example: {
       body: { payinId: examples.subscriptionPayin.id },
-      answer: { payin: { ...examples.subscriptionPayin, status: 'settled', method: 'balance' } },
+      response: { payin: { ...examples.subscriptionPayin, status: 'settled', method: 'balance' } },
     },
     refuses: [404],
     spends: 'spend',

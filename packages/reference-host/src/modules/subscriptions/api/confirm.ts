@@ -7,7 +7,7 @@ import type { ModuleServices } from '../../services.ts'
 import { applyTransfers, type ChainView } from '../onchain/apply-transfers.ts'
 import { isOpen } from '../payins/states.ts'
 import * as examples from './examples.ts'
-import { PayinAnswer } from './fields.ts'
+import { PayinResponse } from './fields.ts'
 import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 
 const Body = Type.Object(
@@ -36,10 +36,10 @@ export function confirmPayin(services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['subscriptions.write'],
     body: Body,
-    answer: PayinAnswer,
+    response: PayinResponse,
     example: {
       body: { payinId: examples.onchainPayin.id, txHash: examples.TX_HASH },
-      answer: { payin: { ...examples.onchainPayin, status: 'confirming', txHash: examples.TX_HASH } },
+      response: { payin: { ...examples.onchainPayin, status: 'confirming', txHash: examples.TX_HASH } },
     },
     refuses: [404],
     // No money leaves an account: the payment comes from outside.

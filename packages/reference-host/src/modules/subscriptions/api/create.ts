@@ -7,7 +7,7 @@ import { component } from '../../../schemas/fields.ts'
 import { idText } from '../../../schemas/names.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
-import { PayinAnswer, PayinSchema, SubscriptionSchema, payinData, subscriptionData } from './fields.ts'
+import { PayinResponse, PayinSchema, SubscriptionSchema, payinData, subscriptionData } from './fields.ts'
 import { payinTerms, requestPayin, type Purchase } from './request-payin.ts'
 
 const Plan = idText(120, 'A plan, by its id')
@@ -40,9 +40,9 @@ const CheckoutBody = Type.Object(
     additionalProperties: true,
   },
 )
-const CheckoutAnswer = Type.Object(
+const CheckoutResponse = Type.Object(
   { subscription: SubscriptionSchema, payin: PayinSchema },
-  component('CheckoutAnswer', 'The new subscription and the pay-in of its first period'),
+  component('CheckoutResponse', 'The new subscription and the pay-in of its first period'),
 )
 
 /** `POST /user/v1/subscriptions/payin`: requests a payment (contract section 9). */
@@ -56,10 +56,10 @@ export function createPayin(services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['subscriptions.write'],
     body: PayinBody,
-    answer: PayinAnswer,
+    response: PayinResponse,
     example: {
       body: { amountCents: 2500, metadata: { order: '0001' } },
-      answer: { payin: examples.onchainPayin },
+      response: { payin: examples.onchainPayin },
     },
     refuses: [404],
     spends: 'spend',
@@ -88,10 +88,10 @@ export function checkout(services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['subscriptions.write'],
     body: CheckoutBody,
-    answer: CheckoutAnswer,
+    response: CheckoutResponse,
     example: {
       body: { plan: 'basic' },
-      answer: { subscription: examples.subscription, payin: examples.subscriptionPayin },
+      response: { subscription: examples.subscription, payin: examples.subscriptionPayin },
     },
     spends: 'spend',
     async write(call, context) {

@@ -49,7 +49,7 @@ export const PayinSchema = Type.Object(
 )
 
 /** Schema of an answer with one pay-in. */
-export const PayinAnswer = Type.Object({ payin: PayinSchema }, component('PayinAnswer', 'One pay-in'))
+export const PayinResponse = Type.Object({ payin: PayinSchema }, component('PayinResponse', 'One pay-in'))
 
 const PayinMoveSchema = Type.Object(
   {

@@ -32,7 +32,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       listName: 'SubscriptionList',
       item: SubscriptionSchema,
       example: {
-        answer: {
+        response: {
           subscriptions: [
             { ...examples.subscription, status: 'active', paidThrough: '2026-12-01T12:00:00.000Z' },
           ],
@@ -51,7 +51,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       listName: 'PlanList',
       item: PlanSchema,
       example: {
-        answer: {
+        response: {
           plans: [{ id: 'basic', title: 'Basic', amountCents: 500, currency: 'USD', interval: 'month' }],
           nextCursor: null,
         },
@@ -67,7 +67,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       name: 'payins',
       listName: 'PayinList',
       item: PayinSchema,
-      example: { answer: { payins: [examples.onchainPayin], nextCursor: CURSOR } },
+      example: { response: { payins: [examples.onchainPayin], nextCursor: CURSOR } },
       page: (accountId, position, limit) => payins.page(db, accountId, position, limit),
       wire: payinData,
     }),
@@ -75,9 +75,9 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
   ]
 }
 
-const PayinDetailAnswer = Type.Object(
+const PayinDetailResponse = Type.Object(
   { payin: PayinDetailSchema },
-  component('PayinDetailAnswer', 'A pay-in with its history'),
+  component('PayinDetailResponse', 'A pay-in with its history'),
 )
 
 /** `GET /user/v1/subscriptions/payins/{id}`: reads one pay-in with its history. */
@@ -90,8 +90,8 @@ function readPayin({ db, payins }: ModuleServices): Operation {
     paths: ['/user/v1/subscriptions/payins/{id}'],
     credential: 'session',
     scopes: ['subscriptions.read'],
-    answer: PayinDetailAnswer,
-    example: { answer: { payin: examples.payinDetail } },
+    response: PayinDetailResponse,
+    example: { response: { payin: examples.payinDetail } },
     refuses: [404],
     async handle({ caller, params }) {
       const id = params['id'] as string

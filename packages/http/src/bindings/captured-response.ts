@@ -1,19 +1,19 @@
 import type { HeaderField } from '@gatewright/kernel'
-import { hasField } from '../response/answer.ts'
-import type { WireAnswer } from '../ports.ts'
+import { hasField } from '../response/http-response.ts'
+import type { WireResponse } from '../ports.ts'
 
 /**
  * Makes the stored form of an existing handler's answer. Above the limit, or if the bytes are not UTF-8 text, only the status
  * and the header fields are stored: the first client gets the whole answer, and a repeat learns that the write was done.
  */
-export function capturedAnswer(
+export function capturedResponse(
   status: number,
   headers: readonly HeaderField[],
   body: Uint8Array | string,
   limitBytes: number,
-): WireAnswer {
+): WireResponse {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  const omitted: WireAnswer = { status, headers, body: '', bodyOmitted: true }
+  const omitted: WireResponse = { status, headers, body: '', bodyOmitted: true }
   if (bytes.length > limitBytes) return omitted
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -35,8 +35,8 @@ export function fieldPairs(headers: Readonly<Record<string, unknown>>): HeaderFi
 }
 
 /** Returns the header fields that the end of a run added to the captured answer. */
-export function addedFields(captured: WireAnswer, answer: WireAnswer): readonly HeaderField[] {
-  return answer.headers.filter(([name]) => !hasField(captured.headers, name.toLowerCase()))
+export function addedFields(captured: WireResponse, response: WireResponse): readonly HeaderField[] {
+  return response.headers.filter(([name]) => !hasField(captured.headers, name.toLowerCase()))
 }
 
 /** Makes the error of an idempotent operation that answers with a stream, which cannot be stored for a replay. */

@@ -8,7 +8,7 @@ const NO_HEADERS: readonly HeaderField[] = Object.freeze([])
  * the earliest date of the deprecated names, as a structured field (`@` and seconds, RFC 9745 section 2.1). `Sunset` is the
  * earliest sunset (RFC 8594 section 3). `Link` has the current path and the pages to read. Receivers need not act on them.
  */
-export function answerHeaders(used: readonly MatchedAlias[]): readonly HeaderField[] {
+export function responseHeaders(used: readonly MatchedAlias[]): readonly HeaderField[] {
   let deprecatedSince = Infinity
   let sunset = Infinity
   const links = new Set<string>()

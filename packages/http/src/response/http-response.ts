@@ -1,9 +1,9 @@
 import type { Denial, Fault, HeaderField } from '@gatewright/kernel'
-import type { WireAnswer } from '../ports.ts'
+import type { WireResponse } from '../ports.ts'
 import { statusPhrase } from './status-phrase.ts'
 
 /** An HTTP response as plain data, before a framework sends it. If `body` is undefined, it has no body. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: readonly HeaderField[]
   readonly body: unknown
@@ -37,7 +37,7 @@ function errorBody(denial: RenderedDenial, shape: ErrorShape): Record<string, un
 }
 
 /** Renders a denial. Its `reason` is not part of the answer; it is for the decision event. */
-export function denialAnswer(denial: RenderedDenial, shape: ErrorShape): Answer {
+export function denialResponse(denial: RenderedDenial, shape: ErrorShape): HttpResponse {
   const { status, retryAfterSeconds, headers = [] } = denial
   const added: HeaderField[] = []
   if (retryAfterSeconds !== undefined && !hasField(headers, 'retry-after')) {
@@ -50,8 +50,8 @@ export function denialAnswer(denial: RenderedDenial, shape: ErrorShape): Answer 
 }
 
 /** Renders a fault: 503 with `Retry-After` and a fixed text. The fault's own message is not sent. */
-export function faultAnswer(fault: Pick<Fault, 'retryAfterSeconds'>, shape: ErrorShape): Answer {
-  return denialAnswer(
+export function faultResponse(fault: Pick<Fault, 'retryAfterSeconds'>, shape: ErrorShape): HttpResponse {
+  return denialResponse(
     {
       code: 'service_unavailable',
       status: 503,
@@ -63,8 +63,11 @@ export function faultAnswer(fault: Pick<Fault, 'retryAfterSeconds'>, shape: Erro
 }
 
 /** Renders an unexpected error: 500 with a fixed text. */
-export function errorAnswer(shape: ErrorShape): Answer {
-  return denialAnswer({ code: 'internal_error', status: 500, message: 'an unexpected error happened' }, shape)
+export function errorResponse(shape: ErrorShape): HttpResponse {
+  return denialResponse(
+    { code: 'internal_error', status: 500, message: 'an unexpected error happened' },
+    shape,
+  )
 }
 
 /** Whether fields contain a header; `name` is in lower case. */
@@ -113,13 +116,15 @@ function withoutLinks(value: string, removed: readonly HeaderField[]): string {
 }
 
 /** Adds fields to an answer, except fields that it has already. */
-export function withFields(answer: WireAnswer, fields: readonly HeaderField[]): WireAnswer {
-  const added = fields.filter(([name]) => isRepeatable(name) || !hasField(answer.headers, name.toLowerCase()))
-  return added.length === 0 ? answer : { ...answer, headers: [...added, ...answer.headers] }
+export function withFields(response: WireResponse, fields: readonly HeaderField[]): WireResponse {
+  const added = fields.filter(
+    ([name]) => isRepeatable(name) || !hasField(response.headers, name.toLowerCase()),
+  )
+  return added.length === 0 ? response : { ...response, headers: [...added, ...response.headers] }
 }
 
 /** Encodes the body of an answer: a string as it is, anything else as JSON. If the answer has no `Content-Type`, sets that of JSON. */
-export function wire({ status, headers, body }: Answer): WireAnswer {
+export function wire({ status, headers, body }: HttpResponse): WireResponse {
   if (body === undefined) return { status, headers, body: '' }
   const withType: readonly HeaderField[] = hasField(headers, 'content-type')
     ? headers
