@@ -37,7 +37,7 @@ t.test('refuses a port without its functions, or in the wrong option, at constru
 
 t.test('refuses a wrong option and names it, what is expected and the value', async t => {
   t.throws(wrong({ bodyLimitBytes: -1 }), /bodyLimitBytes must be an integer from 0 to 16777216, not -1/)
-  t.throws(wrong({ responseLimitBytes: 1.5 }), /answerLimitBytes/)
+  t.throws(wrong({ responseLimitBytes: 1.5 }), /responseLimitBytes/)
   t.throws(wrong({ errors: 'xml' }), /errors must be "plain", "partner", "problem" or a function/)
   t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, got string/)
   t.throws(wrong({ exposeHeaders: 1 }), /exposeHeaders/)

@@ -122,5 +122,5 @@ t.test('reports a renderer that throws, and answers 500 without its message', as
     throw new Error(`cannot render ${outcome.kind}`)
   })
   t.match(await send('key-00000005'), { status: 500, body: { error: 'internal_error' } })
-  t.match(reported, [{ message: 'cannot render answer' }])
+  t.match(reported, [{ message: 'cannot render response' }])
 })

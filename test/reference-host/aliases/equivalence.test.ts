@@ -254,9 +254,18 @@ function comparable({ status, headers, body }: HostResponse): unknown {
   }
   for (const name of ['ratelimit']) if (kept[name]) kept[name] = kept[name].replaceAll(/;t=\d+/g, '')
   const data = (
-    body as { data?: { cards?: Record<string, unknown>[]; referral?: { code?: string } } } | undefined
+    body as
+      | {
+          data?: {
+            card?: Record<string, unknown>
+            cards?: Record<string, unknown>[]
+            referral?: { code?: string }
+          }
+        }
+      | undefined
   )?.data
   delete data?.referral?.code
+  delete data?.card?.['last4']
   for (const card of data?.cards ?? []) {
     for (const face of ['last4', 'status', 'limit', 'expirationMonth', 'expirationYear']) delete card[face]
   }

@@ -17,8 +17,8 @@ const write = (member: string): string => `ledgerWrite({
   credential: 'session',
   spends: 'spend',
   scopes: ['bills.write'],
-  answer: Type.Object({}),
-  example: { answer: {} },
+  response: Type.Object({}),
+  example: { response: {} },
   ${member}
   write: async () => ({ ok: true, value: { data: {}, summary: '' } }),
 })`
@@ -31,8 +31,8 @@ const read = (member: string): string => `operation({
   method: 'GET',
   paths: ['/user/v1/bills'],
   credential: 'session',
-  answer: Type.Object({}),
-  example: { answer: {} },
+  response: Type.Object({}),
+  example: { response: {} },
   ${member}
   handle: async () => ({ ok: true, value: { data: {}, summary: '' } }),
 })`

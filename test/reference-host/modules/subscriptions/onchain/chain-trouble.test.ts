@@ -37,7 +37,7 @@ async function mineElsewhere(
   payin: WirePayin,
   at: number,
 ): Promise<number> {
-  await stampNextBlock(url, at + LATER_MS)
+  await stampNextBlock(url, Math.max(at + LATER_MS, (await newestBlockTime(url)) + 1000))
   await withoutMining(url, async () => {
     await paid.usdc.transfer(neighbour.account, receiver, 1n)
     await paid.usdc.transfer(user.account, receiver, unitsOf(payin))

@@ -3,7 +3,11 @@ import t from 'tap'
 import { mine } from '../../../../harness/evm.ts'
 import { ask, confirm, startPaidHost, unitsOf } from '../../../../harness/paid-host.ts'
 
-const limits = { writesPerSessionPerMinute: 10_000, bootstrapPerAddressPerMinute: 10_000 }
+const limits = {
+  writesPerSessionPerMinute: 10_000,
+  writesPerAccountPerMinute: 10_000,
+  bootstrapPerAddressPerMinute: 10_000,
+}
 const paid = await startPaidHost({}, { RATE_LIMITS: JSON.stringify(limits), CHAIN_POLL_SECONDS: '300' })
 t.teardown(() => paid.close())
 const { chain, clock, front, receiver, pay, watch, newUser } = paid
