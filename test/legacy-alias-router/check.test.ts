@@ -13,7 +13,7 @@ const serve = (pairs: readonly Pair[]) => pairs.map(([from, to]) => ({ from, to,
 const makes = (table: AliasTable) => () => createAliases(table)
 const prefixes = (...pairs: Pair[]) => makes({ prefixes: serve(pairs) })
 
-t.test('refuses paths that repeat, chain, form a cycle or lead below themselves', async t => {
+t.test('rejects paths that repeat, chain, form a cycle or lead below themselves', async t => {
   t.throws(prefixes(['/a', '/b'], ['/a', '/c']), /prefix:\/a: is listed twice/)
   t.throws(prefixes(['/a', '/b'], ['/b', '/c']), /prefix:\/a: leads to "\/b", which is an old path too/)
   t.throws(prefixes(['/a', '/b'], ['/b', '/a']), /an old path too/)
@@ -35,7 +35,7 @@ t.test('refuses paths that repeat, chain, form a cycle or lead below themselves'
 })
 
 t.test(
-  'refuses a prefix that leads to a parent of an old path, unless its spelling has a row of its own',
+  'rejects a prefix that leads to a parent of an old path, unless its spelling has a row of its own',
   async t => {
     const prefix = serve([['/consumer', '/user']])
     const inner = (...pairs: Pair[]) => makes({ prefixes: prefix, paths: serve(pairs) })
@@ -47,7 +47,7 @@ t.test(
   },
 )
 
-t.test('refuses other names that repeat or chain, within their kind, operation and surface', async t => {
+t.test('rejects other names that repeat or chain, within their kind, operation and surface', async t => {
   t.throws(
     makes({
       headers: serve([
@@ -102,7 +102,7 @@ t.test('refuses other names that repeat or chain, within their kind, operation a
   t.doesNotThrow(makes({ requestFields: [field('a.b', 'x', 'y'), field('a.c', 'y', 'z')] }))
 })
 
-t.test('refuses malformed names', async t => {
+t.test('rejects malformed names', async t => {
   for (const path of ['a', '/a/', '/a//b', '/a b', '/%61', '', '/a/..', '/./a', '/a;b', '/', '/é']) {
     t.throws(prefixes([path, '/b']), /is not a prefix/, path)
     t.throws(prefixes(['/b', path]), /is not a prefix/, path)
@@ -127,7 +127,7 @@ t.test('refuses malformed names', async t => {
   )
 })
 
-t.test('refuses dates and links that cannot be sent', async t => {
+t.test('rejects dates and links that cannot be sent', async t => {
   const mode = (mode: unknown) => makes({ prefixes: [{ from: '/a', to: '/b', mode: mode as AliasMode }] })
   const since = Date.UTC(2026, 0, 1)
   t.throws(mode('deprecated'), /mode must be/)
@@ -157,7 +157,7 @@ t.test('refuses dates and links that cannot be sent', async t => {
   }
 })
 
-t.test('refuses an old path that hides a served path, also with parameters', async t => {
+t.test('rejects an old path that hides a served path, also with parameters', async t => {
   const table = { prefixes: serve([['/user/v0', '/user/v1']]), paths: serve([['/signup', '/user/v1/start']]) }
   const hides =
     (...served: string[]) =>

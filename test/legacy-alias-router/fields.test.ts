@@ -42,7 +42,7 @@ t.test('copies an old field out of an object, and keeps the object', async t => 
   }
 })
 
-t.test('accepts equal values under the old and the current name, and refuses different ones', async t => {
+t.test('accepts equal values under the old and the current name, and denies different ones', async t => {
   t.same(fields({ userId: 'ann', externalUserId: 'ann' }).body, { userId: 'ann' })
   t.same(fields({ walletAddress: '0xab', wallet: { address: '0xAB' } }).body['walletAddress'], '0xab')
   t.match(read({ userId: 'ann', externalUserId: 'ANN' }), {
@@ -93,7 +93,7 @@ t.test('reads own properties only, and keeps __proto__ unchanged', async t => {
   t.equal(JSON.stringify(out), JSON.stringify(body))
 })
 
-t.test('adds the old name of each renamed answer field, except those that are gone', async t => {
+t.test('adds the old name of each renamed response field, except those that are gone', async t => {
   t.same(aliases.withLegacyFields({ userApiKey: 'k', id: 1 }), {
     userApiKey: 'k',
     consumerApiKey: 'k',

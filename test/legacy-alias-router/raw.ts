@@ -6,7 +6,7 @@ export interface RawResponse {
   readonly body: string
 }
 
-/** Sends a request with exactly these bytes as its target (a string in latin1), which HTTP clients would refuse. */
+/** Sends a request with exactly these bytes as its target (a string in latin1), which HTTP clients would reject. */
 export async function sendTarget(port: number, method: string, target: string): Promise<RawResponse> {
   const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
   return new Promise((resolve, reject) => {

@@ -55,9 +55,9 @@ interface Routed {
   readonly route: string | null
   readonly params: Readonly<Record<string, string>>
 }
-async function route(target: string): Promise<Routed | 'refused by the server'> {
+async function route(target: string): Promise<Routed | 'rejected by the server'> {
   const { status, body } = await sendTarget(port, 'GET', target)
-  if (status === 400) return 'refused by the server'
+  if (status === 400) return 'rejected by the server'
   return JSON.parse(Buffer.from(body, 'latin1').toString()) as Routed
 }
 
@@ -138,7 +138,7 @@ t.test('the router matches the translated path segment by segment, for any bytes
     t,
     fc.asyncProperty(path, async target => {
       const response = await route(target)
-      if (response === 'refused by the server') return
+      if (response === 'rejected by the server') return
       const path = target.split('?')[0] as string
       const verdict = aliases.resolve({ path, header: () => undefined })
       assert.ok(verdict.ok)

@@ -128,7 +128,7 @@ t.test('splits uses into batches, and drops further pairs while the store is dow
   )
 })
 
-t.test('records a principal that is not printable by its digest', async t => {
+t.test('records a caller that is not printable by its digest', async t => {
   const { storage } = counted()
   const log = createUsageLog({ storage })
   for (const principal of ['', 'a\nb', 'é', 'x'.repeat(257), '\ud800']) log.record(principal, used)
@@ -138,7 +138,7 @@ t.test('records a principal that is not printable by its digest', async t => {
   for (const principal of principals) t.match(principal, /^digest:[\w-]{43}$/)
 })
 
-t.test('refuses options outside their bounds', async t => {
+t.test('rejects options outside their bounds', async t => {
   const storage = memoryAliasUsage()
   for (const flushMs of [0, 99, 600_001, 1.5, NaN])
     t.throws(() => createUsageLog({ storage, flushMs }), /flushMs/)

@@ -55,7 +55,7 @@ export function createFieldReader(
       const { from, mode } = alias
       const old = valueAt(received, path)
       const current = Object.hasOwn(body, to) ? (body[to] ?? undefined) : undefined
-      // Schemas of current bodies may refuse a member that they do not know.
+      // Schemas of current bodies may reject a member that they do not know.
       if (path.length === 1) delete body[from]
       if (old === undefined) continue
       used.push({ alias })

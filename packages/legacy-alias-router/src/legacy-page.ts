@@ -5,7 +5,7 @@ const TITLES: Readonly<Record<AliasKind, string>> = {
   path: 'Paths',
   header: 'Request headers',
   'request-field': 'Fields of request bodies',
-  'response-field': 'Fields of answers',
+  'response-field': 'Fields of responses',
   scope: 'Scopes',
   scheme: 'Security schemes of the API description',
 }

@@ -15,7 +15,7 @@ export interface AliasReport {
     readonly sunset: string | null
     /** Whether it still works although its sunset has passed. */
     readonly due: boolean
-    /** False for answer fields and schemes: nobody can see whether a client reads them, so a count of 0 says nothing. */
+    /** False for response fields and schemes: nobody can see whether a client reads them, so a count of 0 says nothing. */
     readonly observable: boolean
     readonly count: number
     readonly lastSeen: string | null

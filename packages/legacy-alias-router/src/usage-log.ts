@@ -17,7 +17,7 @@ export interface UsageLogOptions {
   /** How long uses are collected before they are written, 100..600 000 ms. Default 5 000. A killed process loses them. */
   readonly flushMs?: number
   /**
-   * Maximum number of pairs of alias and principal in memory, 1 000..1 000 000. Default 20 000, about 6 MB. At half of it they
+   * Maximum number of pairs of alias and caller in memory, 1 000..1 000 000. Default 20 000, about 6 MB. At half of it they
    * are written at once, so it is reached only while the store is down or slow; uses of further pairs are dropped, and `dropped`
    * counts them.
    */
@@ -38,17 +38,17 @@ const OPTIONS: OptionNames<UsageLogOptions> = {
 export interface UsageLog {
   /**
    * Records one request: adds 1 for each old name that it used, given by its row's id. Returns immediately and never throws.
-   * `principal` is the authenticated key or account id; undefined is recorded as `anonymous`. An id that is not 1 to 256
+   * `caller` is the authenticated key or account id; undefined is recorded as `anonymous`. An id that is not 1 to 256
    * printable ASCII characters is recorded by its digest.
    */
-  record(principal: string | undefined, aliases: readonly string[]): void
+  record(caller: string | undefined, aliases: readonly string[]): void
   /** Writes everything recorded before the call. Faults: those of the storage; what was not written stays in memory. */
   flush(): Promise<void>
   /** How many uses were dropped because of `maxPairs`. */
   dropped(): number
 }
 
-/** The principal of requests without an authenticated credential. */
+/** The caller of requests without an authenticated credential. */
 export const ANONYMOUS = 'anonymous'
 
 /** Rows per batch. Writing a batch takes a few milliseconds. */
@@ -133,9 +133,9 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   }
 
   return {
-    record(principal = ANONYMOUS, aliases) {
+    record(caller = ANONYMOUS, aliases) {
       if (aliases.length === 0) return
-      const name = isPrintable(principal) ? principal : `digest:${keyDigest(principal)}`
+      const name = isPrintable(caller) ? caller : `digest:${keyDigest(caller)}`
       const now = clock.now()
       for (const id of new Set(aliases)) addUse(id, name, now)
       startTimer()

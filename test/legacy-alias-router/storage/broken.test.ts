@@ -45,7 +45,7 @@ function rowByRow(recognise: boolean): AliasUsageStorage {
       const keys = [...held.keys()].filter(key => key > start).sort()
       return keys.slice(0, limit).map(key => held.get(key) as AliasUsage)
     },
-    async collect(before, limit) {
+    async collect(limit, before) {
       const old = [...held].filter(([, row]) => row.lastSeen < before).slice(0, limit)
       for (const [key] of old) held.delete(key)
       return old.length
@@ -132,7 +132,10 @@ t.test('catches an adapter that pages out of order, or collects too much', async
   }
   t.ok((await failures(backwards)).includes('adds a batch of 500 rows and pages through it in order'))
   const another = memoryAliasUsage()
-  const greedy = { ...another, collect: (before: number) => another.collect(before + 1, Infinity) }
+  const greedy = {
+    ...another,
+    collect: (_limit: number, before: number) => another.collect(Infinity, before + 1),
+  }
   t.same(await failures(greedy), [
     'collects at most the given number of rows, and none seen at or after the instant',
   ])

@@ -14,10 +14,10 @@ t.test('throws a fault when it is full, and still adds to existing rows', async 
   const batch = (writer: string, ...aliases: string[]) => ({ writer, sequence: 1, rows: aliases.map(row) })
   t.equal(await storage.add(batch('a', 'x', 'y'), 1), true)
   await t.rejects(storage.add(batch('b', 'x', 'z'), 1), { name: 'Fault', code: 'ERR_STORE_FULL' })
-  t.equal(await storage.add(batch('b', 'x', 'y'), 1), true, 'the refused batch was not recorded')
+  t.equal(await storage.add(batch('b', 'x', 'y'), 1), true, 'the rejected batch was not recorded')
   t.match(await storage.page(undefined, 10), [{ count: 2 }, { count: 2 }])
 })
 
-t.test('refuses a capacity that is not a positive integer', async t => {
+t.test('rejects a capacity that is not a positive integer', async t => {
   for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryAliasUsage({ capacity }), /capacity/)
 })

@@ -54,7 +54,7 @@ export function memoryAliasUsage(options: MemoryAliasUsageOptions = {}): AliasUs
       const keys = [...usage.keys()].filter(key => key > start).sort()
       return keys.slice(0, limit).map(key => usage.get(key) as AliasUsage)
     },
-    async collect(before, limit) {
+    async collect(limit, before) {
       for (const [writer, { seenAt }] of writers) if (seenAt < before) writers.delete(writer)
       const old = [...usage].filter(([, { lastSeen }]) => lastSeen < before).slice(0, limit)
       for (const [key] of old) usage.delete(key)

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 
-/** How often one principal used one old name. Both texts are 1 to 256 printable ASCII characters. */
+/** How often one caller (`principal`: an authenticated key or account) used one old name. Both texts are 1 to 256 printable ASCII characters. */
 export interface AliasUsage {
   readonly alias: string
   readonly principal: string
@@ -39,8 +39,8 @@ export interface AliasUsageStorage {
   page(after: AliasUsageKey | undefined, limit: number): Promise<readonly AliasUsage[]>
 
   /**
-   * Deletes up to `limit` rows that were last seen before an instant, and returns how many. Several hosts may call it at
+   * Deletes up to `limit` rows that were last seen before the instant `before`, and returns how many. Several hosts may call it at
    * once. The instant must be more than a day ago, because writers without a batch since then are deleted too.
    */
-  collect(before: EpochMs, limit: number): Promise<number>
+  collect(limit: number, before: EpochMs): Promise<number>
 }

@@ -59,7 +59,7 @@ export function redisAliasUsage(
         readRow(reply[3 * row], reply[3 * row + 1], reply[3 * row + 2]),
       )
     },
-    async collect(before, limit) {
+    async collect(limit, before) {
       const reply = await runScript(client, COLLECT, key, [String(before), String(limit)])
       if (!Number.isSafeInteger(reply)) throw malformedReply('redis', 'a count')
       return reply as number

@@ -57,14 +57,14 @@ export function sharedMethods(
   const { usage, writers } = tables(options)
   const page = `select alias, principal, count, first_seen, last_seen from ${usage}
     where (alias, principal) > ($1, $2) order by alias, principal limit $3`
-  // The condition stands twice: of a row that changes while the statement waits for it, Postgres checks the outer one anew.
+  // The condition is repeated: if a row changes while the statement waits for it, Postgres evaluates only the outer condition again.
   const collect = `delete from ${usage} where (alias, principal) in
     (select alias, principal from ${usage} where last_seen < $1 order by last_seen limit $2) and last_seen < $1
     returning 1 as gone`
   return {
     page: async (after, limit) =>
       (await rows(db, page, [after?.alias ?? '', after?.principal ?? '', limit])).map(usageOf),
-    collect: async (before, limit) => {
+    collect: async (limit, before) => {
       await rows(db, `delete from ${writers} where seen_at < $1`, [before])
       return (await rows(db, collect, [before, limit])).length
     },

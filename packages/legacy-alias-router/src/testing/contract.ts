@@ -149,12 +149,12 @@ export function aliasUsageStorageContract(
       const old = NOW - 9_000 * DAY
       const rows = ['a', 'b', 'c'].map(part => use(`${alias}${part}`, 'key', 1, old - 1))
       await at(0).add(batch([...rows, use(`${alias}d`, 'key', 1, old)]), NOW)
-      const counts = await race(4, index => at(index).collect(old, 1))
+      const counts = await race(4, index => at(index).collect(1, old))
       assert.ok(
         counts.every(count => count === 0 || count === 1),
         `each call may collect at most 1, not ${counts.join()}`,
       )
-      await at(0).collect(old, 1000)
+      await at(0).collect(1000, old)
       assert.deepEqual(
         (await rowsOf(at(1), alias)).map(row => row.alias),
         [`${alias}d`],
