@@ -19,7 +19,7 @@ t.test('returns the canonical text of complete addresses only', async t => {
     t.equal(canonicalAddress(wrong), undefined, wrong)
 })
 
-t.test('refuses a malformed block by name, and matches no address without blocks', async t => {
+t.test('rejects a malformed block by name, and matches no address without blocks', async t => {
   t.ok(isAddressBlock('10.0.0.0/8'))
   t.ok(isAddressBlock('::1'))
   for (const wrong of ['10.0.0.0/33', '127.1', 'x']) {

@@ -1,4 +1,10 @@
-import { createFairQueue, isClassFull, REFUSED, runQueued, type FairQueueOptions } from '@gatewright/kernel'
+import {
+  createFairQueue,
+  isClassFull,
+  QUEUE_FULL,
+  runQueued,
+  type FairQueueOptions,
+} from '@gatewright/kernel'
 import fc from 'fast-check'
 import t from 'tap'
 
@@ -19,7 +25,7 @@ function heldQueue(bounds: Partial<FairQueueOptions>) {
       },
       name,
     )
-    return ran === REFUSED ? 'refused' : ran
+    return ran === QUEUE_FULL ? 'full' : ran
   }
   /** Ends all jobs, and those that start because of it. */
   const release = async (): Promise<void> => {
@@ -31,28 +37,28 @@ function heldQueue(bounds: Partial<FairQueueOptions>) {
   return { queue, run, release, started, ends }
 }
 
-t.test('refuses only the class that has too many waiting jobs', async t => {
+t.test('returns QUEUE_FULL only to the class that has too many waiting jobs', async t => {
   const { queue, run, release } = heldQueue({ waiting: 8, waitingPerClass: 4 })
   const flood = Array.from({ length: 10 }, () => run('flood'))
   t.equal(isClassFull(queue, 'flood'), true)
   t.equal(isClassFull(queue, 'bystander'), false)
   const bystander = run('bystander')
   await release()
-  t.same(await Promise.all(flood), [...Array(5).fill('flood'), ...Array(5).fill('refused')])
+  t.same(await Promise.all(flood), [...Array(5).fill('flood'), ...Array(5).fill('full')])
   t.equal(await bystander, 'bystander')
 })
 
 t.test(
-  'refuses the newest job of the largest class when full, and throws a fault only when no class is larger',
+  'evicts the newest job of the largest class when full, and throws a fault only when no class is larger',
   async t => {
     const { run, release } = heldQueue({ waiting: 4, waitingPerClass: 4 })
     const running = run('running')
     const many = [run('many'), run('many'), run('many'), run('many')]
     const few = [run('b'), run('c'), run('d')]
-    t.equal(await many[3], 'refused', 'its newest job goes first')
-    t.equal(await many[1], 'refused')
+    t.equal(await many[3], 'full', 'its newest job goes first')
+    t.equal(await many[1], 'full')
     await t.rejects(run('e'), { name: 'Fault', code: 'ERR_OVERLOADED' })
-    t.equal(await run('many'), 'refused')
+    t.equal(await run('many'), 'full')
     await release()
     t.same(await Promise.all([running, many[0], ...few]), ['running', 'many', 'b', 'c', 'd'])
   },
@@ -70,7 +76,7 @@ t.test('treats all jobs without a class as one class that only the total limits'
   const { run, release } = heldQueue({ waiting: 6, waitingPerClass: 2 })
   const all = Array.from({ length: 9 }, () => run(undefined))
   await release()
-  t.equal((await Promise.all(all)).filter(ran => ran === 'refused').length, 2)
+  t.equal((await Promise.all(all)).filter(ran => ran === 'full').length, 2)
 })
 
 t.test('does not limit waiting jobs when the limits are Infinity', async t => {
@@ -117,7 +123,7 @@ t.test('continues after a job that throws or rejects', async t => {
 })
 
 t.test(
-  'keeps its limits for any arrivals, and refuses no class that has fewer waiting jobs than another',
+  'keeps its limits for any arrivals, and evicts no job of a class that has fewer waiting jobs than another',
   async () => {
     const arrivals = fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c'), fc.constant('end')), { maxLength: 60 })
     const bounds = fc.record({

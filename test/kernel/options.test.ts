@@ -52,7 +52,7 @@ t.test(
   },
 )
 
-t.test('refuses an unknown option with any value and any name', async t => {
+t.test('rejects an unknown option with any value and any name', async t => {
   for (const name of ['polices', 'toString', 'constructor', '__proto__', '', 'x'.repeat(10_000)]) {
     const options: object = JSON.parse(`{${JSON.stringify(name)}:null}`) as object
     t.match(messageOf(options), /^createThing: unknown option "/, name.slice(0, 20))
@@ -61,7 +61,7 @@ t.test('refuses an unknown option with any value and any name', async t => {
   t.match(messageOf({ polices: undefined }), /unknown option "polices"/)
 })
 
-t.test('refuses options that are not an object', async t => {
+t.test('rejects options that are not an object', async t => {
   const kinds = [
     [undefined, 'undefined'],
     [null, 'null'],
@@ -75,7 +75,7 @@ t.test('refuses options that are not an object', async t => {
   }
 })
 
-t.test('refuses a name with one edit, and suggests the known name', async t => {
+t.test('rejects a name with one edit, and suggests the known name', async t => {
   const names = fc.constantFrom('policies', 'windowMs', 'guard')
   const letter = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz')
   await holds(

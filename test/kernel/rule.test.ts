@@ -20,7 +20,7 @@ t.test('accepts a rule that names its scopes, or says that it needs none', async
   }
 })
 
-t.test('refuses a rule that names no scopes and does not say that it needs none', async () => {
+t.test('rejects a rule that names no scopes and does not say that it needs none', async () => {
   wrong({ operation: 'cards.list' }, /rule of "cards\.list".*allOf or anyOf.*allOf: \[\].*no scope is needed/)
   wrong({ operation: 'cards.list', surface: 'user', spends: 'spend' }, /allOf: \[\]/)
   wrong({ operation: 'cards.list', anyOf: [] }, /anyOf must name at least one scope/)
@@ -58,7 +58,7 @@ t.test('names a member of the wrong type', async () => {
   wrong({ operation: 'a.b', allOf: [], cardSecrets: 'yes' }, /cardSecrets must be true or false/)
 })
 
-t.test('refuses any other member, with any name and value', async t => {
+t.test('rejects any other member, with any name and value', async t => {
   const known = ['operation', 'surface', 'allOf', 'anyOf', 'limit', 'spends', 'cardSecrets']
   const name = fc.string({ minLength: 1 }).filter(text => !known.includes(text) && text !== '__proto__')
   await holds(

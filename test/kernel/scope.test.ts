@@ -28,7 +28,7 @@ t.test('does not contain names that every object has', async t => {
   for (const name of ['__proto__', 'constructor', 'toString', 'length', '']) t.notOk(catalogue.has(name))
 })
 
-t.test('refuses a list with a repeated name', async t => {
+t.test('rejects a list with a repeated name', async t => {
   await holds(
     t,
     fc.property(scopes, given => {
@@ -44,7 +44,7 @@ t.test('accepts the scopes that identity providers use', async t => {
   t.same(scopeCatalogue([...scopes, ...urls]).names, [...scopes, ...urls])
 })
 
-t.test('refuses an empty list and names that are no scope-token of RFC 6749', async t => {
+t.test('rejects an empty list and names that are no scope-token of RFC 6749', async t => {
   t.throws(() => scopeCatalogue([]), TypeError)
   const malformed = ['', 'cards.read ', 'cards read', 'cards.réad', 'cards.read\n', 'a"b', 'a\\b', 'a\u007f']
   const notTexts = [undefined, 1, null, ['cards.read']] as unknown as string[]

@@ -74,7 +74,7 @@ t.test('ignores other claims', async t => {
 const claims = toClaims(sample)
 
 for (const name of Object.keys(claims)) {
-  t.test(`refuses claims without ${name}`, async t => {
+  t.test(`rejects claims without ${name}`, async t => {
     const { [name]: _, ...rest } = { ...claims } as Record<string, unknown>
     t.equal(fromClaims(rest), undefined)
   })
@@ -117,7 +117,7 @@ const accepts: Record<keyof typeof claims, (value: unknown) => boolean> = {
 }
 
 for (const [name, accepted] of Object.entries(accepts)) {
-  t.test(`refuses a ${name} of another type`, async t => {
+  t.test(`rejects a ${name} of another type`, async t => {
     for (const value of anything) {
       const read = fromClaims({ ...claims, [name]: value })
       t.equal(read !== undefined, accepted(value), `${name} = ${inspect(value)}`)

@@ -13,7 +13,7 @@ t.test('gives each code the status of the table', async t => {
   t.equal(deny('rate_limited', 'slow down', { retryAfterSeconds: 3 }).retryAfterSeconds, 3)
 })
 
-t.test('never lets extras change the code, the status or the refusal', async t => {
+t.test('never lets extras change the code, the status or the denial', async t => {
   const hostile = { ok: true, code: 'allowed', status: 200, message: 'yes', field: 'amount' }
   const expected = { ok: false, code: 'unauthorized', status: 401, message: 'no', field: 'amount' }
   t.strictSame(deny('unauthorized', 'no', hostile), expected)
@@ -34,17 +34,19 @@ t.test('has a closed union of codes, so that a switch without default compiles',
 })
 
 t.test('has closed unions of rules and reasons: one that is not listed does not compile', async t => {
-  const refuse = denier<typeof codes, 'max_depth', CauseText<'revoked' | 'differ in {field}'>>(codes)
+  const denyWithCause = denier<typeof codes, 'max_depth', CauseText<'revoked' | 'differ in {field}'>>(codes)
   const field: string = 'chainId'
-  t.match(refuse('unauthorized', 'no', { reason: 'revoked' }), { reason: 'revoked' })
-  t.match(refuse('unauthorized', 'no', { reason: `differ in ${field}` }), { reason: 'differ in chainId' })
-  t.match(refuse('unauthorized', 'no', { details: { rule: 'max_depth', limit: 3 } }), {
+  t.match(denyWithCause('unauthorized', 'no', { reason: 'revoked' }), { reason: 'revoked' })
+  t.match(denyWithCause('unauthorized', 'no', { reason: `differ in ${field}` }), {
+    reason: 'differ in chainId',
+  })
+  t.match(denyWithCause('unauthorized', 'no', { details: { rule: 'max_depth', limit: 3 } }), {
     details: { limit: 3 },
   })
   // @ts-expect-error -- Not a listed reason.
-  refuse('unauthorized', 'no', { reason: 'expired' })
+  denyWithCause('unauthorized', 'no', { reason: 'expired' })
   // @ts-expect-error -- Not a listed rule.
-  refuse('unauthorized', 'no', { details: { rule: 'max_width' } })
+  deny('unauthorized', 'no', { details: { rule: 'max_width' } })
   // @ts-expect-error -- A package without lists says no reason,
   deny('unauthorized', 'no', { reason: 'revoked' })
   // @ts-expect-error -- and no rule.

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /**
- * Parses one complete address; an IPv4-mapped IPv6 address becomes IPv4. Refuses short and octal forms such as `127.1`,
+ * Parses one complete address; an IPv4-mapped IPv6 address becomes IPv4. Rejects short and octal forms such as `127.1`,
  * which `ipaddr.js` would accept.
  */
 function parse(text: string): Address | undefined {
@@ -23,7 +23,7 @@ export function isAddressBlock(text: string): boolean {
 
 /**
  * Parses address blocks once and returns a function that tells whether an address is in one of them. A missing or malformed
- * address is in none. Throws a `TypeError` for a block that `isAddressBlock` refuses.
+ * address is in none. Throws a `TypeError` for a block that `isAddressBlock` rejects.
  */
 export function addressMatcher(blocks: readonly string[]): (address: string | undefined) => boolean {
   const ranges = blocks.map(parseBlock)

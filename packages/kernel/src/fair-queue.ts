@@ -22,7 +22,7 @@ const OPTIONS: OptionNames<FairQueueOptions> = {
 }
 
 /** What `runQueued` returns instead of running the job, when too many jobs of its class are waiting. */
-export const REFUSED: unique symbol = Symbol('refused')
+export const QUEUE_FULL: unique symbol = Symbol('queue full')
 
 /**
  * State of a queue that runs a limited number of jobs at once and serves waiting classes in turn. A class is a client,
@@ -40,7 +40,7 @@ export interface FairQueue {
 
 interface WaitingJob {
   start(): Promise<void>
-  refuse(): void
+  evict(): void
 }
 
 /** Makes a fair queue. It does not check the ranges of its limits: the caller does. */
@@ -49,25 +49,26 @@ export function createFairQueue(bounds: FairQueueOptions): FairQueue {
   return { bounds, queues: new Map(), queued: 0, active: 0, turnStarted: 0, inTurn: false }
 }
 
-/** Whether `runQueued` would refuse this class because `waitingPerClass` of its jobs wait. */
+/** Whether `runQueued` would return `QUEUE_FULL` for this class because `waitingPerClass` of its jobs wait. */
 export function isClassFull({ queues, bounds }: FairQueue, jobClass: string | undefined): boolean {
   return jobClass !== undefined && (queues.get(jobClass)?.length ?? 0) >= bounds.waitingPerClass
 }
 
 /**
  * Runs `job(subject)` when its class is served. If nothing waits and this turn of the event loop has time left, the job
- * runs immediately, and a job that returns no promise makes this function return none. When the queue is full, the
- * newest job of the class with the most waiting jobs is refused. Returns `REFUSED`, without starting the job, if
- * `waitingPerClass` jobs of its class wait, or if the queue is full and no class has more waiting jobs than this one would have. Throws what the
- * job throws. Fault, thrown: `ERR_OVERLOADED` if the queue is full, this class has no waiting job and no other class has
- * more than one.
+ * runs immediately, and a job that returns no promise makes this function return none.
+ *
+ * When the queue is full, the newest job of the class with the most waiting jobs is evicted: its promise resolves to
+ * `QUEUE_FULL`. Returns `QUEUE_FULL`, without starting the job, if `waitingPerClass` jobs of its class wait, or if the
+ * queue is full and no class has more waiting jobs than this one would have. Throws what the job throws. Fault, thrown:
+ * `ERR_OVERLOADED` if the queue is full, this class has no waiting job and no other class has more than one.
  */
 export function runQueued<S, T>(
   queue: FairQueue,
   jobClass: string | undefined,
   job: (subject: S) => T | Promise<T>,
   subject: S,
-): T | typeof REFUSED | Promise<T | typeof REFUSED> {
+): T | typeof QUEUE_FULL | Promise<T | typeof QUEUE_FULL> {
   if (queue.queued > 0 || queue.active >= queue.bounds.atOnce || !hasTimeLeft(queue)) {
     return runLater(queue, jobClass, async () => job(subject))
   }
@@ -77,7 +78,7 @@ export function runQueued<S, T>(
   return done.finally(() => finish(queue))
 }
 
-/** Whether this turn of the event loop has time left. The time starts with the first job of a turn. Always, where turns cannot be told apart. */
+/** Whether this turn of the event loop has time left. The time starts with the first job of a turn. Always, where turns cannot be distinguished. */
 function hasTimeLeft(queue: FairQueue): boolean {
   if (!nextTurn || queue.bounds.turnMs === Infinity) return true
   if (queue.inTurn) return performance.now() - queue.turnStarted < queue.bounds.turnMs
@@ -112,29 +113,29 @@ function runLater<T>(
   queue: FairQueue,
   jobClass: string | undefined,
   job: () => Promise<T>,
-): typeof REFUSED | Promise<T | typeof REFUSED> {
+): typeof QUEUE_FULL | Promise<T | typeof QUEUE_FULL> {
   const { queues, bounds } = queue
   const own = queues.get(jobClass)?.length ?? 0
-  if (isClassFull(queue, jobClass)) return REFUSED
-  if (queue.queued >= bounds.waiting && !refuseNewestOfLargest(queue, own)) {
-    if (own > 0) return REFUSED
+  if (isClassFull(queue, jobClass)) return QUEUE_FULL
+  if (queue.queued >= bounds.waiting && !evictNewestOfLargest(queue, own)) {
+    if (own > 0) return QUEUE_FULL
     throw new Fault('ERR_OVERLOADED', 'too many jobs are waiting')
   }
   return new Promise((resolve, reject) => {
     const jobs = queues.get(jobClass) ?? []
-    jobs.push({ start: () => job().then(resolve, reject), refuse: () => resolve(REFUSED) })
+    jobs.push({ start: () => job().then(resolve, reject), evict: () => resolve(QUEUE_FULL) })
     queues.set(jobClass, jobs)
     queue.queued++
     startWaiting(queue)
   })
 }
 
-/** Refuses the newest job of the class with the most waiting jobs. False if the caller's class would then have the most. */
-function refuseNewestOfLargest(queue: FairQueue, own: number): boolean {
+/** Evicts the newest job of the class with the most waiting jobs. False if the caller's class would then have the most. */
+function evictNewestOfLargest(queue: FairQueue, own: number): boolean {
   const { queues } = queue
   const [jobClass, jobs] = [...queues].reduce((most, next) => (next[1].length > most[1].length ? next : most))
   if (jobs.length <= own + 1) return false
-  jobs.pop()?.refuse()
+  jobs.pop()?.evict()
   queue.queued--
   if (jobs.length === 0) queues.delete(jobClass)
   return true

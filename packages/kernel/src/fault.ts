@@ -1,6 +1,6 @@
-/** The codes of a `Fault`. A host answers all of them with HTTP 503 and `Retry-After`. */
+/** The codes of a `Fault`. A host responds to all of them with HTTP 503 and `Retry-After`. */
 export type FaultCode =
-  /** The store did not reply, or refused. Whether the step took effect is unknown. */
+  /** The store did not reply, or rejected the call. Whether the step took effect is unknown. */
   | 'ERR_STORE_UNAVAILABLE'
   /** The adapter cannot read the store's reply. Whether the step took effect is unknown. */
   | 'ERR_STORE_REPLY'
@@ -12,7 +12,7 @@ export type FaultCode =
   | 'ERR_RPC_UNAVAILABLE'
   /** A provider (identity check, card issuer, payments) is down or slow. Whether it took the call is unknown. */
   | 'ERR_PROVIDER_UNAVAILABLE'
-  /** A provider answered something that its adapter cannot read. Whether it took the call is unknown. */
+  /** A provider sent a response that its adapter cannot read. Whether it took the call is unknown. */
   | 'ERR_PROVIDER_REPLY'
   /** A column was sealed with a key that `DATA_KEYS` no longer names. Put the key back. */
   | 'ERR_DATA_KEY_MISSING'
@@ -27,7 +27,7 @@ export type FaultCode =
 
 /**
  * A failure of something that a decision depends on. It is thrown, never returned. A catch-all must not turn it into a
- * success, a 401, 403 or 429. `message` is for logs; hosts answer with a fixed text. `cause` has the driver's error.
+ * success, a 401, 403 or 429. `message` is for logs; hosts send a fixed text. `cause` has the driver's error.
  */
 export class Fault extends Error {
   override readonly name = 'Fault'

@@ -1,6 +1,6 @@
 export { GRACE_MS, systemClock } from './clock.ts'
 export { collectBatches } from './collect.ts'
-export { createFairQueue, isClassFull, REFUSED, runQueued } from './fair-queue.ts'
+export { createFairQueue, isClassFull, QUEUE_FULL, runQueued } from './fair-queue.ts'
 export { Fault, malformedReply, orFault, toFault } from './fault.ts'
 export { keyDigest } from './key-digest.ts'
 export { warnMemoryStorage } from './memory-warning.ts'

@@ -2,7 +2,7 @@ const KEY_POLICY = /^(pol_[0-9A-Za-z]{16})_[0-9A-Za-z]{8}$/
 
 /**
  * Makes the id of a policy that a key is given: `pol_`, the id of the first key of its lineage (16 base62 characters), `_`, and 8
- * random base62 characters that tell it from the policies which the same key had before.
+ * random base62 characters that distinguish it from the policies which the same key had before.
  */
 export const keyPolicyId = (lineageId: string, random: string): string => `pol_${lineageId}_${random}`
 

@@ -1,6 +1,6 @@
 import type { EpochMs } from './clock.ts'
 
-/** The side of the API that a credential belongs to. A session of one surface is refused on the other. */
+/** The side of the API that a credential belongs to. A session of one surface is denied on the other. */
 export type Surface = 'user' | 'partner'
 
 /** A session, independent of its encoding. `toClaims` gives the JWT claims. */

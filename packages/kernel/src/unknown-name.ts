@@ -1,7 +1,7 @@
-/** The most characters (UTF-16 code units) of a client's name that an error or an answer repeats. */
+/** The most characters (UTF-16 code units) of a client's name that an error or a response repeats. */
 const MAX_SHOWN = 64
 
-/** Cuts a client's name to the 64 characters that an error or an answer repeats. Half of a surrogate pair is not kept. */
+/** Cuts a client's name to the 64 characters that an error or a response repeats. Half of a surrogate pair is not kept. */
 export function shownName(name: string): string {
   return name.length <= MAX_SHOWN ? name : name.slice(0, MAX_SHOWN).replace(/[\ud800-\udbff]$/, '')
 }

@@ -1,5 +1,5 @@
 /**
- * A refusal. It is returned, never thrown. Codes are the wire codes; each package has a closed union of its own.
+ * A denial. It is returned, never thrown. Codes are the wire codes; each package has a closed union of its own.
  * `message` may be shown to the client, so it never contains tokens, keys, signatures, bodies or internal text.
  */
 export interface Denial<Code extends string = string> {
@@ -8,7 +8,7 @@ export interface Denial<Code extends string = string> {
   /** The HTTP status of the response. */
   readonly status: number
   readonly message: string
-  /** The request field or header that caused the refusal, if there is one. */
+  /** The request field or header that caused the denial, if there is one. */
   readonly field?: string
   /** Seconds after which the same request may succeed; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number

@@ -136,7 +136,7 @@ t.test('sqlite: of 4 processes that start at once, one migrates', async t => {
   ])
 })
 
-t.test('refuses an invalid table prefix before it uses the database', async t => {
+t.test('rejects an invalid table prefix before it uses the database', async t => {
   const untouched: SqlClient = {
     query: () => Promise.reject(new Error('touched')),
     transaction: () => Promise.reject(new Error('touched')),
@@ -152,7 +152,7 @@ t.test('splits a DDL file into its versions', async t => {
   t.same(readVersions('-- about this file\n-- version 1\na\n-- version 2\nb\n\nc\n'), ['\na\n', '\nb\n\nc\n'])
 })
 
-t.test('refuses a DDL file whose versions do not count 1, 2, 3 ...', async t => {
+t.test('rejects a DDL file whose versions do not count 1, 2, 3 ...', async t => {
   const wrong = [
     '',
     'create table x (id integer)',

@@ -140,7 +140,7 @@ t.test('ioredis: sends no command again whose reply was lost', async t => {
   t.equal(await healthy.run(key, ['GET', key]), '1')
 })
 
-t.test('ioredis: refuses clients that send commands again', t => {
+t.test('ioredis: rejects clients that send commands again', t => {
   for (const [client, option] of [
     [new Redis({ lazyConnect: true }), 'maxRetriesPerRequest must be 0, got 20'],
     [new Cluster([], { lazyConnect: true }), 'retryDelayOnFailover must be 0, got 100'],
@@ -149,7 +149,7 @@ t.test('ioredis: refuses clients that send commands again', t => {
   t.end()
 })
 
-t.test('ioredis: refuses a Cluster whose nodes connect again and send commands again', t => {
+t.test('ioredis: rejects a Cluster whose nodes connect again and send commands again', t => {
   const open = (redisOptions: { maxRetriesPerRequest?: number | null }): Cluster =>
     new Cluster([], {
       lazyConnect: true,

@@ -164,7 +164,7 @@ t.test('queues reads too when there is no reader', async t => {
   t.same(await reading, [], 'the read did not see what was rolled back')
 })
 
-t.test('refuses statements on a transaction that was committed or rolled back', async t => {
+t.test('rejects statements on a transaction that was committed or rolled back', async t => {
   const db = await open(t)
   let committed: SqlQueries | undefined
   await db.transaction(async tx => {

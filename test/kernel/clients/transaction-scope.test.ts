@@ -2,7 +2,7 @@ import { withinTransactionScope, rows, type SqlClient } from '@gatewright/kernel
 import t from 'tap'
 import { openPostgres, openSqlite, type Connections } from '../../harness/stores.ts'
 
-const refused = { name: 'Fault', code: 'ERR_OUTSIDE_TRANSACTION' }
+const rejected = { name: 'Fault', code: 'ERR_OUTSIDE_TRANSACTION' }
 const table = async (db: SqlClient): Promise<void> => {
   await rows(db, 'create table notes (id integer primary key)')
 }
@@ -21,18 +21,18 @@ for (const [name, open] of Object.entries(stores)) {
       await db.transaction(tx =>
         withinTransactionScope(db, async () => {
           await rows(tx, 'insert into notes values (1)')
-          await t.rejects(rows(db, 'insert into notes values (2)'), refused)
-          await t.rejects(rows(db, 'select * from notes'), refused)
+          await t.rejects(rows(db, 'insert into notes values (2)'), rejected)
+          await t.rejects(rows(db, 'select * from notes'), rejected)
           await t.rejects(
             db.transaction(async () => 'never'),
-            refused,
+            rejected,
           )
         }),
       )
       t.same(
         await rows(db, 'select id from notes'),
         [{ id: 1 }],
-        'a caught refusal does not fail the transaction',
+        'a caught rejection does not fail the transaction',
       )
     },
   )

@@ -24,7 +24,7 @@ export function redisScript(lua: string): RedisScript {
 
 /**
  * Runs a script in one round trip (EVALSHA). A server that does not know the script yet (restart, SCRIPT FLUSH, new
- * cluster node) answers NOSCRIPT without running it, and then EVAL costs a second round trip.
+ * cluster node) replies NOSCRIPT without running it, and then EVAL costs a second round trip.
  * Fault: `ERR_STORE_UNAVAILABLE`; the script may or may not have run.
  */
 export function runScript(

@@ -16,7 +16,7 @@ export interface SqlTransaction extends SqlQueries {
   /**
    * Runs the last statement and commits, in one round trip if the driver can. If the statement fails, nothing is
    * committed, and the work must reject too. The statement must not itself end the transaction. After the call the
-   * transaction refuses statements. Once it has resolved everything is committed, whatever the work does next. Absent
+   * transaction rejects statements. Once it has resolved everything is committed, whatever the work does next. Absent
    * where it would save no round trip.
    */
   commit?(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
@@ -36,7 +36,7 @@ export interface SqlTransactionOptions {
 export interface SqlClient extends SqlQueries {
   /**
    * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects and rethrows its error. Use
-   * only the given `tx` inside; it refuses statements after the transaction has ended. If the commit itself fails with
+   * only the given `tx` inside; it rejects statements after the transaction has ended. If the commit itself fails with
    * `ERR_STORE_UNAVAILABLE`, whether it took effect is unknown.
    */
   transaction<T>(work: (tx: SqlTransaction) => Promise<T>, options?: SqlTransactionOptions): Promise<T>

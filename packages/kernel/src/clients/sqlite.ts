@@ -40,7 +40,7 @@ function createRunner(
     const bound = order.map(index => {
       const value: unknown = values[index]
       if (isSqlValue(value)) return value
-      // SQLite would bind NULL; Postgres refuses.
+      // SQLite would bind NULL; Postgres rejects.
       if (value === undefined) throw new TypeError(`the statement has no value for $${index + 1}`)
       throw new TypeError(
         `$${index + 1} must be a string, number, bigint, Uint8Array or null, got ${typeof value}`,

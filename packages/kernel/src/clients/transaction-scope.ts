@@ -11,7 +11,7 @@ let scopes:
   | undefined
 
 /**
- * Runs work that may use only its own transaction of `db`: until it ends, `db` itself refuses every call made within
+ * Runs work that may use only its own transaction of `db`: until it ends, `db` itself rejects every call made within
  * the work's async context. On SQLite such a call would wait forever; on Postgres it would commit separately.
  */
 export async function withinTransactionScope<T>(db: SqlClient, work: () => Promise<T>): Promise<T> {
@@ -25,7 +25,7 @@ export async function withinTransactionScope<T>(db: SqlClient, work: () => Promi
 }
 
 /**
- * Refuses a call made within a transaction scope of `db`, with the fault `ERR_OUTSIDE_TRANSACTION`. Every `SqlClient`
+ * Rejects a call made within a transaction scope of `db`, with the fault `ERR_OUTSIDE_TRANSACTION`. Every `SqlClient`
  * calls it. So must code that sends a statement later than it was asked to, because the async context is another then.
  */
 export function assertOutsideTransactionScope(db: SqlClient): void {

@@ -4,7 +4,7 @@ import {
   Fault,
   integerOption,
   knownOptions,
-  REFUSED,
+  QUEUE_FULL,
   runQueued,
   systemClock,
 } from '@gatewright/kernel'
@@ -76,7 +76,7 @@ export function createFailureLimit(
 
   const runLowPriority = async <T>(bucket: string, check: () => T | Promise<T>): Promise<T | GuardDenial> => {
     const result = await enqueue(bucket, check)
-    if (result !== REFUSED) return result
+    if (result !== QUEUE_FULL) return result
     return rateLimited({ name, remaining: 0, resetSeconds: RETRY_AFTER_SECONDS }, [])
   }
   /** Refuses whether the queue is full of other addresses or of this one: the caller has to retry in both cases. */
@@ -88,7 +88,7 @@ export function createFailureLimit(
       return runQueued(lowPriority, bucket, check, undefined)
     } catch (error) {
       // The queue throws synchronously; `check` only rejects its promise.
-      if (error instanceof Fault && error.code === 'ERR_OVERLOADED') return REFUSED
+      if (error instanceof Fault && error.code === 'ERR_OVERLOADED') return QUEUE_FULL
       throw error
     }
   }
@@ -102,7 +102,7 @@ export function createFailureLimit(
       // Other requests of the same burst may use up the budget before this check starts.
       const job = (): T | typeof DEMOTED | Promise<T> => (budget.isUsedUp(bucket) ? DEMOTED : inTurn())
       const result = await runQueued<undefined, T | typeof DEMOTED>(normal, bucket, job, undefined)
-      return result === DEMOTED || result === REFUSED ? runLowPriority(bucket, check) : result
+      return result === DEMOTED || result === QUEUE_FULL ? runLowPriority(bucket, check) : result
     },
     async charge(address) {
       if (address !== undefined) await budget.charge(addressBucket(address))

@@ -3,7 +3,7 @@ import {
   integerOption,
   knownOptions,
   type OptionNames,
-  type REFUSED,
+  type QUEUE_FULL,
   runQueued,
 } from '@gatewright/kernel'
 import { isAddress } from './address.ts'
@@ -65,10 +65,10 @@ interface ContractWallets {
   /**
    * Whether the wallet accepts the signature over `hash` (ERC-1271). A wallet that does not exist yet is deployed in
    * simulation (ERC-6492) if the wrapper's factory is on the chain's list. One `eth_call`, so one block; nothing is
-   * cached. `REFUSED` when too many checks of the address bucket are waiting. Faults: `ERR_RPC_UNAVAILABLE` (endpoint
+   * cached. `QUEUE_FULL` when too many checks of the address bucket are waiting. Faults: `ERR_RPC_UNAVAILABLE` (endpoint
    * down, slow, malformed reply, or another chain), `ERR_OVERLOADED`.
    */
-  isValidSignature(check: WalletSignature): Promise<boolean | typeof REFUSED>
+  isValidSignature(check: WalletSignature): Promise<boolean | typeof QUEUE_FULL>
 }
 
 /** One signature to be checked by one wallet. */
@@ -182,7 +182,7 @@ function timeLimit(ms: number): { race<T>(work: () => T | Promise<T>): Promise<T
     end = reject
   })
   const timer = setTimeout(() => {
-    over = unavailable(`did not answer within ${ms} ms`)
+    over = unavailable(`did not reply within ${ms} ms`)
     end(over)
   }, ms)
   return {

@@ -1,4 +1,4 @@
-import { REFUSED, runQueued } from '@gatewright/kernel'
+import { QUEUE_FULL, runQueued } from '@gatewright/kernel'
 import type { CandidateMessage, CandidateMessages } from '../candidate-messages.ts'
 import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from '../codes.ts'
 import type { CheckedOptions } from '../options.ts'
@@ -45,9 +45,9 @@ export function findSigner(search: SignerSearch): SignerResult | Promise<SignerR
 function signerOf(
   search: SignerSearch,
   unwrapped: UnwrappedSignature,
-  message: CandidateMessage | undefined | typeof REFUSED,
+  message: CandidateMessage | undefined | typeof QUEUE_FULL,
 ): SignerResult | Promise<SignerResult> {
-  if (message === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
+  if (message === QUEUE_FULL) return rateLimited(RETRY_AFTER_SECONDS)
   return message ? { wallet: search.statement.address, message } : findContractSigner(search, unwrapped)
 }
 
@@ -92,7 +92,7 @@ async function findContractSigner(
   const { chainId, text } = message.match
   const hash = personalHash(keccak256, text)
   const byKey = await beginsWithKeySignature(search, hash, unwrapped.signature)
-  if (byKey === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
+  if (byKey === QUEUE_FULL) return rateLimited(RETRY_AFTER_SECONDS)
   if (byKey) return invalidSignature('signed by this key, in a form that is not accepted')
   const isValid = await contracts.isValidSignature({
     chainId,
@@ -101,13 +101,13 @@ async function findContractSigner(
     unwrapped,
     addressBucket,
   })
-  if (isValid === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
+  if (isValid === QUEUE_FULL) return rateLimited(RETRY_AFTER_SECONDS)
   if (!isValid) return invalidSignature('not signed by this key, nor by a contract wallet')
   return { wallet: `eip155:${chainId}:${address}`, message }
 }
 
 /**
- * Whether the bytes begin with a signature by the address's own key in a form that `readEcdsa` refuses, for example with
+ * Whether the bytes begin with a signature by the address's own key in a form that `readEcdsa` denies, for example with
  * more bytes after it. The code of an account (EIP-7702) may accept that form; the proof would then count for a second
  * wallet.
  */
@@ -115,7 +115,7 @@ async function beginsWithKeySignature(
   { options, statement, addressBucket }: SignerSearch,
   hash: Uint8Array,
   signature: Uint8Array,
-): Promise<boolean | typeof REFUSED> {
+): Promise<boolean | typeof QUEUE_FULL> {
   const signedWithEitherParity = async (compact: Uint8Array): Promise<boolean> =>
     (await isSignedBy(statement.address, options, hash, { compact, yParity: 0 })) ||
     isSignedBy(statement.address, options, hash, { compact, yParity: 1 })

@@ -213,7 +213,7 @@ t.test('sends BEGIN with the first statement and COMMIT with the last, in one ro
   t.equal(writes, 3)
 })
 
-t.test('refuses a value of an unsupported type before anything is sent', async t => {
+t.test('rejects a value of an unsupported type before anything is sent', async t => {
   const { db, pool } = await open(t, 'pipelined')
   for (const value of [undefined, new Date(), {}]) {
     const attempt = db.transaction(tx => rows(tx, insert, [value as unknown as SqlValue]), lazily)

@@ -89,7 +89,7 @@ t.test('throws a fault and rolls back when a constraint fails at the commit', as
   t.same(await rows(db, 'select * from replies'), [])
 })
 
-t.test('refuses statements on a transaction that was committed or rolled back', async t => {
+t.test('rejects statements on a transaction that was committed or rolled back', async t => {
   const { db } = await open(t, 1)
   let committed: SqlQueries | undefined
   await db.transaction(async tx => {
@@ -208,13 +208,13 @@ for (const [name, of] of [
   t.test(`with lazyBegin, nothing runs after a rollback: ${name}`, async t => {
     const { pool } = await open(t, 1)
     const db = of(pool)
-    const refused = new Error('refused')
+    const rejected = new Error('rejected')
     const statements: Promise<unknown>[] = []
     const work = async (tx: SqlQueries): Promise<void> => {
       statements.push(insert(tx, 1), insert(tx, 2))
-      throw refused
+      throw rejected
     }
-    await t.rejects(db.transaction(work, { lazyBegin: true }), refused)
+    await t.rejects(db.transaction(work, { lazyBegin: true }), rejected)
     await Promise.allSettled(statements)
     t.same(await ids(db), [])
     t.equal(statements.length, 2)

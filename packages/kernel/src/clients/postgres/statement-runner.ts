@@ -40,7 +40,7 @@ export interface StatementRunner {
 const unusable = new WeakSet<object>()
 
 /**
- * Whether a connection must not be used again. Either the server has refused a prepared statement, which then fails each time: its
+ * Whether a connection must not be used again. Either the server has rejected a prepared statement, which then fails each time: its
  * tables have changed (0A000), or the server does not know it (26000). Or a statement took longer than the pool's `query_timeout`:
  * `pg` still waits for its reply, and sends nothing more before.
  */
@@ -89,7 +89,7 @@ export function createStatementRunner(prepare: boolean): StatementRunner {
   }
 }
 
-/** Throws if a COMMIT rolled back: in a failed transaction, Postgres answers COMMIT with ROLLBACK and no error. */
+/** Throws if a COMMIT rolled back: in a failed transaction, Postgres replies to COMMIT with ROLLBACK and no error. */
 export function assertCommitted(result: PgResult): void {
   if (result.command !== 'ROLLBACK') return
   throw new Fault('ERR_STORE_UNAVAILABLE', 'postgres rolled the transaction back at commit')

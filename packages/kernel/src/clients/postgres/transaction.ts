@@ -29,7 +29,7 @@ export function openTransaction(
   /** The first statement until it has succeeded: whether a transaction is open is unknown before. */
   let beginning: Promise<PgResult> | undefined
   let committing: Promise<PgResult> | undefined
-  const refuse = (): Promise<never> =>
+  const rejectEnded = (): Promise<never> =>
     Promise.reject(new Error('the transaction has ended: use tx only inside its own work function'))
   const markBegun = (): void => {
     beginning = undefined
@@ -47,11 +47,11 @@ export function openTransaction(
   return {
     tx: {
       query(text, values = []) {
-        if (ended) return refuse()
+        if (ended) return rejectEnded()
         return begun ? runAfterBegin(() => run(connection, text, values)) : runWithBegin(text, values, false)
       },
       commit(text, values = []) {
-        if (ended) return refuse()
+        if (ended) return rejectEnded()
         ended = true
         committing = begun
           ? runAfterBegin(() => runPipelined(connection, text, values, { begin: false, commit: true }))
