@@ -49,7 +49,7 @@ t.test('accepts a nonce that was issued for any wallet once, for the wallet that
   t.match(await opened.verify(await proofWith(opened, nonce, newWallet())), { ok: false, status: 401 })
 })
 
-t.test('refuses a nonce that the client chose, and an expired one', async t => {
+t.test('rejects a nonce that the client chose, and an expired one', async t => {
   const opened = openVerifier({ domain, challenges })
   t.match(await opened.verify(await proofWith(opened, 'clientchosen1')), { ok: false, status: 401 })
   const [late, soon] = [await nonceFor(opened), await nonceFor(opened)]
@@ -91,7 +91,7 @@ t.test('throws ERR_STORE_FULL when more challenges are open than the store holds
   await t.rejects(opened.issueChallenge(), { name: 'Fault', code: 'ERR_STORE_FULL' })
 })
 
-t.test('refuses a malformed address and invalid challenge options by name', async t => {
+t.test('rejects a malformed address and invalid challenge options by name', async t => {
   const opened = openVerifier({ domain, challenges })
   for (const address of ['0x12', 7, {}, '']) {
     t.match(await opened.issueChallenge(address), { ok: false, status: 400, field: 'address' })

@@ -107,7 +107,7 @@ t.test('continues after a recovery that failed', async t => {
   t.match(await verify(proof), { code: 'invalid_signature' })
 })
 
-t.test('refuses limits out of bounds', async t => {
+t.test('rejects limits out of bounds', async t => {
   const wrong = [{ atOnce: 0 }, { waiting: 0 }, { waiting: 65_537 }, { waitingPerClass: 9, waiting: 8 }]
   for (const recoveries of wrong) {
     const options = { service: 'Gatewright', nonces: memoryNonces(), recoveries }

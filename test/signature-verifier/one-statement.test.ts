@@ -225,18 +225,18 @@ t.test('the owner of the code of an account is another wallet than its key', asy
   }
 })
 
-t.test('a refused encoding uses up no nonce', async t => {
+t.test('a denied encoding uses up no nonce', async t => {
   const host = openHost(memoryNonces())
   const fields = statementFor(host)
   const signature = await account.signMessage({ message: textB(fields) })
   const stranger = await newWallet().signMessage({ message: textB(fields) })
-  const refused: readonly Form[] = [
+  const denied: readonly Form[] = [
     ...acceptedForms(stranger),
     ...otherForms(stranger),
     ['nested', wrap(wrap(signature))],
     ['behind', `${signature}00`],
   ]
-  for (const [name, form] of refused) {
+  for (const [name, form] of denied) {
     const verdict = await host.verify({ ...fields, signature: form })
     t.match(verdict, { ok: false, code: 'invalid_signature' }, name)
   }

@@ -77,7 +77,7 @@ t.test('costs two recoveries at most, one with a hint', async t => {
   t.equal(made.length, 3)
 })
 
-t.test('refuses a statement for another service, so a sandbox proof fails in production', async t => {
+t.test('denies a statement for another service, so a sandbox proof fails in production', async t => {
   const { verify, clock } = openVerifier()
   const proof = await signed(wallet, fieldsFor(wallet, clock), fields => textA(fields, 'Gatewright Sandbox'))
   t.match(await verify(proof), { ok: false, code: 'invalid_signature' })
@@ -93,7 +93,7 @@ t.test('accepts v 27, 28, 0 and 1 and the compact form of EIP-2098', async t => 
     const small = `${rs}0${v - 27}`
     const top = (Number.parseInt(rs.slice(66, 68), 16) | ((v - 27) << 7)).toString(16).padStart(2, '0')
     const compact = `${rs.slice(0, 66)}${top}${rs.slice(68)}`
-    // A refusal for v comes first, so the valid forms still find the nonce unused.
+    // A denial for v comes first, so the valid forms still find the nonce unused.
     t.match(await verify({ ...proof, signature: `${rs}02` }), { code: 'invalid_signature' })
     t.match(await verify({ ...proof, signature: small }), { ok: true })
     t.match(await verify({ ...proof, signature: compact }), { reason: 'nonce used before' })
@@ -101,7 +101,7 @@ t.test('accepts v 27, 28, 0 and 1 and the compact form of EIP-2098', async t => 
   }
 })
 
-t.test('refuses the mirrored signature that viem accepts', async t => {
+t.test('denies the mirrored signature that viem accepts', async t => {
   const { verify, clock } = openVerifier()
   const proof = await signed(wallet, fieldsFor(wallet, clock))
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -167,7 +167,7 @@ t.test('decides every time boundary as documented', async t => {
   }
 })
 
-t.test('refuses a statement that expired while recovery was waiting, without using its nonce', async t => {
+t.test('denies a statement that expired while recovery was waiting, without using its nonce', async t => {
   const { verify, clock } = openVerifier()
   const slow = openVerifier({
     clock,
@@ -282,7 +282,7 @@ t.test('throws the fault of its nonce storage and never allows without a claim',
   await t.rejects(verify(next), { name: 'Fault', code: 'ERR_STORE_FULL' })
 })
 
-t.test('refuses bad options by name, at construction', async t => {
+t.test('rejects bad options by name, at construction', async t => {
   const nonces = memoryNonces()
   const wrong: [RegExp, object][] = [
     [/service/, { service: '' }],

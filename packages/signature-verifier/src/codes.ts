@@ -10,7 +10,7 @@ export const codes = {
   rate_limited: 429,
 } as const
 
-/** A refusal by `verify`. */
+/** A denial by `verify`. */
 export type ProofDenial = DenialOf<typeof codes>
 
 /** Every exact cause of `invalid_signature` and `rate_limited`, for the decision event. `{field}` is a field's name. */
@@ -35,7 +35,7 @@ const deny: ReturnType<typeof denier<typeof codes, never, ProofReason>> = denier
 const denials = new Map<string, ProofDenial>()
 
 /**
- * Refuses one field of the request. Field and message are fixed texts, so denials are reused, and malformed requests
+ * Denies one field of the request. Field and message are fixed texts, so denials are reused, and malformed requests
  * cost no allocation (`npm run bench -- signature-verifier`, junk).
  */
 export function invalidRequest(field: string, message: string): ProofDenial {
@@ -56,7 +56,7 @@ export function invalidSignature(reason: ProofReason): ProofDenial {
 /** A full queue empties well within this time. */
 export const RETRY_AFTER_SECONDS = 1
 
-/** Refuses an address bucket whose checks fill the queue, and no other bucket. */
+/** Denies an address bucket whose checks fill the queue, and no other bucket. */
 export function rateLimited(retryAfterSeconds: number): ProofDenial {
   const reason = 'too many signature checks waiting for this address bucket'
   return deny('rate_limited', 'Too many wallet proofs at once.', { retryAfterSeconds, reason })

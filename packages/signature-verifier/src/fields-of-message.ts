@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { invalidRequest, type ProofDenial } from './codes.ts'
-import { isAbsent, refuseText, type WalletProof } from './proof.ts'
+import { isAbsent, validateText, type WalletProof } from './proof.ts'
 import type { Template } from './templates/template.ts'
 
 /** The fields that every proof needs and every text contains. */
@@ -25,7 +25,7 @@ export function withFieldsOfMessage(
   templates: readonly Template[],
   service: string,
 ): Verdict<WalletProof, ProofDenial> {
-  const denial = refuseText(proof)
+  const denial = validateText(proof)
   if (denial) return denial
   const message = proof.message as string
   for (const { name, fieldsOf } of templates) {

@@ -53,8 +53,12 @@ const NONCE = /^[\x21-\x7e]{8,128}$/
 const MAX_FIELD_LENGTH = 120
 const MAX_MESSAGE_LENGTH = 8192
 
-/** Refuses an optional text field that is not one plain line; undefined when the field is fine. */
-function refuseLine(field: string, value: unknown, most: number = MAX_FIELD_LENGTH): ProofDenial | undefined {
+/** Validates an optional text field: a denial unless it is one plain line, undefined if it is. */
+function validateLine(
+  field: string,
+  value: unknown,
+  most: number = MAX_FIELD_LENGTH,
+): ProofDenial | undefined {
   if (typeof value !== 'string') return invalidRequest(field, 'must be text')
   if (value.length > most) return invalidRequest(field, `must have at most ${most} characters`)
   if (!isPlainLine(value)) return invalidRequest(field, 'must be one line without control characters')
@@ -68,7 +72,7 @@ export const isAbsent = (value: unknown): boolean => value === undefined || valu
 /** Reads `chainId`, a number or a text. A text is rendered as sent. 0 means absent. */
 function readChainId(chainId: unknown): string | undefined | ProofDenial {
   if (isAbsent(chainId) || chainId === 0) return undefined
-  if (typeof chainId !== 'number') return refuseLine('chainId', chainId) ?? (chainId as string)
+  if (typeof chainId !== 'number') return validateLine('chainId', chainId) ?? (chainId as string)
   if (Number.isSafeInteger(chainId) && chainId > 0) return String(chainId)
   return invalidRequest('chainId', 'must be a positive integer')
 }
@@ -87,16 +91,16 @@ function readLines(
   for (const name of names) {
     const value = proof[name]
     if (isAbsent(value)) continue
-    const denial = refuseLine(name, value)
+    const denial = validateLine(name, value)
     if (denial) return denial
     fields[name] = value as string
   }
   return undefined
 }
 
-/** Refuses malformed `template` and `message`, the fields that choose and carry the signed text. */
-export function refuseText({ template, message }: WalletProof): ProofDenial | undefined {
-  const denial = isAbsent(template) ? undefined : refuseLine('template', template)
+/** Validates `template` and `message`, the fields that choose and carry the signed text. Undefined if both are well formed. */
+export function validateText({ template, message }: WalletProof): ProofDenial | undefined {
+  const denial = isAbsent(template) ? undefined : validateLine('template', template)
   if (denial || message === undefined || message === null) return denial
   if (typeof message !== 'string') return invalidRequest('message', 'must be text')
   if (message.length <= MAX_MESSAGE_LENGTH) return undefined
@@ -135,7 +139,7 @@ export function readStatement(
     domain: host.domain,
     requestDigest: host.requestDigest,
   }
-  const denial = readLines(proof, lines, fields) ?? refuseText(proof)
+  const denial = readLines(proof, lines, fields) ?? validateText(proof)
   if (denial) return denial
   const signature = parseHex(proof.signature)
   if (!signature) return invalidRequest('signature', 'must be 0x and whole bytes of hex, at most 16 KiB')

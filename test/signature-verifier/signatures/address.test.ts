@@ -17,7 +17,7 @@ t.test('accepts the examples of EIP-55', async t => {
     t.ok(isChecksumAddress(address), address)
 })
 
-t.test('refuses texts that are not addresses', async t => {
+t.test('rejects texts that are not addresses', async t => {
   const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
   for (const text of [
     '',

@@ -94,7 +94,7 @@ t.test('verifies a contract wallet by EIP-4361, with the chain named in the mess
   })
 })
 
-t.test('refuses a contract wallet whose owner did not sign, with the one 401', async t => {
+t.test('denies a contract wallet whose owner did not sign, with the one 401', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const opened = contractVerifier()
   const fields = statement(opened, address)
@@ -146,7 +146,7 @@ t.test(
   },
 )
 
-t.test('calls the chain every time: a replaced owner is refused', async t => {
+t.test('calls the chain every time: a replaced owner is denied', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const opened = contractVerifier()
   const before = statement(opened, address)
@@ -158,7 +158,7 @@ t.test('calls the chain every time: a replaced owner is refused', async t => {
   t.match(await opened.verify({ ...after, signature: await sign(next, after) }), { ok: true })
 })
 
-t.test('refuses contract wallets whose text names no allowed chain', async t => {
+t.test('denies contract wallets whose text names no allowed chain', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const opened = contractVerifier()
   for (const extra of [
@@ -253,7 +253,7 @@ t.test('verifies a wallet that does not exist yet (ERC-6492), by an allow-listed
   )
 })
 
-t.test('refuses malformed ERC-6492 wrappers without a call to the chain', async t => {
+t.test('rejects malformed ERC-6492 wrappers without a call to the chain', async t => {
   const opened = contractVerifier({
     chains: {
       [chain.chainId]: { rpc: { request: async () => t.fail('asked') }, factories: [owner.address] },
@@ -309,7 +309,7 @@ t.test('verifies an account with code by its key, without a call to a chain (EIP
   t.equal(asked, 1)
 })
 
-t.test('refuses the mirrored signature of a key as a signature of a contract wallet', async t => {
+t.test('denies the mirrored signature of a key as a signature of a contract wallet', async t => {
   const opened = contractVerifier()
   const fields = statement(opened, owner.address)
   const signature = await sign(owner, fields)
@@ -319,7 +319,7 @@ t.test('refuses the mirrored signature of a key as a signature of a contract wal
   t.match(await opened.verify({ ...fields, signature: mirrored }), { ok: false, code: 'invalid_signature' })
 })
 
-t.test('refuses hostile wallets, and never throws for them or accepts them', async t => {
+t.test('denies hostile wallets, and never throws for them or accepts them', async t => {
   for (let how = 0n; how < 8n; how++) {
     const address = await deploy('HostileWallet', [{ type: 'uint256' }], [how])
     const opened = contractVerifier()
@@ -330,8 +330,8 @@ t.test('refuses hostile wallets, and never throws for them or accepts them', asy
     const chains = { [chain.chainId]: { rpc: client, factories: [address] } }
     const byFactory = contractVerifier({ chains })
     const unborn = statement(byFactory, newWallet().address)
-    const refused = await byFactory.verify({ ...unborn, signature: serializeErc6492Signature(factory) })
-    t.match(refused, { ok: false, code: 'invalid_signature' }, `factory ${how}`)
+    const denied = await byFactory.verify({ ...unborn, signature: serializeErc6492Signature(factory) })
+    t.match(denied, { ok: false, code: 'invalid_signature' }, `factory ${how}`)
   }
 })
 
@@ -409,7 +409,7 @@ t.test(
     t.match(
       await honest.verify({ ...fields, signature }),
       { ok: true },
-      'the same endpoint with a sound answer',
+      'the same endpoint with a valid reply',
     )
     server.closeAllConnections()
   },
@@ -463,7 +463,7 @@ t.test('verifies keys with every socket blocked', async t => {
   t.match(await opened.verify({ ...fields, signature: await sign(owner, fields) }), { ok: true })
 })
 
-t.test('refuses options out of bounds by name', async t => {
+t.test('rejects options out of bounds by name', async t => {
   const good = { chains: { 1: { rpc: client } } }
   const wrong: [RegExp, object][] = [
     [/timeoutMs/, { ...good, timeoutMs: 99 }],

@@ -46,7 +46,7 @@ t.test('Wycheproof: accepts the valid signature in its low-s form only', async t
   }
 })
 
-t.test('Wycheproof: refuses every modified r or s and every pair of special values', async t => {
+t.test('Wycheproof: rejects every modified r or s and every pair of special values', async t => {
   const [r, s] = [BigInt(`0x${vectors.r}`), BigInt(`0x${vectors.s}`)]
   const wrong: string[] = [hex(ORDER - r) + vectors.s]
   for (const by of [ORDER, 256n * ORDER, 2n ** 256n, 2n ** 320n]) {

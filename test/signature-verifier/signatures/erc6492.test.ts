@@ -32,7 +32,7 @@ t.test('law: removes the wrapper that viem adds', async t => {
   t.pass('for 500 wrappers')
 })
 
-t.test('law: reads an altered wrapper as viem does, or refuses it', async t => {
+t.test('law: reads an altered wrapper as viem does, or rejects it', async t => {
   let read = 0
   fc.assert(
     fc.property(parts, fc.nat(), fc.integer({ min: 0, max: 255 }), fc.boolean(), (part, at, byte, cut) => {
@@ -63,7 +63,7 @@ t.test('leaves a signature without a wrapper as it is', async t => {
   }
 })
 
-t.test('refuses wrappers that cannot be decoded, and one inside another', async t => {
+t.test('rejects wrappers that cannot be decoded, and one inside another', async t => {
   const address = `0x${'11'.repeat(20)}` as const
   const wrapped = serializeErc6492Signature({ address, data: '0x', signature: '0x12' })
   const nested = serializeErc6492Signature({ address, data: '0x', signature: wrapped })

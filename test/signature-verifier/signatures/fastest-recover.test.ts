@@ -154,7 +154,7 @@ t.test('treats an error of the addon as no key', async t => {
   t.equal(await recover(new Uint8Array(32), new Uint8Array(64), 0), undefined)
 })
 
-t.test('refuses a recovery whose result has another length', async t => {
+t.test('rejects a recovery whose result has another length', async t => {
   const { verify, clock } = openVerifier({ recover: () => new Uint8Array(33).fill(2) })
   const wallet = newWallet()
   await t.rejects(verify(await signed(wallet, fieldsFor(wallet, clock))), /65 bytes/)

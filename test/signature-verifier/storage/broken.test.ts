@@ -48,7 +48,7 @@ t.test('catches an adapter that ignores expiry', async t => {
   })
   t.same(await failures(broken), [
     'lets one of 50 simultaneous claims of an expired key win',
-    'refuses a key until 1 ms before its expiry and accepts it again at the expiry',
+    'rejects a key until 1 ms before its expiry and accepts it again at the expiry',
   ])
 })
 
@@ -61,17 +61,17 @@ t.test('catches an adapter that is off by 1 ms at the expiry', async t => {
   })
   t.same(await failures(broken), [
     'lets one of 50 simultaneous claims of an expired key win',
-    'refuses a key until 1 ms before its expiry and accepts it again at the expiry',
+    'rejects a key until 1 ms before its expiry and accepts it again at the expiry',
   ])
 })
 
-t.test('catches an adapter that moves the expiry when it refuses', async t => {
+t.test('catches an adapter that moves the expiry when it rejects', async t => {
   const broken = storage(held => async (key, expiresAt, now) => {
     const until = held.get(key)
     held.set(key, expiresAt)
     return until === undefined || now >= until
   })
-  t.ok((await failures(broken)).includes('keeps the expiry of a live key when another claim is refused'))
+  t.ok((await failures(broken)).includes('keeps the expiry of a live key when another claim is rejected'))
 })
 
 t.test('catches an adapter that evicts live keys when it is full', async t => {
@@ -161,13 +161,13 @@ t.test('catches challenges that can be used twice, after their expiry, or withou
   t.ok((await challengeFailures(twice)).includes('lets an issued challenge be consumed once'))
   const endless = challenging(sound => ({ consume: key => sound.consume(key, 0) }))
   t.same(await challengeFailures(endless), [
-    'accepts a challenge until 1 ms before its expiry and refuses it at the expiry',
-    'keeps the expiry when a second issue of the key is refused',
+    'accepts a challenge until 1 ms before its expiry and rejects it at the expiry',
+    'keeps the expiry when a second issue of the key is rejected',
   ])
   const anything = challenging(sound => ({
     consume: (key, now) => sound.claim(`used ${key}`, now + 1, now),
   }))
-  t.ok((await challengeFailures(anything)).includes('refuses a challenge that was never issued'))
+  t.ok((await challengeFailures(anything)).includes('rejects a challenge that was never issued'))
 })
 
 t.test(

@@ -25,7 +25,7 @@ t.test('deletes expired nonces when it is full', async t => {
   t.equal(await storage.claim('long', 1000, 10), false)
 })
 
-t.test('refuses a capacity that is not a positive integer', async t => {
+t.test('rejects a capacity that is not a positive integer', async t => {
   for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryNonces({ capacity }), /capacity/)
 })
 

@@ -48,7 +48,7 @@ t.test('claims in one round trip', async t => {
   t.same(commands, ['EVALSHA'])
 })
 
-t.test('throws a fault when Redis is full, forgets nothing, and continues when there is room', async t => {
+t.test('throws a fault when Redis is full, forgets nothing, and continues when there is space', async t => {
   // A server of its own, because this test fills it up.
   const shared = process.env['TEST_REDIS_URL']
   delete process.env['TEST_REDIS_URL']
@@ -78,5 +78,5 @@ t.test('throws a fault when Redis is full, forgets nothing, and continues when t
   await t.rejects(storage.issue('one more', 9000, 1000), full)
   t.equal(await storage.claim('n0', 9000, 8999).catch(() => 'full'), false, 'the first is still known')
   await client.run('', ['CONFIG', 'SET', 'maxmemory', '0'])
-  t.equal(await storage.claim('one more', 9000, 1000), true, 'what was refused was not claimed')
+  t.equal(await storage.claim('one more', 9000, 1000), true, 'what was rejected was not claimed')
 })

@@ -51,7 +51,7 @@ t.test('verifies template v2, which binds domain, chain and request', async t =>
   })
 })
 
-t.test('refuses a v2 text that differs from the host or the request', async t => {
+t.test('denies a v2 text that differs from the host or the request', async t => {
   const { verify, clock } = openVerifier({ domain })
   const fields = fieldsFor(wallet, clock, { chainId: 1 })
   const elsewhere = await sent(fields, fields => textV2(fields, { host: 'evil.example' }))
@@ -89,7 +89,7 @@ t.test('binds the request of an EIP-4361 text when a resource names its digest',
   t.match(await verify(unbound), { reason: /requestDigest/ }, 'nothing is bound where the host has no digest')
 })
 
-t.test('refuses an EIP-4361 text that differs from host or fields, whoever signed it', async t => {
+t.test('denies an EIP-4361 text that differs from host or fields, whoever signed it', async t => {
   const { verify, clock } = openVerifier({ domain })
   const later = new Date(clock.now() + 60_001).toISOString()
   const cases: [string, Partial<Eip4361Message>][] = [
@@ -131,14 +131,14 @@ t.test('applies Not Before with the skew, exactly at its boundary', async t => {
   }
 })
 
-t.test('accepts the text of template A as message, and refuses any other text under its name', async t => {
+t.test('accepts the text of template A as message, and denies any other text under its name', async t => {
   const { verify, clock } = openVerifier()
   const proof = await sent(fieldsFor(wallet, clock), textA)
   t.match(await verify({ ...proof, message: `${textA(proof)}\n` }), { status: 400, field: 'message' })
   t.match(await verify(proof), { ok: true, value: { template: 'A' } })
 })
 
-t.test('refuses a message with any one byte changed', async t => {
+t.test('denies a message with any one byte changed', async t => {
   const { verify, clock } = openVerifier({ domain })
   const fields = fieldsFor(wallet, clock, { nonce: nonce(), chainId: 1 })
   for (const write of [text4361, textV2, textA]) {
@@ -161,7 +161,7 @@ t.test('refuses a message with any one byte changed', async t => {
   }
 })
 
-t.test('refuses a signature with any one bit flipped', async t => {
+t.test('denies a signature with any one bit flipped', async t => {
   const { verify, clock } = openVerifier()
   const proof = await signed(wallet, fieldsFor(wallet, clock, { template: 'A' }))
   const good = Buffer.from(proof.signature.slice(2), 'hex')
@@ -251,7 +251,7 @@ t.test('tries two field templates without a hint, and a third only by its name',
   t.match(await verify({ ...proof, template: 'third' }), { ok: true })
 })
 
-t.test('refuses template lines that allow two readings or lack a required field', async t => {
+t.test('denies template lines that allow two readings or lack a required field', async t => {
   const four = ['Address: {address}', 'Nonce: {nonce}', 'Issued At: {issuedAt}', 'Expires At: {expiresAt}']
   const wrong = [
     four.slice(1),
@@ -322,7 +322,7 @@ t.test(
   },
 )
 
-t.test('keeps the fields that are beside a message, and refuses those that differ from it', async t => {
+t.test('keeps the fields that are beside a message, and denies those that differ from it', async t => {
   const { verify, clock } = openVerifier({ domain })
   const fields = fieldsFor(wallet, clock, { nonce: nonce() })
   const { message, signature } = await sent(fields, text4361)

@@ -4,7 +4,7 @@ import { parseSiweMessage } from 'viem/siwe'
 import { eip4361Message } from '../arbitraries.ts'
 
 /**
- * Kinds of messages that viem 2.57.1 accepts and this package refuses, each with its reason. Any other difference fails
+ * Kinds of messages that viem 2.57.1 accepts and this package rejects, each with its reason. Any other difference fails
  * the test below.
  */
 const DIFFERENCES: readonly [string, (text: string) => boolean][] = [
@@ -156,7 +156,7 @@ const mutated = fc
  * A message that only this package accepts: viem's domain pattern lacks `[`, `_`, `~` and others, so it finds no
  * domain.
  */
-const viemRefuses = ({ domain }: Eip4361Message): boolean =>
+const viemRejects = ({ domain }: Eip4361Message): boolean =>
   !/^[a-zA-Z0-9+,.-]*(?::[0-9]{1,5})?$/.test(domain)
 
 /** Whether two parsers found the same fields. */
@@ -174,8 +174,8 @@ function same(theirs: ReturnType<typeof parseSiweMessage>, ours: Eip4361Message)
 }
 
 /**
- * Parses `runs` altered messages with both parsers. Throws for a message that viem accepts and this package refuses for
- * no known reason, that this package accepts and viem refuses for another reason than its domain pattern, or whose
+ * Parses `runs` altered messages with both parsers. Throws for a message that viem accepts and this package rejects for
+ * no known reason, that this package accepts and viem rejects for another reason than its domain pattern, or whose
  * fields differ. Returns how often each kind of difference occurred, and how many messages both accepted.
  */
 export function compareWithViem(runs: number): { kinds: Map<string, number>; both: number } {
@@ -191,7 +191,7 @@ export function compareWithViem(runs: number): { kinds: Map<string, number>; bot
       }
       if (!ours) return true
       both++
-      return theirs ? same(theirs, ours) : viemRefuses(ours)
+      return theirs ? same(theirs, ours) : viemRejects(ours)
     }),
     { numRuns: runs },
   )

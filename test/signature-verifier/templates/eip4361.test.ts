@@ -75,7 +75,7 @@ t.test('parses messages rendered by viem, with and without optional parts', asyn
   t.ok(parseEip4361(createSiweMessage({ ...bare, scheme: 'https' })))
 })
 
-t.test('refuses every altered spelling of a valid message', async t => {
+t.test('rejects every altered spelling of a valid message', async t => {
   const bent: [string, string][] = [
     ['CR LF', TEXT.replaceAll('\n', '\r\n')],
     ['one CR', TEXT.replace('\n', '\r\n')],
@@ -193,7 +193,7 @@ t.test('differs from viem only in known ways, and parses the same fields where b
   t.ok(kinds.size > 5, [...kinds].map(([kind, count]) => `${count} x ${kind}`).join('; '))
 })
 
-t.test("refuses messages that spoof viem's parser", async t => {
+t.test("rejects messages that spoof viem's parser", async t => {
   const fake =
     'URI: https://evil.example\nVersion: 1\nChain ID: 1\nNonce: attackernonce\nIssued At: 2026-01-01T00:00:00Z'
   const { statement: _, ...bare } = MESSAGE
@@ -205,7 +205,7 @@ t.test("refuses messages that spoof viem's parser", async t => {
 interface Vectors {
   readonly base: readonly string[]
   readonly accepted: Changes
-  readonly refused: Changes
+  readonly rejected: Changes
   readonly stricter: Changes
   readonly looser: Changes
 }
@@ -220,7 +220,7 @@ t.test('agrees with the published parsing cases of siwe, except three', async t 
       return [name, steps.reduce((text, [from, to]) => text.replace(from, to), base)]
     })
   for (const [name, text] of texts(vectors.accepted)) t.ok(parseEip4361(text), name)
-  for (const [name, text] of texts(vectors.refused)) t.notOk(parseEip4361(text), name)
+  for (const [name, text] of texts(vectors.rejected)) t.notOk(parseEip4361(text), name)
   // Phishing uses user information before the host; the EIP's grammar allows it.
   for (const [name, text] of texts(vectors.stricter)) t.notOk(parseEip4361(text), name)
   // RFC 3986 allows an underscore in a host. The verifier's own domain must be equal in any case.

@@ -27,7 +27,7 @@ t.test('reads what RFC 3339 allows, to the millisecond', async t => {
   for (const [text, expected] of cases) t.equal(parseRfc3339(text), Date.parse(expected), text)
 })
 
-t.test('refuses texts that RFC 3339 does not allow, and leap seconds', async t => {
+t.test('rejects texts that RFC 3339 does not allow, and leap seconds', async t => {
   const cases = [
     '',
     '2026',

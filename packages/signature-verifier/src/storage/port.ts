@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 
 /**
- * Replay protection: remembers which nonces were used. It never forgets a live key; a store that has no room for
+ * Replay protection: remembers which nonces were used. It never forgets a live key; a store that has no space for
  * another throws `ERR_STORE_FULL` instead of evicting one.
  */
 export interface NonceStorage {

@@ -47,7 +47,7 @@ export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {
   }
 }
 
-/** Redis refuses writes over `maxmemory` with an error that begins with OOM, and then has written nothing. */
+/** Redis rejects writes over `maxmemory` with an error that begins with OOM, and then has written nothing. */
 function orFull(error: unknown): never {
   const cause = error instanceof Fault ? error.cause : undefined
   if (cause instanceof Error && cause.message.startsWith('OOM')) {

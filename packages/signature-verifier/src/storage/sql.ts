@@ -25,7 +25,7 @@ export function sqlStorage(caller: string, db: SqlQueries, options: SqlNoncesOpt
     on conflict (digest) do nothing
     returning 1 as won`
   const consume = `delete from ${prefix}challenges where digest = $1 and expires_at > $2 returning 1 as won`
-  // The condition stands twice: of a row that changes while the statement waits for it, Postgres checks the outer one anew.
+  // The condition is repeated: if a row changes while the statement waits for it, Postgres evaluates only the outer condition again.
   const collect = (table: string): string => `delete from ${table} where digest in
     (select digest from ${table} where expires_at <= $1 order by expires_at limit $2) and expires_at <= $1
     returning 1 as deleted`

@@ -12,7 +12,7 @@ export interface Eip4361Message {
   readonly address: string
   readonly statement?: string | undefined
   /**
-   * RFC 3986 URI. It may contain user information; the verifier then refuses it, because its authority differs from the
+   * RFC 3986 URI. It may contain user information; the verifier then denies it, because its authority differs from the
    * domain.
    */
   readonly uri: string

@@ -35,9 +35,9 @@ export function challengeStorageContract(
       assert.equal(await at(0).consume(key, NOW), false)
     })
 
-    test('refuses a challenge that was never issued', async (at, key) => {
+    test('rejects a challenge that was never issued', async (at, key) => {
       assert.equal(await at(0).consume(key, NOW), false)
-      assert.equal(await at(0).issue(key, NOW + MINUTE, NOW), true, 'refusing it must leave its key free')
+      assert.equal(await at(0).issue(key, NOW + MINUTE, NOW), true, 'rejecting it must leave its key free')
       assert.equal(await at(1).consume(key, NOW), true)
     })
 
@@ -50,14 +50,14 @@ export function challengeStorageContract(
       assert.equal(countTrue(await race(50, index => at(index).issue(key, NOW + MINUTE, NOW))), 1)
     })
 
-    test('accepts a challenge until 1 ms before its expiry and refuses it at the expiry', async (at, key) => {
+    test('accepts a challenge until 1 ms before its expiry and rejects it at the expiry', async (at, key) => {
       await at(0).issue(`${key}a`, NOW + MINUTE, NOW)
       await at(0).issue(`${key}b`, NOW + MINUTE, NOW)
       assert.equal(await at(1).consume(`${key}a`, NOW + MINUTE - 1), true)
       assert.equal(await at(1).consume(`${key}b`, NOW + MINUTE), false)
     })
 
-    test('keeps the expiry when a second issue of the key is refused', async (at, key) => {
+    test('keeps the expiry when a second issue of the key is rejected', async (at, key) => {
       await at(0).issue(key, NOW + MINUTE, NOW)
       assert.equal(await at(1).issue(key, NOW + 9 * MINUTE, NOW), false)
       assert.equal(await at(1).consume(key, NOW + MINUTE), false)

@@ -29,7 +29,7 @@ export function nonceStorageContract(
   const test = connectionTests(runner, open)
 
   runner.describe(`NonceStorage on ${name}`, () => {
-    test('accepts the first claim of a key and refuses others while it is live', async (at, key) => {
+    test('accepts the first claim of a key and rejects others while it is live', async (at, key) => {
       assert.equal(await at(0).claim(key, NOW + MINUTE, NOW), true)
       assert.equal(await at(1).claim(key, NOW + MINUTE, NOW), false)
       assert.equal(await at(0).claim(key, NOW + 9 * MINUTE, NOW + 1), false)
@@ -46,13 +46,13 @@ export function nonceStorageContract(
       assert.equal(countTrue(results), 1)
     })
 
-    test('refuses a key until 1 ms before its expiry and accepts it again at the expiry', async (at, key) => {
+    test('rejects a key until 1 ms before its expiry and accepts it again at the expiry', async (at, key) => {
       await at(0).claim(key, NOW + MINUTE, NOW)
       assert.equal(await at(1).claim(key, NOW + 2 * MINUTE, NOW + MINUTE - 1), false)
       assert.equal(await at(1).claim(key, NOW + 2 * MINUTE, NOW + MINUTE), true)
     })
 
-    test('keeps the expiry of a live key when another claim is refused', async (at, key) => {
+    test('keeps the expiry of a live key when another claim is rejected', async (at, key) => {
       await at(0).claim(key, NOW + 5 * MINUTE, NOW)
       await at(1).claim(key, NOW + MINUTE, NOW)
       assert.equal(await at(1).claim(key, NOW + 9 * MINUTE, NOW + 5 * MINUTE - 1), false)
