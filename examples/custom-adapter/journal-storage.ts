@@ -19,7 +19,7 @@ export async function journalStorage(path: string): Promise<JournalStorage> {
   let file: FileHandle = await open(path, 'a+', 0o600)
   for (const entry of (await file.readFile('utf8')).split('\n')) {
     const [key = '', expiresAt] = entry.split(' ')
-    // A line that a crash has cut short was never answered with yes; it is remembered as far as it can be read.
+    // For a line that a crash cut short, `claim` never returned true; the part that can be read is kept.
     if (expiresAt !== undefined) live.set(key, Number(expiresAt))
   }
   /** Writes happen one after the other, so that no line is cut by another. */
@@ -44,7 +44,7 @@ export async function journalStorage(path: string): Promise<JournalStorage> {
       return true
     },
 
-    /** Writes the journal anew without the keys that ended, and puts it in the old one's place in one step. */
+    /** Writes a new journal without the expired keys, and replaces the old one in one step. */
     async collect(limit, now) {
       const ended = [...live].filter(([, expiresAt]) => expiresAt <= now - GRACE_MS).slice(0, limit)
       if (ended.length === 0) return 0

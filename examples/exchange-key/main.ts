@@ -39,7 +39,7 @@ const { payload } = await jwtVerify(token, createRemoteJWKSet(new URL(`${url}/.w
 console.log(`session   ${payload['jti']} for ${payload.sub}, scope "${String(payload['scope'])}"`)
 
 const { error, message } = await exchange(created.value.text, { scopes: ['withdrawals.write'] })
-console.log(`refused   ${error}: ${message}`)
+console.log(`denied   ${error}: ${message}`)
 
 const rotated = await fetch(`${url}/keys/rotate`, {
   method: 'POST',

@@ -6,7 +6,7 @@ import Database from 'libsql'
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 
-/** What an exchange answers. */
+/** The response to an exchange. */
 interface HttpResponse {
   readonly status: number
   readonly body: object
@@ -26,7 +26,7 @@ export async function openIssuer(path: string): Promise<Issuer> {
   })
 }
 
-const refused = ({ status, code, message, field }: Denial): HttpResponse => ({
+const denied = ({ status, code, message, field }: Denial): HttpResponse => ({
   status,
   body: { error: code, message, ...(field === undefined ? {} : { field }) },
 })
@@ -49,7 +49,7 @@ async function mint(issuer: Issuer, key: ApiKey, request: IncomingMessage): Prom
     ...(wanted ? { scopes: wanted } : {}),
     ...(ttlSeconds === undefined ? {} : { ttlSeconds: ttlSeconds as number }),
   })
-  if (!minted.ok) return refused(minted)
+  if (!minted.ok) return denied(minted)
   const { token, session } = minted.value
   return { status: 201, body: { token, expiresAt: session.expiresAt, scopes: session.scopes } }
 }
@@ -60,12 +60,12 @@ async function reply(issuer: Issuer, request: IncomingMessage): Promise<HttpResp
     return { status: 200, body: { keys }, headers }
   }
   const found = await issuer.authenticateKey(request.headers['x-user-key'], 'user')
-  if (!found.ok) return refused(found)
+  if (!found.ok) return denied(found)
   // No key of this service has a policy. Where keys have some, ask a guard's `authorize` before any use of the key.
   if (request.url === '/sessions') return mint(issuer, found.value, request)
   if (request.url === '/keys/rotate') {
     const rotated = await issuer.rotateKey(found.value, found.value.id, { overlapSeconds: 60 })
-    return rotated.ok ? { status: 201, body: { key: rotated.value.text } } : refused(rotated)
+    return rotated.ok ? { status: 201, body: { key: rotated.value.text } } : denied(rotated)
   }
   return { status: 404, body: { error: 'not_found', message: 'no such route' } }
 }

@@ -15,7 +15,7 @@ import {
 
 const app = express()
 
-// The one line. `stream`: it reads bodies itself, so no body parser stands before it.
+// The one line. `stream`: it reads bodies itself, so no body parser is mounted before it.
 const gw = expressGate(api, { body: 'stream' })
 
 app.use(gw.aliases) // old paths, before the router

@@ -53,11 +53,11 @@ function guarded(guard: Guard, rule: Rule): RequestHandler {
     if (verdict.ok) {
       response.locals['access'] = verdict.value
       next()
-    } else refuse(response, verdict)
+    } else sendDenial(response, verdict)
   }
 }
 
-function refuse(
+function sendDenial(
   response: Response,
   { status, code, message, details }: { status: number; code: string; message: string; details?: object },
 ): void {
@@ -97,12 +97,12 @@ export function createServer(options: ServerOptions): Express {
     }
     const access = response.locals['access'] as Access
     const hold = await guard.reserve(access, { amountCents: amountCents as number, currency: 'USD' })
-    if (!hold.ok) return refuse(response, hold)
+    if (!hold.ok) return sendDenial(response, hold)
     // Here the money moves. If it fails for certain, `guard.release(hold.value)`; if it is unknown, keep the hold.
     try {
       await guard.settle(hold.value)
     } catch (error) {
-      // The money has moved: an answer that says "try again" would move it twice. The hold counts until it is settled.
+      // The money has moved: a response that says "try again" would move it twice. The hold counts until it is settled.
       console.error('settle later', hold.value, error)
     }
     response.json({ transferred: amountCents })

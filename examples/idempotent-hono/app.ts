@@ -55,7 +55,7 @@ export function createApp(db: SqlClient, pay: PayIn = payIn): { app: Hono; drain
   })
 
   app.post('/payins', async c => {
-    // Authenticate here, before the record is looked at: a replay is an answer too.
+    // Authenticate here, before the record is looked at: a replay is a response too.
     const account = c.req.header('x-account') ?? 'demo'
     const body = new Uint8Array(await c.req.arrayBuffer())
     const facts = {
@@ -80,7 +80,7 @@ export function createApp(db: SqlClient, pay: PayIn = payIn): { app: Hono; drain
   })
 
   app.onError((error, c) => {
-    // A broken store is never an answer about the pay-in: the client asks again with the same key.
+    // A broken store says nothing about the pay-in: the client sends the request again with the same key.
     if (!(error instanceof Fault)) return c.json({ error: 'internal_error' }, 500)
     return c.json({ error: 'service_unavailable' }, 503, { 'Retry-After': String(error.retryAfterSeconds) })
   })

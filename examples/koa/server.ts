@@ -17,7 +17,7 @@ import {
 const app = new Koa()
 const router = new Router()
 
-// The one line. `stream`: it reads bodies itself, so no body parser stands before it.
+// The one line. `stream`: it reads bodies itself, so no body parser is mounted before it.
 const gw = koaGate(api, { body: 'stream' })
 
 app.use(gw.aliases) // old paths, before the router

@@ -42,22 +42,22 @@ const app = Fastify({
     const resolved = aliases.resolve({ path, header: name => raw.headers[name]?.toString() })
     if (!resolved.ok) {
       used.set(raw, [...resolved.used])
-      refusals.set(raw, resolved)
-      return '/refused'
+      denials.set(raw, resolved)
+      return '/denied'
     }
     used.set(raw, [...resolved.value.used])
     Object.assign(raw.headers, resolved.value.headers)
     return [resolved.value.path, ...query].join('?')
   },
 })
-const refusals = new WeakMap<object, { status: number; code: string; message: string }>()
+const denials = new WeakMap<object, { status: number; code: string; message: string }>()
 
 app.addHook('onRequest', async ({ raw }, reply) => {
-  const refusal = refusals.get(raw)
-  if (refusal) return reply.code(refusal.status).send({ error: refusal.code, message: refusal.message })
+  const denial = denials.get(raw)
+  if (denial) return reply.code(denial.status).send({ error: denial.code, message: denial.message })
   return undefined
 })
-// On every answer, errors included.
+// On every response, errors included.
 app.addHook('onSend', async (request, reply) => {
   for (const [name, value] of responseHeaders(usedBy(request))) reply.header(name, value)
 })

@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 export const ISSUER = 'https://issuer.example'
 export const AUDIENCE = 'https://api.example'
 
-/** Stands in for the issuer of your sessions (session-issuer, the reference host, or another one). */
+/** Replaces the issuer of your sessions (session-issuer, the reference host, or another one). */
 export interface DemoIssuer {
   readonly keys: KeySource
   /** A session token with these scopes, good for 15 minutes. */

@@ -30,7 +30,7 @@ export const showPlans: Handler<OpenCall> = () => ({ status: 200, body: { plans:
 
 const cards: { id: string; name: unknown; owner: string }[] = []
 
-/** A handler that returns its answer; it knows no framework. `effectId` is what makes a repeated effect visible. */
+/** A handler that returns its response; it knows no framework. `effectId` is what makes a repeated effect visible. */
 export const create: Handler<IdempotentCall<Access>> = ({ json, session, effect }) => {
   const body = json()
   if (!body.ok) return body

@@ -1,4 +1,4 @@
-// A node:http server with one operation: POST / with a signed statement answers who signed it. Nothing else of
+// A node:http server with one operation: POST / with a signed statement returns who signed it. Nothing else of
 // Gatewright is needed.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { Fault } from '@gatewright/kernel'
@@ -29,7 +29,7 @@ interface HttpResponse {
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** A verdict or a fault as an HTTP answer. `reason` stays here: it is for the log. */
+/** A verdict or a fault as an HTTP response. `reason` stays here: it is for the log. */
 async function reply(verifier: Verifier, proof: unknown, address: string): Promise<HttpResponse> {
   try {
     const verdict = await verifier.verify((proof ?? {}) as Record<string, unknown>, {

@@ -17,7 +17,7 @@ async function post(path: string, body: object, headers: Record<string, string> 
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   }).catch((error: unknown) => {
-    console.error(`No host answers at ${host}. Start one with "npm start", then run this again.`)
+    console.error(`No host responds at ${host}. Start one with "npm start", then run this again.`)
     console.error(
       `(${error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)})`,
     )
@@ -30,7 +30,7 @@ async function post(path: string, body: object, headers: Record<string, string> 
   }
 }
 
-/** Prints a step and ends the demo when the host did not answer as expected. */
+/** Prints a step and ends the demo when the host did not respond as expected. */
 function step(title: string, reply: HttpResponse, expected: number, lines: readonly string[]): void {
   console.log(`\n${title}\n   -> ${reply.status}`)
   for (const line of lines) console.log(`   ${line}`)
@@ -54,7 +54,7 @@ step('1. The signature becomes a key and a session', first, 200, [
 ])
 
 const replayed = await post('/user/v1/bootstrap', proof)
-step('2. The same statement again is refused: its nonce is used', replayed, 401, [
+step('2. The same statement again is denied: its nonce is used', replayed, 401, [
   String(replayed.body['message']),
 ])
 
@@ -86,12 +86,12 @@ step('6. The same through the legacy path: still the same operation', legacy, 20
 ])
 
 const reader = await post('/user/v1/sessions', { scopes: ['users.read'] }, { 'x-user-key': key })
-const refused = await post('/user/v1/subscriptions/payin', order, {
+const denied = await post('/user/v1/subscriptions/payin', order, {
   ...bearer(reader.body['sessionToken']),
   'idempotency-key': randomUUID(),
 })
-step('7. A session without subscriptions.write is refused', refused, 403, [
-  `error     ${String(refused.body['error'])}`,
-  `message   ${String(refused.body['message'])}`,
+step('7. A session without subscriptions.write is denied', denied, 403, [
+  `error     ${String(denied.body['error'])}`,
+  `message   ${String(denied.body['message'])}`,
 ])
 console.log('\nDone.')

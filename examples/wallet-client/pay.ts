@@ -1,4 +1,4 @@
-// Pays a pay-in on its chain and prints the transaction's hash. The answer that asked for the pay-in comes on standard input.
+// Pays a pay-in on its chain and prints the transaction's hash. The response that asked for the pay-in comes on standard input.
 // RPC_URL names a node of the chain, WALLET_PRIVATE_KEY the wallet that signed up: use one that holds play money only.
 import { text } from 'node:stream/consumers'
 import { createWalletClient, defineChain, http, parseAbi, type Address } from 'viem'

@@ -11,5 +11,5 @@ const response = await fetch(`${host}/auth/challenge`, {
   body: JSON.stringify({ address, connector: 'demo', ...(requestId ? { requestId, code } : {}) }),
 })
 const { nonce, challengeToken, message } = (await response.json()) as Record<string, string>
-if (!message) throw new Error(`the host answered ${response.status}`)
+if (!message) throw new Error(`the host responded with ${response.status}`)
 console.log(JSON.stringify({ address, nonce, challengeToken, signature: await signMessage({ message }) }))

@@ -28,10 +28,10 @@ t.test('the walk through the example runs to its end', async t => {
   const { code, output } = await runNode(['build/examples/exchange-key/main.js'])
   t.equal(code, 0, output)
   t.match(output, /session .* scope "cards.read"/)
-  t.match(output, /refused {3}insufficient_scope/)
+  t.match(output, /denied {3}insufficient_scope/)
 })
 
-t.test('the service answers with the statuses it documents', async t => {
+t.test('the service responds with the statuses it documents', async t => {
   const { post, url, key, close } = await start()
   t.teardown(close)
   t.match(await post('/sessions', '{}', key), { status: 201, body: { scopes: ['cards.read'] } })

@@ -69,9 +69,9 @@ t.test('lets exactly what fits the daily cap pass, however many ask at once', as
   const token = await tokenOf({ permissions: ['write:transfers'] })
   const responses = await Promise.all(Array.from({ length: 40 }, () => call('/transfers', token, 1000)))
   t.equal(responses.filter(({ status }) => status === 200).length, 10)
-  const refused = responses.filter(({ status }) => status === 403)
-  t.equal(refused.length, 30)
-  t.match(await refused[0]!.json(), {
+  const denied = responses.filter(({ status }) => status === 403)
+  t.equal(denied.length, 30)
+  t.match(await denied[0]!.json(), {
     error: 'policy_blocked',
     rule: 'dailyWithdrawalCapCents',
     remaining: 0,
@@ -92,7 +92,7 @@ t.test('lets a client whose id is __proto__ do nothing', async t => {
   t.match(await reply.json(), { error: 'policy_blocked' })
 })
 
-t.test('answers a transfer that has happened with 200, also if its hold cannot be settled', async t => {
+t.test('responds with 200 to a transfer that has happened, also if its hold cannot be settled', async t => {
   const settle = async (): Promise<never> => {
     throw new Fault('ERR_STORE_UNAVAILABLE', 'down')
   }
@@ -102,7 +102,7 @@ t.test('answers a transfer that has happened with 200, also if its hold cannot b
   t.same(await reply.json(), { transferred: 1000 })
 })
 
-t.test('answers 503 with Retry-After while the key set cannot be fetched', async t => {
+t.test('responds with 503 and Retry-After while the key set cannot be fetched', async t => {
   const { call, tokenOf } = await running(t, false)
   const reply = await call('/cards', await tokenOf({ scope: 'read:cards' }))
   t.equal(reply.status, 503)

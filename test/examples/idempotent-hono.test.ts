@@ -38,7 +38,7 @@ async function start(t: Test, pay?: PayIn) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, drained, payIns }
 }
 
-t.test('answers 20 simultaneous requests with one pay-in and 19 replays of its answer', async t => {
+t.test('responds to 20 simultaneous requests with one pay-in and 19 replays of its response', async t => {
   const { url, payIns } = await start(t)
   const responses = await Promise.all(Array.from({ length: 20 }, () => post(url, 'key-00000001')))
   t.equal(responses.filter(response => response.headers.get('idempotency-replayed') === 'true').length, 19)
@@ -51,7 +51,7 @@ t.test('answers 20 simultaneous requests with one pay-in and 19 replays of its a
   t.equal(await payIns(), 1)
 })
 
-t.test('refuses a missing key, a reused key, and frees the key of an invalid body', async t => {
+t.test('denies a missing key, a reused key, and frees the key of an invalid body', async t => {
   const { url, payIns } = await start(t)
   const none = await post(url, undefined)
   t.equal(none.status, 400)

@@ -1,5 +1,5 @@
 // What every write of the operation table makes a host keep. The page docs/bounds.md is made from it, and
-// test/reference-host/bounds.test.ts makes the largest accepted request of each, counts its bytes, and refuses a missing row.
+// test/reference-host/bounds.test.ts makes the largest accepted request of each, counts its bytes, and rejects a missing row.
 import { internals } from '../harness/internals.ts'
 
 /** The limit that bounds how often a write is made. */

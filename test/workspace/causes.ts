@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { packageNames } from './tree.ts'
 
-/** One cause of a denial: a `rule` in an answer or a `reason` in a decision event. */
+/** One cause of a denial: a `rule` in a response or a `reason` in a decision event. */
 export interface Cause {
   readonly kind: 'rule' | 'reason'
   readonly text: string
@@ -39,7 +39,7 @@ export const SENTENCES: Sentences = {
   account_locked: 'The check of the identity denied or locked the account. Ask the operator.',
   kyc_required: 'The identity must be checked and approved first.',
   agreements_required: 'The agreements must be accepted first, as they read now.',
-  data_key_never_leaves: 'The key that encrypts texts of the account is never answered.',
+  data_key_never_leaves: 'The key that encrypts texts of the account is never returned.',
   cross_origin: 'A web page of another origin must not start the sign-in of a command line.',
   max_contracts: 'The account has as many contracts as allowed.',
   max_bills: 'The account has as many open bills as allowed: pay one first.',

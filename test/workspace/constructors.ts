@@ -45,11 +45,11 @@ import Database from 'libsql'
 
 /** One object of options, and the public function that takes it. */
 export interface Constructor {
-  /** What the refusal says before the colon: the function, and the object inside its options. */
+  /** What the rejection says before the colon: the function, and the object inside its options. */
   readonly where: string
   /** Options that are taken. */
   readonly valid: object
-  /** Calls the function with the object in its place; what it throws or rejects with is the refusal. */
+  /** Calls the function with the object in its place; what it throws or rejects with is the rejection. */
   readonly call: (options: never) => unknown
 }
 
@@ -198,5 +198,5 @@ export const constructors: readonly Constructor[] = [
   ...storages,
 ]
 
-/** Refuses before it opens anything; valid options would start a host. */
+/** Rejects before it opens anything; valid options would start a host. */
 export const startedHost: Constructor = row('startHost', {}, options => startHost({} as never, options))

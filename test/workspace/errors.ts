@@ -14,8 +14,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   internal_error: 'Our mistake. Report the `X-Request-Id`. Repeat a write only with the same key.',
   invalid_dpop_proof: 'Send a fresh DPoP proof for this request, and the token with the scheme `DPoP`.',
   invalid_request:
-    'Correct what `field` names: a wrong value, or an unknown name where unknown names are refused. Repeating the request as it is cannot help.',
-  invalid_signature: 'Sign a new statement with a fresh nonce. Every cause has this one answer.',
+    'Correct what `field` names: a wrong value, or an unknown name where unknown names are rejected. Repeating the request as it is cannot help.',
+  invalid_signature: 'Sign a new statement with a fresh nonce. Every cause has this one response.',
   invalid_state: 'Another step comes first; `message` names it.',
   key_not_validated: 'The operator has to validate the partner key first.',
   method_not_allowed: 'Use a method that `Allow` names.',
@@ -39,7 +39,7 @@ interface Entry {
   readonly packages: string[]
 }
 
-/** Every code with its status and the packages that answer with it. Throws when two packages disagree on a status. */
+/** Every code with its status and the packages that respond with it. Throws when two packages disagree on a status. */
 export async function allCodes(): Promise<Map<string, Entry>> {
   const found = new Map<string, Entry>()
   for (const name of packageNames()) {
@@ -90,7 +90,7 @@ const PAGE = `# Errors
 <!-- Written by \`npm run docs:update\` from the code lists of the packages. -->
 
 An expected "no" is a denial: data with a \`code\`, a \`status\` and a \`message\`, never thrown. On the wire it is
-\`{ "error": code, "message": ... }\`, with \`field\` where one is at fault and the details of the code beside it. Partner answers
+\`{ "error": code, "message": ... }\`, with \`field\` where one is at fault and the details of the code beside it. Partner responses
 (\`errors: 'partner'\`) also have \`ok: false\`, an empty \`data\`, \`summary\` (the message) and \`errors\` (a list of one, with \`error\`, \`code\` and
 \`message\`); \`application/problem+json\` (RFC 9457) has the code as \`code\`. Codes are spelled the same in packages and on the wire. No error
 holds a token, a key, a signature, a request body or internal text.
@@ -102,8 +102,8 @@ holds a token, a key, a signature, a request body or internal text.
 ## Causes
 
 A \`policy_blocked\` names its rule in \`rule\`, which the caller sees. \`reason\` is the exact cause of a denial: it is in the decision event and never
-in an answer, because it would help whoever guesses. Two answers of the host have a detail of the same name, which is no such cause: \`reason\` is
-\`insufficient_balance\` where an amount is more than there is, and \`issuer_refused\` where the card issuer refused a card. Of a fault the event's
+in a response, because it would help whoever guesses. Two responses of the host have a detail of the same name, which is no such cause: \`reason\` is
+\`insufficient_balance\` where an amount is more than there is, and \`issuer_refused\` where the card issuer rejected a card. Of a fault the event's
 \`reason\` is the code of the fault. The packages list them as \`rules\` and \`reasons\` beside their codes, and a cause outside the lists does not
 compile. \`{name}\` stands for a text that varies.
 
@@ -113,7 +113,7 @@ compile. \`{name}\` stands for a text that varies.
 
 ## Faults
 
-A broken dependency is a \`Fault\`: thrown, and always answered with 503 \`service_unavailable\` and \`Retry-After\`, never with a yes, 401, 403 or
+A broken dependency throws a \`Fault\`. The response is then 503 \`service_unavailable\` with \`Retry-After\`, never a success, 401, 403 or
 429. Its code is for logs and metrics.
 
 | Code | Meaning |

@@ -28,7 +28,7 @@ export {};
   })
 })
 
-t.test('an entry that exports everything of another file, or a default, is refused', async t => {
+t.test('an entry that exports everything of another file, or a default, is rejected', async t => {
   t.throws(() => declaredNames("export * from './x.ts';"), TypeError)
   t.throws(() => declaredNames('export default function (): void;'), TypeError)
 })

@@ -7,7 +7,7 @@ import { holds } from '../harness/holds.ts'
 import { constructors, startedHost, type Constructor } from './constructors.ts'
 import { packageNames } from './tree.ts'
 
-async function refusal({ call }: Constructor, options: unknown): Promise<string> {
+async function rejection({ call }: Constructor, options: unknown): Promise<string> {
   try {
     await call(options as never)
   } catch (error) {
@@ -17,9 +17,9 @@ async function refusal({ call }: Constructor, options: unknown): Promise<string>
   return 'taken'
 }
 
-/** What a refusal lists as known. */
+/** What a rejection lists as known. */
 async function knownOf(one: Constructor): Promise<readonly string[]> {
-  const said = await refusal(one, { ...one.valid, qqqqqqqqqqqqqqqq: 1 })
+  const said = await rejection(one, { ...one.valid, qqqqqqqqqqqqqqqq: 1 })
   const start = `${one.where}: unknown option "qqqqqqqqqqqqqqqq". Known options: `
   assert.ok(said.startsWith(start), `${one.where} says: ${said}`)
   return said.slice(start.length).split(', ')
@@ -31,17 +31,17 @@ t.test('options that are spelt right are taken, undefined ones too', async t => 
   for (const one of constructors) {
     const known = await knownOf(one)
     const absent = Object.fromEntries(known.map(name => [name, undefined]))
-    t.equal(await refusal(one, { ...absent, ...one.valid }), 'taken', one.where)
+    t.equal(await rejection(one, { ...absent, ...one.valid }), 'taken', one.where)
   }
 })
 
 t.test(
-  'every option of every public function is refused when it is misspelt, and its name offered',
+  'every option of every public function is rejected when it is misspelt, and its name offered',
   async t => {
     for (const one of all) {
       for (const name of await knownOf(one)) {
         const misspelt = name.length < 4 ? `${name}x` : name.slice(0, 1) + name.slice(2)
-        const said = await refusal(one, { ...one.valid, [misspelt]: undefined })
+        const said = await rejection(one, { ...one.valid, [misspelt]: undefined })
         t.match(
           said,
           `${one.where}: unknown option "${misspelt}", did you mean ${name}? Known options: `,
@@ -52,19 +52,19 @@ t.test(
   },
 )
 
-t.test('any other name is refused', async t => {
+t.test('any other name is rejected', async t => {
   const table = await Promise.all(all.map(async one => ({ one, known: await knownOf(one) })))
   await holds(
     t,
     fc.asyncProperty(fc.constantFrom(...table), fc.string({ minLength: 1 }), async ({ one, known }, name) => {
       fc.pre(!known.includes(name) && name !== '__proto__')
-      assert.match(await refusal(one, { ...one.valid, [name]: 1 }), /: unknown option /)
+      assert.match(await rejection(one, { ...one.valid, [name]: 1 }), /: unknown option /)
     }),
     { numRuns: 500 },
   )
 })
 
-t.test('options that are not an object are refused by the same words', async t => {
+t.test('options that are not an object are rejected by the same words', async t => {
   // A mode may also be a text.
   for (const one of all.filter(({ where }) => !where.endsWith(' mode'))) {
     for (const [given, kind] of [
@@ -73,7 +73,7 @@ t.test('options that are not an object are refused by the same words', async t =
       [7, 'number'],
     ] as const) {
       const where = one.where.replace(/ \(.*/, '')
-      t.equal(await refusal(one, given), `${where}: options must be an object, not ${kind}`)
+      t.equal(await rejection(one, given), `${where}: options must be an object, not ${kind}`)
     }
   }
 })

@@ -8,7 +8,7 @@ export interface Surface {
   readonly types: readonly string[]
 }
 
-/** The names that a declaration file exports. `export *` and defaults are refused: a surface is named. */
+/** The names that a declaration file exports. `export *` and defaults are rejected: a surface is named. */
 export function declaredNames(text: string): { values: string[]; types: string[] } {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, '')
   if (/^export (\*|default\b)/m.test(code)) throw new TypeError('a public entry must name what it exports')

@@ -30,7 +30,7 @@ function titlesOf(source: string): string[] {
 }
 
 /** What is wrong with a claim; undefined where its test exists. */
-function problemOf({ claim, file, title }: Claim): string | undefined {
+function validateClaim({ claim, file, title }: Claim): string | undefined {
   if (!existsSync(file)) return `${claim} There is no file ${file}`
   const known = titlesOf(readFileSync(file, 'utf8')).includes(title)
   return known ? undefined : `${claim} There is no test "${title}" in ${file}`
@@ -40,7 +40,7 @@ const claims = claimsOf(readFileSync(PAGE, 'utf8'))
 
 t.test('every claim of the threat model names a test that exists', async t => {
   t.same(
-    claims.flatMap(claim => problemOf(claim) ?? []),
+    claims.flatMap(claim => validateClaim(claim) ?? []),
     [],
   )
 })
@@ -67,7 +67,7 @@ t.test('a claim without a test, with a missing file or with an unknown title is 
     }),
   ) as [Claim, Claim, Claim]
   t.same(claimsOf(table(`| ${known.claim} | \`${known.file}\` | \`${known.title}\` | |`)), [known])
-  t.equal(problemOf(known), undefined)
-  t.match(problemOf(renamed), /no test "a broken link" in test\/workspace\/links\.test\.ts/)
-  t.match(problemOf(moved), /no file test\/workspace\/gone\.test\.ts/)
+  t.equal(validateClaim(known), undefined)
+  t.match(validateClaim(renamed), /no test "a broken link" in test\/workspace\/links\.test\.ts/)
+  t.match(validateClaim(moved), /no file test\/workspace\/gone\.test\.ts/)
 })

@@ -9,7 +9,7 @@ const WAYS_ON: Sentences = {
     'Send `Authorization: Bearer TOKEN`. Check that a proxy does not remove the header, and that the scheme is not missing.',
   'token too long': 'Request fewer scopes or claims, or raise `maxTokenBytes` (at most 16384).',
   'not a canonical compact JWS':
-    'Send the access token as issued: three base64url parts with dots. An opaque token, an encrypted token (five parts), quotes, padding and line breaks are refused. With Auth0, request the `audience` of your API: without it, the token is not a JWS.',
+    'Send the access token as issued: three base64url parts with dots. An opaque token, an encrypted token (five parts), quotes, padding and line breaks are rejected. With Auth0, request the `audience` of your API: without it, the token is not a JWS.',
   'unreadable header': 'Send the token as issued; the text was cut or changed.',
   'no kid': 'Let the issuer publish its keys with a `kid` and name it in the header.',
   'crit header': 'Let the issuer omit `crit`: no extension is supported.',
@@ -36,7 +36,7 @@ const WAYS_ON: Sentences = {
     'Let the issuer publish `alg` with its key. For RSA keys without `alg` set `rsaAlgorithm`.',
   'invalid signature': 'Check that the token is complete, and that the issuer publishes the key that signs.',
   'claims do not describe a session':
-    'Without `readSession`, a token needs `sub`, `client_id`, `jti`, whole seconds in `iat` and `exp`, and `scope` as a text: name your provider by a preset. A preset refuses ID tokens. A token with a `gw_` claim needs all of them, and no `readSession`.',
+    'Without `readSession`, a token needs `sub`, `client_id`, `jti`, whole seconds in `iat` and `exp`, and `scope` as a text: name your provider by a preset. A preset rejects ID tokens. A token with a `gw_` claim needs all of them, and no `readSession`.',
   'an id with a NUL or a lone surrogate': 'Let the issuer write ids that are valid text.',
   'the token is bound in a way that is not supported':
     'Let the issuer bind tokens by DPoP (`cnf.jkt`), or not at all. Members beside `jkt` are ignored.',
@@ -99,7 +99,7 @@ const PAGE = `# 401? Read this
 
 <!-- Written by \`npm run docs:update\` from the reasons of scope-guard and test/workspace/unauthorized.ts. -->
 
-The answer does not say why a token is refused, because that would help whoever guesses. Three ways to see the reason:
+The response does not say why a token is rejected, because that would help whoever guesses. Three ways to see the reason:
 
 1. With \`NODE_ENV=development\`, the gate prints each reason once to stderr.
 2. \`observe\` gets it in every decision event:
@@ -120,8 +120,8 @@ The answer does not say why a token is refused, because that would help whoever 
    leave the machine: only the metadata and the key set of \`--issuer\` are fetched, or the key set of \`--keys\`. Its signature is not
    printed. \`--preset auth0\` and \`--typ JWT\` are the options of the guard.
 
-Reasons about DPoP are of a 401 \`invalid_dpop_proof\`, the others of a 401 \`unauthorized\`. A token that has expired is answered 401 \`session_expired\`, without a reason: get a new one, and check the clock of the machine if the token is
-new. A token without a needed scope is answered 403 \`insufficient_scope\`; of tokens that name permissions of the user beside scopes of the client, [both must allow](../packages/scope-guard/README.md#what-client-and-user-may-do). A 503 instead of a 401 says that the keys are unavailable: the
+Reasons about DPoP are of a 401 \`invalid_dpop_proof\`, the others of a 401 \`unauthorized\`. A token that has expired gets a 401 \`session_expired\`, without a reason: get a new one, and check the clock of the machine if the token is
+new. A token without a needed scope gets a 403 \`insufficient_scope\`; of tokens that name permissions of the user beside scopes of the client, [both must allow](../packages/scope-guard/README.md#what-client-and-user-may-do). A 503 instead of a 401 says that the keys are unavailable: the
 fault, in \`report\` and in the decision event, names the URL and the cause.
 
 The reasons in the order of the checks; the first that applies is given:

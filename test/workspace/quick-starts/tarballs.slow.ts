@@ -86,11 +86,11 @@ async function ask(t: Test, url: string, { read, write, page }: Stack): Promise<
   t.equal(await replay.text(), reply, 'the stored response')
   // 2,500 of 10,000 is spent: three more fit, whatever order they come in.
   const burst = await Promise.all([4, 5, 6, 7, 8, 9].map(async n => post(`write-000${n}`)))
-  const refused = burst.filter(({ status }) => status === 403)
+  const denied = burst.filter(({ status }) => status === 403)
   t.equal(burst.filter(({ status }) => status === 201).length, 3, 'three more fit under the cap')
-  t.equal(refused.length, 3)
-  for (const response of refused) t.match(await response.json(), { rule: 'dailySpendCapCents' })
-  const cells = [accepted, nobody, narrow, replay, refused[0]].map(found => String(found?.status))
+  t.equal(denied.length, 3)
+  for (const response of denied) t.match(await response.json(), { rule: 'dailySpendCapCents' })
+  const cells = [accepted, nobody, narrow, replay, denied[0]].map(found => String(found?.status))
   return Object.fromEntries(COLUMNS.map((column, index) => [column, cells[index] as string]))
 }
 

@@ -34,7 +34,7 @@ const issuer = await listen((request, response) => {
 /** The shared store: records as the memory adapter keeps them, and the effects that the writes had. */
 const records = memoryIdempotency()
 const effects: string[] = []
-/** While it is set, an effect is told to it and waits for what it returns. */
+/** While it is set, each effect calls it and waits for its result. */
 let hold: (() => Promise<void>) | undefined
 async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const given = JSON.parse(await text(request)) as never[]
@@ -147,7 +147,7 @@ for (const { runtime, url, bytes } of started) {
     hold = undefined
     client.resetAndDestroy()
     await once(client, 'close')
-    // The runtime sees the end of the connection before it answers what comes later.
+    // The runtime sees the end of the connection before it responds to later requests.
     for (let n = 0; n < 3; n++) await list(good)
     goOn()
     const retry = await create(`left-${runtime}`)

@@ -57,7 +57,7 @@ const config :Workerd.Config = (
 );
 `
 
-/** Bundles the application for a runtime and serves it there until the test ends. Resolves to its address, once it answers. */
+/** Bundles the application for a runtime and serves it there until the test ends. Resolves to its address, once it responds. */
 export async function startOn(
   t: Test,
   runtime: Runtime,
