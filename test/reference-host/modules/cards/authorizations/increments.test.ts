@@ -93,12 +93,12 @@ t.test('a reversal gives all of it back', async t => {
   t.match(await only(user, cardId), { status: 'reversed', amountCents: 750 })
 })
 
-t.test('an increment is decided once for its id, also when it comes 20 times at once', async t => {
+t.test('an increment is decided once for its id, also when it comes 6 times at once', async t => {
   const user = await funded()
   const cardId = await user.card()
   const id = await authorized(cardId, 600)
   const incrementId = randomUUID()
-  const responses = await Promise.all(Array.from({ length: 20 }, () => increment(id, 100, { incrementId })))
+  const responses = await Promise.all(Array.from({ length: 6 }, () => increment(id, 100, { incrementId })))
   for (const response of responses)
     t.match(response, { status: 200, body: { data: { decision: { approved: true } } } })
   t.equal(responses.filter(({ body }) => body.data['applied']).length, 1)
@@ -228,6 +228,27 @@ t.test('every cap of the key binds increments, and gets back what does not clear
   t.match(await event('request', networkRequest(cardId, { amountCents: 301 })), declined('policy_blocked'))
   t.match(await event('request', networkRequest(cardId, { amountCents: 300 })), approved)
 })
+
+for (const [cap, policy] of Object.entries({
+  maxAuthAmountCents: { maxAuthAmountCents: 1000 },
+  'limits[] on one operation': {
+    limits: [{ operations: ['cards.authorize'], window: 'operation', maxCents: 1000 }],
+  },
+}))
+  t.test(`${cap} binds a payment together with its increments: at the cap, and a cent above`, async t => {
+    const owner = await funded()
+    const { token } = await keyBelow(host.send, owner.token, { ...policy, dailySpendCapCents: 2000 })
+    const cardId = await cardUser(host.send, token).card()
+    const id = await authorized(cardId, 900)
+    t.match(await increment(id, 900), declined('policy_blocked'))
+    t.match(await increment(id, 60), approved)
+    t.match(await increment(id, 41), declined('policy_blocked'))
+    t.match(await increment(id, 40), approved)
+    t.match(await increment(id, 1), declined('policy_blocked'))
+    // Counters take the increments alone: 1,000 of 2,000 are used.
+    await authorized(cardId, 1000)
+    t.equal(await owner.balance(), 8000)
+  })
 
 t.test('increments at once stay within the cap of their key', async t => {
   const owner = await funded()

@@ -25,7 +25,7 @@ export interface AuthorizationRequest {
 
 /** An amount to hold: that of a payment, or of an increment. */
 export interface HeldAmount extends Omit<AuthorizationRequest, 'attempt'> {
-  /** What the authorization holds already, which a limit for each payment counts. Default 0. */
+  /** What the authorization holds already. A limit or a cap on one payment counts it. Default 0. */
   readonly heldCents?: number
 }
 
@@ -78,17 +78,22 @@ export async function decide(
   return reserveUnder(guard, spendStorage(tx), { accountId: card.accountId, policies }, amount)
 }
 
-/** Decides whether policies allow a payment of an account, and reserves the amount under their caps. */
+/**
+ * Decides whether policies allow a payment of an account, and reserves the amount under their caps. A cap on one operation binds the
+ * whole authorization: `heldCents` and the amount. The counters of a day, a month and a total take the amount alone.
+ */
 export async function reserveUnder(
   guard: Guard,
   storage: SpendStorage,
   { accountId, policies }: Pick<CardAtNow, 'policies'> & { readonly accountId: string },
-  { id, amountCents, currency }: Pick<HeldAmount, 'id' | 'amountCents' | 'currency'>,
+  { id, amountCents, currency, heldCents = 0 }: Omit<HeldAmount, 'merchant'>,
 ): Promise<SpendHold | Declined> {
   const access = await orUndefined<Verdict<SpendAccess>>(
     async () => policies && guard.checkPolicies(accountId, policies, PAYMENT_RULE),
   )
   if (!access?.ok) return blockedBy(access)
+  const whole = await guard.permits(access.value, { amountCents: heldCents + amountCents, currency })
+  if (!whole.ok) return blockedBy(whole)
   const hold = await guard.reserve(access.value, { amountCents, currency, holdId: id }, storage)
   return hold.ok ? hold.value : blockedBy(hold)
 }

@@ -32,8 +32,8 @@ export interface IncrementServices extends HoldServices {
 /** What happens to the amount of an authorization before it is cleared. Lock the card and then the authorization before. */
 export interface Increments {
   /**
-   * Decides about an increment as about a new payment, under the limit of the card, all caps and the balance; a limit for each payment
-   * binds the whole authorization. An approved one raises the amount and what is held. A declined one leaves its own row and an event.
+   * Decides about an increment as about a new payment, under the limit of the card, all caps and the balance. A limit on one payment
+   * and a cap on one operation bind the whole authorization. An approved one raises the amount and what is held. A declined one leaves its own row and an event.
    * Its id must be new.
    */
   increment(tx: SqlQueries, at: CardAtNow, row: Authorization, request: IncrementRequest): Promise<Increment>
