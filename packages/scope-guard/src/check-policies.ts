@@ -2,9 +2,7 @@ import { allow, type Rule, type Verdict } from '@gatewright/kernel'
 import { blocked, type SpendAccess } from './access.ts'
 import type { GuardDependencies } from './check.ts'
 import type { SpendDenial } from './codes.ts'
-import { findLooserMember } from './policies/restrictions.ts'
 import type { PolicyDocument } from './policies/chain-loader.ts'
-import type { Policy } from './policies/policy.ts'
 
 /** Implements `Guard.checkPolicies`. */
 export function checkPolicies(
@@ -18,20 +16,6 @@ export function checkPolicies(
   const { operation, cardSecrets = false } = rule
   const block = chain.block({ operation, now: clock.now(), address: undefined, cardSecrets })
   return block ? blocked(block) : allow({ session: { accountId }, rule, chain })
-}
-
-/** Implements `Guard.findLooserMember`. */
-export function compareOnOperation(
-  { chains, prepare }: GuardDependencies,
-  policies: readonly PolicyDocument[],
-  reference: readonly PolicyDocument[],
-  rule: Rule,
-): keyof Policy | undefined {
-  prepare(rule)
-  const { operation, spends } = rule
-  const restrictionsUnder = (documents: readonly PolicyDocument[]) =>
-    chains.compile(documents).restrictions(operation, spends)
-  return findLooserMember(restrictionsUnder(policies), restrictionsUnder(reference))
 }
 
 /** Whoever causes the operation is not the client whose addresses the policy lists. */

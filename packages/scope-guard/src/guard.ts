@@ -11,9 +11,8 @@ import {
 } from './check.ts'
 import type { GuardDenial, SpendDenial } from './codes.ts'
 import { checkedOptions, type GuardOptions } from './options.ts'
-import { checkPolicies, compareOnOperation } from './check-policies.ts'
+import { checkPolicies } from './check-policies.ts'
 import { chainLoader, type PolicyDocument } from './policies/chain-loader.ts'
-import type { Policy } from './policies/policy.ts'
 import type { LimitOptions } from './rate-limits/options.ts'
 import { createLimits, type RuleLimits } from './rate-limits/rule-limits.ts'
 import { createRevocation } from './revocation/revocation.ts'
@@ -66,19 +65,6 @@ export interface Guard {
     policies: readonly PolicyDocument[],
     rule: Rule,
   ): Verdict<SpendAccess, SpendDenial>
-
-  /**
-   * Finds a member of the reference policies that blocks or counts an operation and that the other policies lack, by the owner of
-   * its counters (`counterOwner`), or have looser. Undefined: whatever the policies allow of the operation, at whatever instant, the
-   * reference allows too, and both count it on the same counters. For a caller that would gain what other policies bind, such as the
-   * number of a card. `allowedIps` and `allowCardSecrets` are not compared: they do not bind what happens without the caller's client. No
-   * I/O. Fault: `ERR_STORE_REPLY` for a document that is not a policy.
-   */
-  findLooserMember(
-    policies: readonly PolicyDocument[],
-    reference: readonly PolicyDocument[],
-    rule: Rule,
-  ): keyof Policy | undefined
 
   /** Checks a rule at start-up. Throws a `TypeError` (see `checkRule`); `check` would reject with it at the first request. */
   prepare(rule: Rule): void
@@ -145,8 +131,6 @@ export function createGuard(options: GuardOptions): Guard {
     authorize: (session, facts, rule) => authorizeSession(dependencies, session, facts, rule),
     recheck: (access, facts) => recheckAccess(dependencies, access, facts),
     checkPolicies: (accountId, policies, rule) => checkPolicies(dependencies, accountId, policies, rule),
-    findLooserMember: (policies, reference, rule) =>
-      compareOnOperation(dependencies, policies, reference, rule),
     prepare: rule => void dependencies.prepare(rule),
     reserve: (access, spend, storage = spending.storage) =>
       reserveSpend(access, spend, { ...spending, storage }),

@@ -201,8 +201,8 @@ async function spend(
   [pay, payAlone]: readonly [ReturnType<typeof payer>, ReturnType<typeof payer>],
   seen: Seen,
 ): Promise<void> {
-  const { issuer, guard, keyPolicies, cards, clock } = account
-  const services = { issuer, guard, cardKeyPolicies: keyPolicies }
+  const { issuer, keyPolicies, cards, clock } = account
+  const services = { issuer, cardKeyPolicies: keyPolicies }
   const revealed: Origin[] = []
   for (const { maker, origin } of cards) {
     const { ok } = await internals.checkBelowCaller(services, caller, origin)

@@ -1,6 +1,6 @@
 import { keyPolicyId } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createGuard, type Policy, type PolicyDocument } from '@gatewright/scope-guard'
+import { createGuard, findLooserMember, type Policy, type PolicyDocument } from '@gatewright/scope-guard'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import fc from 'fast-check'
 import t from 'tap'
@@ -20,10 +20,9 @@ function guardAt(now: number) {
   })
   return { guard, clock }
 }
-const { guard } = guardAt(START)
 const one = (document: Policy, id = 'p'): PolicyDocument => ({ id, document })
 const looser = (policies: readonly PolicyDocument[], reference: readonly PolicyDocument[]) =>
-  guard.findLooserMember(policies, reference, rule)
+  findLooserMember(policies, reference, rule)
 
 const at = (hours: number): string => new Date(START + hours * 3_600_000).toISOString()
 /** Each member with a policy, and one that is looser by the least. */
@@ -107,7 +106,7 @@ t.test('asks for nothing that does not bind the operation', t => {
   }
   t.equal(looser([], [one(free)]), undefined)
   const withdrawal = { ...rule, spends: 'withdrawal' } as const
-  t.equal(guard.findLooserMember([], [one(free)], withdrawal), 'dailyWithdrawalCapCents')
+  t.equal(findLooserMember([], [one(free)], withdrawal), 'dailyWithdrawalCapCents')
   for (const document of [[], { dailySpendCap: 1 }])
     t.throws(() => looser([], [{ id: 'p', document }]), { code: 'ERR_STORE_REPLY' })
   t.end()

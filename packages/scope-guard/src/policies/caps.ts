@@ -9,7 +9,7 @@ import { windowAt } from './windows.ts'
 type SpendKind = Rule['spends']
 
 /** One cap of one policy, compiled. Caps with the same name share a counter; the lowest of them applies. */
-interface Cap {
+export interface Cap {
   readonly rule: keyof Policy
   readonly policyId: string
   readonly unit: 'cents' | 'count'
@@ -73,7 +73,7 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
 }
 
 /** Whether a cap is for calls that move money of this kind, or none. */
-function isFor({ counts }: Cap, kind: SpendKind): boolean {
+export function isFor({ counts }: Cap, kind: SpendKind): boolean {
   return counts === 'calls' || kind === 'withdrawal' || (counts === 'money' && kind !== undefined)
 }
 
@@ -126,19 +126,19 @@ export interface CountedCap {
 export interface ChainCaps {
   /** Selects the caps that apply to any of these operations, each cap once. */
   select(operations: readonly string[], kind: SpendKind): OperationCaps
-  /** Lists the caps that count or limit one operation: the lowest of those that share a counter. */
-  on(operation: string, kind: SpendKind): readonly Pick<Cap, 'rule' | 'name' | 'most'>[]
   /** Lists every cap, with its counter at an instant. */
   list(now: EpochMs): CountedCap[]
-  /** Counts the counters of the operation with the most of them. */
-  mostCounters(): number
 }
 
 const NO_CAPS = operationCaps([])
 
-/** Compiles the caps of a chain: finds them by the operations and `tag.*` that they name. It remembers nothing of what is selected. */
-export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
-  const caps = lowest(policies.flatMap(capsOf))
+/** Lists the caps of policies: the lowest of those that share a counter, sorted by name. */
+export function listCaps(policies: readonly StoredPolicy[]): readonly Cap[] {
+  return lowest(policies.flatMap(capsOf))
+}
+
+/** Maps each operation and `tag.*` that caps name to the indexes of these caps. */
+export function indexByPattern(caps: readonly Cap[]): ReadonlyMap<string, readonly number[]> {
   const byPattern = new Map<string, readonly number[]>()
   for (const [index, { operations = [] }] of caps.entries()) {
     // Most patterns are named by one cap. All of these share its array.
@@ -148,22 +148,24 @@ export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
       byPattern.set(pattern, named ? [...named, index] : alone)
     }
   }
+  return byPattern
+}
+
+/** Compiles the caps of a chain: finds them by the operations and `tag.*` that they name. It remembers nothing of what is selected. */
+export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
+  const caps = listCaps(policies)
+  const byPattern = indexByPattern(caps)
   const namedBy = (operation: string): number[] =>
     patternsOf(operation).flatMap(pattern => byPattern.get(pattern) ?? [])
-  const isCounted = (index: number): boolean => caps[index]?.window !== 'operation'
   const onAllMoney = caps.flatMap(({ operations }, index) => (operations ? [] : [index]))
-  const capsOn = (operations: readonly string[], kind: SpendKind): readonly Cap[] => {
-    const onNamed = byPattern.size === 0 ? [] : operations.flatMap(namedBy)
-    if (onNamed.length === 0 && (onAllMoney.length === 0 || kind === undefined)) return []
-    const selected = [...new Set([...onAllMoney, ...onNamed])].sort((a, b) => a - b)
-    return selected.map(index => caps[index] as Cap).filter(cap => isFor(cap, kind))
-  }
   return {
     select(operations, kind) {
-      const selected = capsOn(operations, kind)
-      return selected.length === 0 ? NO_CAPS : operationCaps(selected)
+      const onNamed = byPattern.size === 0 ? [] : operations.flatMap(namedBy)
+      if (onNamed.length === 0 && (onAllMoney.length === 0 || kind === undefined)) return NO_CAPS
+      const selected = [...new Set([...onAllMoney, ...onNamed])].sort((a, b) => a - b)
+      const applied = selected.map(index => caps[index] as Cap).filter(cap => isFor(cap, kind))
+      return applied.length === 0 ? NO_CAPS : operationCaps(applied)
     },
-    on: (operation, kind) => capsOn([operation], kind),
     list: now =>
       caps.map(({ rule, policyId, operations, unit, window, most: cap, name }) => {
         const common = { rule, policyId, operations, unit, window, cap }
@@ -171,22 +173,5 @@ export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
         const { label, endsAt } = windowAt(window, now)
         return { ...common, counter: `${name}@${label}`, endsAt }
       }),
-    mostCounters() {
-      // A withdrawal counts for every cap on money. The caps of an operation that no limit names are those of its longest `tag.*`.
-      const ofAllMoney = onAllMoney.filter(isCounted).length
-      const lastCountedFor: string[] = []
-      let most = ofAllMoney
-      for (const operation of byPattern.keys()) {
-        let counters = ofAllMoney
-        for (const pattern of patternsOf(operation)) {
-          for (const index of byPattern.get(pattern) ?? []) {
-            if (lastCountedFor[index] !== operation && isCounted(index)) counters++
-            lastCountedFor[index] = operation
-          }
-        }
-        most = Math.max(most, counters)
-      }
-      return most
-    },
   }
 }

@@ -1,8 +1,10 @@
 import { allow, type Denial, type Verdict } from '@gatewright/kernel'
 import { deny } from '../codes.ts'
-import { compileCaps } from './caps.ts'
+import { indexByPattern, listCaps } from './caps.ts'
 import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
+import { patternsOf } from './operation-matcher.ts'
 import { jsonBytes } from './parse.ts'
+import type { StoredPolicy } from './policy.ts'
 
 /** The most bytes that the policies of a chain may have together, in UTF-8 of their JSON. */
 const MAX_BYTES = 32_768
@@ -26,10 +28,31 @@ export function checkPolicyChain(
   if (bytes > MAX_BYTES) return tooMuch(`at most ${MAX_BYTES} bytes of JSON`, bytes)
   const limits = policies.reduce((sum, { policy }) => sum + (policy.limits?.length ?? 0), 0)
   if (limits > MAX_LIMITS) return tooMuch(`at most ${MAX_LIMITS} limits`, limits)
-  const counters = compileCaps(policies).mostCounters()
+  const counters = mostCounters(policies)
   return counters > MAX_COUNTERS
     ? tooMuch(`caps that one call adds to at most ${MAX_COUNTERS} counters of`, counters)
     : allow(undefined)
+}
+
+/** Counts the counters that a call of one operation adds to, for the operation with the most of them. */
+function mostCounters(policies: readonly StoredPolicy[]): number {
+  const caps = listCaps(policies).filter(({ window }) => window !== 'operation')
+  const byPattern = indexByPattern(caps)
+  // A withdrawal counts for every cap on money. The caps of an operation that no limit names are those of its longest `tag.*`.
+  const onAllMoney = caps.filter(({ operations }) => operations === undefined).length
+  const lastCountedFor: string[] = []
+  let most = onAllMoney
+  for (const operation of byPattern.keys()) {
+    let counters = onAllMoney
+    for (const pattern of patternsOf(operation)) {
+      for (const index of byPattern.get(pattern) ?? []) {
+        if (lastCountedFor[index] !== operation) counters++
+        lastCountedFor[index] = operation
+      }
+    }
+    most = Math.max(most, counters)
+  }
+  return most
 }
 
 function tooMuch(bound: string, got: number): Denial<'invalid_request'> {

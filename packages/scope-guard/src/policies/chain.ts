@@ -1,5 +1,4 @@
 import type { EpochMs, Rule } from '@gatewright/kernel'
-import { restrictionsOn, type Restriction } from './restrictions.ts'
 import { compileCaps, type CountedCap, type OperationCaps } from './caps.ts'
 import type { StoredPolicy } from './policy.ts'
 import { compilePredicates, type Block, type CallFacts } from './predicates.ts'
@@ -12,8 +11,6 @@ export interface Chain {
   readonly countsCalls: boolean
   /** Returns the caps that apply to any of these operations, each cap once. */
   caps(operations: readonly string[], kind: Rule['spends']): OperationCaps
-  /** Lists what binds an operation, by name. It does not depend on the instant. */
-  restrictions(operation: string, kind: Rule['spends']): ReadonlyMap<string, Restriction>
   /** Lists every cap, with its counter at an instant. */
   allCaps(now: EpochMs): readonly CountedCap[]
 }
@@ -33,7 +30,6 @@ export function compileChain(chain: readonly StoredPolicy[]): Chain {
     block: compilePredicates(policies),
     countsCalls,
     caps: caps.select,
-    restrictions: (operation, kind) => restrictionsOn(policies, operation, caps.on(operation, kind)),
     allCaps: caps.list,
   }
 }

@@ -96,7 +96,7 @@ const limit: Check = (value, field) => {
   return undefined
 }
 
-const membersOf = (limits: Check): Check =>
+const membersOf = (mostLimits: number): Check =>
   objectOf({
     maxAuthAmountCents: amount,
     dailySpendCapCents: amount,
@@ -106,11 +106,9 @@ const membersOf = (limits: Check): Check =>
     notAfter: instant,
     denyOperations: operations,
     allowOperations: operations,
-    limits,
+    limits: listOf(limit, mostLimits),
     allowedIps: listOf(address),
   } satisfies Record<keyof Policy, Check>)
-const writtenMembers = membersOf(listOf(limit, MAX_LIMITS))
-const storedMembers = membersOf(listOf(limit))
 
 /**
  * Decides whether a value is a policy that may be written. Unknown members, null and numbers outside the safe integers are
@@ -120,7 +118,7 @@ const storedMembers = membersOf(listOf(limit))
  * member suggests the nearest known name.
  */
 export function parsePolicy(value: unknown): Verdict<Policy, Denial<'invalid_request'>> {
-  const parsed = readMembers(value, writtenMembers)
+  const parsed = readPolicy(value, MAX_LIMITS)
   if (!parsed.ok) return parsed
   const bytes = jsonBytes(parsed.value)
   if (bytes <= MAX_BYTES) return parsed
@@ -133,7 +131,7 @@ export function parsePolicy(value: unknown): Verdict<Policy, Denial<'invalid_req
  * such bounds still binds its sessions.
  */
 export function readStoredPolicy(value: unknown): Verdict<Policy, Denial<'invalid_request'>> {
-  return readMembers(value, storedMembers)
+  return readPolicy(value, MAX_ENTRIES)
 }
 
 /** Counts the bytes of a document: UTF-8 of its JSON. */
@@ -141,8 +139,8 @@ export function jsonBytes(document: unknown): number {
   return utf8Length(JSON.stringify(document))
 }
 
-function readMembers(value: unknown, members: Check): Verdict<Policy, Denial<'invalid_request'>> {
-  const problem = members(value, 'policy')
+function readPolicy(value: unknown, mostLimits: number): Verdict<Policy, Denial<'invalid_request'>> {
+  const problem = membersOf(mostLimits)(value, 'policy')
   if (problem) {
     return deny('invalid_request', `${problem.field} ${problem.expected}`, { field: problem.field })
   }

@@ -1,10 +1,11 @@
-import { counterOwner } from '@gatewright/kernel'
-import type { ChainCaps } from './caps.ts'
+import { checkRule, counterOwner, type Rule } from '@gatewright/kernel'
+import { isFor, listCaps } from './caps.ts'
+import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
 import { operationMatcher } from './operation-matcher.ts'
 import type { Policy, StoredPolicy } from './policy.ts'
 
 /** One member of a policy that blocks or counts an operation, with how tightly it binds. */
-export interface Restriction {
+interface Restriction {
   readonly member: keyof Policy
   /** Restrictions with one name use one counter; without a counter they are of one owner of counters (`counterOwner`). */
   readonly name: string
@@ -13,15 +14,37 @@ export interface Restriction {
 }
 
 /**
- * Lists what binds an operation under policies: the caps on it, its dates, and whether it is blocked altogether. Of those with one
- * name the tightest. `allowedIps` and `allowCardSecrets` are left out: they depend on the client, and on what a response shows.
+ * Finds a member of the reference policies that blocks or counts an operation and that the other policies lack, by the owner of
+ * its counters (`counterOwner`), or have looser. Undefined: whatever the policies allow of the operation, at whatever instant, the
+ * reference allows too, and both count it on the same counters. For a caller that would gain what other policies bind, such as the
+ * number of a card. `allowedIps` and `allowCardSecrets` are not compared: they do not bind what happens without the caller's client.
+ * No I/O. Throws a `TypeError` for a wrong rule. Fault: `ERR_STORE_REPLY` for a document that is not a policy.
  */
-export function restrictionsOn(
+export function findLooserMember(
+  policies: readonly PolicyDocument[],
+  reference: readonly PolicyDocument[],
+  rule: Rule,
+): keyof Policy | undefined {
+  checkRule(rule)
+  const restrictions = restrictionsOn(policies.map(storedPolicy), rule)
+  for (const { member, name, most } of restrictionsOn(reference.map(storedPolicy), rule).values()) {
+    const known = restrictions.get(name)
+    if (!known || known.most > most) return member
+  }
+  return undefined
+}
+
+/**
+ * Lists what binds an operation under policies: the caps on it, its dates, and whether it is blocked altogether. Of those with one
+ * name the tightest.
+ */
+function restrictionsOn(
   policies: readonly StoredPolicy[],
-  operation: string,
-  capsOn: ReturnType<ChainCaps['on']>,
+  { operation, spends }: Rule,
 ): ReadonlyMap<string, Restriction> {
-  const caps = capsOn.map(({ rule, name, most }): Restriction => ({ member: rule, name, most }))
+  const caps = listCaps(policies)
+    .filter(cap => isFor(cap, spends) && (!cap.operations || operationMatcher(cap.operations)(operation)))
+    .map(({ rule, name, most }): Restriction => ({ member: rule, name, most }))
   const tightest = new Map<string, Restriction>()
   for (const restriction of [
     ...policies.flatMap(policy => predicateRestrictions(policy, operation)),
@@ -45,19 +68,4 @@ function predicateRestrictions({ id, policy }: StoredPolicy, operation: string):
   if (notBefore !== undefined) add('notBefore', 'notBefore', -Date.parse(notBefore))
   if (notAfter !== undefined) add('notAfter', 'notAfter', Date.parse(notAfter))
   return restrictions
-}
-
-/**
- * Finds a member of the reference that binds an operation and does not bind it as tightly under the other policies. Undefined: whatever the
- * other policies allow of the operation, the reference allows too, and both count it on the same counters.
- */
-export function findLooserMember(
-  restrictions: ReadonlyMap<string, Restriction>,
-  reference: ReadonlyMap<string, Restriction>,
-): keyof Policy | undefined {
-  for (const { member, name, most } of reference.values()) {
-    const bound = restrictions.get(name)
-    if (!bound || bound.most > most) return member
-  }
-  return undefined
 }

@@ -1,5 +1,5 @@
 import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
-import type { Guard, PolicyDocument } from '@gatewright/scope-guard'
+import { findLooserMember, type PolicyDocument } from '@gatewright/scope-guard'
 import type { Issuer, KeyLineage } from '@gatewright/session-issuer'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import {
@@ -21,7 +21,6 @@ export interface CardOrigin {
 /** What the policies of callers and cards are read and compared with. */
 export interface CallerServices {
   readonly issuer: Pick<Issuer, 'lineageOf' | 'lineagePolicies' | 'policies'>
-  readonly guard: Pick<Guard, 'findLooserMember'>
   readonly cardKeyPolicies: Pick<CardKeyPolicies, 'read'>
 }
 
@@ -48,14 +47,14 @@ export async function originOf(issuer: CallerServices['issuer'], session: Sessio
  * policies only. Not inside a transaction. Denial: `policy_blocked` with the rule `card_above_caller`.
  */
 export async function checkBelowCaller(
-  { issuer, guard, cardKeyPolicies }: CallerServices,
+  { issuer, cardKeyPolicies }: CallerServices,
   session: Session,
   card: Pick<Card, 'keyLineage' | 'sessionPolicies'>,
 ): Promise<Verdict<undefined, HostDenial>> {
   if (session.policyIds.length === 0) return allow(undefined)
   const asked = policiesAskedOfCard(await policiesOf(issuer, session))
   const ofKey = card.keyLineage ? await cardKeyPolicies.read(card.keyLineage) : undefined
-  const missing = guard.findLooserMember(policiesOnCard(card, ofKey ?? []), asked, PAYMENT_RULE)
+  const missing = findLooserMember(policiesOnCard(card, ofKey ?? []), asked, PAYMENT_RULE)
   if (missing === undefined) return allow(undefined)
   return deny(
     'policy_blocked',
