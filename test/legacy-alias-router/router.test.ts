@@ -50,19 +50,19 @@ await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
 t.teardown(() => server.close())
 const { port } = server.address() as AddressInfo
 
-interface Routed {
+interface RoutedRequest {
   readonly target: string
   readonly route: string | null
   readonly params: Readonly<Record<string, string>>
 }
-async function route(target: string): Promise<Routed | 'rejected by the server'> {
+async function route(target: string): Promise<RoutedRequest | 'rejected by the server'> {
   const { status, body } = await sendTarget(port, 'GET', target)
   if (status === 400) return 'rejected by the server'
-  return JSON.parse(Buffer.from(body, 'latin1').toString()) as Routed
+  return JSON.parse(Buffer.from(body, 'latin1').toString()) as RoutedRequest
 }
 
 /** The route of a path, computed without a router, segment by segment. */
-function expected(target: string): Pick<Routed, 'route' | 'params'> {
+function expected(target: string): Pick<RoutedRequest, 'route' | 'params'> {
   const segments = target.split('/')
   for (const route of ROUTES) {
     const names = route.split('/')

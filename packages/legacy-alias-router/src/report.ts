@@ -9,7 +9,7 @@ export interface AliasReport {
     readonly id: string
     readonly from: string
     readonly to: string | null
-    /** `unlisted`: it was used, and is no longer in the table. */
+    /** `unlisted`: it was used, and is not in the table. */
     readonly mode: 'serve' | 'deprecated' | 'gone' | 'unlisted'
     readonly deprecatedSince: string | null
     readonly sunset: string | null
@@ -79,7 +79,7 @@ function reportEntry(
 }
 
 /**
- * Reports who still uses which old name: first every row of the table, used or not, then used names that are no longer in the
+ * Reports who still uses which old name: first every row of the table, used or not, then used names that are not in the
  * table. Counts of running processes are late by up to their `flushMs`. Faults: those of the storage.
  */
 export async function aliasReport(

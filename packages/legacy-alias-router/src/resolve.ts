@@ -1,6 +1,6 @@
 import { allow, type Verdict, type HeaderField } from '@gatewright/kernel'
 import { responseHeaders } from './response-headers.ts'
-import { checkedAliases } from './check.ts'
+import { checkedAliases } from './table-checks.ts'
 import { deny, type AliasDenial } from './codes.ts'
 import { createFieldReader, createLegacyFieldWriter, type TranslatedFields } from './fields.ts'
 import { createPathIndex, isUnambiguous, translatePath } from './paths.ts'

@@ -85,27 +85,27 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   // One write when half is reached, and not one per use while the store is down.
   let isHalfFull = false
 
-  const addUse = (alias: string, principal: string, now: EpochMs): void => {
-    const key = `${alias}\n${principal}`
-    const held = unsent.get(key)
-    if (!held && unsent.size >= maxPairs) {
+  const addUse = (alias: string, caller: string, now: EpochMs): void => {
+    const key = `${alias}\n${caller}`
+    const entry = unsent.get(key)
+    if (!entry && unsent.size >= maxPairs) {
       dropped++
       return
     }
     unsent.set(key, {
       alias,
-      principal,
-      count: (held?.count ?? 0) + 1,
-      firstSeen: Math.min(held?.firstSeen ?? now, now),
-      lastSeen: Math.max(held?.lastSeen ?? now, now),
+      principal: caller,
+      count: (entry?.count ?? 0) + 1,
+      firstSeen: Math.min(entry?.firstSeen ?? now, now),
+      lastSeen: Math.max(entry?.lastSeen ?? now, now),
     })
   }
 
   const nextBatch = (): AliasUsageBatch => {
-    const taken = [...unsent].slice(0, BATCH_ROWS)
-    for (const [key] of taken) unsent.delete(key)
+    const batchEntries = [...unsent].slice(0, BATCH_ROWS)
+    for (const [key] of batchEntries) unsent.delete(key)
     writer ??= crypto.randomUUID()
-    return { writer, sequence: ++sequence, rows: taken.map(([, row]) => row) }
+    return { writer, sequence: ++sequence, rows: batchEntries.map(([, row]) => row) }
   }
 
   /** Sends what is unsent now. Uses recorded meanwhile wait for the next call, so that it ends under constant load. */

@@ -21,7 +21,7 @@ function altering(change: (row: AliasUsage) => AliasUsage): AliasUsageStorage {
 
 /** A storage of plain rows whose `add` yields between its steps, as a network would. */
 function rowByRow(recognise: boolean): AliasUsageStorage {
-  const held = new Map<string, AliasUsage>()
+  const stored = new Map<string, AliasUsage>()
   const last = new Map<string, number>()
   const keyOf = ({ alias, principal }: Pick<AliasUsage, 'alias' | 'principal'>) => `${alias}\n${principal}`
   return {
@@ -29,9 +29,9 @@ function rowByRow(recognise: boolean): AliasUsageStorage {
       if (recognise && sequence <= (last.get(writer) ?? 0)) return false
       last.set(writer, sequence)
       for (const row of rows) {
-        const before = held.get(keyOf(row))
+        const before = stored.get(keyOf(row))
         if (recognise) await yieldOnce()
-        held.set(keyOf(row), {
+        stored.set(keyOf(row), {
           ...row,
           count: (before?.count ?? 0) + row.count,
           firstSeen: Math.min(before?.firstSeen ?? row.firstSeen, row.firstSeen),
@@ -42,12 +42,12 @@ function rowByRow(recognise: boolean): AliasUsageStorage {
     },
     async page(after, limit) {
       const start = after ? keyOf(after) : ''
-      const keys = [...held.keys()].filter(key => key > start).sort()
-      return keys.slice(0, limit).map(key => held.get(key) as AliasUsage)
+      const keys = [...stored.keys()].filter(key => key > start).sort()
+      return keys.slice(0, limit).map(key => stored.get(key) as AliasUsage)
     },
     async collect(limit, before) {
-      const old = [...held].filter(([, row]) => row.lastSeen < before).slice(0, limit)
-      for (const [key] of old) held.delete(key)
+      const old = [...stored].filter(([, row]) => row.lastSeen < before).slice(0, limit)
+      for (const [key] of old) stored.delete(key)
       return old.length
     },
   }
