@@ -40,13 +40,13 @@ t.test('deletes no further batch once the signal aborts', async t => {
 
 t.test('lets other work run between two batches', async t => {
   const due = dueRows(100)
-  let ran = false
+  let hasRun = false
   setImmediate(() => {
-    ran = true
+    hasRun = true
   })
   const seen: boolean[] = []
   await collectBatches(limit => {
-    seen.push(ran)
+    seen.push(hasRun)
     return due.collect(limit)
   }, 50)
   t.same(seen, [false, true, true])

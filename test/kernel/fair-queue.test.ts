@@ -16,7 +16,7 @@ function heldQueue(bounds: Partial<FairQueueOptions>) {
   const ends: (() => void)[] = []
   const started: string[] = []
   const run = async (jobClass: string | undefined, name = String(jobClass)): Promise<string> => {
-    const ran = await runQueued(
+    const result = await runQueued(
       queue,
       jobClass,
       job => {
@@ -25,7 +25,7 @@ function heldQueue(bounds: Partial<FairQueueOptions>) {
       },
       name,
     )
-    return ran === QUEUE_FULL ? 'full' : ran
+    return result === QUEUE_FULL ? 'full' : result
   }
   /** Ends all jobs, and those that start because of it. */
   const release = async (): Promise<void> => {

@@ -23,7 +23,7 @@ export function isAddressBlock(text: string): boolean {
 
 /**
  * Parses address blocks once and returns a function that tells whether an address is in one of them. A missing or malformed
- * address is in none. Throws a `TypeError` for a block that `isAddressBlock` rejects.
+ * address is in no block. Throws a `TypeError` for a block that `isAddressBlock` rejects.
  */
 export function addressMatcher(blocks: readonly string[]): (address: string | undefined) => boolean {
   const ranges = blocks.map(parseBlock)

@@ -56,7 +56,7 @@ export function isClassFull({ queues, bounds }: FairQueue, jobClass: string | un
 
 /**
  * Runs `job(subject)` when its class is served. If nothing waits and this turn of the event loop has time left, the job
- * runs immediately, and a job that returns no promise makes this function return none.
+ * runs immediately; if it returns no promise, this function returns no promise either.
  *
  * When the queue is full, the newest job of the class with the most waiting jobs is evicted: its promise resolves to
  * `QUEUE_FULL`. Returns `QUEUE_FULL`, without starting the job, if `waitingPerClass` jobs of its class wait, or if the
@@ -78,7 +78,10 @@ export function runQueued<S, T>(
   return done.finally(() => finish(queue))
 }
 
-/** Whether this turn of the event loop has time left. The time starts with the first job of a turn. Always, where turns cannot be distinguished. */
+/**
+ * Whether this turn of the event loop has time left. The time starts with the first job of a turn. Always true on
+ * runtimes without `setImmediate`, where turns cannot be distinguished.
+ */
 function hasTimeLeft(queue: FairQueue): boolean {
   if (!nextTurn || queue.bounds.turnMs === Infinity) return true
   if (queue.inTurn) return performance.now() - queue.turnStarted < queue.bounds.turnMs

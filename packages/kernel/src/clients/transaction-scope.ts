@@ -26,7 +26,8 @@ export async function withinTransactionScope<T>(db: SqlClient, work: () => Promi
 
 /**
  * Rejects a call made within a transaction scope of `db`, with the fault `ERR_OUTSIDE_TRANSACTION`. Every `SqlClient`
- * calls it. So must code that sends a statement later than it was asked to, because the async context is another then.
+ * calls it. Code that sends a statement after the call that asked for it must call it during that call, because the async
+ * context differs later.
  */
 export function assertOutsideTransactionScope(db: SqlClient): void {
   if (scopes?.getStore()?.db !== db) return
