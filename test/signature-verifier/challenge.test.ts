@@ -7,10 +7,10 @@ const wallet = newWallet()
 const domain = 'app.example.com'
 const challenges = { templates: ['eip4361'], ttlMs: 60_000 }
 
-type Opened = ReturnType<typeof openVerifier>
+type TestVerifier = ReturnType<typeof openVerifier>
 
 /** An EIP-4361 proof with this nonce. */
-async function proofWith({ clock }: Opened, nonce: string, signer = wallet) {
+async function proofWith({ clock }: TestVerifier, nonce: string, signer = wallet) {
   const fields = fieldsFor(signer, clock, { nonce })
   const message = renderEip4361({
     domain,
@@ -24,7 +24,7 @@ async function proofWith({ clock }: Opened, nonce: string, signer = wallet) {
   return { ...(await signed(signer, fields, () => message)), message }
 }
 
-async function nonceFor({ issueChallenge }: Opened, address?: unknown): Promise<string> {
+async function nonceFor({ issueChallenge }: TestVerifier, address?: unknown): Promise<string> {
   const verdict = await issueChallenge(address)
   if (!verdict.ok) throw new Error(verdict.message)
   return verdict.value.nonce

@@ -63,18 +63,18 @@ t.test('tries only the named template', async t => {
 })
 
 t.test('costs two recoveries at most, one with a hint', async t => {
-  const made: number[] = []
+  const created: number[] = []
   const { verify, clock } = openVerifier({
     recover: () => {
-      made.push(1)
+      created.push(1)
       return undefined
     },
   })
   const proof = await signed(wallet, fieldsFor(wallet, clock))
   await verify(proof)
-  t.equal(made.length, 2)
+  t.equal(created.length, 2)
   await verify({ ...proof, template: 'B' })
-  t.equal(made.length, 3)
+  t.equal(created.length, 3)
 })
 
 t.test('denies a statement for another service, so a sandbox proof fails in production', async t => {

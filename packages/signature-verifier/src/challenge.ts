@@ -55,7 +55,7 @@ export interface Challenge {
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 const LENGTH = 22
 
-/** The storage key of a challenge, which binds it to a lower-case address or to none. */
+/** The storage key of a challenge, which binds it to a lower-case address or to no address. */
 const keyOf = (address: string | undefined, nonce: string): string => `${address ?? ''}\n${nonce}`
 
 /**

@@ -49,10 +49,10 @@ function contractVerifier(options: Partial<ContractWalletOptions> = {}) {
   return openVerifier({ contractWallets, domain: 'app.example.com' })
 }
 
-type Opened = ReturnType<typeof contractVerifier>
+type TestVerifier = ReturnType<typeof contractVerifier>
 
 /** A statement of template B for a wallet contract, and what signs it. */
-function statement({ clock }: Opened, address: Hex, extra: Partial<Fields> = {}): Fields {
+function statement({ clock }: TestVerifier, address: Hex, extra: Partial<Fields> = {}): Fields {
   return fieldsFor({ address } as Wallet, clock, { address, chainId: chain.chainId, ...extra })
 }
 

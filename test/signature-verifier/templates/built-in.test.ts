@@ -31,8 +31,8 @@ function textV2(fields: Fields, { host = domain, request = digest } = {}): strin
 function text4361(fields: Fields, changes: Partial<Eip4361Message> = {}): string {
   const { nonce, issuedAt, expiresAt: expirationTime } = fields
   const uri = `https://${domain}/login`
-  const said = { domain, address: wallet.address, uri, chainId: '1', nonce, issuedAt, expirationTime }
-  return renderEip4361({ ...said, statement: 'Sign in to get a key.', ...changes })
+  const message = { domain, address: wallet.address, uri, chainId: '1', nonce, issuedAt, expirationTime }
+  return renderEip4361({ ...message, statement: 'Sign in to get a key.', ...changes })
 }
 
 const nonce = (): string => crypto.randomUUID().replaceAll('-', '')

@@ -44,7 +44,7 @@ export function personalHash(keccak256: Keccak256, text: string): Uint8Array {
   return keccak256(Buffer.from(`\u0019Ethereum Signed Message:\n${Buffer.byteLength(text)}${text}`, 'utf8'))
 }
 
-/** Whether the key of a lower-case address made the signature. Returns no promise where `recover` returns none. */
+/** Whether the key of a lower-case address made the signature. Returns a promise only if `recover` does. */
 export function isSignedBy(
   address: string,
   { recover, keccak256 }: { readonly recover: Recover; readonly keccak256: Keccak256 },

@@ -12,7 +12,7 @@ export interface TemplateInput {
   readonly message: string | undefined
 }
 
-/** The text that the wallet must have signed, or why this template gives none. */
+/** The text that the wallet must have signed, or why this template gives no text. */
 export type TemplateMatch =
   | {
       readonly kind: 'match'
