@@ -10,7 +10,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient } from 'redis'
 
 /** What is kept where: money's records in Postgres, what may be forgotten in the worst case in Redis. */
-export interface Stores {
+export interface OpenStores {
   /** Idempotency records, with the ledger they protect. */
   readonly idempotency: IdempotencyStorage
   /** Rate limits, shared by all instances. */
@@ -21,7 +21,7 @@ export interface Stores {
 }
 
 /** Opens both clients. They stay the team's own: Gatewright never opens, closes or configures a connection. */
-export async function openStores(redisUrl: string, databaseUrl: string, name = 'acme'): Promise<Stores> {
+export async function openStores(redisUrl: string, databaseUrl: string, name = 'acme'): Promise<OpenStores> {
   // Without the offline queue an outage is an error at once (503), not a wait.
   const redis = createClient({ url: redisUrl, disableOfflineQueue: true })
   redis.on('error', error => console.error('redis', error.message))

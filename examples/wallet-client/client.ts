@@ -1,4 +1,4 @@
-// A wallet's way through a running Gatewright host, as a client without any Gatewright package walks it.
+// A wallet client of a running Gatewright host. It uses no Gatewright package.
 // Start the host first (npm start). Another address: npm run demo -- http://127.0.0.1:4000
 import { randomUUID } from 'node:crypto'
 import { newProof } from './proof.ts'

@@ -11,7 +11,7 @@ t.test('the contract suite passes as the README runs it', async t => {
   const { code, output } = await runNode([
     '--test',
     '--test-reporter=tap',
-    'build/examples/custom-adapter/prove.js',
+    'build/examples/custom-adapter/contract-suite.js',
   ])
   t.equal(code, 0, output)
   t.match(output, /lets one of 50 simultaneous claims win/)

@@ -9,22 +9,22 @@ async function start() {
   const server = createService(issuer).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const made = await issuer.createKey({
+  const created = await issuer.createKey({
     surface: 'user',
     accountId: 'a',
     userId: null,
     walletAddress: null,
     scopes: ['cards.read'],
   })
-  if (!made.ok) throw new Error(made.code)
+  if (!created.ok) throw new Error(created.code)
   const post = async (path: string, body: string, key: string) => {
     const response = await fetch(url + path, { method: 'POST', body, headers: { 'x-user-key': key } })
     return { status: response.status, body: (await response.json()) as Record<string, unknown> }
   }
-  return { url, post, key: made.value.text, close: () => server.close() }
+  return { url, post, key: created.value.text, close: () => server.close() }
 }
 
-t.test('the walk through the example runs to its end', async t => {
+t.test('the client of the example runs to its end', async t => {
   const { code, output } = await runNode(['build/examples/exchange-key/main.js'])
   t.equal(code, 0, output)
   t.match(output, /session .* scope "cards.read"/)

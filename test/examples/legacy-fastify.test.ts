@@ -23,8 +23,8 @@ t.test(
       '<https://example.com/docs/legacy>; rel="deprecation", </user/v1/keys>; rel="successor-version"',
     )
 
-    const made = await send('/consumer/v1/keys', {}, { rights: ['card.read'] })
-    t.same(await made.json(), { userKeyId: 'key_1', consumerKeyId: 'key_1', scopes: ['cards.read'] })
+    const created = await send('/consumer/v1/keys', {}, { rights: ['card.read'] })
+    t.same(await created.json(), { userKeyId: 'key_1', consumerKeyId: 'key_1', scopes: ['cards.read'] })
     const missing = await send('/consumer/v1/nothing')
     t.equal(missing.status, 404)
     t.equal(missing.headers.get('deprecation'), '@1767225600', 'errors say it too')

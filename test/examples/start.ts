@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { plainNode } from '../harness/node.ts'
 
 /** An example's server as a process of its own. */
-export interface Started {
+export interface RunningExample {
   readonly url: string
   readonly output: string
   /** Asks it to end and resolves with its exit code, null when the signal ended it. */
@@ -14,7 +14,7 @@ export async function startExample(
   t: Test,
   name: string,
   env: Record<string, string> = {},
-): Promise<Started> {
+): Promise<RunningExample> {
   const child = plainNode([`build/examples/${name}/server.js`], {
     env: { PATH: process.env['PATH'], PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

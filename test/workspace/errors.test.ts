@@ -19,14 +19,14 @@ t.test('fault codes come with their docstrings', async t => {
   t.ok(faultCodes(readFileSync('packages/kernel/src/fault.ts', 'utf8')).length > 5)
 })
 
-t.test('the rules and reasons of all packages are seen, each with who says it', async t => {
+t.test('the rules and reasons of all packages are found, each with the packages that use it', async t => {
   const causes = await allCauses()
-  const said = (kind: string, text: string): readonly string[] | undefined =>
+  const packagesOf = (kind: string, text: string): readonly string[] | undefined =>
     causes.find(cause => cause.kind === kind && cause.text === text)?.packages
-  t.same(said('rule', 'dailySpendCapCents'), ['scope-guard'])
-  t.same(said('rule', 'max_unpaid_addresses'), ['reference-host'])
-  t.same(said('reason', 'revoked'), ['scope-guard', 'session-issuer'])
-  t.same(said('reason', 'message and request differ in {field}'), ['signature-verifier'])
+  t.same(packagesOf('rule', 'dailySpendCapCents'), ['scope-guard'])
+  t.same(packagesOf('rule', 'max_unpaid_addresses'), ['reference-host'])
+  t.same(packagesOf('reason', 'revoked'), ['scope-guard', 'session-issuer'])
+  t.same(packagesOf('reason', 'message and request differ in {field}'), ['signature-verifier'])
 })
 
 t.test('every rule that a policy can have is listed as a rule', async t => {

@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { manifest, packageNames } from './tree.ts'
 
 /** The file of a package's build that declares a name, and the package. */
-interface Declared {
+interface Declaration {
   readonly name: string
   readonly by: string
 }
@@ -30,7 +30,7 @@ function packageOf(path: string): string {
   return path.split('/').slice(0, 2).join('/')
 }
 
-function declarations(folder: string): Declared[] {
+function declarations(folder: string): Declaration[] {
   const { exports = {} } = manifest(folder)
   return Object.values(exports).flatMap(target => {
     if (typeof target === 'string') return []
@@ -39,7 +39,7 @@ function declarations(folder: string): Declared[] {
 }
 
 /** What a declaration file exports, each name with the file that declares it. */
-function declaredIn(path: string): Declared[] {
+function declaredIn(path: string): Declaration[] {
   const code = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
   const own = [
     ...code.matchAll(

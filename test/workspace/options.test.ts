@@ -14,45 +14,42 @@ async function rejection({ call }: Constructor, options: unknown): Promise<strin
     assert.ok(error instanceof TypeError, String(error))
     return error.message
   }
-  return 'taken'
+  return 'accepted'
 }
 
 /** What a rejection lists as known. */
 async function knownOf(one: Constructor): Promise<readonly string[]> {
-  const said = await rejection(one, { ...one.valid, qqqqqqqqqqqqqqqq: 1 })
+  const message = await rejection(one, { ...one.valid, qqqqqqqqqqqqqqqq: 1 })
   const start = `${one.where}: unknown option "qqqqqqqqqqqqqqqq". Known options: `
-  assert.ok(said.startsWith(start), `${one.where} says: ${said}`)
-  return said.slice(start.length).split(', ')
+  assert.ok(message.startsWith(start), `${one.where} says: ${message}`)
+  return message.slice(start.length).split(', ')
 }
 
 const all = [...constructors, startedHost]
 
-t.test('options that are spelt right are taken, undefined ones too', async t => {
+t.test('accepts options that are spelt right, also with the value undefined', async t => {
   for (const one of constructors) {
     const known = await knownOf(one)
     const absent = Object.fromEntries(known.map(name => [name, undefined]))
-    t.equal(await rejection(one, { ...absent, ...one.valid }), 'taken', one.where)
+    t.equal(await rejection(one, { ...absent, ...one.valid }), 'accepted', one.where)
   }
 })
 
-t.test(
-  'every option of every public function is rejected when it is misspelt, and its name offered',
-  async t => {
-    for (const one of all) {
-      for (const name of await knownOf(one)) {
-        const misspelt = name.length < 4 ? `${name}x` : name.slice(0, 1) + name.slice(2)
-        const said = await rejection(one, { ...one.valid, [misspelt]: undefined })
-        t.match(
-          said,
-          `${one.where}: unknown option "${misspelt}", did you mean ${name}? Known options: `,
-          one.where,
-        )
-      }
+t.test('rejects a misspelt option of every public function, and suggests the right name', async t => {
+  for (const one of all) {
+    for (const name of await knownOf(one)) {
+      const misspelt = name.length < 4 ? `${name}x` : name.slice(0, 1) + name.slice(2)
+      const message = await rejection(one, { ...one.valid, [misspelt]: undefined })
+      t.match(
+        message,
+        `${one.where}: unknown option "${misspelt}", did you mean ${name}? Known options: `,
+        one.where,
+      )
     }
-  },
-)
+  }
+})
 
-t.test('any other name is rejected', async t => {
+t.test('rejects any other name', async t => {
   const table = await Promise.all(all.map(async one => ({ one, known: await knownOf(one) })))
   await holds(
     t,
@@ -64,7 +61,7 @@ t.test('any other name is rejected', async t => {
   )
 })
 
-t.test('options that are not an object are rejected by the same words', async t => {
+t.test('rejects options that are not an object with the same message', async t => {
   // A mode may also be a text.
   for (const one of all.filter(({ where }) => !where.endsWith(' mode'))) {
     for (const [given, kind] of [

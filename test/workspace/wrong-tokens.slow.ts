@@ -73,7 +73,7 @@ const WRONG: Readonly<Record<string, () => Promise<string | undefined>>> = {
   'without the scope': () => token({ scope: 'cards.write' }),
 }
 
-interface Said {
+interface TokenResponse {
   readonly status: number
   readonly words: string
 }
@@ -121,7 +121,7 @@ async function ownServer(decisions: Decision[]): Promise<string> {
   return listen(createServer(app))
 }
 
-t.test('the table of wrong tokens says what both servers say', async t => {
+t.test('the table of wrong tokens shows the responses of both servers', async t => {
   const decisions: Decision[] = []
   const [peer, mine] = await Promise.all([peerServer(), ownServer(decisions)])
   for (const url of [peer, mine]) t.equal((await ask(url, await token())).status, 200, 'a good token passes')
@@ -132,14 +132,14 @@ t.test('the table of wrong tokens says what both servers say', async t => {
     const given = theirs.headers.get('www-authenticate') ?? ''
     const words =
       /error_description="([^"]*)"/.exec(given.replaceAll("\\'", "'"))?.[1] ?? 'a challenge without a reason'
-    const peerSaid: Said = { status: theirs.status, words: words.replaceAll(issuer, 'ISSUER') }
+    const peerResponse: TokenResponse = { status: theirs.status, words: words.replaceAll(issuer, 'ISSUER') }
     const ours = await ask(mine, text)
     const { reason, code } = decisions.at(-1) as Decision
     const wanted = name === 'without the scope' ? 403 : 401
     t.equal(ours.status, wanted, name)
     const why = reason ?? code
     t.ok(why, `${name}: the event says why`)
-    lines.push(`| ${name} | ${peerSaid.status} ${peerSaid.words} | ${ours.status} ${why} |`)
+    lines.push(`| ${name} | ${peerResponse.status} ${peerResponse.words} | ${ours.status} ${why} |`)
   }
   const page = readFileSync('docs/quick-start/express.md', 'utf8')
   for (const line of lines) t.ok(page.includes(line), line)

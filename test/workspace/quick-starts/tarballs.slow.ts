@@ -19,8 +19,8 @@ const directory = mkdtempSync(join(tmpdir(), 'gatewright-quick-starts-'))
 t.teardown(() => rmSync(directory, { recursive: true, force: true }))
 const tarballs = Object.fromEntries(packageNames().map(name => [SCOPE + name, packTo(directory, name)]))
 
-/** What the page tells to install: of the README, which has no such line, what its code imports. */
-function told(page: string): string[] {
+/** The packages that the page installs. The README has no install line: those that its code imports. */
+function packagesNamedOn(page: string): string[] {
   const [, line] = readFileSync(page, 'utf8').match(/^npm install (@gatewright.*)$/m) ?? []
   const names = line?.split(' ') ?? imported(page).filter(name => name.startsWith(SCOPE))
   return names.map(name => tarballs[name] as string)
@@ -28,8 +28,8 @@ function told(page: string): string[] {
 const imported = (page: string): string[] => [
   ...new Set(importsOf(codeOf(page)).flatMap(({ specifier }) => packageOf(specifier) ?? [])),
 ]
-/** What the team has already: in the versions that this repository tests with, unless the stack says one. */
-function brought({ page, has = [] }: Stack): string[] {
+/** The other packages that the code needs, in the versions that this repository tests with unless the stack names one. */
+function otherPackages({ page, has = [] }: Stack): string[] {
   const names = [...has, ...imported(page).filter(name => !name.startsWith(SCOPE))]
   return names.map(name => pinned(name) ?? name)
 }
@@ -97,7 +97,7 @@ async function ask(t: Test, url: string, { read, write, page }: Stack): Promise<
 for (const { name, stack, place, file } of stacks) {
   t.test(`${name}: a token, no token, the wrong scope, a repeat and the cap`, async t => {
     const project = join(directory, file)
-    installInto(project, [...brought(stack), ...told(stack.page)])
+    installInto(project, [...otherPackages(stack), ...packagesNamedOn(stack.page)])
     const child = await stack.start(project, join('build/quick-start-stacks', `${file}.js`), place)
     t.teardown(() => child.kill('SIGKILL'))
     const url = `http://127.0.0.1:${place.port}`

@@ -37,11 +37,11 @@ const effects: string[] = []
 /** While it is set, each effect calls it and waits for its result. */
 let hold: (() => Promise<void>) | undefined
 async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const given = JSON.parse(await text(request)) as never[]
+  const values = JSON.parse(await text(request)) as never[]
   const method = (request.url as string).slice(1) as 'begin' | 'end' | 'collect' | 'effects'
   if (method === 'effects') await hold?.()
-  const call = records[method as 'begin'] as (...given: never[]) => unknown
-  const result = method === 'effects' ? effects.push(...given) : await call(...given)
+  const call = records[method as 'begin'] as (...values: never[]) => unknown
+  const result = method === 'effects' ? effects.push(...values) : await call(...values)
   response.end(JSON.stringify(result))
 }
 const store = await listen((request, response) => void reply(request, response))
@@ -124,9 +124,9 @@ for (const { runtime, url, bytes } of started) {
     t.equal(effects.length - before, 2, 'one effect per key, of any number of requests on three runtimes')
 
     let goOn = (): void => {}
-    const begun = new Promise<void>(tell => {
+    const effectStarted = new Promise<void>(resolve => {
       hold = () => {
-        tell()
+        resolve()
         return new Promise(resolve => (goOn = resolve))
       }
     })
@@ -143,7 +143,7 @@ for (const { runtime, url, bytes } of started) {
         '\r\n',
       ),
     )
-    await begun
+    await effectStarted
     hold = undefined
     client.resetAndDestroy()
     await once(client, 'close')
