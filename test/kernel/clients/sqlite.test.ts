@@ -49,6 +49,23 @@ t.test('returns the rows of RETURNING, and none for a plain write', async t => {
   t.same(await rows(db, 'update notes set body = $1 where id = $2', ['x', 7]), [])
 })
 
+t.test('lets other work of the process run between transactions and writes that wait in line', async t => {
+  const db = await open(t)
+  let ended = 0
+  const all = Array.from({ length: 20 }, (_, id) =>
+    (id % 2 === 0 ? db.transaction(tx => insert(tx, id)) : insert(db, id)).then(() => ended++),
+  )
+  const seen: number[] = []
+  while (ended < all.length) {
+    await turn()
+    seen.push(ended)
+  }
+  await Promise.all(all)
+  const steps = seen.map((count, index) => count - (seen[index - 1] ?? 0))
+  t.ok(Math.max(...steps) <= 2, `ended in each turn of the event loop: ${steps.join()}`)
+  t.equal((await ids(db)).length, all.length)
+})
+
 t.test('throws a fault for a parameter without a value, and writes nothing', async t => {
   const db = await open(t)
   await t.rejects(rows(db, 'insert into notes (id, body) values ($1, $2)', [1]), unavailable)

@@ -1,3 +1,4 @@
+import { nextTurn } from '#platform'
 import { orFault } from '../fault.ts'
 import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './sql-client.ts'
 import { assertOutsideTransactionScope } from './transaction-scope.ts'
@@ -56,7 +57,8 @@ function createRunner(
 
 /**
  * Makes a `SqlClient` from the embedded SQLite of one process. Writes and transactions (`BEGIN IMMEDIATE`) run one after
- * the other on `writer`, so a statement of another caller never joins an open transaction. Plain SELECTs run on
+ * the other on `writer`, so a statement of another caller never joins an open transaction. Of those that wait in line, each begins in
+ * a turn of the event loop of its own: however long the line is, other requests are read and answered in between. Plain SELECTs run on
  * `reader`, a second connection to the same WAL file that sees committed rows only; without a `reader` they queue too.
  * Inside a transaction use `tx`: a call of the client would wait for its own transaction forever.
  */
@@ -64,8 +66,18 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
   const write = createRunner(writer)
   const read = reader && createRunner(reader)
   let tail: Promise<unknown> = Promise.resolve()
+  let unfinished = 0
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = tail.then(work)
+    // These drivers are synchronous, so a line of transactions would run to its end before the event loop reads from any socket.
+    const waits = unfinished++ > 0
+    const turn = tail.then(async () => {
+      try {
+        if (waits && nextTurn) await new Promise<void>(nextTurn)
+        return await work()
+      } finally {
+        unfinished--
+      }
+    })
     tail = turn.catch(() => undefined)
     return turn
   }
