@@ -58,12 +58,18 @@ export function sqliteSpends(db: SqlClient | SqlQueries, options: StorageOptions
     items: readonly SpendItem[],
     now: EpochMs,
   ): Promise<void> => {
+    // `where true`: without it SQLite would read `on conflict` as a join condition.
     const upsert = `insert into ${counters} as c (account, counter, used, held, expires_at)
-      values ($1, $2, $3, $4, $5)
+      select $1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]')
+      from json_each($2) where true
       on conflict (account, counter) do update set used = c.used + excluded.used, held = c.held + excluded.held`
-    for (const { counter, amount, expiresAt } of items) {
-      await rows(tx, upsert, [account, keyDigest(counter), amount, hold === null ? 0 : amount, expiresAt])
-    }
+    const added = items.map(({ counter, amount, expiresAt }) => [
+      keyDigest(counter),
+      amount,
+      hold === null ? 0 : amount,
+      expiresAt,
+    ])
+    await rows(tx, upsert, [account, JSON.stringify(added)])
     if (hold === null) return
     const insert = `insert into ${holds} (account, hold, items, held_at) values ($1, $2, $3, $4)`
     await rows(tx, insert, [account, hold, holdText(items), now])
