@@ -15,7 +15,7 @@ const noPartner = { ok: false, code: 'unauthorized', status: 401, message: 'Send
 export function payments(db: SqlClient, issuer: string, partnerKey: string, print = console.log): Express {
   if (partnerKey.length < MIN_KEY_LENGTH)
     throw new TypeError(`partnerKey must have at least ${MIN_KEY_LENGTH} characters`)
-  // Digests are compared, so that the time it takes tells nothing of the key.
+  // Digests are compared, so that the time it takes reveals nothing about the key.
   const isPartner = (given: string | undefined): boolean =>
     given !== undefined && keyDigest(given) === keyDigest(partnerKey)
   const api = gate({

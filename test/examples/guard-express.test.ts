@@ -46,7 +46,7 @@ async function running(t: Test, up = true, spend = memorySpends()) {
   return { call, tokenOf }
 }
 
-t.test('lets a token with the scope pass and tells it what is left of its limit', async t => {
+t.test('allows a token with the scope and sends what is left of its limit', async t => {
   const { call, tokenOf } = await running(t)
   const reply = await call('/cards', await tokenOf({ scope: 'openid read:cards' }))
   t.equal(reply.status, 200)

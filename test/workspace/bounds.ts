@@ -37,7 +37,7 @@ export interface Bound {
   /** How long it is kept. */
   readonly until: string
   /** Only after the identity of the account was checked, where `ONBOARDING_GATES` is `on`, as on every live host. */
-  readonly gated?: true
+  readonly requiresIdentity?: true
 }
 
 /** Most bytes that one write may add in 10 minutes at the rate limit, per account. */
@@ -78,7 +78,7 @@ const account = { limit: 'account', until: GOOD } as const
 const inPlace = { limit: 'account', until: 'until the next one replaces it' } as const
 const nothing = { keeps: 'nothing', bytes: 0, until: '' } as const
 const AUTHORIZATION = 'an authorization, its events, transactions and counters'
-const authorization = { ...account, gated: true } as const
+const authorization = { ...account, requiresIdentity: true } as const
 const AUDIT = 'an audit row and entries of the revocation feed'
 
 /** Each write, by surface and operation id. */
@@ -187,14 +187,14 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     ...account,
     keeps: 'a ledger transfer, transactions, events, counters',
     bytes: 4900,
-    gated: true,
+    requiresIdentity: true,
   },
   'user bills.create': { ...account, keeps: 'a bill and an event, 100 open at a time', bytes: 2700 },
   'user bills.pay': {
     ...account,
     keeps: 'a ledger transfer, a transaction, an event',
     bytes: 3000,
-    gated: true,
+    requiresIdentity: true,
   },
   'user cards.simulateAuthorization': { ...authorization, keeps: AUTHORIZATION, bytes: 7800 },
   'partner cards.simulateAuthorization': { ...authorization, keeps: AUTHORIZATION, bytes: 5400 },
@@ -209,7 +209,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     keeps: 'a card with four notes of 684 characters and the policies of its session, 24 KiB at most',
     bytes: 23_000,
     most: 200,
-    gated: true,
+    requiresIdentity: true,
     until: `${GOOD}; 50 open at a time, 200 in 24 h`,
   },
   'partner cards.create': {
@@ -217,7 +217,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     keeps: 'a card with four notes of 684 characters',
     bytes: 7800,
     most: 200,
-    gated: true,
+    requiresIdentity: true,
     until: `${GOOD}; 50 open at a time, 200 in 24 h`,
   },
   'user cards.change': {
@@ -242,7 +242,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     keeps: 'a card with a note and the policies of its session, 24 KiB at most',
     bytes: 19_500,
     most: 200,
-    gated: true,
+    requiresIdentity: true,
     until: `${GOOD}; counted with cards.create`,
   },
   'user cards.cancel': { ...account, keeps: 'an event and the response', bytes: 4300 },
@@ -262,15 +262,15 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user deposits.create': {
     ...account,
 
-    keeps: 'a deposit, 20 waiting at a time; without a gate in a sandbox, play money',
+    keeps: 'a deposit, 20 waiting at a time; without requirements in a sandbox, play money',
     bytes: 2300,
-    gated: true,
+    requiresIdentity: true,
   },
   'partner deposits.create': {
     ...account,
     keeps: 'a deposit, 20 waiting at a time',
     bytes: 2300,
-    gated: true,
+    requiresIdentity: true,
   },
   'user deposits.simulate': { ...account, keeps: 'a payment, a ledger transfer, events', bytes: 2900 },
   'partner deposits.simulate': { ...account, keeps: 'a payment, a ledger transfer, events', bytes: 2900 },
@@ -279,13 +279,13 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
 
     keeps: 'a withdrawal, its hold, transactions, events; 20 under way at a time',
     bytes: 6000,
-    gated: true,
+    requiresIdentity: true,
   },
   'partner withdrawals.create': {
     ...account,
     keeps: 'the response; a withdrawal, 20 under way at a time',
     bytes: 1000,
-    gated: true,
+    requiresIdentity: true,
   },
   'user users.change': { ...inPlace, keeps: 'the profile, encrypted', bytes: 0 },
   'partner users.change': { ...inPlace, keeps: 'the profile, encrypted', bytes: 0 },
@@ -368,7 +368,7 @@ const number = (value: number): string => value.toLocaleString('en-US').replaceA
 
 function rowOf([name, bound]: readonly [string, Bound]): string {
   const [times, adds] = [timesOf(bound), addsOf(bound)]
-  const before = bound.gated ? 'no' : 'yes'
+  const before = bound.requiresIdentity ? 'no' : 'yes'
   const figures = [
     number(bound.bytes),
     times === undefined ? 'no limit' : number(times),

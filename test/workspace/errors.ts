@@ -105,7 +105,7 @@ A \`policy_blocked\` names its rule in \`rule\`, which the caller sees. \`reason
 in a response, because it would help whoever guesses. Two responses of the host have a detail of the same name, which is no such cause: \`reason\` is
 \`insufficient_balance\` where an amount is more than there is, and \`issuer_refused\` where the card issuer rejected a card. Of a fault the event's
 \`reason\` is the code of the fault. The packages list them as \`rules\` and \`reasons\` beside their codes, and a cause outside the lists does not
-compile. \`{name}\` stands for a text that varies.
+compile. \`{name}\` means a text that varies.
 
 | Cause | Where | Meaning | Said by |
 |---|---|---|---|

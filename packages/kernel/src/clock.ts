@@ -1,7 +1,7 @@
 /** Milliseconds since 1970-01-01T00:00:00Z, as an integer. Storage ports express every instant in it. */
 export type EpochMs = number
 
-/** Tells the time to decisions. Tests replace it. */
+/** The clock that decisions read. Tests replace it. */
 export interface Clock {
   now(): EpochMs
 }

@@ -44,7 +44,7 @@ export async function migrate(
       )
       await rows(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table}.migrate`])
     }
-    // The column of the namespace is called `room` in tables that exist already.
+    // The column `room` has the namespace.
     await rows(
       tx,
       `create table if not exists ${table} (room text not null, version integer not null, primary key (room, version))`,
