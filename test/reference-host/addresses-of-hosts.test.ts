@@ -44,9 +44,9 @@ t.test('two hosts of one Postgres never share an index, and budgets hold over bo
     users.flatMap(user => Array.from({ length: 8 }, () => patiently(user, '/subscriptions/payin', body))),
   )
   const made = responses.filter(({ status }) => status === 200)
-  const refused = responses.filter(({ status }) => status !== 200).map(({ body: { error } }) => error)
+  const denied = responses.filter(({ status }) => status !== 200).map(({ body: { error } }) => error)
   t.same(
-    refused,
+    denied,
     Array.from({ length: 24 }, () => 'policy_blocked'),
     'ten of each account pass, of 16 that were asked for at once',
   )
@@ -54,5 +54,5 @@ t.test('two hosts of one Postgres never share an index, and budgets hold over bo
     ({ body: { data } }) => (data['payin'] as { payTo: { address: string } }).payTo.address,
   )
   const expected = Array.from({ length: 40 }, (_, n) => addressAt(n))
-  t.same(addresses.toSorted(), expected.toSorted(), 'the first 40, each once: what is refused takes none')
+  t.same(addresses.toSorted(), expected.toSorted(), 'the first 40, each once: what is denied takes none')
 })

@@ -85,7 +85,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const change = { method: 'PATCH', body: { policy: { dailySpendCapCents: 0 } } }
       await hosts.send(`/user/v1/keys/${keyId}`, { ...change, headers: bearer(user.token) })
       const blocked = { declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' }
-      // The hosts answer in turn, so each of them sees the new cap.
+      // The hosts respond in turn, so each of them sees the new cap.
       for (const cardId of cards) t.match(await user.pay(cardId, { amountCents: 1 }), blocked)
     })
 

@@ -70,7 +70,7 @@ t.test(
 )
 
 t.test(
-  'gives a contract wallet of a configured chain one user, and answers 503 while the chain is unreachable',
+  'gives a contract wallet of a configured chain one user, and responds with 503 while the chain is unreachable',
   async t => {
     const first = await bootstrap()
     t.match(first, { status: 200, body: { walletAddress: contractAddress.toLowerCase() } })

@@ -60,7 +60,7 @@ t.test('no request on a kept connection is cut while hosts stop in turn', async 
   await all
   t.same(seen.failed, [])
   t.ok(after > before, 'requests were served while the host was stopping')
-  t.ok(seen.closing > 0, 'the stopping host closes its connections with their answers')
+  t.ok(seen.closing > 0, 'the stopping host closes its connections with their responses')
   await t.rejects(ask(agent, `${stopping.url}/healthz`), /ECONNREFUSED|ECONNRESET/)
 })
 

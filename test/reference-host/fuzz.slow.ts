@@ -133,7 +133,7 @@ t.test('10,000 fuzzed requests cause no 500, no hang, no internal text and no le
   const grownMiB = (heapBytes - early) / 2 ** 20
   t.ok(grownMiB <= 5, `the heap grew by ${grownMiB.toFixed(2)} MiB`)
   t.comment(`measured: heap after GC grew by ${grownMiB.toFixed(2)} MiB from request 2,000 to 10,000`)
-  t.comment(`measured: answers by status ${JSON.stringify(Object.fromEntries(statuses))}`)
+  t.comment(`measured: responses by status ${JSON.stringify(Object.fromEntries(statuses))}`)
 })
 
 /** Sends a request with some bytes changed over a raw socket, and waits at most 5 s for its end. */

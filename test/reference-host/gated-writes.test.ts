@@ -139,7 +139,7 @@ const refusedWith = (surface: Surface, rule: string): object =>
 const DIALECTS: readonly SqlDialect[] = ['sqlite', 'postgres']
 for (const dialect of DIALECTS) {
   for (const surface of ['user', 'partner'] as const) {
-    void t.test(`refuses until identity and agreements are done: ${surface}, ${dialect}`, async t => {
+    void t.test(`denies writes until identity and agreements are done: ${surface}, ${dialect}`, async t => {
       const { make, made, status, accept, prepared, asked } = await setUp(t, dialect, ['user', 'partner'])
       const ways = [
         ['required', 'key-00000001'],

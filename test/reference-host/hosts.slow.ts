@@ -56,7 +56,7 @@ t.test('a session verifies on every host, also after the signing key was rotated
   t.equal(count(await over4(4, n => send(n, '/user/v1/keys', { headers: bearer(token) })), 200), 4)
 })
 
-t.test('a revoked key ends its sessions on the other hosts within a second of the answer', async t => {
+t.test('a revoked key ends its sessions on the other hosts within a second of the response', async t => {
   const slowest: number[] = []
   for (let round = 0; round < 5; round++) {
     const user = await bootstrapUser(any)
@@ -77,7 +77,7 @@ t.test('a revoked key ends its sessions on the other hosts within a second of th
   }
   t.ok(Math.max(...slowest) <= 1000, `${slowest.join()} ms`)
   t.comment(
-    `measured: a revoked key was refused on all 4 hosts after ${slowest.map(Math.round).join(', ')} ms`,
+    `measured: a revoked key was denied on all 4 hosts after ${slowest.map(Math.round).join(', ')} ms`,
   )
 })
 
@@ -135,6 +135,6 @@ t.test('authorises a replay again: a narrower session gets 403, not the stored r
     body: { scopes: ['users.read'] },
     headers: { 'x-user-key': user.key },
   })
-  const refused = await pay(2, narrow.body['sessionToken'] as string, { amountCents: 9 }, key)
-  t.match(refused, { status: 403, body: { error: 'insufficient_scope' } })
+  const denied = await pay(2, narrow.body['sessionToken'] as string, { amountCents: 9 }, key)
+  t.match(denied, { status: 403, body: { error: 'insufficient_scope' } })
 })

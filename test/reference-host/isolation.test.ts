@@ -219,10 +219,10 @@ t.test("no user operation shows or changes another user's records: their ids are
     const unknown = Object.fromEntries(Object.keys(ann.ids).map(name => [name, 'never-existed']))
     // The same request with an unknown id in the same place.
     const nevers = new Map(requestsTo(operation, unknown).map(each => [each.place, each]))
-    const refusals = new Map<string, HttpResponse>()
-    for (const [place, never] of nevers) refusals.set(place, await send(never, `never-existed-${place}`))
+    const denials = new Map<string, HttpResponse>()
+    for (const [place, never] of nevers) denials.set(place, await send(never, `never-existed-${place}`))
     for (const [n, asked] of requestsTo(operation, ann.ids).entries()) {
-      const refusal = refusals.get(asked.place) as HttpResponse
+      const denial = denials.get(asked.place) as HttpResponse
       const response = await send(asked, asked.byId ? `bob-tries-${n}` : 'same-for-everybody')
       const where = `${method} ${asked.path}`
       const told = JSON.stringify(response.body)
@@ -232,7 +232,7 @@ t.test("no user operation shows or changes another user's records: their ids are
         where,
       )
       if (asked.byId)
-        t.same([response.status, response.body], [404, refusal.body], `${where}: as if it never was`)
+        t.same([response.status, response.body], [404, denial.body], `${where}: as if it never was`)
     }
   }
   t.same(await mine(), before, 'nothing was changed')

@@ -8,7 +8,7 @@ const { jobQueue, jobRounds, migrateHost } = internals
 const DIALECTS: readonly SqlDialect[] = ['sqlite', 'postgres']
 
 for (const dialect of DIALECTS) {
-  t.test(`a provider that never answers delays no job of another kind, on ${dialect}`, async t => {
+  t.test(`a provider that never responds delays no job of another kind, on ${dialect}`, async t => {
     const open = dialect === 'postgres' ? openPostgres : openSqlite
     const { connections, close } = await open(1, db => migrateHost(db, dialect))
     t.teardown(close)

@@ -23,7 +23,7 @@ const mint = (host: TestHost, key: string) =>
   host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
 
 t.test(
-  'answers 503 for a good key under a pepper that it does not know yet, and 200 once it does',
+  'responds with 503 for a good key under a pepper that it does not know yet, and 200 once it does',
   async t => {
     const { key } = await withPeppers([OLD], host => bootstrapUser(host.send))
     t.match(await withPeppers([NEW, OLD], host => mint(host, key)), { status: 200 })

@@ -103,7 +103,7 @@ t.test('a key without policies is denied by no policy', async t => {
   const { key } = await bootstrapUser(host.send)
   for (const one of uses) {
     const response = await use(one, one.side === 'user' ? key : openPartnerKey)
-    // The data key is never answered, whoever asks.
+    // No response contains the data key, whoever the caller is.
     const denied =
       response.body['error'] === 'policy_blocked' && response.body['rule'] !== 'data_key_never_leaves'
     t.notOk(denied, `${one.method} ${one.path}`)

@@ -1,4 +1,4 @@
-// A card network is answered in time, and nothing fails open: with a database that is late, and with one that is down.
+// A card network gets its response in time, and nothing fails open: with a database that is late, and with one that is down.
 import { setTimeout as delay } from 'node:timers/promises'
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'

@@ -28,8 +28,8 @@ t.test('the scan at the end of every host process finds a secret that it printed
   const email = 'zebedee.quillfeather@example.com'
   const headers = bearer(token)
   await request(host.url, '/user/v1/users', { method: 'PATCH', body: { email }, headers })
-  const refused = await request(host.url, '/user/v1/users', { headers: bearer(`${token}x`) })
-  t.equal(refused.status, 401)
+  const denied = await request(host.url, '/user/v1/users', { headers: bearer(`${token}x`) })
+  t.equal(denied.status, 401)
   t.equal(await host.stop('SIGTERM'), 0)
 
   const watched = watchForLeaks('http://a-host-that-says-it')

@@ -76,7 +76,7 @@ t.test('no surface has more scopes than a response says at most', async t => {
   for (const { names } of [userScopes, partnerScopes]) t.ok(names.length <= 64)
 })
 
-t.test('every paged list refuses a limit and a cursor that it does not know', async t => {
+t.test('every paged list denies a limit and a cursor that it does not know', async t => {
   const { token } = await bootstrapUser(host.send)
   const scopes = ['cards.read', 'deposits.read', 'transactions.read']
   const partner = await partnerUser(host, 'usr-lists', scopes)
@@ -90,7 +90,7 @@ t.test('every paged list refuses a limit and a cursor that it does not know', as
       t.match(await read(`limit=${limit}`), { status: 400, body: { field: 'limit' } }, `${path} ${limit}`)
     for (const cursor of ['', '0', 'x'.repeat(121), Buffer.from('at:1:').toString('base64url')])
       t.match(await read(`cursor=${cursor}`), { status: 400, body: { field: 'cursor' } }, `${path} ${cursor}`)
-    // A list below an id answers 404 for an unknown one.
+    // A list below an id responds with 404 for an unknown one.
     t.ok([200, 404].includes((await read(`limit=${most}`)).status), path)
   }
 })

@@ -39,7 +39,7 @@ async function signedLive(extra: Record<string, unknown> = {}): Promise<Record<s
   return { ...statement, signature, ...extra }
 }
 
-t.test('refuses requests without HTTPS, except for health and metrics', async t => {
+t.test('denies requests without HTTPS, except for health and metrics', async t => {
   const plain = await request(host.url, '/user/v1/bootstrap', { body: {} })
   t.match(plain, { status: 403, body: { error: 'https_required' } })
   t.equal((await request(host.url, '/healthz')).status, 200)

@@ -65,9 +65,9 @@ async function holds(t: Test, user: MoneyUser, { rule, most, path, body }: Quota
   for (const { status, body: response } of filled) t.equal(status, 200, JSON.stringify(response))
   const responses = await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => make(most + n)))
   const passed = responses.filter(({ status }) => status === 200)
-  const refused = responses.filter(({ status }) => status === 403)
+  const denied = responses.filter(({ status }) => status === 403)
   t.equal(passed.length, STILL_FIT, 'as many pass as still fit')
-  t.equal(refused.length, AT_ONCE - STILL_FIT)
-  for (const response of refused) t.match(response.body, { error: 'policy_blocked', rule })
+  t.equal(denied.length, AT_ONCE - STILL_FIT)
+  for (const response of denied) t.match(response.body, { error: 'policy_blocked', rule })
   t.match(await make(0), { status: 403, body: { rule } }, 'one more is one too many')
 }

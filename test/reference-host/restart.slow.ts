@@ -15,7 +15,7 @@ import {
 
 const PAYIN = '/user/v1/subscriptions/payin'
 
-t.test('keeps what it answered when it is killed right after a 200, 10 times', async t => {
+t.test('keeps what it responded when it is killed right after a 200, 10 times', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kill-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   let host: HostProcess = await spawnHost(dataDir)
@@ -70,9 +70,9 @@ t.test('creates one pay-in, at whatever point of the request it is killed', asyn
     t.equal(after.status, 200)
     if (before) {
       respondedBeforeKill++
-      t.same(after.body, before.body, 'an answer that was given stays the answer')
+      t.same(after.body, before.body, 'a response that was given stays the response')
     }
   }
-  t.comment(`measured: ${respondedBeforeKill} of 25 requests were answered before the kill`)
+  t.comment(`measured: ${respondedBeforeKill} of 25 requests got a response before the kill`)
   await host.stop('SIGTERM')
 })

@@ -10,7 +10,7 @@ import { internals } from '../harness/internals.ts'
 const { sandboxDeposits, sandboxWithdrawals } = internals
 
 t.test(
-  'answers 503 and holds nothing while a provider is down, and the same key works afterwards',
+  'responds with 503 and holds nothing while a provider is down, and the same key works afterwards',
   async t => {
     let isDown = false
     const calls: string[] = []

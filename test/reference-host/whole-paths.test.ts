@@ -78,7 +78,7 @@ for (const gates of GATES) {
       if (told.length === 3) await work(0)
       told.push(await call('/withdrawals', withdrawalBody(2000)))
     }
-    t.equal(new Set(told.map(({ body }) => body.data['id'])).size, 1, 'all polls answer one withdrawal')
+    t.equal(new Set(told.map(({ body }) => body.data['id'])).size, 1, 'all polls return one withdrawal')
     t.same(
       told.map(({ body }) => [body.data['status'], body.data['repeated']]),
       [

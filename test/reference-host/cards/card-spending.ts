@@ -41,7 +41,7 @@ const members = fc.record({
 const policy = members.chain(all =>
   fc
     .subarray(Object.keys(all) as (keyof typeof all)[], { maxLength: 2 })
-    // A policy that ends before it begins is refused when it is written.
+    // A policy that ends before it begins is denied when it is written.
     .filter(names => all.notBefore < all.notAfter || names.every(name => name !== 'notBefore'))
     .map((names): object => Object.fromEntries(names.map(name => [name, all[name]]))),
 )

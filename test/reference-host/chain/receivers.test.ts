@@ -120,7 +120,7 @@ const REFUSED: Record<string, [given: unknown, problem: string]> = {
   ],
 }
 for (const [title, [given, problem]] of Object.entries(REFUSED)) {
-  t.test(`refuses ${title}, and names the place`, async t => {
+  t.test(`rejects ${title}, and names the place`, async t => {
     t.equal(read(given), `PAYIN_RECEIVERS ${problem}`)
   })
 }

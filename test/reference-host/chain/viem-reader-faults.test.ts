@@ -67,9 +67,9 @@ const RAW: Record<string, [spoil: (response: ServerResponse) => void, says?: Reg
   ],
   'a redirect': [response => response.writeHead(307, { location: chain.url }).end()],
   'a cut connection': [response => response.destroy()],
-  'an answer that never starts': [() => {}, /no answer in time/],
-  'an answer that never ends': [response => response.write('[{"jsonrpc":'), /no answer in time/],
-  'an answer of 11 MB': [response => response.end(JSON.stringify(' '.repeat(11_000_000)))],
+  'a reply that never starts': [() => {}, /no reply in time/],
+  'a reply that never ends': [response => response.write('[{"jsonrpc":'), /no reply in time/],
+  'a reply of 11 MB': [response => response.end(JSON.stringify(' '.repeat(11_000_000)))],
 }
 for (const [title, [spoil, says = /rpc of chain/]] of Object.entries(RAW)) {
   t.test(`${title} is a fault, and the next valid reply is accepted`, async t => {
@@ -88,7 +88,7 @@ t.test('the timeout bounds a response body also after a garbage collection', asy
     // By then the client has read the head, and nothing but its signal can end the request.
     setTimeout(collectGarbage, 200)
   }
-  await t.rejects(reader.head(), { ...UNAVAILABLE, cause: { message: 'no answer in time' } })
+  await t.rejects(reader.head(), { ...UNAVAILABLE, cause: { message: 'no reply in time' } })
 })
 
 t.test('an error for one call of a batch is a fault that names the call and hides the key', async t => {
@@ -143,7 +143,7 @@ t.test('one timeout bounds all calls for one transaction', async t => {
     await new Promise(resolve => setTimeout(resolve, 75))
     return result
   }
-  await t.rejects(reader.ofTransaction(hash), { ...UNAVAILABLE, cause: { message: 'no answer in time' } })
+  await t.rejects(reader.ofTransaction(hash), { ...UNAVAILABLE, cause: { message: 'no reply in time' } })
 })
 
 type Fields = Record<string, unknown>
@@ -262,7 +262,7 @@ t.test('whatever JSON a node sends, the reader returns real transfers or faults'
   )
 })
 
-t.test('refuses a timeout out of bounds', async t => {
+t.test('rejects a timeout out of bounds', async t => {
   for (const timeoutMs of [99, 30_001, 100.5, NaN])
     t.throws(
       () => viemReader({ chainId, url: chain.url, timeoutMs }),

@@ -43,7 +43,7 @@ t.test('accepts an xpub of an account or of its branch', async t => {
   t.equal(problemOf(ACCOUNT.deriveChild(0).publicExtendedKey), undefined)
 })
 
-t.test('refuses a private key without showing it', async t => {
+t.test('rejects a private key without showing it', async t => {
   const xprv = ACCOUNT.privateExtendedKey
   const wrongChecksum = `${xprv.slice(0, -1)}${xprv.endsWith('a') ? 'b' : 'a'}`
   for (const secret of [xprv, wrongChecksum, xprv.replace('xprv', 'zprv'), xprv.toUpperCase()]) {
@@ -58,7 +58,7 @@ t.test('refuses a private key without showing it', async t => {
   t.match(hidden, / must be an extended public key \(BIP-32\): "xpub" and 107 base58 characters$/)
 })
 
-t.test('refuses other depths, other versions, and a list besides it', async t => {
+t.test('rejects other depths, other versions, and a list besides it', async t => {
   const depths = "must be at depth 3 \\(m/44'/60'/account', whose addresses are 0/index\\) or 4"
   for (const [path, depth] of [
     ['m', 0],
@@ -79,7 +79,7 @@ t.test('refuses other depths, other versions, and a list besides it', async t =>
   )
 })
 
-t.test('refuses an xpub with any one character changed', async t => {
+t.test('rejects an xpub with any one character changed', async t => {
   const letters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
   const xpub = ACCOUNT.publicExtendedKey
   await holds(

@@ -24,13 +24,13 @@ t.test('resolves a user once, under either canonical path', async t => {
     walletAddress: address.toLowerCase(),
     kycStatus: 'not_submitted',
   })
-  t.notOk('userId' in first.body, 'partner answers have the envelope only')
+  t.notOk('userId' in first.body, 'partner responses have the envelope only')
   const again = await resolve({ userId: 'ann' }, '/users/resolve')
   t.same(again.body.data, first.body.data)
   t.equal(again.headers.get('deprecation'), null)
 })
 
-t.test('stores a wallet later, accepts the legacy field names, and refuses a different wallet', async t => {
+t.test('stores a wallet later, accepts the legacy field names, and denies a different wallet', async t => {
   const [one, two] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
   t.equal((await resolve({ externalUserId: 'bob' })).body.data['walletAddress'], null)
   const later = await resolve({ externalUserId: 'bob', wallet: { chain: 'evm', address: one } })
@@ -97,7 +97,7 @@ t.test('pages through the 25 cards of a user without gaps or repeats', async t =
   })
 })
 
-t.test('refuses an invalid limit or cursor', async t => {
+t.test('denies an invalid limit or cursor', async t => {
   const token = await tokenOf('eli')
   for (const limit of ['0', '101', '-1', '1.5', 'x', '']) {
     t.match(await cards(token, `?limit=${limit}`), { status: 400, body: { field: 'limit' } })
@@ -126,7 +126,7 @@ t.test('reads only the credential that the operation names', async t => {
   t.match(wrong, { status: 401, body: { error: 'unauthorized', ok: false } })
 })
 
-t.test('refuses a session of the other surface, both ways, and one without the scope', async t => {
+t.test('denies a session of the other surface, both ways, and one without the scope', async t => {
   const { token } = await bootstrapUser(host.send)
   t.match(await cards(token), { status: 403, body: { error: 'wrong_surface', ok: false } })
   const partnerToken = await tokenOf('ivy', [])

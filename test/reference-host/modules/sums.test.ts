@@ -40,7 +40,7 @@ async function newOwner(): Promise<Owner> {
 }
 const newOwners = (): Promise<Owner[]> => Promise.all(Array.from({ length: WHO }, newOwner))
 
-/** Does a step; for a bill, its payment is answered. */
+/** Does a step; for a bill, its payment gets a response. */
 async function act(owners: readonly Owner[], step: Step): Promise<HttpResponse | undefined> {
   if (step.kind === 'fold') {
     await host.chore('fold balances')
@@ -71,7 +71,7 @@ async function stateOf(owners: readonly Owner[]): Promise<number[][]> {
   )
 }
 
-/** What a step takes from and gives to the places; undefined if it must be refused. */
+/** What a step takes from and gives to the places; undefined if it must be denied. */
 function applied(model: readonly number[][], step: Step): number[][] | undefined {
   const next = model.map(places => [...places])
   const add = (owner: number, at: number, amount: number): void => {

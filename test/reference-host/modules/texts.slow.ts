@@ -85,7 +85,7 @@ const sent = async (operation: Operation, body: unknown, path = operation.path):
   return host.send(path, { ...options, headers: credentials(operation) })
 }
 
-/** All texts of an answer under one member name. */
+/** All texts of a response under one member name. */
 function texts(value: unknown, name: string): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, each]) => [
@@ -98,7 +98,7 @@ function texts(value: unknown, name: string): unknown[] {
 const fieldOf = (at: Place['at']): string =>
   at.map(name => (name === 'externalUserId' ? 'userId' : name)).join('.')
 
-/** What is wrong with the answer to a body with a text in one place; undefined when nothing is. */
+/** What is wrong with the response to a body with a text in one place; undefined when nothing is. */
 async function problem(
   operation: Operation,
   { at, takes }: Place,
@@ -106,11 +106,11 @@ async function problem(
 ): Promise<string | undefined> {
   const path = operation.path.replaceAll(/\{\w+\}/g, 'unknown')
   const { status, body } = await sent(operation, put(await goodBody(operation, at[0]), at, text), path)
-  if (status >= 500) return `answers ${status}`
+  if (status >= 500) return `responds with ${status}`
   const lost = !text.isWellFormed() || text.includes('\0')
   if (lost || takes?.(text) === false) {
     const [field, named] = [String(body['field']), lost ? String(at[0]) : fieldOf(at)]
-    return status === 400 && field === named ? undefined : `answers ${status} with the field ${field}`
+    return status === 400 && field === named ? undefined : `responds with ${status} with the field ${field}`
   }
   if (status >= 300) return undefined
   const echoes = texts(body, String(at.at(-1)))
@@ -120,7 +120,7 @@ async function problem(
 t.test('no text in a body causes a 5xx, and accepted texts are returned unchanged', async t => {
   const all = Object.entries(HOSTILE_TEXTS)
   const forStores = all.filter(([what]) => STORE_TEXTS.includes(what))
-  // What the host itself refuses is the same on every store, and for every member with the same rule.
+  // What the host itself denies is the same on every store, and for every member with the same rule.
   const onOtherStore = process.env['TEST_HOST_STORES'] !== undefined
   const seen = new Set<string>()
   const textsFor = ({ rule }: Place): typeof all => {
@@ -152,7 +152,7 @@ t.test('no text in a body causes a 5xx, and accepted texts are returned unchange
 })
 
 t.test(
-  'answers 404 to a path parameter that is not an id, also when it starts with an existing id',
+  'responds with 404 to a path parameter that is not an id, also when it starts with an existing id',
   async t => {
     const withId = current.filter(({ path }) => path.includes('{'))
     t.ok(withId.length >= 5, 'the table was read')
@@ -174,7 +174,7 @@ t.test(
   },
 )
 
-t.test('answers 400 to an invalid query parameter and names it', async t => {
+t.test('responds with 400 to an invalid query parameter and names it', async t => {
   let asked = 0
   // A redirect of a browser drops what is no id.
   for (const operation of current.filter(({ path }) => path !== '/auth/cli')) {
@@ -197,39 +197,43 @@ t.test('answers 400 to an invalid query parameter and names it', async t => {
   t.same(host.failures, [])
 })
 
-t.test('answers 400 to JSON that is too deep or not UTF-8, and ignores a member named __proto__', async t => {
-  for (const [n, operation] of current.filter(({ requestBody }) => requestBody !== undefined).entries()) {
-    const path = operation.path.replaceAll(/\{\w+\}/g, 'unknown')
-    const good = await goodBody(operation)
-    // Bodies are parsed before anything looks at their members, so one operation shows that the name does not matter.
-    const members = n === 0 ? ['unknownMember', 'metadata', 'policy', 'userId', 'scopes'] : ['unknownMember']
-    for (const [member, levels] of members.flatMap(member =>
-      [33, 5000, 60_000].map(levels => [member, levels] as const),
-    )) {
-      const { [member]: _replaced, ...rest } = good
-      const body = JSON.stringify({ ...rest, last: 0 }).replace(
-        '"last":0',
-        () => `"${member}":${nestedJson(levels - 1)}`,
-      )
-      const response = await sent(operation, body, path)
-      t.match(
-        response,
-        { status: 400, body: { field: member } },
-        `${operation.path} ${member}: ${levels} levels`,
-      )
+t.test(
+  'responds with 400 to JSON that is too deep or not UTF-8, and ignores a member named __proto__',
+  async t => {
+    for (const [n, operation] of current.filter(({ requestBody }) => requestBody !== undefined).entries()) {
+      const path = operation.path.replaceAll(/\{\w+\}/g, 'unknown')
+      const good = await goodBody(operation)
+      // Bodies are parsed before anything looks at their members, so one operation shows that the name does not matter.
+      const members =
+        n === 0 ? ['unknownMember', 'metadata', 'policy', 'userId', 'scopes'] : ['unknownMember']
+      for (const [member, levels] of members.flatMap(member =>
+        [33, 5000, 60_000].map(levels => [member, levels] as const),
+      )) {
+        const { [member]: _replaced, ...rest } = good
+        const body = JSON.stringify({ ...rest, last: 0 }).replace(
+          '"last":0',
+          () => `"${member}":${nestedJson(levels - 1)}`,
+        )
+        const response = await sent(operation, body, path)
+        t.match(
+          response,
+          { status: 400, body: { field: member } },
+          `${operation.path} ${member}: ${levels} levels`,
+        )
+      }
+      const body = Buffer.from('{"unknownMember":"bob\u00ff"}', 'latin1')
+      const headers = { 'content-type': 'application/json', ...credentials(operation) }
+      const { status } = await fetch(host.url + path, { method: operation.method, headers, body })
+      t.equal(status, 400, `${operation.path}: bytes that are not UTF-8`)
+      const required = operation.requestBody?.content['application/json'].schema.required ?? []
+      const proto = await sent(operation, `{"__proto__":${JSON.stringify(good)}}`, path)
+      if (required.length > 0)
+        t.equal(proto.status, 400, `${operation.path}: what is required is not inherited`)
+      else t.ok(proto.status < 500, `${operation.path}: __proto__`)
     }
-    const body = Buffer.from('{"unknownMember":"bob\u00ff"}', 'latin1')
-    const headers = { 'content-type': 'application/json', ...credentials(operation) }
-    const { status } = await fetch(host.url + path, { method: operation.method, headers, body })
-    t.equal(status, 400, `${operation.path}: bytes that are not UTF-8`)
-    const required = operation.requestBody?.content['application/json'].schema.required ?? []
-    const proto = await sent(operation, `{"__proto__":${JSON.stringify(good)}}`, path)
-    if (required.length > 0)
-      t.equal(proto.status, 400, `${operation.path}: what is required is not inherited`)
-    else t.ok(proto.status < 500, `${operation.path}: __proto__`)
-  }
-  t.same(host.failures, [])
-})
+    t.same(host.failures, [])
+  },
+)
 
 t.test('returns metadata and unknown members of a pay-in unchanged', async t => {
   const kept = Object.values(HOSTILE_TEXTS).filter(text => text.isWellFormed() && !text.includes('\0'))

@@ -136,7 +136,7 @@ const moneyActs: Readonly<Record<string, Act>> = {
     await event(client, random, 'withdrawal.report', data, 'journal')
     endWithdrawal(client.model, known, status)
   },
-  /** Looks whether the provider has refused by now. */
+  /** Looks whether the provider has rejected it by now. */
   async look(client, random) {
     const known = random.of(client.model.withdrawals.filter(each => each.refused && each.status === 'open'))
     if (!known) return 'idle'
@@ -182,12 +182,12 @@ const moneyActs: Readonly<Record<string, Act>> = {
   },
 }
 
-/** Reads a withdrawal that is refused, and notes when it has failed. */
+/** Reads a withdrawal that the provider rejects, and notes when it has failed. */
 export async function lookAt(client: Client, known: Client['model']['withdrawals'][number]): Promise<void> {
   const response = await read(client, `/withdrawals/${known.id}`)
   const status = memberOf(response, 'withdrawal')['status']
   if (status === 'failed' && known.status === 'open') endWithdrawal(client.model, known, 'failed')
-  else if (status !== 'pending' && status !== 'failed') wrong(client, 'a refused withdrawal', response)
+  else if (status !== 'pending' && status !== 'failed') wrong(client, 'a rejected withdrawal', response)
 }
 
 const acts: Readonly<Record<string, Act>> = { ...moneyActs, ...cardActs }

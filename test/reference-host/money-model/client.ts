@@ -17,7 +17,7 @@ export interface Client {
   readonly key: string
   /** Of the key below it. A change of the key ends its sessions. */
   token: string
-  /** It sends one request at a time, so that the model knows each answer. */
+  /** It sends one request at a time, so that the model knows each response. */
   alone: boolean
   readonly responses: { path: string; body: object; key: string; root: boolean; data: string }[]
   readonly others: Client[]
@@ -66,7 +66,7 @@ export async function openSession(client: Client): Promise<void> {
 export const read = ({ send, rootToken }: Client, path: string): Promise<HttpResponse> =>
   send(`/user/v1${path}`, { headers: bearer(rootToken) })
 
-/** A write of the key with the caps or of the first key, sometimes sent to two hosts at once: under one key both give the same answer. */
+/** A write of the key with the caps or of the first key, sometimes sent to two hosts at once: under one key both give the same response. */
 export async function write(
   client: Client,
   random: Random,

@@ -86,7 +86,7 @@ const withdrawals: WithdrawalProvider = {
       unavailable('the request is lost')
     }
     note(`send ${id}`)
-    if (amountCents === 1_000_003) unavailable('the answer is lost')
+    if (amountCents === 1_000_003) unavailable('the response is lost')
     return ready
   },
   async find(id) {

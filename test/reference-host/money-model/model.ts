@@ -21,7 +21,7 @@ export interface KnownCard {
 export interface KnownWithdrawal {
   readonly id: string
   readonly amountCents: number
-  /** The provider refuses it, so it fails at some time. */
+  /** The provider rejects it, so it fails at some time. */
   readonly refused: boolean
   status: 'open' | 'completed' | 'failed'
 }
@@ -37,7 +37,7 @@ interface Caps {
 /** The expected state of an account, from what its client did and was told. */
 export interface Model {
   available: number
-  /** Payments to this account that were sent and not answered yet. */
+  /** Payments to this account that were sent and have no response yet. */
   incoming: number
   readonly contracts: Map<string, number>
   readonly cards: KnownCard[]
@@ -80,7 +80,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
 const undecided = ({ withdrawals }: Model): KnownWithdrawal[] =>
   withdrawals.filter(({ refused, status }) => refused && status === 'open')
 
-/** What can be had for certain, or at the most: refused withdrawals and payments under way may have come or not. */
+/** What can be had for certain, or at the most: rejected withdrawals and payments under way may have come or not. */
 export interface Room {
   readonly balance: number
   readonly spend: number

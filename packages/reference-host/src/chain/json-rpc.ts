@@ -9,7 +9,7 @@ export interface RpcCall {
 /**
  * Sends calls in one HTTP request, as a JSON-RPC batch where there are several, and returns their results in
  * the same order. It does not retry. `signal` bounds the whole exchange, the response body included. Fault:
- * `ERR_RPC_UNAVAILABLE`, also when the node answers one call of a batch with an error.
+ * `ERR_RPC_UNAVAILABLE`, also when the node replies to one call of a batch with an error.
  */
 export type JsonRpc = (calls: readonly RpcCall[], signal: AbortSignal) => Promise<readonly unknown[]>
 
@@ -36,14 +36,14 @@ export function jsonRpc(chainId: number, url: string): JsonRpc {
       const fetchOptions = { redirect: 'error', signal } as const
       reply = await Promise.race([client.request({ body, fetchOptions }), aborted])
     } catch (error) {
-      throw unavailable(chainId, hide(url, signal.aborted ? 'no answer in time' : reason(error)))
+      throw unavailable(chainId, hide(url, signal.aborted ? 'no reply in time' : reason(error)))
     } finally {
       signal.removeEventListener('abort', stop)
     }
     const entries: unknown[] = Array.isArray(reply) ? reply : [reply]
     return bodies.map(({ id, method }) => {
       const entry = entries.find(each => isObject(each) && each['id'] === id)
-      // An endpoint without batch support answers the whole batch with one error.
+      // An endpoint without batch support replies to the whole batch with one error.
       const error = errorOf(entry ?? (entries.length === 1 ? entries[0] : undefined))
       if (error !== undefined) throw unavailable(chainId, hide(url, `${method}: ${error}`))
       if (!isObject(entry) || !('result' in entry)) throw unavailable(chainId, `no result for ${method}`)

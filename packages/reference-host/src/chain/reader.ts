@@ -37,7 +37,7 @@ interface ChainHead {
 }
 
 /**
- * Reads one chain. Each answer describes the chain at that moment: a reorganisation may remove a transfer
+ * Reads one chain. Each reply describes the chain at that moment: a reorganisation may remove a transfer
  * later. Fault: `ERR_RPC_UNAVAILABLE` (no reply in time, or a malformed one).
  */
 export interface ChainReader {

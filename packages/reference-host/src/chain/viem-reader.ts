@@ -2,17 +2,17 @@ import { blockCall, chainNode, quantity, type ChainNode, type ViemReaderOptions 
 import { topicOf, TRANSFER, transferOf, type Block, type Log } from './parse-replies.ts'
 import type { ChainReader, TokenTransfer, TransferQuery } from './reader.ts'
 
-/** Nodes refuse wider ranges and more values of one topic. */
+/** Nodes reject wider ranges and more values of one topic. */
 const BLOCKS_A_CALL = 2000
 const RECEIVERS_A_CALL = 500
-/** Calls in one HTTP request. Some public endpoints refuse more. */
+/** Calls in one HTTP request. Some public endpoints reject more. */
 const BATCH = 3
 
 /**
  * Reads a chain by JSON-RPC over viem's HTTP client, without retries and without a cache. The first request
  * also checks the chain's id.
  *
- * A node that lags behind answers "no logs" for blocks it does not have. So the same HTTP request first asks
+ * A node that lags behind replies "no logs" for blocks it does not have. So the same HTTP request first asks
  * for the last block of the range, and a node that does not know that block is a fault. This covers a single
  * node, and balancers that send a whole request to one node. It does not cover balancers that split a batch
  * over several nodes, nor nodes that know a block before they can search its logs: a caller that must not

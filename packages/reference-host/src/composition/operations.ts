@@ -12,7 +12,7 @@ import { authorizationOperations } from '../modules/cards/authorizations/operati
 import { cardOperations } from '../modules/cards/operations.ts'
 import { folderOperations } from '../modules/folders/operations.ts'
 import { depositOperations } from '../modules/deposits/operations.ts'
-import { refuseDataKey } from '../modules/identity/data-key.ts'
+import { denyDataKey } from '../modules/identity/data-key.ts'
 import { identityOperations } from '../modules/identity/operations.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
 import { kycOperations } from '../modules/kyc/operations.ts'
@@ -84,7 +84,7 @@ export function operations(
     ...withdrawalOperations(services),
     ...userOperations(services),
     ...identityOperations(services),
-    ...refuseDataKey(),
+    ...denyDataKey(),
     readSupport(services),
     ...cryptoOperations(services),
     ...partnerCryptoOperations(services),

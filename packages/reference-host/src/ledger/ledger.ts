@@ -83,7 +83,7 @@ export interface LedgerReport {
 
 /**
  * The double-entry ledger: append-only transfers between two accounts, so that all balances add up to zero.
- * The database itself refuses to change a transfer or to overdraw a user.
+ * The database itself rejects a statement that would change a transfer or to overdraw a user.
  */
 export interface Ledger {
   /**

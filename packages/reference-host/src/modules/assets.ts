@@ -37,7 +37,7 @@ const AssetSchema = Type.Object(
   component('Asset', 'An asset, and the networks on which it can be used'),
 )
 
-/** What `assets` operations answer. */
+/** What `assets` operations return. */
 export const AssetsResponse = Type.Object(
   { assets: Type.Array(AssetSchema, { maxItems: 100 }) },
   component('AssetList', 'Assets and their networks'),
@@ -134,7 +134,7 @@ export const assetMembers = {
   network: idText(40, 'The id of a network of the asset'),
 } as const
 
-/** The members of `range` in answers, also part of each estimate. */
+/** The members of `range` in responses, also part of each estimate. */
 export const rangeMembers = {
   fromCurrency: text('What is sent'),
   fromNetwork: text('The network on which it is sent; `balance` for the balance of the account'),
@@ -168,7 +168,7 @@ export function rangeData(
   }
 }
 
-/** Members of an estimate that both directions answer. */
+/** Members of an estimate that both directions return. */
 export const estimateMembers = {
   ...rangeMembers,
   estimatedToAmount: text('What arrives after the fee'),

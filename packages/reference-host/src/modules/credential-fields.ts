@@ -75,7 +75,7 @@ export const newSessionFields = {
   ignoredScopes,
 } as const
 
-/** The data of a new key, including its secret text. No other answer contains it. */
+/** The data of a new key, including its secret text. No other response contains it. */
 export function newKeyData({ key, text }: { key: ApiKey; text: string }): Record<string, unknown> {
   return { userApiKey: text, userKeyId: key.id, keyPrefix: key.prefix }
 }

@@ -10,9 +10,9 @@ interface ListRule<T extends { readonly position: number }> {
   readonly title: string
   readonly path: string
   readonly scope: string
-  /** Name of the list in the answer. */
+  /** Name of the list in the response. */
   readonly name: string
-  /** Name of the answer's schema in the API description. */
+  /** Name of the response's schema in the API description. */
   readonly listName: string
   readonly item: TObject
   readonly example: Example

@@ -35,7 +35,7 @@ export const pagingQueryUpTo = (most: number, defaultLimit = 20) =>
 export const pagingQuery = pagingQueryUpTo(100)
 
 /**
- * Reads `limit` (1 to `most`, default `defaultLimit`) and `cursor` (from an earlier answer) from the query. Denial:
+ * Reads `limit` (1 to `most`, default `defaultLimit`) and `cursor` (from an earlier response) from the query. Denial:
  * `invalid_request`.
  */
 export function readPaging(query: URLSearchParams, size: PageSize = {}): Verdict<Paging, HostDenial> {

@@ -5,7 +5,7 @@ import type { TransactionEntry } from '../ledger/transactions.ts'
 import type { ModuleServices } from './services.ts'
 import { tooLittleMoney } from './too-little-money.ts'
 
-/** A payment from a balance that is complete when its request is answered. */
+/** A payment from a balance that is complete when the host responds to its request. */
 interface ImmediatePayment {
   /** Identifies the transfer in the ledger. */
   readonly id: string

@@ -81,28 +81,28 @@ t.test('accepts one of 20 simultaneous uses of a statement and no later use', as
   isRefused(t, await bootstrap(body), 401, 'invalid_signature')
 })
 
-t.test('refuses anything that the wallet did not sign, with the same body for every cause', async t => {
+t.test('denies anything that the wallet did not sign, with the same body for every cause', async t => {
   const other = newWallet()
   const good = await signedBootstrap(newWallet(), {}, clock.now())
   const signed = async (now: number): Promise<Record<string, unknown>> =>
     signedBootstrap(newWallet(), {}, now)
-  const refused = await Promise.all([
+  const denied = await Promise.all([
     bootstrap({ ...good, address: other.address }),
     bootstrap({ ...good, nonce: 'another-nonce' }),
     bootstrap({ ...good, expiresAt: new Date(clock.now() + 299_000).toISOString() }),
     bootstrap(await signed(clock.now() - 300_000)),
     bootstrap(await signed(clock.now() + 61_000)),
   ])
-  for (const response of refused) {
+  for (const response of denied) {
     isRefused(t, response, 401, 'invalid_signature')
-    t.same(response.body, refused[0]?.body)
+    t.same(response.body, denied[0]?.body)
     t.match(response.headers.get('www-authenticate'), /^Bearer/)
   }
   t.equal((await bootstrap(good)).status, 200, 'the denials claimed no nonce')
 })
 
 t.test(
-  'refuses a window longer than 10 minutes, and fields that are missing or malformed, naming the field',
+  'denies a window longer than 10 minutes, and fields that are missing or malformed, naming the field',
   async t => {
     const wallet = newWallet()
     const long = {
@@ -131,7 +131,7 @@ t.test(
   },
 )
 
-t.test('refuses unknown scopes and scopes beyond the key, and ignores retired ones', async t => {
+t.test('denies unknown scopes and scopes beyond the key, and ignores retired ones', async t => {
   const good = await signedBootstrap(newWallet(), {}, clock.now())
   const unknown = await bootstrap({ ...good, scopes: ['users.read', 'users.fly'] })
   isRefused(t, unknown, 400, 'invalid_request', 'scopes')
@@ -158,7 +158,7 @@ t.test('refuses unknown scopes and scopes beyond the key, and ignores retired on
   t.equal(body['expiresAt'], new Date(Math.floor(clock.now() / 1000) * 1000 + 60_000).toISOString())
 })
 
-t.test('refuses an unknown policy field at write time, naming it', async t => {
+t.test('denies an unknown policy field at write time, naming it', async t => {
   const good = await signedBootstrap(newWallet(), {}, clock.now())
   for (const name of ['policy', 'sessionPolicy']) {
     isRefused(
@@ -213,7 +213,7 @@ t.test(
   },
 )
 
-t.test('refuses two different keys under the two header names', async t => {
+t.test('denies two different keys under the two header names', async t => {
   const { key } = await bootstrapUser(host.send, {}, clock.now())
   const response = await host.send('/user/v1/sessions', {
     body: {},

@@ -47,7 +47,7 @@ t.test('tells apart what is available, promised and put aside', async t => {
   t.same(await read(), filled, 'the same once it is folded')
 })
 
-t.test('answers partners in their form, without a scope', async t => {
+t.test('responds to partners in their form, without a scope', async t => {
   const headers = { 'x-partner-key': host.partnerKey }
   await host.send('/partner/v1/users/resolve', { body: { userId: 'rich' }, headers })
   await fill(await accountOf('external_id', 'rich'))

@@ -71,7 +71,7 @@ t.test('is overdue once its day or instant is over, until it is paid', async t =
   clock.set(NOON)
 })
 
-t.test('refuses what is no bill', async t => {
+t.test('denies an invalid bill', async t => {
   const user = await newUser()
   for (const [field, wrong] of [
     ['payee', { payee: '' }],

@@ -68,16 +68,16 @@ t.test('a payment is authorized, cleared and refunded, and the balance follows',
 t.test('a reversal gives all back, and what is not allowed is 400 with its field', async t => {
   const user = await funded()
   const { id } = await user.pay(await user.card(), { amountCents: 1000 })
-  const refused = (field: string): object => ({ status: 400, body: { error: 'invalid_request', field } })
-  t.match(await user.later(id, 'refund'), refused('id'))
-  t.match(await user.later(id, 'clear', { amountCents: 1001 }), refused('amountCents'))
+  const denied = (field: string): object => ({ status: 400, body: { error: 'invalid_request', field } })
+  t.match(await user.later(id, 'refund'), denied('id'))
+  t.match(await user.later(id, 'clear', { amountCents: 1001 }), denied('amountCents'))
   t.match(authorizationOf(await user.later(id, 'reverse')), { status: 'reversed', clearedCents: 0 })
   t.equal(await user.balance(), 10_000)
   for (const verb of ['clear', 'reverse', 'refund'] as const)
-    t.match(await user.later(id, verb), refused('id'), verb)
+    t.match(await user.later(id, verb), denied('id'), verb)
 })
 
-t.test('a decline is an answer, stored under its key, and holds nothing', async t => {
+t.test('a decline is a response, stored under its key, and holds nothing', async t => {
   const user = await funded(500)
   const cardId = await user.card({ limit: { amount: 400, frequency: 'perAuthorization' } })
   const declined = await user.pay(cardId, { amountCents: 401 }, 'key-of-a-decline')

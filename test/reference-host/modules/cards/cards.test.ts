@@ -102,7 +102,7 @@ onBoth('cancels for good, also twice', async (t, owner) => {
 })
 
 onBoth(
-  'answers an issuer that refuses or is down, and makes the card once it is up',
+  'responds with a denial when the issuer rejects a card or is down, and makes the card once it is up',
   async (t, owner, limit) => {
     const make = (amount: number) =>
       owner.call('/cards', {
@@ -124,20 +124,20 @@ t.test('a user has at most 50 open cards', async t => {
   const ids: string[] = []
   for (let count = 0; count < 50; count += 1) ids.push(owner.idOf(await owner.make()))
   const headers = { 'idempotency-key': 'one-too-many' }
-  const refused = await owner.call('/cards', { body: {}, headers })
-  t.match(refused, { status: 403, body: { error: 'policy_blocked', rule: 'max_cards' } })
+  const denied = await owner.call('/cards', { body: {}, headers })
+  t.match(denied, { status: 403, body: { error: 'policy_blocked', rule: 'max_cards' } })
   t.equal(((await owner.call('/cards')).body.data['cards'] as object[]).length, 50, 'one page has them all')
   await owner.call(`/cards/${ids[0]}/delete-now`, { method: 'POST' })
   t.equal((await owner.call('/cards', { body: {}, headers })).status, 200, 'the refusal was not stored')
 })
 
-onBoth('keeps notes of up to 684 characters, and refuses longer ones', async (t, owner) => {
+onBoth('keeps notes of up to 684 characters, and denies longer ones', async (t, owner) => {
   const noteOf = (length: number) => ({ ...NOTE, ct: 'a'.repeat(length) })
   for (const name of ['encryptedName', 'encryptedColor', 'encryptedEmoji', 'encryptedMemo']) {
     t.match(await owner.make({ [name]: noteOf(684) }), { [name]: noteOf(684) })
     const headers = { 'idempotency-key': `too-long-${name}` }
-    const refused = await owner.call('/cards', { body: { [name]: noteOf(685) }, headers })
-    t.match(refused, { status: 400, body: { error: 'invalid_request', field: new RegExp(`^${name}`) } })
+    const denied = await owner.call('/cards', { body: { [name]: noteOf(685) }, headers })
+    t.match(denied, { status: 400, body: { error: 'invalid_request', field: new RegExp(`^${name}`) } })
   }
 })
 

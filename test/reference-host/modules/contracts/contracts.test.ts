@@ -79,7 +79,7 @@ t.test('money moves between the balance and contracts, and only the balance has 
   t.same(await wrongSums(), [])
 })
 
-t.test('refuses more than there is, the same place twice, and contracts of others', async t => {
+t.test('denies more than there is, the same place twice, and contracts of others', async t => {
   const [ann, bob] = [await newUser(), await newUser()]
   await ann.fund(100)
   await bob.fund(100)
@@ -148,7 +148,7 @@ t.test('an account has at most 20 contracts', async t => {
     body: { error: 'policy_blocked', rule: 'max_contracts' },
   })
   await db.query('delete from gw_idempotency', [])
-  t.match(await user.write('/contracts', {}, key), { status: 200 }, 'one that exists is answered')
+  t.match(await user.write('/contracts', {}, key), { status: 200 }, 'one that exists is returned')
 })
 
 t.test('of simultaneous moves out of one contract, as many succeed as it covers', async t => {

@@ -52,7 +52,7 @@ t.test('a bad item fails alone', async t => {
   ])
 })
 
-t.test('refuses an empty list, a long one, and an item without an id', async t => {
+t.test('denies an empty list, a long one, and an item without an id', async t => {
   for (const verb of ['encrypt', 'decrypt']) {
     for (const items of [undefined, [], Array.from({ length: 101 }, () => ({ id: 'a' })), 'text'])
       t.match(await ask(verb, items), { status: 400, body: { error: 'invalid_request', field: 'items' } })
@@ -65,10 +65,10 @@ t.test('no account opens what another encrypted, on whichever surface', async t 
   const [made] = itemsOf(await ask('encrypt', [{ id: 'a', value: 'mine' }]))
   const { encrypted } = made as { encrypted: object }
   const other = await bootstrapUser(host.send)
-  const refused = [{ id: 'a', ok: false, error: 'undecryptable' }]
-  t.same(itemsOf(await ask('decrypt', [{ id: 'a', encrypted }], other.token)), refused, 'without a key')
+  const denied = [{ id: 'a', ok: false, error: 'undecryptable' }]
+  t.same(itemsOf(await ask('decrypt', [{ id: 'a', encrypted }], other.token)), denied, 'without a key')
   await ask('encrypt', [{ id: 'a', value: 'x' }], other.token)
-  t.same(itemsOf(await ask('decrypt', [{ id: 'a', encrypted }], other.token)), refused, 'with one')
+  t.same(itemsOf(await ask('decrypt', [{ id: 'a', encrypted }], other.token)), denied, 'with one')
   const partner = await partnerUser(host, 'ann', SCOPES)
   const response = await partner('/partner/v1/encryption/decrypt', { body: { value: encrypted } })
   t.match(response, { status: 400, body: { error: 'invalid_request', field: 'value' } })
@@ -83,9 +83,9 @@ t.test('a session of a partner encrypts and decrypts one text, for every session
   t.match(made, { status: 200, body: { data: { value: { v: 1, iv: /^[\w-]{16}$/, ct: /^[\w-]+$/ } } } })
   const { value } = made.body.data
   t.same((await again!(`${path}/decrypt`, { body: { value } })).body.data, { value: 'mine' })
-  const refused = { status: 400, body: { error: 'invalid_request', field: 'value' } }
-  t.match(await other!(`${path}/decrypt`, { body: { value } }), refused)
-  t.match(await one!(`${path}/encrypt`, { body: { value: 'x'.repeat(4097) } }), refused)
+  const denied = { status: 400, body: { error: 'invalid_request', field: 'value' } }
+  t.match(await other!(`${path}/decrypt`, { body: { value } }), denied)
+  t.match(await one!(`${path}/encrypt`, { body: { value: 'x'.repeat(4097) } }), denied)
   t.match(await one!(`${path}/encrypt`, { body: { value: '' } }), { status: 200 })
 })
 

@@ -26,7 +26,7 @@ function report(
   const headers = signedFields(body, { now: clock.now(), ...(id === undefined ? {} : { id }) })
   return host.send(`/providers/${name}/events`, { body, headers })
 }
-const refused = (t: Test, response: HttpResponse, field: string): void =>
+const denied = (t: Test, response: HttpResponse, field: string): void =>
   void t.match(response, { status: 400, body: { error: 'invalid_request', field } }, field)
 
 t.test('credits play money as before, and tells its body from a deposit of the provider', async t => {
@@ -35,9 +35,9 @@ t.test('credits play money as before, and tells its body from a deposit of the p
   t.match(depositOf(made), { status: 'completed', amountCents: 500, currency: 'USD' })
   t.same((await user.write('/deposits', { amountCents: 500, currency: 'USD' }, 'play-0001')).body, made.body)
   t.equal(await balanceOf(user), 500)
-  refused(t, await user.write('/deposits', {}), 'amountCents')
-  refused(t, await user.write('/deposits', { amountCents: 5, currency: 'EUR' }), 'network')
-  refused(t, await user.write('/deposits', { amountCents: 5, network: 'base' }), 'currency')
+  denied(t, await user.write('/deposits', {}), 'amountCents')
+  denied(t, await user.write('/deposits', { amountCents: 5, currency: 'EUR' }), 'network')
+  denied(t, await user.write('/deposits', { amountCents: 5, network: 'base' }), 'currency')
   t.match((await user.read('/deposits?scope=all')).body.data, { deposits: [], nextCursor: null })
 })
 
@@ -88,7 +88,7 @@ for (const surface of ['user', 'partner'] as const) {
     t.same(await ids('?scope=all'), [other.id, deposit.id])
     const page = (await user.read('/deposits?scope=all&limit=1')).body.data
     t.same(await ids(`?scope=all&limit=1&cursor=${String(page['nextCursor'])}`), [deposit.id])
-    refused(t, await user.read('/deposits?scope=some'), 'scope')
+    denied(t, await user.read('/deposits?scope=some'), 'scope')
     for (const path of [`/deposits/dep_none`, `/sandbox/deposits/dep_none/pay`]) {
       const response = path.startsWith('/sandbox') ? await user.write(path, {}) : await user.read(path)
       t.match(response, { status: 404, body: { error: 'not_found' } })
@@ -96,12 +96,12 @@ for (const surface of ['user', 'partner'] as const) {
   })
 }
 
-t.test('refuses assets and amounts that the provider does not take', async t => {
+t.test('denies assets and amounts that the provider does not take', async t => {
   const user = await fundedPartnerUser(host, 0)
-  refused(t, await user.write('/deposits', { currency: 'doge', network: 'base' }), 'currency')
-  refused(t, await user.write('/deposits', { ...USDC, amount: '0.99' }), 'amount')
-  refused(t, await user.write('/deposits', { ...USDC, amount: 50_001 }), 'amount')
-  refused(t, await user.write('/deposits', { ...USDC, amount: 0 }), 'amount')
+  denied(t, await user.write('/deposits', { currency: 'doge', network: 'base' }), 'currency')
+  denied(t, await user.write('/deposits', { ...USDC, amount: '0.99' }), 'amount')
+  denied(t, await user.write('/deposits', { ...USDC, amount: 50_001 }), 'amount')
+  denied(t, await user.write('/deposits', { ...USDC, amount: 0 }), 'amount')
   const tag = depositOf(await user.write('/deposits', { currency: 'xrp', network: 'ripple' }))
   t.match(tag, { payinExtraId: /^\d+$/, chainId: null, minAmount: '2' })
 })
@@ -197,8 +197,8 @@ t.test('says what can be deposited, and for how much, only to partners', async t
     (await user.read(`/deposits/assets${query}`)).body.data['assets'] as unknown[]
   t.match(await assets('?q=USD&limit=1'), [{ ticker: 'usdc', icon: null, networks: [{ id: 'base' }, {}] }])
   t.equal((await assets('')).length, 4)
-  refused(t, await user.read('/deposits/assets?limit=101'), 'limit')
-  refused(t, await user.read(`/deposits/assets?q=${'x'.repeat(41)}`), 'q')
+  denied(t, await user.read('/deposits/assets?limit=101'), 'limit')
+  denied(t, await user.read(`/deposits/assets?q=${'x'.repeat(41)}`), 'q')
   const range = memberOf(await user.write('/deposits/range', USDC), 'range')
   t.match(range, { fromCurrency: 'usdc', toCurrency: 'usd', minAmount: '1', maxAmount: '50000' })
   const estimate = (amount: unknown, more: object = {}): Promise<HttpResponse> =>
@@ -207,8 +207,8 @@ t.test('says what can be deposited, and for how much, only to partners', async t
   t.match(crypto, { quotedAmount: '0.01', estimatedToAmount: '600.00', feeCents: 0, rateId: 'fixed' })
   const usd = memberOf(await estimate(12.5, { amountCurrency: 'usd' }), 'estimate')
   t.match(usd, { quotedAmount: '12.5', quotedAmountCurrency: 'usd', estimatedToAmount: '12.50' })
-  for (const amount of ['0.00001', 2, 0]) refused(t, await estimate(amount), 'amount')
-  refused(t, await estimate('1.234', { amountCurrency: 'usd' }), 'amount')
+  for (const amount of ['0.00001', 2, 0]) denied(t, await estimate(amount), 'amount')
+  denied(t, await estimate('1.234', { amountCurrency: 'usd' }), 'amount')
 })
 
 t.test('lets at most 20 deposits wait, and forgets old ones', async t => {
@@ -217,38 +217,47 @@ t.test('lets at most 20 deposits wait, and forgets old ones', async t => {
   t.match(await user.write('/deposits', USDC), { status: 403, body: { rule: 'max_deposits' } })
 })
 
-t.test('opens nothing at the provider that it refuses: above 20 that wait, or outside the range', async t => {
-  let opened = 0
-  const limits = { minAmount: '1', maxAmount: '9' }
-  const counting: DepositProvider = {
-    name: 'counting',
-    assets: async () => [],
-    quote: async () => ({
-      ...limits,
-      minAmountCents: 100,
-      maxAmountCents: 900,
-      toAmount: '1',
-      feeCents: 0,
-      rateId: null,
-      validUntil: null,
-    }),
-    async open(id) {
-      opened += 1
-      return { ...limits, reference: id, depositAddress: `address-of-${id}`, extraId: null, chainId: null }
-    },
-    find: async () => undefined,
-  }
-  const own = await startTestHost({ RATE_LIMITS: 'off' }, clock, { deposits: counting })
-  t.teardown(() => own.close())
-  const user = await fundedUser(own, 0, { now: clock.now() })
-  for (const amount of ['0.5', '10']) refused(t, await user.write('/deposits', { ...USDC, amount }), 'amount')
-  t.equal(opened, 0)
-  for (let n = 0; n < 20; n += 1) await user.write('/deposits', { ...USDC, amount: '5' }, `waiting-${n}-key`)
-  const full = { status: 403, body: { rule: 'max_deposits' } }
-  for (let more = 0; more < 3; more += 1) t.match(await user.write('/deposits', USDC), full)
-  t.equal(opened, 20)
-  t.equal((await user.write('/deposits', { ...USDC, amount: '5' }, 'waiting-3-key')).status, 200, 'a repeat')
-})
+t.test(
+  'opens nothing at the provider that the host denies: above 20 that wait, or outside the range',
+  async t => {
+    let opened = 0
+    const limits = { minAmount: '1', maxAmount: '9' }
+    const counting: DepositProvider = {
+      name: 'counting',
+      assets: async () => [],
+      quote: async () => ({
+        ...limits,
+        minAmountCents: 100,
+        maxAmountCents: 900,
+        toAmount: '1',
+        feeCents: 0,
+        rateId: null,
+        validUntil: null,
+      }),
+      async open(id) {
+        opened += 1
+        return { ...limits, reference: id, depositAddress: `address-of-${id}`, extraId: null, chainId: null }
+      },
+      find: async () => undefined,
+    }
+    const own = await startTestHost({ RATE_LIMITS: 'off' }, clock, { deposits: counting })
+    t.teardown(() => own.close())
+    const user = await fundedUser(own, 0, { now: clock.now() })
+    for (const amount of ['0.5', '10'])
+      denied(t, await user.write('/deposits', { ...USDC, amount }), 'amount')
+    t.equal(opened, 0)
+    for (let n = 0; n < 20; n += 1)
+      await user.write('/deposits', { ...USDC, amount: '5' }, `waiting-${n}-key`)
+    const full = { status: 403, body: { rule: 'max_deposits' } }
+    for (let more = 0; more < 3; more += 1) t.match(await user.write('/deposits', USDC), full)
+    t.equal(opened, 20)
+    t.equal(
+      (await user.write('/deposits', { ...USDC, amount: '5' }, 'waiting-3-key')).status,
+      200,
+      'a repeat',
+    )
+  },
+)
 
 t.test('is gated for partners, and for users when the gates cover them', async t => {
   const gated = await startTestHost({ ONBOARDING_GATES: 'on' })

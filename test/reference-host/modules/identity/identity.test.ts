@@ -87,7 +87,7 @@ t.test('only the label of the wallet can be changed', async t => {
     t.match(await change({ walletLabel }), { status: 400, body: { field: 'walletLabel' } })
 })
 
-t.test('the data key is refused on both surfaces, whoever asks with the scope', async t => {
+t.test('the data key is denied on both surfaces, to every caller with the scope', async t => {
   const { token } = await bootstrapUser(host.send)
   const refused = { status: 403, body: { error: 'policy_blocked', rule: 'data_key_never_leaves' } }
   t.match(await host.send('/user/v1/identity/data-key', { headers: bearer(token) }), refused)

@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('refuses a new key with more rights than its creator', async t => {
+t.test('denies a new key with more rights than its creator', async t => {
   const { token } = await bootstrapUser(host.send, { scopes: ['keys.read', 'keys.write'] })
   const more = await call(token, '/user/v1/keys', { body: { scopes: ['cards.read'] } })
   t.match(more, { status: 403, body: { error: 'insufficient_scope' } })
@@ -131,7 +131,7 @@ t.test('ends the sessions of a changed or revoked key within a second', async t 
   t.match(refused, { status: 401, body: { error: 'unauthorized' } })
 })
 
-t.test('revokes by PATCH too, and refuses a change of nothing', async t => {
+t.test('revokes by PATCH too, and denies a change of nothing', async t => {
   const { token } = await bootstrapUser(host.send)
   const { id } = await created(token, {})
   const path = `/user/v1/keys/${id}`
@@ -145,7 +145,7 @@ t.test('revokes by PATCH too, and refuses a change of nothing', async t => {
   })
 })
 
-t.test("answers 404 for another user's key", async t => {
+t.test("responds with 404 for another user's key", async t => {
   const [ann, bob] = await Promise.all([bootstrapUser(host.send), bootstrapUser(host.send)])
   const { id } = await created(ann.token, {})
   for (const [method, tail, body] of [

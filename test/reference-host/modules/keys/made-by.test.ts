@@ -70,7 +70,7 @@ t.test(
   },
 )
 
-t.test('keeps the keys of an ended session without keys=revoke, and refuses any other spelling', async t => {
+t.test('keeps the keys of an ended session without keys=revoke, and denies any other spelling', async t => {
   const user = await bootstrapUser(host.send, {}, clock.now())
   const session = await mint(user.key)
   const made = await make(session.token)
@@ -107,9 +107,9 @@ t.test('a delegate that fills its key quota does not lock the wallet out', async
   const delegate = await make(first.body['sessionToken'] as string)
   const { token } = await mint(delegate.key)
   for (let n = 0; n < 19; n++) t.equal((await call(token, '/user/v1/keys', { body: {} })).status, 200)
-  const refused = await call(token, '/user/v1/keys', { body: {} })
+  const denied = await call(token, '/user/v1/keys', { body: {} })
   const quota = { error: 'policy_blocked', rule: 'max_live_keys', limit: 20, limitOf: 'subtree' }
-  t.match(refused, { status: 403, body: quota })
+  t.match(denied, { status: 403, body: quota })
   // 30 more proofs than the account has room for besides the delegate's keys, which were just created and
   // used.
   for (let n = 0; n < 49; n++) t.equal((await bootstrap()).status, 200, `proof ${n + 2}`)

@@ -25,14 +25,17 @@ async function pagesOf(token: string, path: string, name: 'keys' | 'sessions', l
   return { ids, pages, mostBytes }
 }
 
-t.test('pages keys under every name of the list, and answers a first page to who asks for none', async t => {
-  const { token } = await bootstrapUser(host.send)
-  for (let n = 0; n < 6; n++)
-    t.equal((await host.send('/user/v1/keys', { body: {}, headers: bearer(token) })).status, 200)
-  const { ids, pages } = await pagesOf(token, '/user/v1/keys', 'keys')
-  t.same([new Set(ids).size, pages], [7, 1])
-  for (const path of PATHS) t.match(await pagesOf(token, path, 'keys', 3), { ids, pages: 3 }, path)
-})
+t.test(
+  'pages keys under every name of the list, and returns the first page to a caller that names none',
+  async t => {
+    const { token } = await bootstrapUser(host.send)
+    for (let n = 0; n < 6; n++)
+      t.equal((await host.send('/user/v1/keys', { body: {}, headers: bearer(token) })).status, 200)
+    const { ids, pages } = await pagesOf(token, '/user/v1/keys', 'keys')
+    t.same([new Set(ids).size, pages], [7, 1])
+    for (const path of PATHS) t.match(await pagesOf(token, path, 'keys', 3), { ids, pages: 3 }, path)
+  },
+)
 
 t.test('pages sessions, and marks the calling one on its page', async t => {
   const { token, key } = await bootstrapUser(host.send)

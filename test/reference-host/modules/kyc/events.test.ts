@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('applies a report once, and answers its repeat without applying it', async t => {
+t.test('applies a report once, and responds to its repeat without applying it', async t => {
   const one = await applicant('Once')
   t.match(await send(event(one.id, 'manual_review'), { id: 'msg_1' }), applied(true))
   t.equal(await one.status(), 'manual_review')
@@ -155,7 +155,7 @@ t.test('a proven message that cannot be read is 400, an unknown object 404 for e
   )
 })
 
-t.test('drops nationalId once the provider has answered, and never says it', async t => {
+t.test('drops nationalId once the provider has responded, and never returns it', async t => {
   const one = await applicant('Dropped')
   clock.advance(5000)
   await host.chore('run jobs')

@@ -52,7 +52,7 @@ for (const surface of ['user', 'partner'] as const) {
     }
   })
 
-  void t.test(`refuses what is no occupation, and names the field: ${surface}`, async t => {
+  void t.test(`denies an unknown occupation, and names the field: ${surface}`, async t => {
     const one = await person(surface)
     told.length = 0
     for (const occupation of [

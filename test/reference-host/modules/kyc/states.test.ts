@@ -122,12 +122,12 @@ t.test(
             const older = highest !== null && (report.version === null || report.version <= highest)
             const stale = older && !repeated
             if (stale && outcome === 'applied') throw new Error('an older report won')
-            // A report that the table refuses counts, too.
+            // A report that the table denies counts, too.
             if (id === before.id && !stale) highest = report.version
           }
           if (each.kind === 'provider') {
             const stored = await storedVersion(db, account)
-            if ((stored ?? -1) < (highest ?? -1)) throw new Error('an answer made a newer version unknown')
+            if ((stored ?? -1) < (highest ?? -1)) throw new Error('a response made a newer version unknown')
             highest = stored
           }
           const after = await kyc.read(db, account)
@@ -180,7 +180,7 @@ t.test('reports with versions come to the same end in any order of arrival: to t
     const newest = steps
       .flatMap(each => (each.kind === 'event' ? [each.report] : []))
       .reduce((one, other) => (one.version > other.version ? one : other))
-    // The job asks while the application is pending, and the provider answers what stands.
+    // The job asks while the application is pending, and the provider returns its status.
     if (await kyc.waiting(db, id)) await apply(newest, true)
     const closed = decided !== undefined && ['locked', 'denied', 'canceled'].includes(decided)
     const stands = closed && !steps.some(({ kind }) => kind === 'asks again')
@@ -221,7 +221,7 @@ t.test(
   },
 )
 
-t.test('asks again where the answer is older than a report that came meanwhile', async t => {
+t.test('asks again where the response is older than a report that came meanwhile', async t => {
   const { db, kyc } = await openKyc(t)
   const { id } = await submitted(db, kyc, 'acc_1')
   const versions = [4, 5]
@@ -230,7 +230,7 @@ t.test('asks again where the answer is older than a report that came meanwhile',
     async submit(): Promise<Report> {
       const version = versions.shift()
       if (version === 5) return reportOf('locked', 5)
-      // The call began before version 5 and before the decision, and is answered after both.
+      // The call began before version 5 and before the decision, and gets its response after both.
       await db.transaction(tx => kyc.report(tx, id, reportOf('locked', 5), 0))
       await decide(db, kyc, 'acc_1', 'pending')
       return reportOf('approved', 4)
@@ -243,7 +243,7 @@ t.test('asks again where the answer is older than a report that came meanwhile',
 })
 
 t.test(
-  'an answer without a version counts after the provider was asked again, and hides no version',
+  'a response without a version counts after the provider was asked again, and hides no version',
   async t => {
     const { db, kyc } = await openKyc(t)
     const { id } = await submitted(db, kyc, 'acc_1')
@@ -284,7 +284,7 @@ t.test('a lock of the provider that an operator confirms is ended by no report',
   t.equal(await says('approved', 4), 'ignored')
   t.equal((await kyc.read(db, 'acc_1')).status, 'locked')
   await decide(db, kyc, 'acc_1', 'approved')
-  t.equal(await says('locked', 4), 'ignored', 'the refused report counted')
+  t.equal(await says('locked', 4), 'ignored', 'the denied report counted')
   t.equal(await says('locked', 5), 'applied')
 })
 
@@ -393,7 +393,7 @@ async function checkHistory(db: SqlClient, account: string): Promise<void> {
   if (user?.['kyc_status'] !== status) throw new Error('the last event is not the status')
 }
 
-t.test('an answer that was asked for before a decision does not replace the decision', async t => {
+t.test('a response that was asked for before a decision does not replace the decision', async t => {
   const { db, kyc } = await openKyc(t)
   const { id } = await submitted(db, kyc, 'acc_1')
   const provider = {

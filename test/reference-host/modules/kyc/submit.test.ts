@@ -33,21 +33,21 @@ for (const surface of ['user', 'partner'] as const) {
     t.match(completionLink, surface === 'user' ? { url, params: {} } : url)
   })
 
-  void t.test(`answers the same fields again while pending, and refuses others: ${surface}`, async t => {
+  void t.test(`accepts the same fields again while pending, and denies others: ${surface}`, async t => {
     const one = await newPerson(surface)
     const first = await one.submit(kycBody('Smith'))
     t.match(one.application(first), { status: 'pending', isActive: false, completionLink: null })
     const again = await one.submit(kycBody('Smith', { annualSalary: '0-40000', countryOfIssue: 'US' }))
     t.same([again.status, one.application(again)], [200, one.application(first)], 'other words for the same')
-    const refusal =
+    const denial =
       surface === 'user'
         ? { status: 400, body: { error: 'invalid_request', field: 'status' } }
         : { status: 409, body: { error: 'invalid_state' } }
-    t.match(await one.submit(kycBody('Smith', { nationalId: 'OTHER' })), refusal)
+    t.match(await one.submit(kycBody('Smith', { nationalId: 'OTHER' })), denial)
     clock.advance(120_000)
     await host.chore('run jobs')
     t.equal(await one.status(), 'approved')
-    t.match(await one.submit(kycBody('Smith')), refusal, 'it is decided')
+    t.match(await one.submit(kycBody('Smith')), denial, 'it is decided')
   })
 
   void t.test(`submits anew after more information was asked for: ${surface}`, async t => {

@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('refuses a receiver that is nobody, oneself, or misspelled', async t => {
+t.test('denies a receiver that is nobody, oneself, or misspelled', async t => {
   const [ann, bob] = [await newUser(), await newUser()]
   await ann.fund(1000)
   const partnerWallet = `0x${'ab'.repeat(20)}`
@@ -114,7 +114,7 @@ t.test('pays no contract wallet, whose address can have another owner on another
   t.equal(await ann.balance(), 1000)
 })
 
-t.test('refuses an address that is the wallet of two accounts', async t => {
+t.test('denies an address that is the wallet of two accounts', async t => {
   const [ann, bob] = [await newUser(), await newUser()]
   await ann.fund(1000)
   await addContractUser(1, bob.address)
@@ -122,7 +122,7 @@ t.test('refuses an address that is the wallet of two accounts', async t => {
   t.equal(await ann.balance(), 1000)
 })
 
-t.test('too little money is refused with what there is, and the same key pays once it is funded', async t => {
+t.test('too little money is denied with what there is, and the same key pays once it is funded', async t => {
   const [ann, bob] = [await newUser(), await newUser()]
   await ann.fund(399)
   const key = randomUUID()
@@ -156,7 +156,7 @@ t.test('a repeat moves nothing, with its record and after the record has ended',
 })
 
 t.test(
-  'counts under the caps of the sender, on the day of the payment, and a refusal uses up nothing',
+  'counts under the caps of the sender, on the day of the payment, and a denial uses up nothing',
   async t => {
     const bob = await newUser()
     const ann = await newUser({ policy: { maxAuthAmountCents: 600, dailySpendCapCents: 1000 } })

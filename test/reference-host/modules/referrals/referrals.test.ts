@@ -21,7 +21,7 @@ t.test('makes one code of six consonants, also for 20 simultaneous first reads',
   t.not(await codeOf(await newUser()), codes[0])
 })
 
-t.test('counts who applied a code, in any case, and answers it to whoever did', async t => {
+t.test('counts who applied a code, in any case, and returns it to whoever did', async t => {
   const inviter = await newUser()
   const code = await codeOf(inviter)
   t.same(referralOf(await read(inviter)), { code, joined: 0, appliedCode: null })
@@ -36,16 +36,16 @@ t.test('counts who applied a code, in any case, and answers it to whoever did', 
   }
 })
 
-t.test('refuses an unknown code, its own, another one later, and what is no code', async t => {
+t.test('denies an unknown code, its own, another one later, and an invalid code', async t => {
   const [one, two, token] = [await newUser(), await newUser(), await newUser()]
   const own = await codeOf(token)
   t.match(await apply(token, 'AEIOUA'), { status: 404, body: { error: 'not_found', field: 'code' } })
-  const refused = { status: 400, body: { error: 'invalid_request', field: 'code' } }
-  t.match(await apply(token, own), refused)
+  const denied = { status: 400, body: { error: 'invalid_request', field: 'code' } }
+  t.match(await apply(token, own), denied)
   for (const code of [undefined, '', 'BCDFG', 'BCDFGHJ', 'BCD1GH', 6])
-    t.match(await apply(token, code), refused)
+    t.match(await apply(token, code), denied)
   t.equal((await apply(token, await codeOf(one))).status, 200)
-  t.match(await apply(token, await codeOf(two)), refused)
+  t.match(await apply(token, await codeOf(two)), denied)
   t.equal(referralOf(await read(token)).appliedCode, await codeOf(one))
 })
 

@@ -6,7 +6,7 @@ import { gatewright } from '../../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
 import { startTestHost, type HttpResponse } from '../../../harness/host.ts'
 
-t.test('a session that is refused for its scopes stores no wallet address', async t => {
+t.test('a session that is denied for its scopes stores no wallet address', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-partner-session-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   const stores = await hostStoresEnv()

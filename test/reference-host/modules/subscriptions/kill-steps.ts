@@ -35,7 +35,7 @@ const nothing = { balance: 0, used: 0, subscriptions: 0 }
 const bought = { balance: 0, used: 500, subscriptions: 1 }
 let amount = 1000
 
-/** A request that is repeated under one idempotency key until it is answered. */
+/** A request that is repeated under one idempotency key until it gets a response. */
 function write({ user }: StepContext, path: string, body: object): Pick<Attempt, 'act' | 'again'> {
   const key = randomUUID()
   const act = (): Promise<HttpResponse> => user.write(path, body, key)

@@ -1,5 +1,5 @@
 // A host process that kills itself at one statement of its requests and chores. Statements of its background
-// work are not counted. It takes orders from its parent, and answers each with the statements counted since
+// work are not counted. It takes orders from its parent, and replies to each with the statements counted since
 // the last one.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Server } from 'node:http'
@@ -23,7 +23,7 @@ export interface Order {
   readonly chore?: string
 }
 
-/** Messages of the process: first its address, then one answer per order. */
+/** Messages of the process: first its address, then one reply per order. */
 export type Message =
   | { readonly url: string }
   /** `failed`: how the chore ended. `broken`: by a fault, so that the host repeats it in the next round. */

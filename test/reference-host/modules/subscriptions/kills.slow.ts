@@ -74,7 +74,7 @@ function further(store: StoreName, statements: readonly string[]): readonly Kill
   return kills
 }
 
-/** Repeats until there is an answer: on Postgres it takes a moment until a killed host's transaction ends. */
+/** Repeats until there is a response: on Postgres it takes a moment until a killed host's transaction ends. */
 async function repeatUntilResponded(attempt: Attempt): Promise<HttpResponse | void> {
   for (let tries = 1; ; tries += 1) {
     const response = await attempt.again()
@@ -103,9 +103,9 @@ async function checkAccount(
   const response = await repeatUntilResponded(attempt)
   const repeat = response && (await attempt.again())
   const payin = response ? payinOf(response) : attempt.payin
-  if (repeat) t.match(repeat, { status: 200, body: response.body }, `${title}: the answer stays`)
+  if (repeat) t.match(repeat, { status: 200, body: response.body }, `${title}: the response stays`)
   const id = payin?.id as string
-  t.match((response && payin) ?? { status }, { status }, `${title}: the answer`)
+  t.match((response && payin) ?? { status }, { status }, `${title}: the response`)
   account.payins.set(id, status)
   for (const what of ['balance', 'used', 'subscriptions'] as const) account[what] += gained[what]
   const read = await user.payin(id)

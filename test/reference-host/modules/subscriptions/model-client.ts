@@ -9,7 +9,7 @@ import { balanceOf, noteBalancePaid, noteMade, noteNamed, type KnownPayin, type 
 export interface Client {
   readonly user: ChainUser
   readonly model: Model
-  /** It sends one request at a time, so that the model knows each answer. */
+  /** It sends one request at a time, so that the model knows each response. */
   readonly alone: boolean
   /** Unused plans, each with a different price, so that a transfer identifies its pay-in. */
   readonly plans: { readonly id: string; readonly amountCents: number }[]
@@ -25,7 +25,7 @@ export interface Client {
   readonly url: string
 }
 
-/** A write, sometimes sent to two hosts at once: under one key both give the same answer. */
+/** A write, sometimes sent to two hosts at once: under one key both give the same response. */
 async function write(client: Client, random: Random, path: string, body: object): Promise<HttpResponse> {
   const { user, model, responses } = client
   const key = randomUUID()

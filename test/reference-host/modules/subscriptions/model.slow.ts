@@ -119,7 +119,7 @@ t.test(
       'hosts were killed, caps applied, and money moved',
     )
     t.comment(`measured ${begun} operations in ${seconds.toFixed(1)} s: ${JSON.stringify(done)}`)
-    t.comment(`measured ${all.length} pay-ins, ${settled} settled, ${blocked} refused by a cap`)
+    t.comment(`measured ${all.length} pay-ins, ${settled} settled, ${blocked} blocked by a cap`)
     t.comment(
       `measured ${kills} kills, ${lost} connections lost, ${unavailable} times 503, ${inProgress} in progress`,
     )

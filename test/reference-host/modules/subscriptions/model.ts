@@ -8,7 +8,7 @@ export interface KnownPayin {
   readonly plan: string | null
   readonly subscriptionId: string | null
   readonly units: bigint
-  /** A host answered that the balance paid it. */
+  /** A host responded that the balance paid it. */
   balancePaid: boolean
   /** The exact transfer for it is in the chain. */
   transfer: string | undefined
@@ -27,7 +27,7 @@ export interface Model {
   used: number
   /** The remaining amounts of the cap in denials, each with its least and greatest possible value. */
   readonly blocked: { readonly remaining: number; readonly most: number }[]
-  /** Each pay-in as answers showed it. */
+  /** Each pay-in as responses showed it. */
   readonly told: WirePayin[]
   readonly wrong: string[]
 }
@@ -46,7 +46,7 @@ export function newModel(capCents: number): Model {
   }
 }
 
-/** Records the answer to a request for a pay-in that was sent when `used` was `before`. */
+/** Records the response to a request for a pay-in that was sent when `used` was `before`. */
 export function noteMade(
   model: Model,
   before: number,
@@ -73,7 +73,7 @@ export function noteMade(
   if (subscriptionId !== null) model.subscriptions.add(subscriptionId)
 }
 
-/** Records the answer to a payment from the balance. */
+/** Records the response to a payment from the balance. */
 export function noteBalancePaid(model: Model, known: KnownPayin, { status, body }: HttpResponse): void {
   if (status === 400) return
   const payin = body.data?.['payin'] as WirePayin | undefined
@@ -85,7 +85,7 @@ export function noteBalancePaid(model: Model, known: KnownPayin, { status, body 
   else if (known.transfer === undefined) model.wrong.push(`${known.id} is settled, and nobody paid it`)
 }
 
-/** Records the answer to a submitted transaction. */
+/** Records the response to a submitted transaction. */
 export function noteNamed(model: Model, known: KnownPayin, { status, body }: HttpResponse): void {
   if (status !== 200) return void model.wrong.push(`naming: ${status} ${JSON.stringify(body)}`)
   model.told.push(body.data['payin'] as WirePayin)

@@ -36,7 +36,7 @@ t.teardown(() => host.close())
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const { token } = await bootstrapUser(host.send, {}, clock.now())
 
-t.test('support answers what the product file says, and what to quote', async t => {
+t.test('support returns what the product file says, and what to quote', async t => {
   const { status, body } = await host.send('/user/v1/support', { headers: bearer(token) })
   t.equal(status, 200)
   t.same(body.data['support'], support)

@@ -55,7 +55,7 @@ async function partnerUser(userId: string) {
   }
 }
 
-t.test('answers a card payment in the form of each surface', async t => {
+t.test('returns a card payment in the form of each surface', async t => {
   const [user, partner] = [await newAccount(), await partnerUser('form-1')]
   const at = new Date(clock.now()).toISOString()
   const cardId = 'card_1'

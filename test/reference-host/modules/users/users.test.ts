@@ -7,7 +7,7 @@ import { partnerUser, type PartnerUser } from '../../../harness/partner.ts'
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 
-/** A user of each surface, and how its answers show it. */
+/** A user of each surface, and how its responses show it. */
 const surfaces: Record<
   string,
   () => Promise<{ path: string; ask: PartnerUser; shown(response: HttpResponse): unknown }>
@@ -74,16 +74,16 @@ for (const [surface, open] of Object.entries(surfaces)) {
     t.match(await change({ displayName: 'Z', email: null, other: 1 }), { displayName: 'Z', email: null })
   })
 
-  t.test(`${surface}: refuses a change of nothing, and names the member that cannot be`, async t => {
+  t.test(`${surface}: denies a change of nothing, and names the member that cannot be`, async t => {
     const { path, ask } = await open()
-    const refused = async (body: object, field: string): Promise<void> => {
+    const denied = async (body: object, field: string): Promise<void> => {
       const response = await ask(path, { method: 'PATCH', body })
       t.match(response, { status: 400, body: { error: 'invalid_request', field } }, JSON.stringify(body))
     }
-    await refused({}, 'displayName')
-    await refused({ walletLabel: 'Other' }, 'displayName')
+    await denied({}, 'displayName')
+    await denied({ walletLabel: 'Other' }, 'displayName')
     for (const displayName of ['', 'x'.repeat(81), 'two\nlines', 'zoe\u0301', 7])
-      await refused({ displayName }, 'displayName')
+      await denied({ displayName }, 'displayName')
     for (const email of [
       '',
       'ann',
@@ -105,7 +105,7 @@ for (const [surface, open] of Object.entries(surfaces)) {
       'a@b@example.com',
       5,
     ])
-      await refused({ email }, 'email')
+      await denied({ email }, 'email')
   })
 
   t.test(`${surface}: of simultaneous changes of two members none is lost`, async t => {
@@ -120,7 +120,7 @@ for (const [surface, open] of Object.entries(surfaces)) {
 }
 
 t.test(
-  'takes every address that fast-check makes of RFC 5321 letters, and answers it as it was',
+  'takes every address that fast-check makes of RFC 5321 letters, and returns it as it was',
   async () => {
     const { token } = await bootstrapUser(host.send)
     await fc.assert(

@@ -7,21 +7,21 @@ t.teardown(() => host.close())
 const start = (headers: Record<string, string> = {}): Promise<HttpResponse> =>
   host.send('/auth/cli/start', { body: { clientName: 'gw' }, headers })
 
-t.test('refuses to start for a web page of another origin', async t => {
-  const refused = {
+t.test('denies to start for a web page of another origin', async t => {
+  const denied = {
     status: 403,
     body: { error: 'policy_blocked', rule: 'cross_origin', message: /command line/ },
   }
   for (const origin of ['https://evil.example', 'http://pay.example', `${OWN}.evil.example`, 'null', ''])
-    t.match(await start({ origin }), refused, `Origin: ${origin}`)
+    t.match(await start({ origin }), denied, `Origin: ${origin}`)
   for (const site of ['cross-site', 'same-site', 'unknown', ''])
-    t.match(await start({ 'sec-fetch-site': site }), refused, `Sec-Fetch-Site: ${site}`)
+    t.match(await start({ 'sec-fetch-site': site }), denied, `Sec-Fetch-Site: ${site}`)
   t.match(
     await start({ origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }),
-    refused,
+    denied,
     'rebound name',
   )
-  t.match(await start({ origin: OWN, 'sec-fetch-site': 'cross-site' }), refused, 'at odds')
+  t.match(await start({ origin: OWN, 'sec-fetch-site': 'cross-site' }), denied, 'at odds')
 })
 
 t.test('starts for a command line, and for a page of the host itself', async t => {

@@ -166,7 +166,7 @@ t.test('does not take an id for the polling secret, nor a text of another form',
   t.match(await post('deny', { requestId }), { status: 400, body: { field: 'code' } })
 })
 
-t.test('answers polls that come too quick with 202, and limits everything else by address', async t => {
+t.test('responds to polls that come too quick with 202, and limits everything else by address', async t => {
   const limited = await startTestHost({
     RATE_LIMITS: '{"bootstrapPerAddressPerMinute":3,"tokenChecksPerAddressPerMinute":2}',
   })

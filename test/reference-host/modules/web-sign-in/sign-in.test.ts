@@ -12,7 +12,7 @@ const { send } = host
 const login = (body: unknown): Promise<HttpResponse> => send('/auth/login', { body })
 const look = async (accessToken: string): Promise<unknown> =>
   (await send('/auth/session', { body: { accessToken } })).body.data['session']
-const refused = { error: 'invalid_signature', message: 'The wallet proof is not valid.' }
+const denied = { error: 'invalid_signature', message: 'The wallet proof is not valid.' }
 
 t.test('asks for an EIP-4361 message of the own domain, which says what it is for', async t => {
   const wallet = newWallet()
@@ -58,10 +58,10 @@ t.test('accepts one of 20 simultaneous logins with one challenge, and none later
   const responses = await Promise.all(Array.from({ length: 20 }, () => login(body)))
   t.equal(responses.filter(({ status }) => status === 200).length, 1)
   for (const response of [...responses.filter(({ status }) => status !== 200), await login(body)])
-    t.same([response.status, response.body], [401, refused])
+    t.same([response.status, response.body], [401, denied])
 })
 
-t.test('refuses every wrong proof with one body', async t => {
+t.test('denies every wrong proof with one body', async t => {
   const [wallet, other] = [newWallet(), newWallet()]
   const good = await signedLogin(send, wallet)
   const theirs = await signedLogin(send, other)
@@ -84,17 +84,17 @@ t.test('refuses every wrong proof with one body', async t => {
   }
   for (const [what, body] of Object.entries(wrong)) {
     const response = await login(body)
-    t.same([response.status, response.body], [401, refused], what)
+    t.same([response.status, response.body], [401, denied], what)
   }
   t.equal((await login(good)).status, 200, 'and none of them used the nonce up')
 })
 
-t.test('refuses a challenge from its end on, and takes it until then', async t => {
+t.test('denies a challenge from its end on, and takes it until then', async t => {
   const [early, late] = [await signedLogin(send), await signedLogin(send)]
   clock.advance(299_999)
   t.equal((await login(early)).status, 200)
   clock.advance(1)
-  t.same((await login(late)).body, refused)
+  t.same((await login(late)).body, denied)
 })
 
 t.test('a signature for a sign-in makes no key by bootstrap, and the other way round', async t => {
@@ -112,7 +112,7 @@ t.test('a signature for a sign-in makes no key by bootstrap, and the other way r
     signature: await wallet.signMessage({ message }),
   }
   const response = await send('/user/v1/bootstrap', { body: statement })
-  t.match(response, { status: 401, body: refused })
+  t.match(response, { status: 401, body: denied })
 })
 
 t.test('tells a valid, an expired and an invalid token apart, always with 200', async t => {

@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { Fault } from '@gatewright/kernel'
 import type { Asset, DepositProvider, Providers, WithdrawalProvider } from '@gatewright/reference-host'
 
-/** An amount whose answer is lost. */
+/** An amount whose response is lost. */
 const LOST = 777
 const path = process.env['JOURNAL'] as string
 
@@ -51,7 +51,7 @@ export function providersOf(at: (moment: 'before' | 'after', text: string) => vo
     name: 'journal',
     async send(id, { amountCents }) {
       effect('send', id)
-      if (amountCents === LOST) throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'the answer is lost')
+      if (amountCents === LOST) throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'the response is lost')
       return { ...none, status: 'ready' }
     },
     async find(id) {

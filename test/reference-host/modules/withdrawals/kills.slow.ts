@@ -67,7 +67,7 @@ const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Attempt>>> = {
     await made(bench, 1000)
     return { act: round(bench), left: 1000 }
   },
-  async 'the round whose answer is lost'(bench) {
+  async 'the round whose response is lost'(bench) {
     await made(bench, 777)
     return { act: round(bench), left: 777 }
   },

@@ -33,7 +33,7 @@ async function spendable(user: TransferUser): Promise<unknown> {
   const { body } = await user.read('/deposits?scope=all')
   return body.data['deposits'] && (await insufficient(user))
 }
-/** What the balance holds: the answer to a withdrawal that is too large for it. */
+/** What the balance holds: the response to a withdrawal that is too large for it. */
 async function insufficient(user: TransferUser): Promise<unknown> {
   return (await user.write('/withdrawals', withdrawalBody(4_999_999))).body['availableCents']
 }
@@ -85,7 +85,7 @@ t.test('the old form of the body is the same withdrawal', async t => {
     t.match(await ann.write('/withdrawals', body), { status: 400, body: { field } }, field)
 })
 
-t.test('a failed withdrawal is answered once to the poll, as 409, and then a new one is made', async t => {
+t.test('a failed withdrawal is returned once to the poll, as 409, and then a new one is made', async t => {
   const ann = await fundedPartnerUser(host, 10_000)
   const body = withdrawalBody(1000)
   const { id } = data(await ann.write('/withdrawals', body))
@@ -96,7 +96,7 @@ t.test('a failed withdrawal is answered once to the poll, as 409, and then a new
   t.not(data(await ann.write('/withdrawals', body))['id'], id)
 })
 
-t.test('a withdrawal stays open to polling for 10 minutes after its last pending answer', async t => {
+t.test('a withdrawal stays open to polling for 10 minutes after its last pending response', async t => {
   const ann = await fundedPartnerUser(host, 10_000)
   const body = withdrawalBody(1000)
   const { id } = data(await ann.write('/withdrawals', body))

@@ -36,7 +36,7 @@ function report(id: string, status: string, more: object = {}): Promise<HttpResp
   const body = JSON.stringify({ type: 'withdrawal.report', data })
   return host.send('/providers/sandbox/events', { body, headers: signedFields(body, { now: clock.now() }) })
 }
-const refused = (t: Test, response: HttpResponse, field: string): void =>
+const denied = (t: Test, response: HttpResponse, field: string): void =>
   void t.match(response, { status: 400, body: { error: 'invalid_request', field } }, field)
 
 t.test('holds the money, hands it over, and ends with the fee and the transaction', async t => {
@@ -80,7 +80,7 @@ t.test('holds the money, hands it over, and ends with the fee and the transactio
   t.match(await late.read(`/withdrawals/${id}`), { status: 404 }, 'not of another account')
 })
 
-t.test('the same request after its record has expired answers the withdrawal as it is now', async t => {
+t.test('the same request after its record has expired returns the withdrawal as it is now', async t => {
   const ann = await user(10_000)
   const { id } = withdrawalOf(await ann.write('/withdrawals', withdrawalBody(300), 'withdraw-0002'))
   await work()
@@ -104,7 +104,7 @@ t.test('two keys are two withdrawals of a user, listed newest first', async t =>
   await work(5000)
 })
 
-t.test('gives money and caps back when the provider refuses', async t => {
+t.test('gives money and caps back when the provider rejects it', async t => {
   const ann = await user(2_000_000, { dailyWithdrawalCapCents: 1_000_001 })
   const { id } = withdrawalOf(await ann.write('/withdrawals', withdrawalBody(1_000_001)))
   await work()
@@ -164,7 +164,7 @@ t.test('counts under caps on withdrawals, under spend caps and under limits', as
   await work(5000)
 })
 
-t.test('refuses what the balance does not hold, without storing the refusal', async t => {
+t.test('denies what the balance does not hold, without storing the denial', async t => {
   const ann = await user(200)
   t.match(await ann.write('/withdrawals', withdrawalBody(300), 'withdraw-poor'), {
     status: 400,
@@ -178,7 +178,7 @@ t.test('refuses what the balance does not hold, without storing the refusal', as
 t.test('checks amount and destination', async t => {
   const ann = await user(10_000)
   const to = async (field: string, extra: object, amountCents = 300): Promise<void> =>
-    refused(t, await ann.write('/withdrawals', withdrawalBody(amountCents, extra)), field)
+    denied(t, await ann.write('/withdrawals', withdrawalBody(amountCents, extra)), field)
   for (const amount of [99, 5_000_001])
     t.match(await ann.write('/withdrawals', withdrawalBody(amount)), {
       status: 400,
@@ -281,8 +281,8 @@ t.test('says what can be withdrawn, and for how much, to partners with either sc
     validUntil: null,
     destinationExtraId: '7',
   })
-  refused(t, await estimate(99), 'amountCents')
-  refused(
+  denied(t, await estimate(99), 'amountCents')
+  denied(
     t,
     await ann.write('/withdrawals/range', { destination: { currency: 'a', network: 'b' } }),
     'destination.currency',

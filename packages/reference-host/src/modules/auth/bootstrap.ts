@@ -69,8 +69,7 @@ const example: Example<typeof Body, typeof ResponseData> = {
 }
 
 /**
- * `POST /user/v1/bootstrap`: turns a wallet's signed statement into a user, a key and a session (contract
- * section 3).
+ * `POST /user/v1/bootstrap`: turns a wallet's signed statement into a user, a key and a session.
  */
 export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleServices): Operation {
   return operation({

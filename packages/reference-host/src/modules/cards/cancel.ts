@@ -21,7 +21,7 @@ const Deleted = Type.Object(
 )
 const common = { id: 'cards.cancel', title: 'Cancel a card, for good', scopes: ['cards.write'] } as const
 
-/** `cards.cancel` of both surfaces. A card that is canceled already is answered the same. */
+/** `cards.cancel` of both surfaces. A card that is canceled already gets the same response. */
 export function cancelOperations(services: ModuleServices): Operation[] {
   const { cards, clock } = services
   const cancel = async (tx: SqlQueries, accountId: string, id: string): Promise<Card | undefined> => {

@@ -4,7 +4,7 @@ import type { PolicyDocument } from '@gatewright/scope-guard'
 import type { KeyLineage } from '@gatewright/session-issuer'
 import type { EncryptedText } from '../crypto/account-cipher.ts'
 
-/** How often a card's limit resets (contract section 10). */
+/** How often a card's limit resets. */
 export const LIMIT_FREQUENCIES = [
   'perAuthorization',
   'per24HourPeriod',

@@ -128,7 +128,7 @@ function propose({ clock, sealer }: ModuleServices): Operation {
 }
 
 /** A proposal that was opened, with the card at its issuer. */
-interface Prepared extends IssuedTerms {
+interface IssuedProposal extends IssuedTerms {
   readonly proposal: Proposal
   readonly terms: CardTerms
 }
@@ -144,7 +144,7 @@ function execute(services: ModuleServices): Operation {
       ? allow(proposal)
       : invalidState('user', 'the proposal has expired: propose again', 'proposalId')
   }
-  return ledgerWrite<typeof ExecuteBody, typeof Executed, Prepared>({
+  return ledgerWrite<typeof ExecuteBody, typeof Executed, IssuedProposal>({
     ...common,
     id: 'cards.execute',
     title: 'Make the card of a proposal, once',

@@ -54,7 +54,7 @@ const tooManyToday = deny(
 )
 
 /** Denies another card, when the account has as many as allowed, or has made as many within 24 hours. */
-async function refuseAnother(
+async function denyAnother(
   { cards, clock }: Pick<ModuleServices, 'cards' | 'clock'>,
   db: SqlQueries,
   accountId: string,
@@ -75,8 +75,8 @@ export async function issueCard(
 ): Promise<Verdict<IssuedTerms | undefined, HostDenial>> {
   const { cards, db, issuer } = services
   if (await cards.find(db, session.accountId, id)) return allow(undefined)
-  const refusal = await refuseAnother(services, db, session.accountId)
-  if (refusal) return refusal
+  const denial = await denyAnother(services, db, session.accountId)
+  if (denial) return denial
   const origin = await originOf(issuer, session)
   const { signal } = new AbortController()
   const issued = await issuerOf(services).issue(id, { limit, disposable }, signal)
@@ -101,8 +101,8 @@ export async function insertIssued(
 ): Promise<Verdict<Card | undefined, HostDenial>> {
   await lockAccount(tx, dialect, accountId)
   if (await cards.find(tx, accountId, terms.id)) return allow(undefined)
-  const refusal = await refuseAnother({ cards, clock }, tx, accountId)
-  if (refusal) return refusal
+  const denial = await denyAnother({ cards, clock }, tx, accountId)
+  if (denial) return denial
   const { last4, expirationMonth, expirationYear } = issued
   const issuer = issuerOf({ providers }).name
   const card: NewCard = {

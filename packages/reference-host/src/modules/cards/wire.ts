@@ -74,7 +74,7 @@ const PartnerCard = Type.Object(
   component('Card', 'A card of the session user. The full number is never part of an answer'),
 )
 
-/** A card as an answer: users get it as `card`, partners in `data` itself. */
+/** A card as a response: users get it as `card`, partners in `data` itself. */
 export const CardResponse = {
   user: Type.Object({ card: UserCard }, component('UserCardResponse', 'A card')),
   partner: PartnerCard,
@@ -150,7 +150,7 @@ export function cardData(surface: Surface, card: Card): Record<string, unknown> 
   return { id, ...common, disposable, folderId: folder, canceledAt: iso(canceledAt), cancelReason }
 }
 
-/** Writes a card as an answer of the surface. */
+/** Writes a card as a response of the surface. */
 export function cardResponse(surface: Surface, card: Card): Record<string, unknown> {
   return surface === 'user' ? { card: cardData('user', card) } : cardData('partner', card)
 }
@@ -179,7 +179,7 @@ const exampleCard: Card = {
 
 /** The card of the examples. */
 export const cardExample = (surface: Surface): never => cardData(surface, exampleCard) as never
-/** The answer with the card of the examples. */
+/** The response with the card of the examples. */
 export const responseExample = (surface: Surface): never => cardResponse(surface, exampleCard) as never
 /** The body of the examples. */
 export const bodyExample = (surface: Surface): never =>

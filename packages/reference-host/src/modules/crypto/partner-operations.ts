@@ -50,10 +50,10 @@ export function partnerCryptoOperations({ cipher }: ModuleServices): Operation[]
 }
 
 function valueResponse(result: CipherResult<unknown>, summary: string) {
-  return 'value' in result ? allow({ data: { value: result.value }, summary }) : refused(result.problem)
+  return 'value' in result ? allow({ data: { value: result.value }, summary }) : denied(result.problem)
 }
 
-function refused(problem: CipherProblem): HostDenial {
+function denied(problem: CipherProblem): HostDenial {
   const message = {
     undecryptable: 'value was not encrypted for this user, or was changed',
     too_long: 'value is longer than 4096 bytes in UTF-8',

@@ -40,7 +40,7 @@ const SandboxResponse = Type.Object(
   { deposit: Type.Union([PlayMoney, DepositSchema]) },
   component('SandboxDepositResponse', 'Play money that was credited, or a deposit that was opened'),
 )
-type Given = Type.Static<typeof SandboxBody>
+type SandboxRequest = Type.Static<typeof SandboxBody>
 
 const missing = (field: string): HostDenial => deny('invalid_request', `${field} is required`, { field })
 
@@ -52,7 +52,7 @@ export function createDeposit(
 ): Operation {
   const playable = surface === 'user' && services.environment === 'sandbox'
   const { deposits, gates, clock, jobs, db, dialect } = services
-  const isPlay = ({ network, currency = 'USD' }: Given): boolean =>
+  const isPlay = ({ network, currency = 'USD' }: SandboxRequest): boolean =>
     playable && network === undefined && currency === 'USD'
   /** The gate of the user surface, which is not asked for play money; the denial there is never stored. */
   const passes = (on: SqlQueries, { caller }: Call<'session', unknown>) =>
@@ -85,7 +85,7 @@ export function createDeposit(
       const id = `dep_${effectId}`
       const { accountId } = caller.session
       if (await deposits.find(db, accountId, id)) return allow(undefined)
-      // Checked before the provider is called: what is refused afterwards stays open there.
+      // Checked before the provider is called: what is denied afterwards stays open there.
       const below = await checkWaiting(db, accountId, clock.now())
       if (!below.ok) return below
       return open(provider, id, body)
@@ -118,7 +118,7 @@ export function createDeposit(
 async function open(
   provider: DepositProvider,
   id: string,
-  body: Given,
+  body: SandboxRequest,
 ): Promise<Verdict<NewDeposit & OpenDeposit, HostDenial>> {
   if (body.currency === undefined) return missing('currency')
   if (body.network === undefined) return missing('network')

@@ -40,12 +40,12 @@ export function findJob({ db, clock, deposits, provider, count }: FindServices):
   }
 }
 
-const idProblem = compileSchema(Type.Object({ id: idText() }))
+const validateId = compileSchema(Type.Object({ id: idText() }))
 
 /** The event `deposit.report`: a report with the `id` of its deposit. Each provider knows its own deposits only. */
 export function depositReportEvent(deposits: DepositRecords): EventType {
   return {
-    problem: data => idProblem(data) ?? depositReportProblem(data),
+    problem: data => validateId(data) ?? depositReportProblem(data),
     apply: (tx, provider, data: DepositReport & { readonly id: string }, now) =>
       deposits.report(tx, provider, data, now),
   }

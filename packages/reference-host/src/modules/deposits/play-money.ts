@@ -5,7 +5,7 @@ import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { Currency, instant, component, text } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
-/** What `deposits.create` answers for play money. */
+/** What `deposits.create` returns for play money. */
 export const PlayMoney = Type.Object(
   {
     id: text('The id of the deposit'),

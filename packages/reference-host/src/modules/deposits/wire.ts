@@ -14,7 +14,7 @@ const Payment = Type.Object(
   },
   component('DepositPayment', 'A payment that was credited'),
 )
-/** A deposit in answers. */
+/** A deposit in responses. */
 export const DepositSchema = Type.Object(
   {
     id: text('Names the deposit'),

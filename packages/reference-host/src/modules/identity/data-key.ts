@@ -16,8 +16,8 @@ const OF_SURFACE = {
   },
 } as const
 
-/** `GET /user/v1/identity/data-key` and its partner twin: refused, always. Kept because existing clients ask. */
-export function refuseDataKey(): Operation[] {
+/** `GET /user/v1/identity/data-key` and its partner counterpart: always denied. Kept because existing clients ask. */
+export function denyDataKey(): Operation[] {
   return (['user', 'partner'] as const).map(surface => {
     const { path, scope, instead } = OF_SURFACE[surface]
     return operation({

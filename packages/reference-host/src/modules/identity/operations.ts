@@ -135,7 +135,7 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
   ]
 }
 
-/** A cap as answers show it. */
+/** A cap as responses show it. */
 export function capData({ operations, resetsAt, held, ...cap }: CapState): Record<string, unknown> {
   return {
     ...cap,

@@ -55,7 +55,7 @@ export const NewKey = Type.Object(
   component('NewApiKey', 'A new API key with its text, which is shown only once'),
 )
 
-/** The paths of a key operation, under both prefixes (contract section 1). */
+/** The paths of a key operation, under both prefixes. */
 export function keyPaths(tail: string): readonly [string, string] {
   return [`/user/v1/keys${tail}`, `/identity/user-api-keys${tail}`]
 }

@@ -50,7 +50,7 @@ const RotateBody = Type.Object(
 )
 const common = { surface: 'user', credential: 'session', topLevel: true } as const
 
-/** Operations on API keys (contract section 4). The issuer decides what a caller may do to which key. */
+/** Operations on API keys. The issuer decides what a caller may do to which key. */
 export function keyOperations(services: ModuleServices): Operation[] {
   return [
     createKey(services),
@@ -188,7 +188,7 @@ function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
       const keyId = params['keyId'] as string
       if (!('webSession' in caller)) {
-        // Of a session the scope is checked before. A presented key rotates itself without any (contract section 4).
+        // Of a session the scope is checked before. A presented key rotates itself without any.
         if (!('session' in caller) && caller.id !== keyId && !caller.scopes.includes('keys.write'))
           return rotatesOnlyItself
         return newKeyResponse(await issuer.rotateKey(callerOf(caller), keyId, rotation), [])
@@ -201,7 +201,7 @@ function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
   })
 }
 
-/** Answers with a new key and its secret text, which no later answer contains. */
+/** Responds with a new key and its secret text, which no later response contains. */
 function newKeyResponse(
   created: Verdict<{ readonly key: ApiKey; readonly text: string }>,
   ignored: readonly string[],

@@ -63,7 +63,7 @@ async function cardsToCancel(
   return allow(() => cancelCardsOf(db, cards, lineages, { reason: 'user', now: clock.now() }))
 }
 
-/** Answers with a changed or revoked key. */
+/** Responds with a changed or revoked key. */
 export async function keyResponse(
   { issuer }: ModuleServices,
   changed: Verdict<ApiKey>,

@@ -23,9 +23,9 @@ export function submitJob({ db, clock, kyc, provider, count }: KycJobServices): 
     if (!application) return tx => kyc.dropNationalId(tx, id)
     const report = await provider.submit(id, application, signal)
     return async tx => {
-      // A decision that was made while the provider was asked is newer than this answer.
+      // A decision that was made while the provider was asked is newer than this response.
       count(await kyc.report(tx, id, report, clock.now(), { whilePending: true }))
-      // Also after an answer that was ignored because a newer report had come while the provider was asked.
+      // Also after a response that was ignored because a newer report had come while the provider was asked.
       return (await kyc.waiting(tx, id)) ? 'again' : undefined
     }
   }

@@ -16,7 +16,7 @@ import { DECIDED_STATUSES } from './states.ts'
 import { kycValues } from './values.ts'
 import { KycResponse, kycData, spelledFor, statusOf } from './wire.ts'
 
-/** How long an answer waits for the provider. */
+/** How long a response waits for the provider. */
 const WAIT_MS = 2000
 const SURFACES: readonly Surface[] = ['user', 'partner']
 

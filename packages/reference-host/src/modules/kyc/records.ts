@@ -45,7 +45,7 @@ export interface KycRecords {
   waiting(db: SqlQueries, id: string): Promise<KycApplication | undefined>
   /**
    * Applies a report of the provider if the status allows it and it is newer, or the newest one while the status is `pending`.
-   * `whilePending` is for the answer to the job: any other decision made meanwhile stands, and an answer without a version counts. In
+   * `whilePending` is for the provider's response to the job: any other decision made meanwhile is kept, and a response without a version counts. In
    * any case drops `nationalId` from the fields.
    */
   report(
@@ -70,7 +70,7 @@ export interface KycRecords {
 }
 
 /** The content of the sealed column. The digest recognizes the same fields after `nationalId` was dropped. */
-interface Sealed {
+interface SealedFields {
   readonly digest: string
   readonly application: KycApplication
 }
@@ -98,11 +98,11 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
     const [row] = await rows(db, 'select account_id from gw_kyc_applications where id = $1', [id])
     return row && toText(row['account_id'])
   }
-  const open = (row: SqlRow): Sealed | undefined =>
+  const open = (row: SqlRow): SealedFields | undefined =>
     row['fields'] === null
       ? undefined
-      : (JSON.parse(sealer.open(PURPOSE, toText(row['account_id']), toText(row['fields']))) as Sealed)
-  const seal = (accountId: string, content: Sealed): string =>
+      : (JSON.parse(sealer.open(PURPOSE, toText(row['account_id']), toText(row['fields']))) as SealedFields)
+  const seal = (accountId: string, content: SealedFields): string =>
     sealer.seal(PURPOSE, accountId, JSON.stringify(content))
   const withoutNationalId = (row: SqlRow): string | null => {
     const content = open(row)
@@ -138,7 +138,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
         const same = from === 'pending' && known !== undefined && open(row)?.digest === digest
         return same ? { outcome: 'repeated', id: known } : { outcome: 'refused', status: from }
       }
-      // A new id, because the provider has already answered the application with the old one.
+      // A new id, because the provider has already responded to the application with the old one.
       const id = newId('kyc')
       await rows(tx, SUBMIT, [accountId, id, seal(accountId, { digest, application }), now])
       await move(tx, { accountId, id, from, to: 'pending', cause: 'submitted' }, now)
@@ -158,14 +158,14 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       const { status: to, version, reason } = report
       const fields = withoutNationalId(row)
       const known = row['version'] === null ? null : toInteger(row['version'])
-      // A decision back to `pending` asks the provider again: its newest report counts again, an answer even without a version.
+      // A decision back to `pending` asks the provider again: its newest report counts again, a response even without a version.
       const repeated = from === 'pending' && (version === known || (whilePending && version === null))
       const late = whilePending && from !== 'pending'
       const newer = !late && (repeated || isNewer(version, known))
       const newest = newer ? (version ?? known) : known
       if (!newer || !(await mayReport(tx, events, { accountId, id, from, to, version }))) {
         const text = 'update gw_kyc_applications set fields = $2, version = $3 where account_id = $1'
-        // The version of a refused report counts, so that an older report that arrives later does not apply.
+        // The version of a denied report counts, so that an older report that arrives later does not apply.
         await rows(tx, text, [accountId, fields, newest])
         return 'ignored'
       }

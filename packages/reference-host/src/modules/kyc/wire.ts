@@ -35,7 +35,7 @@ const members = (surface: Surface) => {
   }
 }
 
-/** The answer of each surface: users get it as `application`, partners in `data` itself. */
+/** The response of each surface: users get it as `application`, partners in `data` itself. */
 export const KycResponse = {
   user: Type.Object(
     { application: Type.Object(members('user'), component('KycApplication', 'The check of the identity')) },

@@ -26,7 +26,7 @@ export function onboardingGates(surfaces: readonly Surface[], acceptances: Agree
 
 /**
  * Whether an account is locked, by its identity check: all gated writes, payments of pay-ins from its balance and payments by
- * card are then refused. Money may come in, and the account may move its own money between its balance and its contracts.
+ * card are then denied. Money may come in, and the account may move its own money between its balance and its contracts.
  */
 export async function isAccountLocked(db: SqlQueries, accountId: string): Promise<boolean> {
   return LOCKED_STATUSES.includes(await kycStatus(db, accountId))

@@ -147,15 +147,15 @@ async function findReceiver(
   accountId: string,
   walletAddress: string,
 ): Promise<Verdict<string, HostDenial>> {
-  const refused = (message: string): HostDenial => deny('invalid_request', message, { field: 'to' })
+  const denied = (message: string): HostDenial => deny('invalid_request', message, { field: 'to' })
   // An address in one case only carries no checksum.
   if (!isChecksumAddress(walletAddress) && !/^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(walletAddress))
-    return refused('to.walletAddress has a wrong checksum (EIP-55)')
+    return denied('to.walletAddress has a wrong checksum (EIP-55)')
   const users = await usersOfWallet(tx, walletAddress.toLowerCase())
-  if (users.some(user => user.accountId === accountId)) return refused('to.walletAddress is your own')
+  if (users.some(user => user.accountId === accountId)) return denied('to.walletAddress is your own')
   const receiver = users.find(user => !user.isContract)
   if (!receiver) return noReceiver
-  if (users.length > 1) return refused('to.walletAddress is the wallet of two accounts')
+  if (users.length > 1) return denied('to.walletAddress is the wallet of two accounts')
   return allow(receiver.accountId)
 }
 

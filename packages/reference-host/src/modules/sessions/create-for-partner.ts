@@ -29,7 +29,7 @@ const ResponseData = Type.Object(
   component('NewPartnerSession', "A new session of one of the partner's users, with its token"),
 )
 
-/** `POST /partner/v1/sessions`: creates a session for one user of the partner (contract section 4). */
+/** `POST /partner/v1/sessions`: creates a session for one user of the partner. */
 export function createPartnerSession({ issuer, users, aliases }: ModuleServices): Operation {
   return operation({
     id: 'sessions.createForPartner',

@@ -18,8 +18,7 @@ const Body = Type.Object(
 const NewSession = Type.Object(newSessionFields, component('NewSession', 'A new session with its token'))
 
 /**
- * `POST /user/v1/sessions`: exchanges a user key or a session for a session with at most the same rights
- * (contract section 4).
+ * `POST /user/v1/sessions`: exchanges a user key or a session for a session with at most the same rights.
  */
 export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
   return operation({

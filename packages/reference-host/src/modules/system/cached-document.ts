@@ -14,7 +14,7 @@ export function cacheDocument(document: object): CachedDocument {
 }
 
 /**
- * Answers with the document, or 304 when `If-None-Match` names it (RFC 9110 section 13.1.2: weak comparison,
+ * Responds with the document, or 304 when `If-None-Match` names it (RFC 9110 section 13.1.2: weak comparison,
  * `*` matches).
  */
 export function conditionalGet({ text, etag }: CachedDocument, ifNoneMatch: string | undefined): Document {

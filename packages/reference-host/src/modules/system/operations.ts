@@ -73,7 +73,7 @@ export function systemOperations({
       path: '/healthz',
       response: Health,
       example: { response: { status: 'ok' } },
-      // Liveness probes must never be denied, and the answer costs nothing.
+      // Liveness probes must never be denied, and the response costs nothing.
       limit: 'none',
       make: async () => ({ document: { status: 'ok' }, headers: [] }),
     }),
@@ -106,7 +106,7 @@ const Jwk = Type.Object(
   { kid: text('The id of the key in the header of a token'), kty: text('The family of its algorithm') },
   component('Jwk', 'A public key (RFC 7517), with the members of its family'),
 )
-// Separate, because in the declaration TypeScript refuses members that the schema does not list.
+// Separate, because in the declaration TypeScript rejects members that the schema does not list.
 const exampleJwk = { kid: 'k1', kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', x: '...' }
 const Jwks = Type.Object(
   { keys: Type.Array(Jwk) },

@@ -6,7 +6,7 @@ import { operation, type Operation } from '../../http/operation.ts'
 import { component, text, textOrNull } from '../../schemas/fields.ts'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { NetworkResponse } from '../cards/authorizations/answer-in-time.ts'
+import type { NetworkResponse } from '../cards/authorizations/response-in-time.ts'
 
 /**
  * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated, repeated, not
@@ -28,7 +28,7 @@ interface AppliedEvent extends CheckedEvent {
   apply(tx: SqlQueries, provider: string, data: never, now: EpochMs, messageId: string): Promise<EventOutcome>
 }
 
-/** How an event that asks for a decision is answered. */
+/** How the host responds to an event that asks for a decision. */
 interface DecidedEvent extends CheckedEvent {
   /** Decides once for each id in `data`, whatever the id of the message is. Undefined if the object does not exist here. */
   decide(provider: string, data: never, now: EpochMs): Promise<NetworkResponse | undefined>

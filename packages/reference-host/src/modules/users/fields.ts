@@ -5,7 +5,7 @@ import { deny, type HostDenial } from '../../http/codes.ts'
 import { nameText } from '../../schemas/names.ts'
 
 /**
- * Request members with which a partner names a user (contract section 4). `wallet` holds a legacy name of
+ * Request members with which a partner names a user. `wallet` holds a legacy name of
  * `walletAddress`, which the alias table translates.
  */
 export const partnerUserFields = {
@@ -16,7 +16,7 @@ export const partnerUserFields = {
     }),
   ),
   wallet: Type.Optional(
-    // Without a title: operations that refuse unknown members describe it as closed, others do not.
+    // Without a title: operations that reject unknown members describe it as closed, others do not.
     Type.Object(
       { chain: Type.Enum(['evm']), address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }) },
       { description: 'A wallet as older clients send it: use `walletAddress`' },

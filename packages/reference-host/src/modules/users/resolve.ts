@@ -22,7 +22,7 @@ const ResponseData = Type.Object(
   component('User', 'A user of the partner'),
 )
 
-/** `POST /partner/v1/users/resolve`: finds or creates a user of the partner (contract section 4). */
+/** `POST /partner/v1/users/resolve`: finds or creates a user of the partner. */
 export function resolveUser({ users, seedCards, clock }: ModuleServices): Operation {
   return operation({
     id: 'users.resolve',

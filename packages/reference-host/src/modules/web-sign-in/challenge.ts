@@ -25,7 +25,7 @@ interface ChallengeHost {
   readonly origin: string
 }
 
-/** Makes challenges, and the proof that answers one. */
+/** Makes challenges, and the proof for one. */
 export interface Challenges {
   make(
     wallet: Pick<Challenge, 'address' | 'connector' | 'chainId' | 'walletLabel' | 'cli'>,
@@ -44,7 +44,7 @@ const WORST_CASE =
   'Whoever gets this signature can make an API key for your account, and a key can move money.'
 
 /**
- * The request that the signed text binds. Bootstrap takes EIP-4361 messages too, and refuses a text that binds another request, so
+ * The request that the signed text binds. Bootstrap takes EIP-4361 messages too, and denies a text that binds another request, so
  * a signature for a sign-in makes no key there.
  */
 export const LOGIN_DIGEST: string = createHash('sha256').update('POST /auth/login').digest('hex')

@@ -20,7 +20,7 @@ interface StartedRequest extends CliRequest {
 }
 
 /** How a poll finds a request. An expired one is unknown. */
-export type Polled =
+export type PollOutcome =
   | { readonly state: 'pending'; readonly expiresAt: EpochMs }
   | { readonly state: 'completed'; readonly session: WebSession }
   | { readonly state: 'taken' | 'denied' | 'unknown' }
@@ -69,7 +69,7 @@ export async function startRequest(
   const expiresAt = now + LIFETIME_MS
   const started = {
     requestId: randomBytes(16).toString('hex'),
-    // The end is in the token too, so that a poll that comes too quick is answered without the database.
+    // The end is in the token too, so that a poll that comes too quick gets its response without the database.
     requestToken: `${randomBytes(32).toString('base64url')}.${expiresAt}`,
     code: Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join(''),
     clientName,
@@ -122,7 +122,7 @@ export async function approve(
 }
 
 /** Looks whether a request was approved, and takes its session. Of any number of simultaneous calls one gets it. */
-export async function poll(db: SqlQueries, requestToken: string, now: EpochMs): Promise<Polled> {
+export async function poll(db: SqlQueries, requestToken: string, now: EpochMs): Promise<PollOutcome> {
   const digest = digestOf(requestToken)
   const [row] = await rows(db, 'select * from gw_cli_requests where token_digest = $1', [digest])
   const expiresAt = toInteger(row?.['expires_at'] ?? 0)

@@ -7,8 +7,8 @@ import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { idText, nameText } from '../../schemas/names.ts'
 import { AT, LATER } from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { endOf, enterCode, findOpen, poll, startRequest, type Polled } from './cli-requests.ts'
-import { refuseOtherOrigin } from './cross-origin.ts'
+import { endOf, enterCode, findOpen, poll, startRequest, type PollOutcome } from './cli-requests.ts'
+import { denyOtherOrigin } from './cross-origin.ts'
 import {
   challengeNotFound,
   cliRequestId,
@@ -99,8 +99,8 @@ function start({ db, clock, origin }: ModuleServices): Operation {
       },
     },
     async handle({ body: { clientName = null }, facts }) {
-      const refusal = refuseOtherOrigin(facts, origin)
-      if (refusal) return refusal
+      const denial = denyOtherOrigin(facts, origin)
+      if (denial) return denial
       const clientAddress = facts.address
       const started = await startRequest(db, { clientName, clientAddress }, clock.now())
       const { requestToken, requestId, code, expiresAt } = started
@@ -125,7 +125,7 @@ function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
       summary: 'Nobody has approved it yet.',
       status: 202,
     })
-  const response = (polled: Polled): Verdict<Success> => {
+  const response = (polled: PollOutcome): Verdict<Success> => {
     if (polled.state === 'pending') return pending(polled.expiresAt)
     if (polled.state === 'unknown') return deny('challenge_not_found', 'no open request has this token')
     if (polled.state !== 'completed') return deny('challenge_not_found', `the request was ${polled.state}`)

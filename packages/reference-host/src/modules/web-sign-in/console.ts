@@ -16,7 +16,7 @@ const WRITES = ['keys', 'sessions', 'notifications', 'kyc', 'agreements', 'onboa
 export const CONSOLE_SCOPES: readonly string[] = userScopes.names.filter(
   name => WRITES.includes(name) || (name.endsWith('.read') && name !== 'cards.secrets.read'),
 )
-/** Refuses every amount, should an operation ever move money by a scope above. It also keeps cards from being revealed. */
+/** Denies every amount, should an operation ever move money by a scope above. It also keeps cards from being revealed. */
 const POLICY = { maxAuthAmountCents: 0 }
 
 const ResponseData = Type.Object(

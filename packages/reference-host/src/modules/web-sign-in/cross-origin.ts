@@ -2,11 +2,11 @@ import type { RequestFacts } from '@gatewright/http'
 import { deny, type HostDenial } from '../../http/codes.ts'
 
 /**
- * Refuses what a web page of another origin sent. A page that the victim visits could otherwise start a request of its own from
+ * Denies what a web page of another origin sent. A page that the victim visits could otherwise start a request of its own from
  * the victim's network, and then `sameNetwork` would be true and no warning shown. Browsers set both header fields and let no
  * page change them (Fetch standard); command lines send neither. Denial: `policy_blocked`.
  */
-export function refuseOtherOrigin({ header }: RequestFacts, ownOrigin: string): HostDenial | undefined {
+export function denyOtherOrigin({ header }: RequestFacts, ownOrigin: string): HostDenial | undefined {
   const origin = header('origin') ?? ownOrigin
   const site = header('sec-fetch-site') ?? 'none'
   if (origin === ownOrigin && ['none', 'same-origin'].includes(site)) return undefined

@@ -37,7 +37,7 @@ const Session = Type.Object(
   component('WebSession', 'A sign-in on the web'),
 )
 
-/** Schema of an answer with a sign-in. */
+/** Schema of a response with a sign-in. */
 export const SignedIn = Type.Object(
   {
     token: Type.Optional(
@@ -59,7 +59,7 @@ export const TokenState = Type.Object(
   component('WebTokenState', 'What a web token is worth'),
 )
 
-/** A sign-in as answers show it. */
+/** A sign-in as responses show it. */
 export function shownSession(session: WebSession, status: 'valid' | 'expired' = 'valid') {
   const { sessionId, address, userId, connector, chainId, walletLabel, expiresAt } = session
   return {

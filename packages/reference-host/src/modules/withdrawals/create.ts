@@ -9,12 +9,12 @@ import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
 import { tooLittleMoney } from '../too-little-money.ts'
 import { ownAddress } from './destination.ts'
-import { Body, isEqual, priced, readTerms, type Prepared } from './terms.ts'
+import { Body, isEqual, priced, readTerms, type PreparedWithdrawal } from './terms.ts'
 import { WithdrawalResponse, withdrawalResponse, withdrawalBodyExample, withdrawalExample } from './wire.ts'
 import { SEND_JOB, type Withdrawal } from './withdrawal.ts'
 
 const MOST_OPEN = 20
-/** How long after a `pending` answer an equal request of a partner is a poll. */
+/** How long after a `pending` response an equal request of a partner is a poll. */
 const POLLED_FOR_MS = 600_000
 
 /** Makes `withdrawals.create` of a surface. */
@@ -24,7 +24,7 @@ export function createWithdrawal(
   provider: WithdrawalProvider,
 ): Operation {
   const { withdrawals, db, clock, dialect } = services
-  return ledgerWrite<(typeof Body)['partner'], (typeof WithdrawalResponse)['partner'], Prepared>({
+  return ledgerWrite<(typeof Body)['partner'], (typeof WithdrawalResponse)['partner'], PreparedWithdrawal>({
     id: 'withdrawals.create',
     title: 'Withdraw money',
     surface,
@@ -90,7 +90,7 @@ async function make(
   provider: string,
   accountId: string,
   terms: NewWithdrawal,
-  { tx, effectId, reserve }: WriteContext<Prepared>,
+  { tx, effectId, reserve }: WriteContext<PreparedWithdrawal>,
 ): Promise<Verdict<Withdrawal>> {
   const now = clock.now()
   const id = `wd_${effectId}`
@@ -111,7 +111,7 @@ async function make(
   return allow(made)
 }
 
-/** Answers a withdrawal as it is now. For a partner it stays open to polling while that answer is `pending`. */
+/** Responds with a withdrawal as it is now. For a partner it stays open to polling while that response is `pending`. */
 async function response(
   surface: Surface,
   { withdrawals, clock }: ModuleServices,

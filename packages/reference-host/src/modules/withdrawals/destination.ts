@@ -22,7 +22,7 @@ export const DestinationBody = Type.Object(
   },
   component('WithdrawalDestination', 'Where the money goes'),
 )
-type Given = Type.Static<typeof DestinationBody>
+type DestinationRequest = Type.Static<typeof DestinationBody>
 
 /** The old form of a destination: a token on a chain. */
 export interface OldDestination {
@@ -41,7 +41,12 @@ const badField = (name: string, message: string): HostDenial =>
   deny('invalid_request', `destination.${name} ${message}`, { field: `destination.${name}` })
 
 /** Reads a destination in one spelling. */
-export function readDestination({ currency, network, address, extraId = null }: Given): Destination {
+export function readDestination({
+  currency,
+  network,
+  address,
+  extraId = null,
+}: DestinationRequest): Destination {
   const asset = { currency: currency.toLowerCase(), network: network.toLowerCase() }
   return { ...asset, address: canonical(address), extraId }
 }

@@ -43,7 +43,7 @@ export function withdrawalEndings({ money, events, guard, spendStorage }: Withdr
     const [row] = await rows(tx, UPDATE, values)
     return toWithdrawal(row as SqlRow)
   }
-  const tell = (tx: SqlQueries, w: Withdrawal, change: Change, now: EpochMs): Promise<void> => {
+  const recordEvent = (tx: SqlQueries, w: Withdrawal, change: Change, now: EpochMs): Promise<void> => {
     const { id, accountId, amountCents } = w
     return events.record(tx, { accountId, subject: { kind: KIND, id }, amountCents, ...change }, now)
   }
@@ -84,7 +84,7 @@ export function withdrawalEndings({ money, events, guard, spendStorage }: Withdr
       },
       now,
     )
-    await tell(tx, ended, { from: w.status, to: status, cause, detail }, now)
+    await recordEvent(tx, ended, { from: w.status, to: status, cause, detail }, now)
     return ended
   }
 
@@ -101,8 +101,8 @@ export function withdrawalEndings({ money, events, guard, spendStorage }: Withdr
     if (history.some(({ cause }) => cause === attention)) return 'ignored'
     const excessCents = w.excessCents + (paidCents ?? w.amountCents - w.feeCents)
     await update(tx, { ...w, attention, excessCents }, now)
-    await tell(tx, w, { from: w.status, to: w.status, cause: attention }, now)
+    await recordEvent(tx, w, { from: w.status, to: w.status, cause: attention }, now)
     return 'applied'
   }
-  return { end, keepLate, tell, update }
+  return { end, keepLate, recordEvent, update }
 }

@@ -62,12 +62,12 @@ async function findOrSend(
     : sent
 }
 
-const idProblem = compileSchema(Type.Object({ id: idText() }))
+const validateId = compileSchema(Type.Object({ id: idText() }))
 
 /** The event `withdrawal.report`: a report with the `id` of its withdrawal. Each provider knows its own ones only. */
 export function withdrawalReportEvent(withdrawals: WithdrawalRecords): EventType {
   return {
-    problem: data => idProblem(data) ?? withdrawalReportProblem(data),
+    problem: data => validateId(data) ?? withdrawalReportProblem(data),
     apply: (tx, provider, data: WithdrawalReport & { readonly id: string }, now) =>
       withdrawals.report(tx, provider, data, now),
   }

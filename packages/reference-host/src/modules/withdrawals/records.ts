@@ -63,7 +63,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
     const [job] = await rows(tx, text, [SEND_JOB, id])
     return job !== undefined && toInteger(job['leased_until']) > now
   }
-  const { end, keepLate, tell, update } = withdrawalEndings(services)
+  const { end, keepLate, recordEvent, update } = withdrawalEndings(services)
 
   return {
     find,
@@ -96,7 +96,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       const result = await money.move(tx, transfer, [entryOf(stored, 'pending')], now)
       if (result === 'insufficient') return result
       if (result !== 'done') throw new Error(`the ledger already has withdrawal ${id}: ${result}`)
-      await tell(tx, stored, { to: 'pending', cause: 'created' }, now)
+      await recordEvent(tx, stored, { to: 'pending', cause: 'created' }, now)
       return stored
     },
     async openToPolling(db, accountId, now) {
@@ -126,7 +126,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       const to = ready ? 'ready' : w.status
       const known = { relay: relay ?? w.relay, txHash: txHash ?? w.txHash, attention: null }
       const updated = await update(tx, { ...w, ...known, status: to }, now)
-      if (ready) await tell(tx, updated, { from: w.status, to, cause: 'reported' }, now)
+      if (ready) await recordEvent(tx, updated, { from: w.status, to, cause: 'reported' }, now)
       return 'applied'
     },
     async lost(tx, id) {
@@ -144,7 +144,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       }
       if (w.attention === null || w.status !== status) return undefined
       const settled = await update(tx, { ...w, attention: null }, now)
-      await tell(tx, settled, { from: status, to: status, cause: 'resolved', detail: reference }, now)
+      await recordEvent(tx, settled, { from: status, to: status, cause: 'resolved', detail: reference }, now)
       return settled
     },
   }

@@ -42,10 +42,10 @@ export const Body = {
     component('PartnerWithdrawalRequest', 'How much to send where; the destination in one of two forms'),
   ),
 }
-type Given = Type.Static<(typeof Body)['partner']>
+type PartnerRequest = Type.Static<(typeof Body)['partner']>
 
 /** What was found out before the transaction: the terms of a new withdrawal, or the id of one that exists. */
-export type Prepared = { readonly terms: NewWithdrawal } | { readonly existing: string }
+export type PreparedWithdrawal = { readonly terms: NewWithdrawal } | { readonly existing: string }
 
 type Terms = Pick<NewWithdrawal, 'amountCents' | 'destination'>
 
@@ -58,7 +58,7 @@ export const isEqual =
 /** Reads the request in either form, and checks the destination. */
 export async function readTerms(
   provider: WithdrawalProvider,
-  { amountCents, destination, tokenAddress, recipientAddress, chainId }: Given,
+  { amountCents, destination, tokenAddress, recipientAddress, chainId }: PartnerRequest,
 ): Promise<Verdict<Terms, HostDenial>> {
   if (destination) return allow({ amountCents, destination: readDestination(destination) })
   const old = { tokenAddress, recipientAddress, chainId }
@@ -74,9 +74,9 @@ export async function readTerms(
 /** Checks the destination and quotes the fee. */
 export async function priced(
   provider: WithdrawalProvider,
-  body: Given,
+  body: PartnerRequest,
   { amountCents, destination }: Terms,
-): Promise<Verdict<Prepared, HostDenial>> {
+): Promise<Verdict<PreparedWithdrawal, HostDenial>> {
   const given = body.destination?.address ?? body.recipientAddress
   const checked = checkDestination(await provider.assets(noSignal), destination, given)
   if (!checked.ok) return checked

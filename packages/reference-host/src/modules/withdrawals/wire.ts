@@ -45,7 +45,7 @@ export const WithdrawalSchema = Type.Object(
   members,
   component('Withdrawal', 'Money on its way out of the account'),
 )
-/** What `withdrawals.create` answers. */
+/** What `withdrawals.create` returns. */
 export const WithdrawalResponse = {
   user: Type.Object({ withdrawal: WithdrawalSchema }, component('WithdrawalResponse', 'A withdrawal')),
   partner: Type.Object(

@@ -146,7 +146,7 @@ function statusOf({ body }: HttpResponse): unknown {
   return authorization?.['status'] ?? (decision?.['approved'] === true ? 'approved' : decision)
 }
 
-/** Repeats until there is an answer: on Postgres it takes a moment until a killed host's transaction ends. */
+/** Repeats until there is a response: on Postgres it takes a moment until a killed host's transaction ends. */
 async function responded({ act }: Attempt): Promise<HttpResponse> {
   for (let tries = 1; ; tries += 1) {
     const response = await act()
@@ -200,8 +200,8 @@ for (const store of ['postgres', 'sqlite'] as const) {
             await host.restart()
           }
           const response = await responded(attempt)
-          t.equal(statusOf(response), attempt.status, `${title}: the answer`)
-          t.equal(statusOf(await attempt.act()), attempt.status, `${title}: the answer stays`)
+          t.equal(statusOf(response), attempt.status, `${title}: the response`)
+          t.equal(statusOf(await attempt.act()), attempt.status, `${title}: the response stays`)
           balance -= attempt.costs
           t.equal(await user.balance(), balance, `${title}: the balance`)
           return died ? undefined : statements

@@ -56,9 +56,9 @@ t.test(
     const key = randomUUID()
     const open = payinOf(await renew(user, id, key))
     await cancel()
-    const refused = { status: 400, body: { error: 'invalid_request' } }
-    t.match(await renew(user, id), { ...refused, body: { field: 'subscriptionId', message: /canceled/ } })
-    t.match(await user.write(PAY, { payinId: open.id }), { ...refused, body: { field: 'payinId' } })
+    const denied = { status: 400, body: { error: 'invalid_request' } }
+    t.match(await renew(user, id), { ...denied, body: { field: 'subscriptionId', message: /canceled/ } })
+    t.match(await user.write(PAY, { payinId: open.id }), { ...denied, body: { field: 'payinId' } })
     t.equal(await user.balance(), 4500)
     await db.query('delete from gw_idempotency', [])
     t.equal(payinOf(await renew(user, id, key)).id, open.id, 'a repeat gets the pay-in of before')

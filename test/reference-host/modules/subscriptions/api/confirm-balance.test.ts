@@ -121,7 +121,7 @@ t.test('a pay-in that fills the balance cannot be paid from it', async t => {
   )
 })
 
-t.test('answers 404 for unknown ids and for other accounts’ records', async t => {
+t.test('responds with 404 for unknown ids and for other accounts’ records', async t => {
   const [user, other] = [await newUser(), await newUser()]
   const payinId = await checkout(user)
   const [{ id }] = (await user.read('/subscriptions')).body.data['subscriptions'] as [{ id: string }]
@@ -308,7 +308,7 @@ t.test('a request repeated after its record expired returns its pay-in and holds
   t.equal((await later.write('/subscriptions/checkout', { plan: 'basic' })).status, 403)
 })
 
-t.test('refuses ids with invalid bytes without a store fault', async t => {
+t.test('denies ids with invalid bytes without a store fault', async t => {
   const user = await newUser()
   const nul = 'payin_\u0000'
   t.match(await user.write('/subscriptions/payin', { subscriptionId: nul }), { status: 400 })

@@ -37,7 +37,7 @@ t.test('creates an open pay-in of the requested amount', async t => {
 })
 
 t.test(
-  'answers a repeated key with the stored response, through the legacy path and a new session too',
+  'responds to a repeated key with the stored response, through the legacy path and a new session too',
   async t => {
     const user = await bootstrapUser(host.send)
     const key = randomUUID()
@@ -45,7 +45,7 @@ t.test(
     t.equal(first.headers.get('idempotency-replayed'), null)
     const keptHours =
       (Date.parse(first.headers.get('idempotency-expires') as string) - Date.now()) / 3_600_000
-    t.ok(keptHours > 23.9 && keptHours <= 24, 'the client is told how long the answer is kept')
+    t.ok(keptHours > 23.9 && keptHours <= 24, 'the client learns how long the response is kept')
     const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
     const renewed = { ...user, token: minted.body['sessionToken'] as string }
     for (const [as, path, spelt] of [
@@ -76,7 +76,7 @@ t.test('keeps the keys of two users apart', async t => {
   t.not(idOf(await post(one, { amountCents: 100 }, key)), idOf(await post(two, { amountCents: 100 }, key)))
 })
 
-t.test('refuses a missing, short or reused key', async t => {
+t.test('denies a missing, short or reused key', async t => {
   const user = await bootstrapUser(host.send)
   t.match(await post(user, { amountCents: 100 }), {
     status: 400,
@@ -113,7 +113,7 @@ t.test('names what is wrong with the request, and accepts a corrected one under 
   t.equal((await post(user, { amountCents: 100_000_000 }, key)).status, 200)
 })
 
-t.test('refuses a session without subscriptions.write, and tokens that are missing or garbage', async t => {
+t.test('denies a session without subscriptions.write, and tokens that are missing or garbage', async t => {
   const user = await bootstrapUser(host.send, { sessionScopes: ['subscriptions.read'] })
   const narrow = await post(user, { amountCents: 100 }, randomUUID())
   t.match(narrow, { status: 403, body: { error: 'insufficient_scope', message: /subscriptions\.write/ } })
@@ -122,9 +122,9 @@ t.test('refuses a session without subscriptions.write, and tokens that are missi
   t.match(missing, { status: 401, body: { error: 'unauthorized' } })
   t.notMatch(missing.headers.get('www-authenticate'), /error=/)
   for (const token of ['garbage', 'a.b.c', `${user.token}x`, user.token.slice(0, -2), user.key]) {
-    const refused = await post({ ...user, token }, { amountCents: 100 }, randomUUID())
-    t.match(refused, { status: 401, body: { error: 'unauthorized' } })
-    t.match(refused.headers.get('www-authenticate'), /^Bearer .*error="invalid_token"/)
+    const denied = await post({ ...user, token }, { amountCents: 100 }, randomUUID())
+    t.match(denied, { status: 401, body: { error: 'unauthorized' } })
+    t.match(denied.headers.get('www-authenticate'), /^Bearer .*error="invalid_token"/)
   }
 })
 
@@ -134,7 +134,7 @@ t.test('applies the policies of key and session, and authorises a replay again',
   const key = randomUUID()
   const over = await post(capped, { amountCents: 501 }, key)
   t.match(over, { status: 403, body: { error: 'policy_blocked', rule: 'maxAuthAmountCents' } })
-  t.match(await post(capped, { amountCents: 501 }, key), { status: 403 }, 'a refusal is not stored')
+  t.match(await post(capped, { amountCents: 501 }, key), { status: 403 }, 'a denial is not stored')
 
   const tighter = await bootstrapUser(host.send, {
     policy: { maxAuthAmountCents: 500 },

@@ -22,7 +22,7 @@ for (const [path, terms] of [
   ['payin', { amountCents: 100 }],
   ['checkout', { plan: 'basic' }],
 ] as const) {
-  t.test(`keeps members of up to 4096 bytes with a pay-in, and refuses larger ones: ${path}`, async t => {
+  t.test(`keeps members of up to 4096 bytes with a pay-in, and denies larger ones: ${path}`, async t => {
     for (const fill of ['a', 'é', '😀']) {
       const kept = membersOf(4096, fill)
       const made = await post(path, { ...terms, ...kept })
@@ -38,7 +38,7 @@ for (const [path, terms] of [
   })
 }
 
-t.test('refuses hostile members of a pay-in, and names the largest in few characters', async t => {
+t.test('denies hostile members of a pay-in, and names the largest in few characters', async t => {
   t.match(await post('payin', { amountCents: 100, metadata: { note: 'a'.repeat(200_000) }, order: '1' }), {
     status: 400,
     body: { field: 'metadata' },

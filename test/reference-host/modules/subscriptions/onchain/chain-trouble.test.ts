@@ -88,7 +88,7 @@ t.test('ignores one wrong newest block after the next correct one', async t => {
 
 t.test('settles nothing early because of a wrong newest block, also with many blocks to read', async t => {
   const user = await newUser()
-  // A node that refuses wide ranges makes the watcher read a few blocks at a time.
+  // A node that rejects wide ranges makes the watcher read a few blocks at a time.
   front.response = async (call, real): Promise<RpcEntry> =>
     call.method === 'eth_getLogs' ? { error: { code: -32005, message: 'too many blocks' } } : real()
   for (let round = 0; round < 12; round += 1) await t.rejects(watch(), { code: 'ERR_RPC_UNAVAILABLE' })

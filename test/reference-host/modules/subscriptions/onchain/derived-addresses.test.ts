@@ -57,7 +57,7 @@ t.test('an account gets ten unpaid addresses a day and more the next day', async
   t.ok(await given(await user.renewed()))
 })
 
-t.test('a refused request takes no index', async t => {
+t.test('a denied request takes no index', async t => {
   const capped = await newUser({ policy: { maxAuthAmountCents: 5 } })
   const user = await newUser()
   const before = await given(user)

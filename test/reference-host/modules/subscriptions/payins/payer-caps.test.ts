@@ -43,7 +43,7 @@ const pay = (user: MoneyUser, payinId: string): ReturnType<MoneyUser['write']> =
   user.write(CONFIRM, { payinId })
 const blockedBy = (rule: string): object => ({ status: 403, body: { error: 'policy_blocked', rule } })
 
-t.test("refuses a capped key that pays its owner's open pay-in, and moves no money", async t => {
+t.test("denies a capped key that pays its owner's open pay-in, and moves no money", async t => {
   const owner = await newOwner()
   const agent = await newAgent(owner, { maxAuthAmountCents: 1 })
   const payinId = await askPro(owner)
@@ -64,7 +64,7 @@ t.test('counts a payment on the day it is paid, not on the day it was requested'
   t.equal(await owner.balance(), 47_500)
 })
 
-t.test('refuses a key whose caps were set to 0 after it requested the pay-in', async t => {
+t.test('denies a key whose caps were set to 0 after it requested the pay-in', async t => {
   const owner = await newOwner()
   const made = await host.send('/user/v1/keys', { body: {}, headers: bearer(owner.token) })
   const { userApiKey, userKeyId } = made.body as unknown as Record<string, string>

@@ -1,14 +1,14 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { EventStore } from '../../../records/events.ts'
-import type { NetworkResponse } from './answer-in-time.ts'
+import type { NetworkResponse } from './response-in-time.ts'
 import type { Authorization, AuthorizationStore } from './store.ts'
 
 /** Most conflicts of one authorization that are kept in its history. Further ones are declined, counted and logged, too. */
 const MOST_KEPT = 20
 
 /** What a card network asks for under an id: an amount, its currency, and the ids that it names. A repeat must ask for the same. */
-type Asked = Readonly<Record<string, string | number>> & {
+type RequestedTerms = Readonly<Record<string, string | number>> & {
   readonly amountCents: number
   readonly currency: string
 }
@@ -24,7 +24,11 @@ export interface Conflict {
 }
 
 /** Compares what a repeated id asks for with what was decided. Undefined: it is the same. */
-export function conflictOf(id: string, decided: Asked, repeated: Asked): Conflict | undefined {
+export function conflictOf(
+  id: string,
+  decided: RequestedTerms,
+  repeated: RequestedTerms,
+): Conflict | undefined {
   const differences = Object.keys(decided)
     .filter(name => decided[name] !== repeated[name])
     .map(name => `${name} ${repeated[name]} instead of ${decided[name]}`)

@@ -19,7 +19,7 @@ export interface AuthorizationRequest {
   readonly merchant: Merchant
   /** The attempt of a card network that makes it. Default null: it is made by a request of the API. */
   readonly attempt?: string
-  /** Why the issuer itself refuses it. */
+  /** Why the issuer itself declines it. */
   readonly issuerReason?: DeclineReason | undefined
 }
 
@@ -120,18 +120,18 @@ async function orUndefined<T>(read: () => Promise<T | undefined>): Promise<T | u
   }
 }
 
-/** What the built-in issuer refuses, by the name of the merchant in lower case. */
-const REFUSED_MERCHANTS: ReadonlyMap<string, DeclineReason> = new Map([
+/** What the built-in issuer declines, by the name of the merchant in lower case. */
+const DECLINED_MERCHANTS: ReadonlyMap<string, DeclineReason> = new Map([
   ['decline fraud', 'suspected_fraud'],
   ['decline merchant', 'merchant_blocked'],
 ])
 
-/** Why the issuer of a card refuses an authorization, if it does. */
+/** Why the issuer of a card declines an authorization, if it does. */
 export function issuerReason(
   { issuer }: Card,
   { issuerReason: given, merchant }: HeldAmount,
 ): DeclineReason | undefined {
   return (
-    given ?? (issuer === SANDBOX_PROVIDER ? REFUSED_MERCHANTS.get(merchant.name.toLowerCase()) : undefined)
+    given ?? (issuer === SANDBOX_PROVIDER ? DECLINED_MERCHANTS.get(merchant.name.toLowerCase()) : undefined)
   )
 }

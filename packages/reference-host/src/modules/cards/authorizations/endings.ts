@@ -20,7 +20,7 @@ interface EndingServices {
   readonly events: EventStore
 }
 
-/** Who reverses. `unavailable`: the host, because it had answered in the meantime that it could not decide. */
+/** Who reverses. `unavailable`: the host, because it had responded in the meantime that it could not decide. */
 type ReversalCause = 'reversed' | 'operator' | 'unavailable'
 
 /** Money that a merchant gives back. One id of an authorization is credited once, ever. */

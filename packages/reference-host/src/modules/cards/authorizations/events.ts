@@ -11,7 +11,7 @@ import type { Authorization } from './store.ts'
 
 const Amount = Type.Integer({ minimum: 1, maximum: 100_000_000 })
 const Currency = Type.String({ pattern: '^[A-Z]{3}$' })
-/** Why the issuer itself refuses it. */
+/** Why the issuer itself declines it. */
 const IssuerReason = Type.Optional(Type.Enum(['suspected_fraud', 'merchant_blocked']))
 const Request = Type.Object({
   /** The network's id of the authorization. */
@@ -73,7 +73,7 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
       return changed === row ? 'ignored' : 'applied'
     },
   })
-  type Moved = Type.Static<typeof Movement>
+  type MovementData = Type.Static<typeof Movement>
   return {
     'authorization.request': {
       problem: compileSchema(Request),
@@ -106,14 +106,16 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
         })
       },
     },
-    'authorization.cleared': later(Movement, (tx, row, { amountCents }: Moved, { now }) =>
+    'authorization.cleared': later(Movement, (tx, row, { amountCents }: MovementData, { now }) =>
       authorizations.clear(tx, row, amountCents, now),
     ),
     'authorization.reversed': later(Reversal, (tx, row, _, { now }) =>
       authorizations.reverse(tx, row, 'reversed', now),
     ),
-    'authorization.refunded': later(Movement, (tx, row, { amountCents }: Moved, { now, messageId: id }) =>
-      authorizations.refund(tx, row, { id, amountCents }, now),
+    'authorization.refunded': later(
+      Movement,
+      (tx, row, { amountCents }: MovementData, { now, messageId: id }) =>
+        authorizations.refund(tx, row, { id, amountCents }, now),
     ),
   }
 }

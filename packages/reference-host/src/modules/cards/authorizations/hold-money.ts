@@ -49,8 +49,8 @@ async function moveMoney(
 ): Promise<DeclineReason | undefined> {
   const { id, amountCents } = amount
   const debit = ledgerAccounts.user(card.accountId)
-  const refused = issuerReason(card, amount)
-  if (refused) return (await ledger.balance(tx, debit)) < amountCents ? 'insufficient_funds' : refused
+  const declined = issuerReason(card, amount)
+  if (declined) return (await ledger.balance(tx, debit)) < amountCents ? 'insufficient_funds' : declined
   const transfer = {
     id,
     debit,

@@ -20,7 +20,7 @@ export interface Increment {
   /** What counts against the caps of the card; null for a declined one. */
   readonly hold: SpendHold | null
   readonly createdAt: EpochMs
-  /** The requests of a card network that may have been answered as approved, as of an authorization. */
+  /** The requests of a card network whose response may have said approved, as of an authorization. */
   readonly attempts: readonly string[]
 }
 

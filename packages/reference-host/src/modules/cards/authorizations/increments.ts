@@ -17,7 +17,7 @@ export interface IncrementRequest {
   readonly currency: string
   /** The attempt of the card network that makes it. */
   readonly attempt: string
-  /** Why the issuer itself refuses it. */
+  /** Why the issuer itself declines it. */
   readonly issuerReason?: Declined['reason'] | undefined
 }
 
@@ -38,7 +38,7 @@ export interface Increments {
    */
   increment(tx: SqlQueries, at: CardAtNow, row: Authorization, request: IncrementRequest): Promise<Increment>
   /**
-   * Gives back what one increment holds, because the host had answered in the meantime that it could not decide. An authorization that
+   * Gives back what one increment holds, because the host had responded in the meantime that it could not decide. An authorization that
    * holds nothing any more stays as it is.
    */
   takeBack(tx: SqlQueries, row: Authorization, increment: Increment, now: EpochMs): Promise<void>

@@ -5,7 +5,7 @@ import {
   withAttempt,
   type Attempt,
   type NetworkResponse,
-} from './answer-in-time.ts'
+} from './response-in-time.ts'
 import { conflictOf, declineConflict } from './conflicts.ts'
 import { cardPolicies } from './decide.ts'
 import type { Increment, IncrementStore } from './increment-store.ts'

@@ -9,7 +9,7 @@ import {
   withAttempt,
   type Attempt,
   type NetworkResponse,
-} from './answer-in-time.ts'
+} from './response-in-time.ts'
 import { conflictOf, declineConflict } from './conflicts.ts'
 import { cardPolicies, type AuthorizationRequest } from './decide.ts'
 import type { Authorizations } from './service.ts'

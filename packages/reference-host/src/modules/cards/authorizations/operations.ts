@@ -90,7 +90,7 @@ function listAuthorizations({ db, cards, authorizationStore, events }: ModuleSer
   })
 }
 
-/** `cards.simulateAuthorization`: a merchant asks for a payment. A decline is an answer of the network, not an error. */
+/** `cards.simulateAuthorization`: a merchant asks for a payment. A decline is a decision of the network, not an error. */
 function simulateAuthorization(surface: Surface, services: ModuleServices): Operation {
   const { db, cards, clock, cardKeyPolicies, authorizations, events } = services
   return ledgerWrite({

@@ -46,7 +46,7 @@ export interface Authorization {
   readonly hold: SpendHold | null
   readonly createdAt: EpochMs
   /**
-   * The requests of a card network that may have been answered as approved: that which made it, and its repeats. One that came too
+   * The requests of a card network whose response may have said approved: that which made it, and its repeats. One that came too
    * late is taken out. Empty if the API made it.
    */
   readonly attempts: readonly string[]

@@ -51,7 +51,7 @@ export const AuthorizationSchema = Type.Object(
   component('Authorization', 'A payment by card'),
 )
 
-/** An authorization in answers, with its history. */
+/** An authorization in responses, with its history. */
 export function authorizationData(
   row: Authorization,
   history: readonly RecordedEvent[],
@@ -80,7 +80,7 @@ export function authorizationData(
   }
 }
 
-/** Reads the history of an authorization and returns both as an answer has them. */
+/** Reads the history of an authorization and returns both as a response has them. */
 export async function withHistory(
   events: EventStore,
   db: SqlQueries,

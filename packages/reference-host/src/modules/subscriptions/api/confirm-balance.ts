@@ -13,7 +13,7 @@ const Body = Type.Object(
 
 /**
  * `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. It waits for no identity check, but
- * a locked account is refused.
+ * a locked account is denied.
  */
 export function confirmBalance(services: ModuleServices): Operation {
   const { clock, gates, payins, settlement, subscriptions } = services

@@ -21,10 +21,7 @@ const Body = Type.Object(
 /** Moves after which no further transaction is accepted, so that histories stay short. */
 const MAX_MOVES = 30
 
-/**
- * `POST /user/v1/subscriptions/payin/confirm`: submits the transaction that pays a pay-in (contract section
- * 9).
- */
+/** `POST /user/v1/subscriptions/payin/confirm`: submits the transaction that pays a pay-in. */
 export function confirmPayin(services: ModuleServices): Operation {
   const { clock, payins } = services
   return ledgerWrite({

@@ -45,7 +45,7 @@ const CheckoutResponse = Type.Object(
   component('CheckoutResponse', 'The new subscription and the pay-in of its first period'),
 )
 
-/** `POST /user/v1/subscriptions/payin`: requests a payment (contract section 9). */
+/** `POST /user/v1/subscriptions/payin`: requests a payment. */
 export function createPayin(services: ModuleServices): Operation {
   return ledgerWrite({
     id: 'subscriptions.payin',

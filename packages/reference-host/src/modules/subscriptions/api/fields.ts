@@ -48,7 +48,7 @@ export const PayinSchema = Type.Object(
   component('Payin', 'A requested payment: for a subscription, a plan, or into the balance'),
 )
 
-/** Schema of an answer with one pay-in. */
+/** Schema of a response with one pay-in. */
 export const PayinResponse = Type.Object({ payin: PayinSchema }, component('PayinResponse', 'One pay-in'))
 
 const PayinMoveSchema = Type.Object(

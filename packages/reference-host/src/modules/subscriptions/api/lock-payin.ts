@@ -34,7 +34,7 @@ export function denyPayin(why: string): HostDenial {
   return deny('invalid_request', `this pay-in ${why}`, { field: 'payinId' })
 }
 
-/** Answers with the current state of a pay-in. */
+/** Responds with the current state of a pay-in. */
 export function payinSuccess(payin: Payin): Verdict<Success> {
   const summary =
     payin.status === 'settled' ? 'The pay-in is settled.' : 'The pay-in settles once its chain confirms it.'

@@ -99,8 +99,8 @@ export function addressAllocator(receivers: readonly PayinReceiver[], dialect: S
       const branch = xpub === undefined ? undefined : branches.get(xpub)
       // Taken first: until this transaction ends, nothing that the budgets count can change.
       const index = await nextIndex(tx, branch?.id ?? `${chainId} ${token}`)
-      const refused = await overBudget(tx, receiver, request)
-      if (refused) return refused
+      const denial = await overBudget(tx, receiver, request)
+      if (denial) return denial
       return allow(
         branch ? await derived(tx, branch, index, receiver, request) : await listed(tx, receiver, request),
       )

@@ -25,7 +25,7 @@ export type Mismatch =
   | 'mined_too_early'
 
 /**
- * Checks whether a transfer pays a pay-in, and returns the reason when it does not (contract section 9). The
+ * Checks whether a transfer pays a pay-in, and returns the reason when it does not. The
  * amount must be exact. The store decides whether the transfer has paid another pay-in already.
  *
  * A block time before the pay-in's creation is too early, even by one millisecond. Blocks count whole

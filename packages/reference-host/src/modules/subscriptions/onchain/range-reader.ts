@@ -9,7 +9,7 @@ interface RangeReader {
   span(): number
   /** Reads the transfers of a range of any length. */
   find(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]>
-  /** Reads the transfers of a range. Halves the span when the node refuses the range, else doubles it. */
+  /** Reads the transfers of a range. Halves the span when the node rejects the range, else doubles it. */
   read(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]>
 }
 

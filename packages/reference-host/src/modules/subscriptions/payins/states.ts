@@ -1,4 +1,4 @@
-/** The status of a pay-in (contract section 9). The last four are final. */
+/** The status of a pay-in. The last four are final. */
 export const PAYIN_STATUSES = [
   'awaiting_payment',
   'confirming',

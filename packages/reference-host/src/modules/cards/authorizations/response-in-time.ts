@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '@gatewright/kernel'
 import type { IncrementDeclineReason } from './states.ts'
 
-/** Within what time a card network is answered. It waits for 2 seconds; the rest is for the way. */
+/** Within what time the host responds to a card network, which waits for 2 seconds. The rest is for the network's round trip. */
 const DECIDED_WITHIN_MS = 1800
-/** How long to wait between tries to undo what came too late: 10 minutes in all. */
+/** How long to wait between tries to undo what came too late: 10 minutes in total. */
 const UNDO_PAUSES_MS = [1000, 5000, 30_000, 60_000, 120_000, 180_000, 204_000]
 /** Most attempts that an authorization or increment names: the latest. */
 const MOST_ATTEMPTS = 20
 
-/** The answer to a card network. */
+/** The response to a card network. */
 export interface NetworkResponse {
   /**
    * `repeated`: this id was decided before, and keeps its decision. `conflict`: this id was decided before, for something else.
@@ -28,7 +28,7 @@ export interface NetworkResponse {
 /** One try to decide, and how far it is. */
 export interface Attempt {
   readonly id: string
-  /** Whether the network was answered already. */
+  /** Whether the response was sent already. */
   late: boolean
   /** Whether it wrote something that may be committed. */
   mayBeStored: boolean
@@ -40,27 +40,27 @@ export interface TimedDecision {
   readonly authorizationId: string
   /** Decides, in a transaction that ends with `commitInTime`. Undefined: what the request names does not exist here. */
   decide(attempt: Attempt): Promise<NetworkResponse | undefined>
-  /** Takes back what this attempt made or repeated, unless another attempt may have been answered as approved. */
+  /** Takes back what this attempt made or repeated, unless another attempt's response may have said approved. */
   undo(attempt: Attempt): Promise<void>
 }
 
-/** Thrown in a transaction to roll it back: the network was told that its payment is not approved. */
+/** Thrown in a transaction to roll it back: the response said that the payment is not approved. */
 class TooLate extends Error {}
 
-/** Rolls the transaction of an attempt back if its network has been answered already. Call it last in the transaction. */
+/** Rolls the transaction of an attempt back if the response was sent already. Call it last in the transaction. */
 export function commitInTime(attempt: Attempt): void {
   if (!attempt.late) return
   attempt.mayBeStored = false
   throw new TooLate()
 }
 
-/** Adds an attempt to those that may have been answered as approved. */
+/** Adds an attempt to those whose response may have said approved. */
 export function withAttempt(attempts: readonly string[], { id }: Attempt): readonly string[] {
   return [...attempts, id].slice(-MOST_ATTEMPTS)
 }
 
 /**
- * Answers a card network within 1.8 seconds. If the database is down or late the payment is not approved, and what becomes of the
+ * Responds to a card network within 1.8 seconds. If the database is down or late the payment is not approved, and what becomes of the
  * decision afterwards is undone, for which it is tried again for 10 minutes. Undefined: what the request names does not exist here.
  * `report` takes failures of work that nobody waits for any more.
  */
@@ -88,7 +88,7 @@ export async function responseInTime(
   }
 }
 
-/** Undoes an attempt once it has ended, such as a commit whose answer was lost. While the database is away it is tried again. */
+/** Undoes an attempt once it has ended, such as a commit whose reply was lost. While the database is away it is tried again. */
 async function undoLate(
   attempt: Attempt,
   deciding: Promise<unknown>,
