@@ -11,7 +11,7 @@ async function allowing(allowedIps: string[]) {
   }
 }
 
-t.test('allows only addresses inside the blocks, and refuses an unknown address', async t => {
+t.test('allows only addresses inside the blocks, and denies an unknown address', async t => {
   const passes = await allowing(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'])
   for (const address of ['10.0.0.0', '10.255.255.255', '192.0.2.7', '2001:db8::1', '2001:DB8:FFFF::']) {
     t.equal(await passes(address), true, address)

@@ -97,7 +97,7 @@ t.test('names the scope that is missing, in the body and in the challenge', asyn
   )
 })
 
-t.test('accepts any scope of anyOf, and refuses a session with none of them', async t => {
+t.test('accepts any scope of anyOf, and denies a session with none of them', async t => {
   const { guard, bearer } = await bench()
   const authorization = await bearer({ scopes: ['deposits.read'] })
   const any = { operation: 'withdrawals.range', anyOf: ['withdrawals.write', 'deposits.read'] }
@@ -109,7 +109,7 @@ t.test('accepts any scope of anyOf, and refuses a session with none of them', as
   })
 })
 
-t.test('refuses a session of the other surface, both ways', async t => {
+t.test('denies a session of the other surface, both ways', async t => {
   const { guard, bearer } = await bench()
   const partner = { operation: 'balances.list', allOf: [], surface: 'partner' } as const
   t.match(await guard.check({ authorization: await bearer() }, partner), {
@@ -136,13 +136,13 @@ t.test('adds evidence to every denial of a verified session, for the decision ev
   const limits = [{ name: 'guarded', points: 1, windowSeconds: 60, per: 'key' }] as const
   const { guard, bearer } = await bench({ limits, policies: async () => [{ denyOperations: ['x.y'] }] })
   const authorization = await bearer({ policyIds: ['p'] })
-  const refused = [
+  const denied = [
     await guard.check({ authorization }, { operation: 'a.b', allOf: ['x.write'] }),
     await guard.check({ authorization }, { operation: 'x.y', allOf: [] }),
     await guard.check({ authorization }, read),
   ]
   const evidence = { accountId: 'acc_1', keyId: 'key_1', sessionId: 'ses_1', policyIds: ['p'] }
-  t.match(refused, [
+  t.match(denied, [
     { code: 'insufficient_scope', evidence: { ...evidence, operation: 'a.b', limits: [] } },
     { code: 'policy_blocked', evidence: { ...evidence, limits: [{ name: 'guarded', remaining: 0 }] } },
     { code: 'rate_limited', evidence: { ...evidence, limits: [{ name: 'guarded', remaining: 0 }] } },
@@ -160,11 +160,11 @@ t.test('re-checks the rule on a cached token', async t => {
   })
 })
 
-t.test('counts one limit per key, reports what is left, and refuses with Retry-After', async t => {
+t.test('counts one limit per key, reports what is left, and denies with Retry-After', async t => {
   const limits = [{ name: 'guarded', points: 2, windowSeconds: 60, per: 'key' }] as const
   const { guard, bearer } = await bench({ limits })
   const first = await guard.check({ authorization: await bearer() }, read)
-  if (!first.ok) return t.fail('refused')
+  if (!first.ok) return t.fail('denied')
   t.equal(field(first.value.headers, 'RateLimit-Policy'), '"guarded";q=2;w=60')
   t.equal(field(first.value.headers, 'RateLimit'), '"guarded";r=1;t=60')
   // Another session of the same key fills the same bucket; another key has its own.
@@ -223,7 +223,7 @@ t.test('throws a fault when a policy is missing or invalid', async t => {
   }
 })
 
-t.test('throws a fault when a store does not answer within storeTimeoutMs', async t => {
+t.test('throws a fault when a store does not reply within storeTimeoutMs', async t => {
   const never = <T>(): Promise<T> => new Promise(() => {})
   const silent: SpendStorage = {
     ...memorySpends(),
@@ -238,7 +238,7 @@ t.test('throws a fault when a store does not answer within storeTimeoutMs', asyn
 
   const { guard, bearer, clock } = await bench(capped)
   const access = await guard.check({ authorization: await bearer({ policyIds: ['p'] }) }, spending)
-  if (!access.ok) return t.fail('refused')
+  if (!access.ok) return t.fail('denied')
   const spend = { amountCents: 1, currency: 'USD' }
   await t.rejects(guard.reserve(access.value, spend), fault)
   const hold = { id: 'h', accountId: 'a', amountCents: 1, requested: spend, held: true }
@@ -286,11 +286,11 @@ t.test('accepts no session under a rule that misspells or omits its scopes', asy
   ]
   for (const [mistake, message] of mistakes) {
     const rule = mistake as Rule
-    const refusal = { name: 'TypeError', message }
-    t.throws(() => guard.prepare(rule), refusal)
-    await t.rejects(guard.check(facts, rule), refusal)
-    await t.rejects(guard.authorize(holder, facts, rule), refusal)
-    await t.rejects(guard.simulate(holder, facts, rule), refusal)
+    const error = { name: 'TypeError', message }
+    t.throws(() => guard.prepare(rule), error)
+    await t.rejects(guard.check(facts, rule), error)
+    await t.rejects(guard.authorize(holder, facts, rule), error)
+    await t.rejects(guard.simulate(holder, facts, rule), error)
   }
   t.match(await guard.check(facts, { operation: 'a.b', allOf: [] }), { ok: true })
 })

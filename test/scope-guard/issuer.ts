@@ -12,7 +12,7 @@ export interface SigningKey {
   readonly jwk: JWK
 }
 
-/** Generates a key pair and gives the public half an id and, unless told otherwise, its algorithm. */
+/** Generates a key pair and gives the public half an id and, unless the options differ, its algorithm. */
 export async function signingKey(
   alg = 'EdDSA',
   kid = `kid-${alg}`,

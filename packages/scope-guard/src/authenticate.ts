@@ -90,7 +90,7 @@ export function createAuthenticate(
     }
     const verified = fresh ?? (await verifyToken(dependencies, authorization, cached, facts.address))
     if (isDenial(verified)) {
-      // Without the option, a DPoP credential is of an unknown scheme. Only a bound token is told more.
+      // Without the option, a DPoP credential is of an unknown scheme. Only the denial of a bound token gives the reason.
       return isBearer || options.dpop || verified.status !== 401 ? verified : challenges.missing()
     }
     if (isBearer && verified.thumbprint === undefined) return withCachedChain(chains, verified)

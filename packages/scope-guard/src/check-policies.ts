@@ -18,7 +18,7 @@ export function checkPolicies(
   return block ? blocked(block) : allow({ session: { accountId }, rule, chain })
 }
 
-/** Whoever causes the operation is not the client whose addresses the policy lists. */
+/** Removes `allowedIps`: the caller that causes the operation is not the client whose addresses the policy lists. */
 function withoutAddresses({ id, document }: PolicyDocument): PolicyDocument {
   // An array is not a policy. Its copy would be an empty object, which forbids nothing.
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return { id, document }

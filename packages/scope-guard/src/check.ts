@@ -75,8 +75,8 @@ export async function recheckAccess(
 ): Promise<Verdict<Access, GuardDenial>> {
   const { session, rule, evidence } = access
   const now = dependencies.clock.now()
-  const refused = await sessionDenial(dependencies, session, now)
-  if (refused) return { ...refused, evidence }
+  const denial = await sessionDenial(dependencies, session, now)
+  if (denial) return { ...denial, evidence }
   const block = policyBlock(access, rule, address, now)
   return block ? { ...blocked(block), evidence } : allow(access)
 }
@@ -141,9 +141,8 @@ async function decide(
 ): Promise<Verdict<Access, GuardDenial>> {
   const { verified, rule, limits, address, now } = context
   const { session, chain } = verified
-  const refused =
-    (await sessionDenial(dependencies, session, now)) ?? ruleDenial(dependencies, verified, rule)
-  if (refused) return denied(context, refused, [])
+  const denial = (await sessionDenial(dependencies, session, now)) ?? ruleDenial(dependencies, verified, rule)
+  if (denial) return denied(context, denial, [])
 
   const { usedUp, states } = await limits.take(session, address)
   const headers = states.length === 0 ? [] : rateLimitFields(limits.policy, states)
@@ -152,7 +151,7 @@ async function decide(
   const block = policyBlock(verified, rule, address, now)
   if (block) return denied(context, blocked(block), states)
 
-  // The last check but for the one that keeps a count: whoever is denied before takes no room where proofs are remembered.
+  // Only the count of calls comes after the claim of the proof, so that a request that is denied earlier stores no proof.
   const unproven = await verified.claimProof?.()
   if (unproven) return denied(context, unproven, states)
 

@@ -81,7 +81,7 @@ export interface Guard {
 
   /**
    * Decides whether an amount is within every limit on a single operation: `maxAuthAmountCents`, `limits[]` with the
-   * window `operation`, and, under a money cap, a known rate for its currency. It is for replaying an earlier answer.
+   * window `operation`, and, under a money cap, a known rate for its currency. It is for replaying a stored response.
    * It holds nothing and reads no counter of a day, a month or a total, since the replayed write may have filled that
    * counter itself. No I/O except the rate source. Denials as `reserve`. Faults: those of the rate source.
    */

@@ -19,9 +19,8 @@ export async function simulate(
   dependencies.prepare(rule)
   const verified = await withChain(dependencies, session)
   const now = dependencies.clock.now()
-  const refused =
-    (await sessionDenial(dependencies, session, now)) ?? ruleDenial(dependencies, verified, rule)
-  if (refused) return refused
+  const denial = (await sessionDenial(dependencies, session, now)) ?? ruleDenial(dependencies, verified, rule)
+  if (denial) return denial
   const block = policyBlock(verified, rule, facts.address, now)
   if (block) return blocked(block)
   const access = accessOf(verified, rule, [], [])

@@ -8,7 +8,7 @@ export async function withinTime<T>(store: string, ms: number, call: () => Promi
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new Fault('ERR_STORE_UNAVAILABLE', `${store} did not answer within ${ms} ms`))
+      reject(new Fault('ERR_STORE_UNAVAILABLE', `${store} did not reply within ${ms} ms`))
     }, ms)
   })
   try {

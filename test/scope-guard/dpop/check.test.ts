@@ -1,4 +1,4 @@
-// Which requests take room where used DPoP proofs are remembered: none that is denied for another reason.
+// Which requests use up a DPoP proof: none that is denied for another reason.
 import { createHash } from 'node:crypto'
 import type { GuardOptions } from '@gatewright/scope-guard'
 import { calculateJwkThumbprint, SignJWT, type JWK } from 'jose'
@@ -44,7 +44,7 @@ async function counted(options: Partial<GuardOptions> = {}) {
   return { guard, clock, claimed, proof, facts }
 }
 
-t.test('a caller above its rate limit takes no room: at the limit, and one above', async t => {
+t.test('a caller above its rate limit stores no proof: at the limit, and one above', async t => {
   const limits = [{ name: 'perKey', points: 5, windowSeconds: 60, per: 'key' as const }]
   const { guard, claimed, facts } = await counted({ limits })
   const codes: (string | true)[] = []
@@ -56,7 +56,7 @@ t.test('a caller above its rate limit takes no room: at the limit, and one above
   t.equal(claimed.size, 5)
 })
 
-t.test('a revoked session takes no room', async t => {
+t.test('a revoked session stores no proof', async t => {
   let live = true
   const { guard, claimed, facts } = await counted({
     revocation: { mode: 'strict', isLive: async () => live },
@@ -70,7 +70,7 @@ t.test('a revoked session takes no room', async t => {
   t.equal(claimed.size, 1)
 })
 
-t.test('an expired session and one without the scope take no room', async t => {
+t.test('an expired session and one without the scope store no proof', async t => {
   const { guard, clock, claimed, facts } = await counted()
   const other = { operation: 'keys.create', allOf: ['keys.write'] }
   t.match(await guard.check(await facts(), other), { code: 'insufficient_scope' })

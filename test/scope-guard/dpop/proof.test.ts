@@ -75,7 +75,7 @@ t.test('a bound token is not a bearer token', async t => {
   ])
 })
 
-t.test('a guard without nonce storage refuses bound tokens and says why, and accepts others', async t => {
+t.test('a guard without nonce storage denies bound tokens and says why, and accepts others', async t => {
   const { guard, bearer, clock, key } = await bench()
   const token = await sign(key, { ...claims(session(clock.now())), cnf: { jkt: ec.thumbprint } })
   for (const scheme of ['DPoP', 'Bearer']) {
@@ -91,7 +91,7 @@ t.test('a guard without nonce storage refuses bound tokens and says why, and acc
 })
 
 t.test(
-  'an unbound token is refused with the scheme DPoP, and a stray proof with a bearer token is ignored',
+  'an unbound token is denied with the scheme DPoP, and a stray proof with a bearer token is ignored',
   async t => {
     const { guard, bearer } = await bench({ dpop: { nonces: memoryNonces(), origin } })
     const authorization = await bearer()
@@ -104,7 +104,7 @@ t.test(
   },
 )
 
-t.test('refuses tokens that are bound in a way that it cannot check', async t => {
+t.test('denies tokens that are bound in a way that it cannot check', async t => {
   const { guard, clock, issuerKey } = await bound()
   const cnfs = [
     null,

@@ -21,9 +21,9 @@ const twin = (platform: string): Promise<Twin> =>
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const rule = { operation: 'cards.list', allOf: [] }
 const accepted = { ok: true }
-const refused = { ok: false, code: 'unauthorized', status: 401 }
-const invalid = { ...refused, reason: 'invalid signature' }
-const otherAlgorithm = { ...refused, reason: 'the algorithm does not match the key' }
+const denied = { ok: false, code: 'unauthorized', status: 401 }
+const invalid = { ...denied, reason: 'invalid signature' }
+const otherAlgorithm = { ...denied, reason: 'the algorithm does not match the key' }
 const fault = { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' }
 
 const pairs = {
@@ -55,7 +55,7 @@ const FORMS: Readonly<Record<string, [PairName, string | null, SigningOptions]>>
   Ed25519: ['ed', null, {}],
 }
 
-interface Forged {
+interface ForgedToken {
   /** The pair that the token is signed with. Default: that of the algorithm. */
   readonly by?: PairName
   readonly header?: Record<string, unknown>
@@ -67,7 +67,7 @@ interface Forged {
 }
 
 /** Sends a guard with one published key a token that claims `alg`. */
-async function send(alg: string, forged: Forged = {}) {
+async function send(alg: string, forged: ForgedToken = {}) {
   const [pair, digest, form] = FORMS[alg] as (typeof FORMS)[string]
   const { by = pair, header = {}, change = (signature: Buffer) => signature, published = {} } = forged
   const jwk = { ...jwkOf(by), kid: 'k', ...published } as JWK
@@ -88,7 +88,7 @@ t.test('accepts every algorithm with its key, by the platform of this process', 
 })
 
 t.test('verifies with the one algorithm of a key, and no other of its family or of another', async t => {
-  const named: [string, Forged][] = [
+  const named: [string, ForgedToken][] = [
     ['RS384', { published: { alg: 'RS256' } }],
     ['PS256', { published: { alg: 'RS256' } }],
     ['RS256', { published: { alg: 'PS256' } }],
@@ -108,7 +108,7 @@ t.test('verifies with the one algorithm of a key, and no other of its family or 
   }
 })
 
-t.test('refuses a MAC that is made with the public key (algorithm confusion)', async t => {
+t.test('denies a MAC that is made with the public key (algorithm confusion)', async t => {
   const { publicKey } = pairs.rsa
   const secrets = [
     publicKey.export({ format: 'pem', type: 'spki' }),
@@ -119,7 +119,7 @@ t.test('refuses a MAC that is made with the public key (algorithm confusion)', a
   for (const [alg, secret] of secrets.flatMap(each => [['HS256', each] as const, ['RS256', each] as const])) {
     const input = `${encode({ alg, typ: 'at+jwt', kid: 'k' })}.${encode(claims(session(clock.now())))}`
     const mac = createHmac('sha256', secret).update(input).digest('base64url')
-    t.match(await guard.check({ authorization: `Bearer ${input}.${mac}` }, rule), refused)
+    t.match(await guard.check({ authorization: `Bearer ${input}.${mac}` }, rule), denied)
   }
 })
 
@@ -133,7 +133,7 @@ const truncated = (signature: Buffer): Buffer => signature.subarray(0, -1)
 const extended = (signature: Buffer): Buffer => Buffer.concat([signature, Buffer.from([0])])
 const prefixed = (signature: Buffer): Buffer => Buffer.concat([Buffer.from([0]), signature])
 
-t.test('refuses malformed ECDSA signatures: DER, wrong lengths, r or s out of range', async t => {
+t.test('denies malformed ECDSA signatures: DER, wrong lengths, r or s out of range', async t => {
   const changes: Record<string, (signature: Buffer) => Buffer> = {
     truncated,
     extended,
@@ -173,7 +173,7 @@ t.test('accepts an ECDSA signature with a high s, which RFC 7518 allows', async 
   }
 })
 
-t.test('refuses malformed Ed25519 signatures, among them those with S beyond the order', async t => {
+t.test('denies malformed Ed25519 signatures, among them those with S beyond the order', async t => {
   const malleable = (signature: Buffer): Buffer => {
     const [point, scalar] = halves(signature)
     const moved = inBytes(bigEndian(Buffer.from(scalar).reverse()) + ED_ORDER, 32).reverse()
@@ -183,7 +183,7 @@ t.test('refuses malformed Ed25519 signatures, among them those with S beyond the
     t.match(await send('EdDSA', { change }), invalid)
 })
 
-t.test('refuses RSA signatures of another length, padding, salt or digest', async t => {
+t.test('denies RSA signatures of another length, padding, salt or digest', async t => {
   for (const alg of ['RS256', 'PS256']) {
     const published = { alg }
     for (const change of [
@@ -209,7 +209,7 @@ t.test('refuses RSA signatures of another length, padding, salt or digest', asyn
   }
 })
 
-t.test('refuses keys that may not verify, and faults on keys that are weak or malformed', async t => {
+t.test('rejects keys that may not verify, and faults on keys that are weak or malformed', async t => {
   const forbidden: Record<string, unknown>[] = [
     { use: 'enc' },
     { key_ops: ['sign'] },
@@ -217,12 +217,12 @@ t.test('refuses keys that may not verify, and faults on keys that are weak or ma
     { d: 'AAAA' },
   ]
   for (const published of [...forbidden, { alg: 'ES384' }, { alg: 'RS256' }, { alg: 'ECDH-ES' }])
-    t.match(await send('ES256', { published }), refused, JSON.stringify(published))
+    t.match(await send('ES256', { published }), denied, JSON.stringify(published))
   for (const published of [{ alg: 'RSA-OAEP' }, { alg: 'RS1' }, { alg: 'HS256' }])
-    t.match(await send('RS256', { published }), refused, JSON.stringify(published))
-  t.match(await send('ES256', { by: 'k256' }), refused, 'a curve without an algorithm')
+    t.match(await send('RS256', { published }), denied, JSON.stringify(published))
+  t.match(await send('ES256', { by: 'k256' }), denied, 'a curve without an algorithm')
   await t.rejects(send('RS256', { by: 'weak' }), fault)
-  const malformed: [string, Forged][] = [
+  const malformed: [string, ForgedToken][] = [
     ['ES256', { published: { x: 'AAAA' } }],
     ['ES256', { published: { x: jwkOf('p384').x } }],
     ['ES256', { published: { y: undefined } }],
@@ -242,14 +242,14 @@ t.test('refuses keys that may not verify, and faults on keys that are weak or ma
   )
 })
 
-t.test('refuses every crit header, and ignores b64 without it as RFC 7797 does', async t => {
+t.test('denies every crit header, and ignores b64 without it as RFC 7797 does', async t => {
   for (const header of [
     { crit: ['b64'], b64: false },
     { crit: ['b64'], b64: true },
     { crit: [] },
     { crit: ['exp'] },
   ])
-    t.match(await send('EdDSA', { header }), { ...refused, reason: 'crit header' })
+    t.match(await send('EdDSA', { header }), { ...denied, reason: 'crit header' })
   t.match(await send('EdDSA', { header: { b64: false } }), accepted)
 })
 

@@ -135,7 +135,7 @@ const ids = fc.constantFrom(
 )
 
 t.test('whatever is written, an accepted chain stays within every bound', async t => {
-  let [accepted, refused] = [0, 0]
+  let [accepted, denied] = [0, 0]
   fc.assert(
     fc.property(fc.array(fc.tuple(ids, document), { minLength: 6, maxLength: 24 }), written => {
       let chain: { id: string; document: unknown }[] = []
@@ -146,7 +146,7 @@ t.test('whatever is written, an accepted chain stays within every bound', async 
           : `${prefix}${chain.length}`
         const longer = [...chain, { id, document }]
         if (checkPolicyChain(longer).ok) chain = longer
-        else refused++
+        else denied++
       }
       accepted += chain.length
       const bytes = chain.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one.document)), 0)
@@ -163,7 +163,7 @@ t.test('whatever is written, an accepted chain stays within every bound', async 
     }),
     { numRuns: 60 },
   )
-  t.ok(accepted > 100 && refused > 100, `both occurred: ${accepted} accepted, ${refused} refused`)
+  t.ok(accepted > 100 && denied > 100, `both occurred: ${accepted} accepted, ${denied} denied`)
 })
 
 t.test('denies a chain for its counters only if a call can add to more than 32', async t => {

@@ -30,7 +30,7 @@ function world(policies: Chain) {
   return { clock, guard, over }
 }
 
-/** The real thing: check, then reserve where the call spends, and settle. Answers the verdict's code and details. */
+/** Checks, then reserves and settles if the call spends. Returns the verdict's code and details. */
 async function decide(guard: Guard, holder: Session, step: Omit<Call, 'now'>): Promise<unknown> {
   const facts = { authorization: undefined, ...(step.address ? { address: step.address } : {}) }
   const access = await guard.authorize(holder, facts, ruleOf(step))
@@ -48,7 +48,7 @@ async function simulate(guard: Guard, holder: Session, step: Omit<Call, 'now'>):
   return verdict.ok || verdict.details
 }
 
-/** Runs steps through a world and answers every decision. */
+/** Runs steps through a world and returns every decision. */
 async function play(policies: Chain, ids: readonly string[], steps: readonly Step[]): Promise<unknown[]> {
   const { clock, guard, over } = world(policies)
   const decisions: unknown[] = []
@@ -61,7 +61,7 @@ async function play(policies: Chain, ids: readonly string[], steps: readonly Ste
 
 t.test('decides as the naive interpreter does, call after call', async t => {
   let allowed = 0
-  let refused = 0
+  let denied = 0
   await fc.assert(
     fc.asyncProperty(chain, calls, async (policies, steps) => {
       const { clock, guard, over } = world(policies)
@@ -75,12 +75,12 @@ t.test('decides as the naive interpreter does, call after call', async t => {
         if ((decision === true) !== expected) throw new Error(`decided ${JSON.stringify(decision)}`)
         if (expected) history.push({ ...now, chain: ids })
         if (expected) allowed++
-        else refused++
+        else denied++
       }
     }),
     { numRuns: 800 },
   )
-  t.ok(allowed > 300 && refused > 300, `both cases occurred: ${allowed} allowed, ${refused} refused`)
+  t.ok(allowed > 300 && denied > 300, `both cases occurred: ${allowed} allowed, ${denied} denied`)
 })
 
 t.test(

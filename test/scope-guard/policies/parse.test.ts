@@ -25,7 +25,7 @@ t.test('accepts every member of a policy and returns a frozen copy', async t => 
   t.match(parsePolicy({}), { ok: true, value: {} })
 })
 
-t.test('refuses an invalid policy and names the member', async t => {
+t.test('denies an invalid policy and names the member', async t => {
   const wrong: [unknown, string][] = [
     [null, 'policy'],
     [[], 'policy'],

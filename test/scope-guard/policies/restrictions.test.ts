@@ -62,7 +62,7 @@ for (const [member, tight, loose] of [...MEMBERS, ...LISTS]) {
       t.equal(looser([one(loose)], [one(tight)]), member, 'looser')
       t.equal(looser([one(tight, 'other')], [one(tight)]), member, 'of another owner')
       t.equal(looser([one(tight), one(loose, 'other')], [one(tight)]), undefined, 'more policies')
-      t.equal(looser([one(tight)], []), undefined, 'nothing is asked for')
+      t.equal(looser([one(tight)], []), undefined, 'the reference is empty')
       t.end()
     },
   )
@@ -84,7 +84,7 @@ t.test('accepts what is tighter, and of several policies of one owner compares t
     ]) {
       t.equal(looser(both, both), undefined)
       t.equal(looser(both, [one(tight, first)]), undefined, 'the tightest binds')
-      t.equal(looser([one(loose, first)], both), member, 'the tightest is asked for')
+      t.equal(looser([one(loose, first)], both), member, 'the tightest of the reference counts')
     }
   }
   const [deny, allow] = [
@@ -95,7 +95,7 @@ t.test('accepts what is tighter, and of several policies of one owner compares t
   t.end()
 })
 
-t.test('asks for nothing that does not bind the operation', t => {
+t.test('ignores members that do not bind the operation', t => {
   const free: Policy = {
     dailyWithdrawalCapCents: 1,
     allowedIps: ['192.0.2.1'],

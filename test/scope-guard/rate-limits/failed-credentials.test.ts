@@ -14,7 +14,7 @@ interface Client extends Bench {
   good(n: number): Promise<string>
   /** The same with a signature by another key: only a signature check tells it from a good one. */
   forged(n: number): Promise<string>
-  /** The code of the answer, or `ok`. */
+  /** The code of the denial, or `ok`. */
   send(authorization: string, from?: string): Promise<string>
 }
 
@@ -67,12 +67,12 @@ t.test(
     const fresh = await times(40, n => good(n + 1))
     const responses = [...junk, ...fresh, ...Array<string>(40).fill(known)].map(async token => send(token))
     const codes = await Promise.all(responses)
-    t.same(tally(codes.slice(0, 200)), { unauthorized: 200 }, 'a forged token is told what it is')
+    t.same(tally(codes.slice(0, 200)), { unauthorized: 200 }, 'the denial of a forged token names the reason')
     t.same(tally(codes.slice(200)), { ok: 80 })
   },
 )
 
-t.test('refuses tokens with a wrong header or wrong claims without checking the signature', async t => {
+t.test('denies tokens with a wrong header or wrong claims without checking the signature', async t => {
   const { key, clock, good, send } = await client()
   const { all: checks } = signatureChecks(t)
   const now = clock.now() / 1000
@@ -136,7 +136,7 @@ t.test(
       const started = checks()
       const all = junk.map(async (token, n) => check(token, addressOf(n)))
       const responses = Promise.all(all)
-      // A token that is known already is answered in the turn in which it arrives.
+      // A cached token gets its verdict in the turn in which it arrives.
       const atTurn = turns
       t.ok(await check(known, address))
       t.ok(turns - atTurn <= 1, sender)
@@ -176,11 +176,11 @@ t.test('verifies a token again after cacheSeconds without waiting and without a 
   let responded = 0
   for (const code of codes) void code.then(() => responded++)
   t.equal(await codes.at(-1), 'ok')
-  t.ok(responded < 200, `answered before ${400 - responded} forged ones`)
+  t.ok(responded < 200, `verdict before ${400 - responded} forged ones`)
   await Promise.all(codes)
 })
 
-t.test('refuses only tokens that do not fit in the queue of an address with a used-up budget', async t => {
+t.test('denies only tokens that do not fit in the queue of an address with a used-up budget', async t => {
   signatureChecks(t, halfMillisecond)
   const { guard, forged, good, send } = await client()
   for (let n = 0; n < 60; n++) t.equal(await send('Bearer junk'), 'unauthorized')
@@ -188,15 +188,15 @@ t.test('refuses only tokens that do not fit in the queue of an address with a us
   const all = tokens.map(async authorization => guard.check({ authorization, address }, rule))
   const elsewhere = send(await good(1), '192.0.2.2')
   const verdicts = await Promise.all(all)
-  const refused = verdicts.filter(verdict => !verdict.ok && verdict.code === 'rate_limited')
+  const denied = verdicts.filter(verdict => !verdict.ok && verdict.code === 'rate_limited')
   // 256 wait while up to 8 are verified: fewer where the first of them took this turn's time.
-  t.ok(refused.length >= 300 - 264 && refused.length < 300 - 256, `${refused.length} refused`)
-  for (const verdict of refused) {
+  t.ok(denied.length >= 300 - 264 && denied.length < 300 - 256, `${denied.length} denied`)
+  for (const verdict of denied) {
     t.match(verdict, { status: 429, retryAfterSeconds: 1, details: { limit: 'failedCredentialsPerAddress' } })
     t.equal(verdict.ok || field(verdict.headers, 'Retry-After'), '1')
   }
   t.equal(await elsewhere, 'ok')
-  t.equal(await send(await good(2)), 'ok', 'the lane has room again')
+  t.equal(await send(await good(2)), 'ok', 'the lane accepts checks again')
 })
 
 /** Stores that are down, or that know of more failures than this process. */
@@ -213,8 +213,8 @@ function store(take: (points: number) => Promise<RateLimiterRes>) {
   return { make, calls }
 }
 
-/** Sends forged tokens at once; how many the lane refused. None is, while the budget has failures left. */
-async function refusedOf(count: number, { forged, send }: Client): Promise<number> {
+/** Sends forged tokens at once and counts those that the lane denies: none while the budget has failures left. */
+async function countDenied(count: number, { forged, send }: Client): Promise<number> {
   const tokens = await times(count, forged)
   const codes = await Promise.all(tokens.map(async token => send(token)))
   return codes.filter(code => code === 'rate_limited').length
@@ -222,7 +222,7 @@ async function refusedOf(count: number, { forged, send }: Client): Promise<numbe
 const narrow = { waiting: 1, waitingPerAddress: 1 }
 
 t.test(
-  'counts in this process while the store of the budget is down, and refuses no request because of it',
+  'counts in this process while the store of the budget is down, and denies no request because of it',
   async t => {
     signatureChecks(t, halfMillisecond)
     const { make, calls } = store(() => Promise.reject(new Error('down')))
@@ -230,7 +230,7 @@ t.test(
     for (let n = 0; n < 9; n++) t.equal(await made.send('Bearer junk'), 'unauthorized')
     t.equal(calls.length, 3, 'a budget that is used up costs the store nothing')
     t.equal(await made.send(await made.good(1)), 'ok')
-    t.ok((await refusedOf(20, made)) >= 20 - 9)
+    t.ok((await countDenied(20, made)) >= 20 - 9)
   },
 )
 
@@ -239,10 +239,10 @@ t.test('reads from the store that other processes used up the budget', async t =
   const used = (points: number) => new RateLimiterRes(0, 5000, points + 7, false)
   const { make } = store(points => Promise.reject(used(points)))
   const made = await client({ failedCredentials: { points: 60, store: make, ...narrow } })
-  t.equal(await refusedOf(20, made), 0)
-  t.ok((await refusedOf(20, made)) >= 20 - 9)
+  t.equal(await countDenied(20, made), 0)
+  t.ok((await countDenied(20, made)) >= 20 - 9)
   made.clock.advance(5000)
-  t.equal(await refusedOf(20, made), 0, 'until the window of the store ends')
+  t.equal(await countDenied(20, made), 0, 'until the window of the store ends')
 })
 
 t.test('resets the budget of an address when the window ends, and after the clock jumps', async t => {
@@ -250,7 +250,7 @@ t.test('resets the budget of an address when the window ends, and after the cloc
   const made = await client({ failedCredentials: { points: 2, windowSeconds: 30, ...narrow } })
   const useUp = async (): Promise<void> => {
     for (let n = 0; n < 2; n++) await made.send('Bearer junk')
-    t.ok((await refusedOf(20, made)) >= 20 - 9)
+    t.ok((await countDenied(20, made)) >= 20 - 9)
   }
   await useUp()
   made.clock.advance(30_000)
@@ -258,11 +258,11 @@ t.test('resets the budget of an address when the window ends, and after the cloc
   await useUp()
   made.clock.advance(-3_600_000)
   t.equal(await made.send('Bearer junk'), 'unauthorized')
-  t.equal(await refusedOf(1, made), 0)
+  t.equal(await countDenied(1, made), 0)
 })
 
 t.test(
-  'under any sequence of arrivals refuses no cached token, and no other token while the low-priority queue is not full',
+  'under any sequence of arrivals denies no cached token, and no other token while the low-priority queue is not full',
   async t => {
     const { good, forged, guard, clock } = await client({
       failedCredentials: { points: 3, waiting: 16, waitingPerAddress: 8 },
@@ -310,7 +310,7 @@ t.test(
   },
 )
 
-t.test('refuses bounds of the low-priority queue that are out of range', async t => {
+t.test('rejects bounds of the low-priority queue that are out of range', async t => {
   for (const wrong of [
     { waiting: 0 },
     { waiting: 65_537 },

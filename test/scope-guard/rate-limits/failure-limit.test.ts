@@ -5,7 +5,7 @@ import t from 'tap'
 const address = '2001:db8::1'
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-/** A limit whose checks end only when told. */
+/** A limit whose checks end only when the test ends them. */
 function held(options: Parameters<typeof createFailureLimit>[1]) {
   const clock = manualClock()
   const limit = createFailureLimit('failedKeys', options, clock)
@@ -30,8 +30,8 @@ t.test('limits the running and waiting checks of an address that failed too ofte
   const { admit, release, ends, useUp } = held({ points: 2, waiting: 10, waitingPerAddress: 4 })
   await useUp('2001:db8::2', 2)
   const all = Array.from({ length: 20 }, () => admit())
-  const refused = await Promise.all(all.slice(12))
-  t.same(new Set(refused), new Set(['rate_limited']))
+  const denied = await Promise.all(all.slice(12))
+  t.same(new Set(denied), new Set(['rate_limited']))
   await turn()
   t.ok(ends.length <= 8)
   await release()
@@ -81,10 +81,10 @@ t.test(
       return 'failed'
     }
     const all = await Promise.all(Array.from({ length: 1000 }, () => limit.admit(address, fail)))
-    const refused = all.filter(ran => ran !== 'failed').length
+    const denied = all.filter(ran => ran !== 'failed').length
     t.ok(most <= 40, `${most} at once`)
     t.ok(checked <= 60, `${checked} of 1000 were checked`)
-    t.equal(refused, 1000 - checked)
+    t.equal(denied, 1000 - checked)
   },
 )
 

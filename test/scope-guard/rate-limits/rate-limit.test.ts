@@ -3,10 +3,10 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import t from 'tap'
 import { field } from '../issuer.ts'
 
-t.test('counts per bucket and refuses with the same fields as a guarded request', async t => {
+t.test('counts per bucket and denies with the same fields as a guarded request', async t => {
   const limit = createRateLimit({ name: 'mints', points: 1, windowSeconds: 60 })
   const first = await limit.take('key_1')
-  if (!first.ok) return t.fail('refused')
+  if (!first.ok) return t.fail('denied')
   t.equal(field(first.value, 'RateLimit-Policy'), '"mints";q=1;w=60')
   const second = await limit.take('key_1')
   t.match(second, { code: 'rate_limited', status: 429, retryAfterSeconds: 60 })

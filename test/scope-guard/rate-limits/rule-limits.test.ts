@@ -8,7 +8,7 @@ import { bench, field, session, type Bench } from '../issuer.ts'
 const read = { operation: 'cards.list', allOf: [] }
 const money = { operation: 'withdrawals.create', allOf: [], spends: 'withdrawal', limit: 'writes' } as const
 
-/** A store that counts in memory until it is told to misbehave. */
+/** A store that counts in memory until a test makes it fail. */
 function store() {
   const state = { fail: undefined as undefined | (() => Promise<RateLimiterRes>), given: [] as string[] }
   const make: LimiterStore = settings => {
@@ -60,10 +60,10 @@ t.test('counts several limits and lists them all in the fields', async t => {
   const { guard, bearer } = await bench({ limits })
   const authorization = await bearer()
   const reading = await guard.check({ authorization }, read)
-  if (!reading.ok) return t.fail('refused')
+  if (!reading.ok) return t.fail('denied')
   t.equal(field(reading.value.headers, 'RateLimit-Policy'), '"perKey";q=10;w=60, "perSession";q=5;w=60')
   const writing = await guard.check({ authorization }, money)
-  if (!writing.ok) return t.fail('refused')
+  if (!writing.ok) return t.fail('denied')
   t.equal(
     field(writing.value.headers, 'RateLimit'),
     '"perKey";r=8;t=60, "perSession";r=3;t=60, "writes";r=2;t=60',
@@ -78,7 +78,7 @@ t.test('counts several limits and lists them all in the fields', async t => {
   )
 })
 
-t.test('gives back the points of the other limits when one limit refuses the request', async t => {
+t.test('gives back the points of the other limits when one limit denies the request', async t => {
   const limits = [limit('perKey', 10), limit('perSession', 1, { per: 'session' })]
   const { guard, bearer } = await bench({ limits })
   const authorization = await bearer()
@@ -89,7 +89,7 @@ t.test('gives back the points of the other limits when one limit refuses the req
       details: { limit: 'perSession' },
     })
   }
-  // 20 refusals took nothing from the key: a second session still has the other 9 points.
+  // 20 denials took nothing from the key: a second session still has the other 9 points.
   const next = await guard.check({ authorization: await bearer({ sessionId: 'ses_2' }) }, read)
   t.match(next, { value: { evidence: { limits: [{ name: 'perKey', remaining: 8 }] } } })
 })
@@ -144,14 +144,14 @@ t.test('counts in memory as a store does, over any calls and windows', async t =
   )
 })
 
-t.test('refuses a window that is longer than the longest timer, if this process counts', async t => {
+t.test('rejects a window that is longer than the longest timer, if this process counts', async t => {
   const { make } = store()
   const windowSeconds = 2_147_484
-  const refusal = { name: 'TypeError', message: /limit perKey: windowSeconds .* 1 to 2147483, not 2147484/ }
-  await t.rejects(bench({ limits: [limit('perKey', 5, { windowSeconds })] }), refusal)
+  const error = { name: 'TypeError', message: /limit perKey: windowSeconds .* 1 to 2147483, not 2147484/ }
+  await t.rejects(bench({ limits: [limit('perKey', 5, { windowSeconds })] }), error)
   await t.rejects(
     bench({ limits: [limit('perKey', 5, { windowSeconds, store: make, localPoints: 1 })] }),
-    refusal,
+    error,
   )
   await t.resolves(bench({ limits: [limit('perKey', 5, { windowSeconds: 2_592_000, store: make })] }))
 })
@@ -290,7 +290,7 @@ t.test('bounds the length of store keys', async t => {
   t.ok((keys[0] as string).length < 120)
 })
 
-t.test('refuses a limit without a valid `per`', async t => {
+t.test('rejects a limit without a valid `per`', async t => {
   for (const per of [undefined, null, 'user', 'Key', 'ip', '']) {
     const limit = { name: 'writes', points: 1, windowSeconds: 1, per: per as never }
     const message = `limit writes: per must be "key", "session", "account" or "address", got ${JSON.stringify(per)}`

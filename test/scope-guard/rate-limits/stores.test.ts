@@ -90,7 +90,7 @@ for (const [name, open] of Object.entries(stores)) {
   t.test(`two hosts share their limits on ${name} and together accept exactly the points`, async t => {
     const hosts = await twoHosts(t, { perKey: 20, perAccount: 90 })
     t.equal(await accepted(hosts, 'key_1', 80), 20)
-    // 60 refusals by the key gave their points of the account back, so other keys still have 70 of 90.
+    // 60 denials by the key gave their points of the account back, so other keys still have 70 of 90.
     const others = ['key_2', 'key_3', 'key_4', 'key_5', 'key_6']
     const passed = await Promise.all(others.map(async key => accepted(hosts, key, 20)))
     t.equal(
@@ -99,13 +99,16 @@ for (const [name, open] of Object.entries(stores)) {
     )
   })
 
-  t.test(`two hosts on ${name} never accept more than the points while refusals hold some`, async t => {
-    const hosts = await twoHosts(t, { perKey: 20, perAccount: 30 })
-    const first = await accepted(hosts, 'key_1', 80)
-    t.ok(first <= 20, `${first} of 20`)
-    const others = await Promise.all(['key_2', 'key_3'].map(async key => accepted(hosts, key, 20)))
-    t.ok(first + others[0]! + others[1]! <= 30, `${first}, ${others.join(', ')} of 30`)
-  })
+  t.test(
+    `two hosts on ${name} never accept more than the points while denied requests hold some`,
+    async t => {
+      const hosts = await twoHosts(t, { perKey: 20, perAccount: 30 })
+      const first = await accepted(hosts, 'key_1', 80)
+      t.ok(first <= 20, `${first} of 20`)
+      const others = await Promise.all(['key_2', 'key_3'].map(async key => accepted(hosts, key, 20)))
+      t.ok(first + others[0]! + others[1]! <= 30, `${first}, ${others.join(', ')} of 30`)
+    },
+  )
 }
 
 t.test('all limits of a request leave in one round trip', async t => {

@@ -11,7 +11,7 @@ import { AUDIENCE, ISSUER } from '../issuer.ts'
 
 /** What the parent sends: the issuer's keys once, then a token per round. */
 export type Order = { readonly keys: JWK[] } | { readonly authorization: string }
-/** What the host answers per round: when the last request that passed began, and how often the store was asked. */
+/** What the host reports per round: when the last request that passed began, and how often the store was queried. */
 export type Report = 'ready' | 'passing' | { readonly lastPassedAt: number; readonly asked: number }
 
 const [backend, name, push] = process.argv.slice(2) as [string, string, 'push' | 'poll']

@@ -136,7 +136,7 @@ t.test('counts the bound from the start of a poll, not from its end', async t =>
   await guard.start()
   const authorization = await bearer()
   monotonic.set(30_000)
-  // This poll starts at 30 s and ends at 89 s: an entry appended meanwhile may not be in its answer.
+  // This poll starts at 30 s and ends at 89 s: an entry appended meanwhile may not be in its reply.
   slow = () => monotonic.set(89_000)
   await push()
   monotonic.set(90_000)
@@ -213,7 +213,7 @@ t.test('removes an entry only when its sessions have all expired', async t => {
   t.match(await guard.check({ authorization: last }, rule), revoked)
 })
 
-t.test('refuses wrong revocation options at construction', async t => {
+t.test('rejects wrong revocation options at construction', async t => {
   const feed = memoryRevocationFeed(memoryFeed())
   const isLive = async () => true
   for (const wrong of [{ boundMs: 99 }, { boundMs: 60_001 }, { boundMs: 1000, pollMs: 501 }, { pollMs: 5 }]) {
@@ -222,22 +222,22 @@ t.test('refuses wrong revocation options at construction', async t => {
   await t.rejects(bench({ revocation: { mode: 'strict' } as never }), TypeError)
 })
 
-t.test('refuses an unknown mode, and options of another mode', async t => {
+t.test('rejects an unknown mode, and options of another mode', async t => {
   const isLive = async (): Promise<boolean> => true
-  const refused = (revocation: unknown, message: string): void => {
+  const throwsFor = (revocation: unknown, message: string): void => {
     const options = { issuer: 'i', audience: 'a', keys: () => undefined, revocation: revocation as never }
     t.throws(() => createGuard(options), { name: 'TypeError', message })
   }
-  refused(
+  throwsFor(
     { mode: 'sctrict', isLive },
     'createGuard revocation: mode must be "off", "strict" or "feed", got "sctrict"',
   )
-  refused({ isLive }, 'createGuard revocation: mode must be "off", "strict" or "feed", got undefined')
-  refused(
+  throwsFor({ isLive }, 'createGuard revocation: mode must be "off", "strict" or "feed", got undefined')
+  throwsFor(
     { mode: 'off', isLive },
     'createGuard revocation (off): unknown option "isLive". Known options: mode',
   )
-  refused(
+  throwsFor(
     { mode: 'strict', isLive, boundMs: 500 },
     'createGuard revocation (strict): unknown option "boundMs". Known options: mode, isLive',
   )

@@ -55,7 +55,7 @@ const reportOf = async (child: ChildProcess): Promise<Report> =>
   ((await once(child, 'message')) as [Report])[0]
 
 /**
- * Revokes while three hosts ask, and answers how long after the revoking call returned the last request passed. Undefined when the
+ * Revokes while three hosts check requests, and returns how long after the revoking call returned the last request passed. Undefined when the
  * machine stood still for so long that a host held its feed for stale and asked the store.
  */
 async function round(
@@ -104,7 +104,7 @@ for (const backend of ['Redis', 'Postgres']) {
         const delay = await round(issuer, hosts, rounds % 2 ? 'key' : 'session')
         if (delay !== undefined) delays.push(delay)
       }
-      t.equal(delays.length, ROUNDS, 'the feed is stale only when the machine stands still')
+      t.equal(delays.length, ROUNDS, 'the feed is stale only when the machine pauses')
       delays.sort((a, b) => a - b)
       const [median, most] = [delays[ROUNDS / 2], delays.at(-1)] as [number, number]
       t.comment(

@@ -14,72 +14,69 @@ const policy = {
 }
 const rule = { operation: 'payments.create', allOf: [], spends: 'spend' } as const
 
-t.test(
-  'lists each cap with what is used, what of it is held, what remains and when it starts anew',
-  async t => {
-    const { guard, clock, bearer } = await bench({ policies: async () => [policy], spend: memorySpends() })
-    const access = await guard.check({ authorization: await bearer({ policyIds: ['p'] }) }, rule)
-    if (!access.ok) throw new Error(access.code)
-    const hold = await guard.reserve(access.value, { amountCents: 3000, currency: 'USD' })
-    if (!hold.ok) throw new Error(hold.code)
-    const caller = access.value.session
-    const day = Math.floor(clock.now() / 86_400_000) * 86_400_000
-    const about = { policyId: 'p', unit: 'cents', operations: undefined }
-    t.match(await guard.caps(caller), [
-      {
-        ...about,
-        rule: 'dailySpendCapCents',
-        window: 'day',
-        cap: 8000,
-        used: 3000,
-        held: 3000,
-        remaining: 5000,
-        resetsAt: day + 86_400_000,
-      },
-      {
-        policyId: 'p',
-        rule: 'limits',
-        operations: ['payments.create'],
-        unit: 'cents',
-        window: 'total',
-        cap: 9000,
-        used: 3000,
-        held: 3000,
-        remaining: 6000,
-        resetsAt: null,
-      },
-      {
-        policyId: 'p',
-        rule: 'limits',
-        operations: ['cards.*'],
-        unit: 'count',
-        window: 'month',
-        cap: 3,
-        used: 0,
-        held: 0,
-        remaining: 3,
-      },
-      {
-        ...about,
-        rule: 'maxAuthAmountCents',
-        window: 'operation',
-        cap: 5000,
-        used: 0,
-        held: 0,
-        remaining: 5000,
-        resetsAt: null,
-      },
-    ])
-    await guard.settle(hold.value, 1000)
-    t.match(
-      (await guard.caps(caller))[0],
-      { used: 1000, held: 0, remaining: 7000 },
-      'a settlement gives back the rest',
-    )
-    clock.advance(86_400_000)
-    t.match((await guard.caps(caller))[0], { used: 0, remaining: 8000 }, 'the next day starts at 0')
-  },
-)
+t.test('lists each cap with what is used, what of it is held, what remains and when it resets', async t => {
+  const { guard, clock, bearer } = await bench({ policies: async () => [policy], spend: memorySpends() })
+  const access = await guard.check({ authorization: await bearer({ policyIds: ['p'] }) }, rule)
+  if (!access.ok) throw new Error(access.code)
+  const hold = await guard.reserve(access.value, { amountCents: 3000, currency: 'USD' })
+  if (!hold.ok) throw new Error(hold.code)
+  const caller = access.value.session
+  const day = Math.floor(clock.now() / 86_400_000) * 86_400_000
+  const about = { policyId: 'p', unit: 'cents', operations: undefined }
+  t.match(await guard.caps(caller), [
+    {
+      ...about,
+      rule: 'dailySpendCapCents',
+      window: 'day',
+      cap: 8000,
+      used: 3000,
+      held: 3000,
+      remaining: 5000,
+      resetsAt: day + 86_400_000,
+    },
+    {
+      policyId: 'p',
+      rule: 'limits',
+      operations: ['payments.create'],
+      unit: 'cents',
+      window: 'total',
+      cap: 9000,
+      used: 3000,
+      held: 3000,
+      remaining: 6000,
+      resetsAt: null,
+    },
+    {
+      policyId: 'p',
+      rule: 'limits',
+      operations: ['cards.*'],
+      unit: 'count',
+      window: 'month',
+      cap: 3,
+      used: 0,
+      held: 0,
+      remaining: 3,
+    },
+    {
+      ...about,
+      rule: 'maxAuthAmountCents',
+      window: 'operation',
+      cap: 5000,
+      used: 0,
+      held: 0,
+      remaining: 5000,
+      resetsAt: null,
+    },
+  ])
+  await guard.settle(hold.value, 1000)
+  t.match(
+    (await guard.caps(caller))[0],
+    { used: 1000, held: 0, remaining: 7000 },
+    'a settlement gives back the rest',
+  )
+  clock.advance(86_400_000)
+  t.match((await guard.caps(caller))[0], { used: 0, remaining: 8000 }, 'the next day starts at 0')
+})
 
 t.test(
   'a session without policies has no caps, and a host without a store says that counted caps block',

@@ -23,7 +23,7 @@ async function start(): Promise<ChildProcess[]> {
   return children
 }
 
-/** Starts all hosts at once and answers what each held. */
+/** Starts all hosts at once and returns what each held. */
 async function spend(children: readonly ChildProcess[], go: (host: number) => Go): Promise<number[]> {
   const responses = children.map(child => once(child, 'message'))
   children.forEach((child, host) => child.send(go(host)))

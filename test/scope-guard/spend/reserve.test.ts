@@ -10,7 +10,7 @@ const rule = { operation: 'withdrawals.create', allOf: [], spends: 'withdrawal' 
 async function spender(policy: unknown, options: Partial<GuardOptions> = {}) {
   const made = await bench({ policies: async () => [policy], ...options })
   const access = await made.guard.check({ authorization: await made.bearer({ policyIds: ['p'] }) }, rule)
-  if (!access.ok) throw new Error(`refused: ${access.code}`)
+  if (!access.ok) throw new Error(`denied: ${access.code}`)
   const reserve = (amountCents: number, currency = 'USD', holdId?: string) =>
     made.guard.reserve(access.value, { amountCents, currency, ...(holdId ? { holdId } : {}) })
   return { ...made, access: access.value, reserve }
@@ -82,7 +82,7 @@ t.test('throws a fault when the rates are unavailable or malformed', async t => 
   }
 })
 
-t.test('counts a repeated reservation of one hold id once, and refuses other amounts under it', async t => {
+t.test('counts a repeated reservation of one hold id once, and denies other amounts under it', async t => {
   const { reserve } = await spender({ dailySpendCapCents: 100 }, { spend: memorySpends() })
   t.match(await reserve(60, 'USD', 'effect-1'), { ok: true, value: { id: 'effect-1', held: true } })
   t.match(await reserve(60, 'USD', 'effect-1'), { ok: true, value: { id: 'effect-1' } })
@@ -93,7 +93,7 @@ t.test('counts a repeated reservation of one hold id once, and refuses other amo
 t.test('a hold counts until it is released, and ends once', async t => {
   const { guard, reserve } = await spender({ dailySpendCapCents: 100 }, { spend: memorySpends() })
   const hold = await reserve(100)
-  if (!hold.ok) return t.fail('refused')
+  if (!hold.ok) return t.fail('denied')
   t.match(await reserve(1), { code: 'policy_blocked' })
   t.equal(await guard.settle(hold.value, 101), 'exceeds')
   // As it would come back from a business row.
@@ -159,7 +159,7 @@ t.test('counts calls that move no money when they pass the guard', async t => {
   t.match(await call('cards.list'), { code: 'policy_blocked', details: { unit: 'count', remaining: 0 } })
 })
 
-t.test('refuses a malformed amount or currency with 400, and names the field', async t => {
+t.test('denies a malformed amount or currency with 400, and names the field', async t => {
   for (const policy of [{}, { maxAuthAmountCents: 5 }, { dailySpendCapCents: 5 }]) {
     const { guard, access, reserve } = await spender(policy, { spend: memorySpends() })
     const denial = (field: string) => ({ ok: false, code: 'invalid_request', status: 400, field })

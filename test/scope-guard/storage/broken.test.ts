@@ -45,7 +45,7 @@ t.test('detects an adapter that reads the counters first and adds afterwards', a
   }
 })
 
-t.test('detects an adapter that adds to some counters and refuses others', async t => {
+t.test('detects an adapter that adds to some counters and not to others', async t => {
   const sound = memorySpends()
   const broken: SpendStorage = {
     ...sound,

@@ -111,7 +111,7 @@ revocationFeedContract(runner, 'SQLite', async () => {
 
 t.test('the contract detects readers that skip, repeat or reorder entries or drop members', async t => {
   const broken: Record<string, (feed: RevocationFeed) => RevocationFeed['after']> = {
-    'answers from a position on, itself included': feed => (position, limit) =>
+    'returns entries from a position on, itself included': feed => (position, limit) =>
       feed.after(position - 1, limit),
     'ignores the limit': feed => position => feed.after(position, 1000),
     'newest first': feed => async (position, limit) => [...(await feed.after(position, limit))].reverse(),

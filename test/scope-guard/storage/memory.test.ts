@@ -25,6 +25,6 @@ t.test('deletes expired counters when it is full', async t => {
   t.match(await storage.reserve('b', null, [item], 1000 + 600_000), { outcome: 'held' })
 })
 
-t.test('refuses a capacity that is not a positive integer', async t => {
+t.test('rejects a capacity that is not a positive integer', async t => {
   for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memorySpends({ capacity }), /capacity/)
 })

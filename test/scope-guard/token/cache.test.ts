@@ -93,7 +93,7 @@ t.test('weighs the scopes of a session with its token', async t => {
 })
 
 t.test(
-  'compares the whole text of a token: a token that differs in one letter is verified and refused',
+  'compares the whole text of a token: a token that differs in one letter is verified and denied',
   async t => {
     const key = await signingKey()
     const { guard, clock } = await bench({ keys: localKeys({ keys: [key.jwk] }), failedCredentials: 'off' })

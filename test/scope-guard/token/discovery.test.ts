@@ -13,7 +13,7 @@ const ec = await signingKey('ES256', 'ec')
 const json = (response: ServerResponse, value: unknown): void =>
   void response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
 
-/** An issuer on loopback, by default with OpenID metadata at its root. `routes` replace what a path answers. */
+/** An issuer on loopback, by default with OpenID metadata at its root. `routes` replace the response of a path. */
 async function issuer(t: Test, path = '') {
   const requested: string[] = []
   const keys: JWK[] = [ec.jwk]
@@ -83,7 +83,7 @@ t.test('simultaneous first requests share one fetch', async t => {
 
 t.test('a fault names the URL and the cause', async t => {
   type Prepare = (at: Awaited<ReturnType<typeof issuer>>) => void
-  const refused = async (prepare: Prepare, message: RegExp, options = {}) => {
+  const rejects = async (prepare: Prepare, message: RegExp, options = {}) => {
     const at = await issuer(t)
     at.routes[OPENID] = at.serveMetadata
     prepare(at)
@@ -94,44 +94,44 @@ t.test('a fault names the URL and the cause', async t => {
     (body: string): RequestListener =>
     (_, response) =>
       void response.end(body)
-  await refused(
+  await rejects(
     ({ routes }) => delete routes[OPENID],
     /openid-configuration: HTTP 404; .*oauth-authorization-server: HTTP 404/,
   )
-  await refused(
+  await rejects(
     ({ routes }) => (routes[OPENID] = plain('<html>')),
     /openid-configuration: the response is not JSON/,
   )
-  await refused(
+  await rejects(
     ({ routes }) => (routes[OPENID] = plain('[]')),
     /openid-configuration: the response is not a JSON object/,
   )
-  await refused(({ routes }) => (routes[OPENID] = () => {}), /openid-configuration: .*timeout/, {
+  await rejects(({ routes }) => (routes[OPENID] = () => {}), /openid-configuration: .*timeout/, {
     timeoutMs: 200,
   })
-  await refused(
+  await rejects(
     ({ routes }) =>
       (routes[OPENID] = (_, response) => void response.writeHead(302, { location: '/x' }).end()),
     /openid-configuration: redirects are not followed \(HTTP 302\)/,
   )
-  await refused(({ routes }) => (routes[OPENID] = plain(' '.repeat(1_100_000))), /larger than 1048576 bytes/)
-  await refused(
+  await rejects(({ routes }) => (routes[OPENID] = plain(' '.repeat(1_100_000))), /larger than 1048576 bytes/)
+  await rejects(
     ({ metadata, url }) => (metadata['issuer'] = `${url}/`),
     /openid-configuration must name the issuer "http:\/\/127.0.0.1:\d+", got "http:\/\/127.0.0.1:\d+\/": set the option issuer/,
   )
-  await refused(({ metadata }) => delete metadata['issuer'], /must name the issuer .* got undefined/)
-  await refused(({ metadata }) => delete metadata['jwks_uri'], /must name a jwks_uri/)
-  await refused(
+  await rejects(({ metadata }) => delete metadata['issuer'], /must name the issuer .* got undefined/)
+  await rejects(({ metadata }) => delete metadata['jwks_uri'], /must name a jwks_uri/)
+  await rejects(
     ({ metadata }) => (metadata['jwks_uri'] = 'http://keys.example/'),
     /names http:\/\/keys.example\/, which is not https/,
   )
-  await refused(({ metadata }) => (metadata['jwks_uri'] = 'file:///etc/keys'), /which is not https/)
-  await refused(({ routes }) => delete routes['/keys'], /\/keys: HTTP 404/)
-  await refused(
+  await rejects(({ metadata }) => (metadata['jwks_uri'] = 'file:///etc/keys'), /which is not https/)
+  await rejects(({ routes }) => delete routes['/keys'], /\/keys: HTTP 404/)
+  await rejects(
     ({ routes }) => (routes['/keys'] = plain('{"keys":5}')),
     /\/keys: the response is not a key set/,
   )
-  await refused(
+  await rejects(
     ({ routes }) => (routes['/keys'] = plain('{"keys":[5]}')),
     /\/keys: the response is not a key set/,
   )
@@ -149,21 +149,18 @@ t.test('an address where nothing listens is a fault that says so, also for remot
   })
 })
 
-t.test(
-  'a failure is the answer to further requests for a second, and then the issuer is asked again',
-  async t => {
-    const advance = manualTime(t)
-    const { url, routes, serveMetadata, requested } = await issuer(t)
-    const keys = discoverKeys(url)
-    for (let i = 0; i < 20; i++) await t.rejects(async () => keys('ec'), { code: 'ERR_KEYS_UNAVAILABLE' })
-    t.same(requested, [OPENID, OAUTH])
-    routes[OPENID] = serveMetadata
-    advance(999)
-    await t.rejects(async () => keys('ec'), { code: 'ERR_KEYS_UNAVAILABLE' })
-    advance(1)
-    t.match(await keys('ec'), { kid: 'ec' })
-  },
-)
+t.test('repeats a failure for further requests for a second, and then queries the issuer again', async t => {
+  const advance = manualTime(t)
+  const { url, routes, serveMetadata, requested } = await issuer(t)
+  const keys = discoverKeys(url)
+  for (let i = 0; i < 20; i++) await t.rejects(async () => keys('ec'), { code: 'ERR_KEYS_UNAVAILABLE' })
+  t.same(requested, [OPENID, OAUTH])
+  routes[OPENID] = serveMetadata
+  advance(999)
+  await t.rejects(async () => keys('ec'), { code: 'ERR_KEYS_UNAVAILABLE' })
+  advance(1)
+  t.match(await keys('ec'), { kid: 'ec' })
+})
 
 t.test('from half of its age on, the set is fetched while requests go on with it', async t => {
   const advance = manualTime(t)
@@ -183,7 +180,7 @@ t.test('from half of its age on, the set is fetched while requests go on with it
   t.match(
     await keys('ec'),
     { kid: 'ec' },
-    'the request does not wait for the fetch, which is not answered yet',
+    'the request does not wait for the fetch, which has no response yet',
   )
   await until(() => release !== undefined)
   release?.()
@@ -270,7 +267,7 @@ t.test(
   },
 )
 
-t.test('refuses an issuer that is no https URL, except on loopback or where it is allowed', async t => {
+t.test('rejects an issuer that is no https URL, except on loopback or where it is allowed', async t => {
   const audience = 'a'
   for (const bad of [
     'i',

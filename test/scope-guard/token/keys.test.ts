@@ -66,7 +66,7 @@ t.test('accepts neither name for a key of another type', async t => {
   t.match(await other.signed(ed, { alg: 'EdDSA' }), { code: 'unauthorized' })
 })
 
-t.test('refuses a static set with a weak RSA key at construction, and names the key', async t => {
+t.test('rejects a static set with a weak RSA key at construction, and names the key', async t => {
   for (const [bits, exponent, cause] of [
     [1024, 65_537, /"weak".*1024 bits/],
     [2047, 65_537, /"weak".*2047 bits/],
@@ -85,7 +85,7 @@ t.test('refuses a static set with a weak RSA key at construction, and names the 
   t.match(await (await sender(localKeys({ keys: [strong.jwk] }))).signed(strong), { ok: true })
 })
 
-t.test('refuses a static set with two keys of one kid at construction, and names the kid', async t => {
+t.test('rejects a static set with two keys of one kid at construction, and names the kid', async t => {
   const [one, two] = [await signingKey('EdDSA', 'twin'), await signingKey('ES256', 'twin')]
   const twice = { name: 'TypeError', message: /"twin"/ }
   t.throws(() => localKeys({ keys: [one.jwk, two.jwk] }), twice)
@@ -113,7 +113,7 @@ t.test(
   },
 )
 
-t.test('refuses a weak key of any key source with a fault that names it', async t => {
+t.test('rejects a weak key of any key source with a fault that names it', async t => {
   const { jwk } = await rsaKey('weak', 2048, 3)
   const { claimed } = await sender(async () => jwk)
   await t.rejects(claimed(jwk), { ...unavailable, message: /"weak".*exponent/ })
@@ -130,7 +130,7 @@ t.test('verifies tokens of a remote kid again as soon as the set contains it onc
 })
 
 t.test(
-  'accepts an RSA modulus of 2,048 bits or more with any zero padding, and refuses a shorter one',
+  'accepts an RSA modulus of 2,048 bits or more with any zero padding, and rejects a shorter one',
   async () => {
     const top = fc.integer({ min: 1, max: 255 })
     fc.assert(
@@ -146,13 +146,13 @@ t.test(
           ])
           const bits = (length - 1) * 8 + (32 - Math.clz32(first))
           const jwk = { kty: 'RSA', kid: 'k', e: 'AQAB', n: bytes.toString('base64url') }
-          let refused = false
+          let rejected = false
           try {
             localKeys({ keys: [jwk] })
           } catch {
-            refused = true
+            rejected = true
           }
-          return refused === bits < 2048
+          return rejected === bits < 2048
         },
       ),
     )
@@ -203,7 +203,7 @@ t.test('accepts http: only to this machine, unless allowHttp is set', async t =>
 })
 
 t.test(
-  'refuses an invalid local key set at construction, and ignores further members of a valid one (RFC 7517)',
+  'rejects an invalid local key set at construction, and ignores further members of a valid one (RFC 7517)',
   async t => {
     for (const given of [undefined, null, {}, { keys: {} }, [], 'jwks']) {
       t.throws(

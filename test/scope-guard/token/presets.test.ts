@@ -17,7 +17,7 @@ interface Sample {
   readonly claims: Readonly<Record<string, unknown>> & { readonly iss: string }
   readonly session: object
   /** Claims that make it another token than an access token for this audience. */
-  readonly refused: readonly Readonly<Record<string, unknown>>[]
+  readonly denied: readonly Readonly<Record<string, unknown>>[]
 }
 
 const samples: readonly Sample[] = [
@@ -40,7 +40,7 @@ const samples: readonly Sample[] = [
       sessionId: 'dbe39bf3a3ba4238a513f51d6e1691c4',
       scopes: ['openid', 'profile', 'reademail'],
     },
-    refused: [
+    denied: [
       { sub: undefined },
       { client_id: undefined },
       { jti: undefined },
@@ -68,7 +68,7 @@ const samples: readonly Sample[] = [
       sessionId: /^[\w-]{43}$/,
       scopes: ['read:patients'],
     },
-    refused: [{ sub: undefined }, { permissions: [{ read: true }] }, { aud: 'my_client_id' }],
+    denied: [{ sub: undefined }, { permissions: [{ read: true }] }, { aud: 'my_client_id' }],
   },
   {
     preset: 'auth0',
@@ -84,7 +84,7 @@ const samples: readonly Sample[] = [
       scope: 'openid profile read:patients read:admin',
     },
     session: { keyId: 'my_client_id/auth0|123456', sessionId: '73WakrfVbNJBaAmhQtEeDv' },
-    refused: [{ sub: undefined }],
+    denied: [{ sub: undefined }],
   },
   {
     preset: 'keycloak',
@@ -123,7 +123,7 @@ const samples: readonly Sample[] = [
         'account:view-profile',
       ],
     },
-    refused: [
+    denied: [
       { typ: 'ID' },
       { typ: 'Refresh' },
       { typ: undefined },
@@ -157,7 +157,7 @@ const samples: readonly Sample[] = [
       keyId: '6e74172b-be56/HKZpfaHyWadeOouYlitjrI',
       scopes: ['Payments.Write'],
     },
-    refused: [{ azp: undefined }, { scp: 1 }],
+    denied: [{ azp: undefined }, { scp: 1 }],
   },
   {
     preset: 'cognito',
@@ -186,7 +186,7 @@ const samples: readonly Sample[] = [
       sessionId: 'aaaaaaaa-3',
       scopes: ['phone', 'openid', 'payments/write', 'group:testgroup'],
     },
-    refused: [{ token_use: 'id' }, { client_id: 'another' }, { aud: 'https://other.example' }],
+    denied: [{ token_use: 'id' }, { client_id: 'another' }, { aud: 'https://other.example' }],
   },
   {
     preset: 'clerk',
@@ -211,7 +211,7 @@ const samples: readonly Sample[] = [
       sessionId: 'sess_123',
       scopes: ['org:dashboard:manage', 'org:dashboard:read', 'org:impersonation:read'],
     },
-    refused: [
+    denied: [
       { azp: 'https://evil.example' },
       { azp: undefined },
       { sts: 'pending' },
@@ -234,7 +234,7 @@ const samples: readonly Sample[] = [
       org_permissions: ['org:dashboard:read'],
     },
     session: { scopes: ['org:dashboard:read'] },
-    refused: [{ org_permissions: { all: true } }],
+    denied: [{ org_permissions: { all: true } }],
   },
   {
     preset: 'supabase',
@@ -261,7 +261,7 @@ const samples: readonly Sample[] = [
       scopes: ['role:authenticated'],
       keyId: '123e4567-e89b-12d3-a456-426614174000',
     },
-    refused: [{ role: undefined }, { session_id: undefined }, { sub: undefined }, { aud: 'anon' }],
+    denied: [{ role: undefined }, { session_id: undefined }, { sub: undefined }, { aud: 'anon' }],
   },
 ]
 
@@ -287,7 +287,7 @@ for (const sample of samples) {
     const guard = guardFor(sample)
     const { claims, header, session } = sample
     t.match(await send(guard, claims, header), { ok: true, value: session })
-    for (const change of sample.refused) {
+    for (const change of sample.denied) {
       t.match(
         await send(guard, { ...claims, ...change }, header),
         { code: 'unauthorized' },
@@ -365,7 +365,7 @@ for (const [name, preset, client, user] of BOTH_SIDES) {
   })
 }
 
-t.test('mustAllow is refused where a token does not say both, or where the claims are named', async t => {
+t.test('mustAllow is rejected where a token does not say both, or where the claims are named', async t => {
   const wrong = (claims: object, message: RegExp): void =>
     void t.throws(() => sessionReader(claims), { name: 'TypeError', message })
   wrong({ mustAllow: 'all' }, /mustAllow must be "both" or "either", got "all"/)

@@ -105,7 +105,7 @@ t.test('accepts tokens of Entra: scp, uti, keys without alg', async t => {
   })
 })
 
-t.test('refuses tokens with another typ, another issuer or malformed scopes', async t => {
+t.test('denies tokens with another typ, another issuer or malformed scopes', async t => {
   const { url, keys } = await issuer(t)
   const key = auth0Key
   keys.push(key.jwk)

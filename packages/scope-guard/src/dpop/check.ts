@@ -14,8 +14,8 @@ export type Binding = string | undefined
 /**
  * Reads which key a token is bound to: `jkt` of its `cnf` decides (RFC 9449 section 6.1). Other members are ignored, as RFC 7800
  * section 3.1 demands of those that are not understood; Keycloak adds `kc-jkt-type`. A `cnf` without `jkt` binds the token to
- * something that the guard cannot check, such as a client certificate (`x5t#S256`, RFC 8705). Whoever has stolen such a token
- * could use it, so it is refused.
+ * something that the guard cannot check, such as a client certificate (`x5t#S256`, RFC 8705). A thief could use such a
+ * token, so it is denied.
  */
 export function bindingOf({ cnf }: Claims): { readonly thumbprint: Binding } | GuardReason {
   if (cnf === undefined) return { thumbprint: undefined }
@@ -49,23 +49,23 @@ interface Dependencies {
 
 /**
  * Makes the check of token binding (RFC 9449 section 7). A bound token needs the scheme `DPoP` and a proof for this request that
- * was not used before; an unbound token must not use that scheme. The proof is claimed apart, so that a request which is denied for
- * another reason takes no room where proofs are remembered. Faults of the claim: those of the nonce storage.
+ * was not used before; an unbound token must not use that scheme. The proof is claimed in a separate step, so that a request which is
+ * denied for another reason stores no proof. Faults of the claim: those of the nonce storage.
  */
 export function createBindingCheck(dependencies: Dependencies): CheckBinding {
   const { challenges, failures } = dependencies
   return async request => {
     const { address } = request.facts
-    const refuse = async (reason: GuardReason): Promise<GuardDenial> => {
+    const denyProof = async (reason: GuardReason): Promise<GuardDenial> => {
       await failures.charge(address)
       return challenges.invalidProof(reason)
     }
     const checked = await checkProof(dependencies, request)
-    if (typeof checked === 'string') return refuse(checked)
+    if (typeof checked === 'string') return denyProof(checked)
     if ('ok' in checked) return checked
     return async () => {
       const problem = await claimProof(dependencies, checked)
-      return problem === undefined ? undefined : refuse(problem)
+      return problem === undefined ? undefined : denyProof(problem)
     }
   }
 }

@@ -4,7 +4,7 @@ import { integerOption, knownOptions, type EpochMs, type OptionNames } from '@ga
 export interface ProofNonces {
   /**
    * Claims a key until `expiresAt`. Of any number of simultaneous claims of one key, exactly one resolves to true. It must
-   * not forget a key before `expiresAt`; a store without room rejects.
+   * not forget a key before `expiresAt`; a full store rejects.
    */
   claim(key: string, expiresAt: EpochMs, now: EpochMs): Promise<boolean>
 }
@@ -17,7 +17,7 @@ export interface DpopOptions {
   readonly maxAgeSeconds?: number
   /**
    * The scheme and authority by which clients reach this API, such as `https://api.example`, or a list of them. A proof must name
-   * one of them in `htu`. The `Host` of a request is not asked: whoever relays a stolen proof chooses it.
+   * one of them in `htu`. The `Host` field of a request is not used, because an attacker who relays a stolen proof chooses it.
    */
   readonly origin: string | readonly string[]
 }

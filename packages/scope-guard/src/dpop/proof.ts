@@ -50,7 +50,7 @@ export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof 
   if (!header || !claims) return 'the DPoP proof is not a canonical compact JWS'
   const key = keyOf(header)
   if (typeof key === 'string') return key
-  const problem = claimsProblem(claims, facts)
+  const problem = validateProofClaims(claims, facts)
   if (problem !== undefined) return problem
   // It throws for a key that lacks a member.
   const thumbprint = await calculateJwkThumbprint(key.jwk).catch(() => undefined)
@@ -64,11 +64,11 @@ export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof 
 function keyOf(header: Claims): Pick<UnverifiedProof, 'jwk' | 'algorithm'> | GuardReason {
   if (!isProofType(header['typ'])) return 'wrong typ of the DPoP proof'
   if ('crit' in header) return 'crit header of the DPoP proof'
-  const { alg, jwk: given } = header
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
+  const { alg, jwk: publicKey } = header
+  if (typeof publicKey !== 'object' || publicKey === null || Array.isArray(publicKey))
     return 'the DPoP proof has no public key'
-  const { kty, crv, x, y, n, e } = given as JWK
-  if (PRIVATE_MEMBERS.some(member => member in given)) return 'the DPoP proof has no public key'
+  const { kty, crv, x, y, n, e } = publicKey as JWK
+  if (PRIVATE_MEMBERS.some(member => member in publicKey)) return 'the DPoP proof has no public key'
   const members = Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined)
   if (!members.every(([, value]) => typeof value === 'string')) return 'the DPoP proof has no public key'
   const jwk = Object.fromEntries(members) as JWK
@@ -86,7 +86,7 @@ function keyOf(header: Claims): Pick<UnverifiedProof, 'jwk' | 'algorithm'> | Gua
  */
 const isCostly = ({ n = '', e = '' }: JWK): boolean => n.length > 683 || e.length > 6
 
-function claimsProblem(claims: Claims, facts: ProofFacts): GuardReason | undefined {
+function validateProofClaims(claims: Claims, facts: ProofFacts): GuardReason | undefined {
   const { jti, htm, htu, iat, ath } = claims
   const { method, urls, accessToken, now, maxAgeMs, toleranceMs } = facts
   if (!isText(jti) || !isText(htm) || !isText(htu) || typeof iat !== 'number' || !isText(ath))

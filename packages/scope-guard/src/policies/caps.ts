@@ -72,7 +72,7 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
   ]
 }
 
-/** Whether a cap is for calls that move money of this kind, or none. */
+/** Whether a cap applies to calls of this kind: a kind of money movement, or undefined for calls that move no money. */
 export function isFor({ counts }: Cap, kind: SpendKind): boolean {
   return counts === 'calls' || kind === 'withdrawal' || (counts === 'money' && kind !== undefined)
 }

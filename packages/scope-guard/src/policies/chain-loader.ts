@@ -12,7 +12,7 @@ import type { StoredPolicy } from './policy.ts'
  */
 export type PolicySource = (ids: readonly string[]) => Promise<readonly unknown[]>
 
-/** The place of a compiled chain in the cache. Whoever holds the place does not hold the chain: eviction empties it. */
+/** The place of a compiled chain in the cache. A reference to the place does not keep the chain in memory: eviction empties the place. */
 export interface ChainPlace {
   readonly key: string
   chain: Chain | undefined
@@ -32,7 +32,7 @@ export interface ChainLoader {
   load(ids: readonly string[]): Promise<LoadedChain>
   /** Returns the chain of a place. Undefined: it was evicted, so load it again. */
   chainAt(place: ChainPlace): Chain | undefined
-  /** Compiles given documents. Fault: `ERR_STORE_REPLY` if one is not a policy. */
+  /** Compiles documents. Fault: `ERR_STORE_REPLY` if one is not a policy. */
   compile(policies: readonly PolicyDocument[]): Chain
 }
 

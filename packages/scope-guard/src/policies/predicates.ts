@@ -106,7 +106,7 @@ export function compilePredicates(
     }),
   )
   const perCall = predicates.filter(({ operationOnly }) => !operationOnly)
-  /** The block of an operation whatever the call; null if none. It starts again when it is full: a cached chain stays small. */
+  /** The block of an operation whatever the call; null if none. The map is emptied when it is full, so that a cached chain stays small. */
   const byOperation = new Map<string, Block | null>()
   const blockOfOperation = (facts: CallFacts): Block | null => {
     const found = predicates.find(predicate => predicate.operationOnly && predicate.blocks(facts))

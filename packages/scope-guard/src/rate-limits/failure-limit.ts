@@ -23,7 +23,7 @@ export interface FailureLimit {
   /**
    * Runs `check`, the expensive step that verifies a credential, when it is the turn of the address. While the budget has
    * failures left, any number of checks may wait; afterwards the check waits in the low-priority queue. Checks without an
-   * address share one turn and are never refused. Denial: `rate_limited` if the low-priority queue is full; `check` has not
+   * address share one turn and are never denied. Denial: `rate_limited` if the low-priority queue is full; `check` has not
    * run then. Throws what `check` throws.
    */
   admit<T>(address: string | undefined, check: () => T | Promise<T>): Promise<T | GuardDenial>
@@ -79,7 +79,7 @@ export function createFailureLimit(
     if (result !== QUEUE_FULL) return result
     return rateLimited({ name, remaining: 0, resetSeconds: RETRY_AFTER_SECONDS }, [])
   }
-  /** Refuses whether the queue is full of other addresses or of this one: the caller has to retry in both cases. */
+  /** Denies the check if the queue is full of other addresses or of this one: the caller has to retry in both cases. */
   const enqueue = <T>(
     bucket: string,
     check: () => T | Promise<T>,
@@ -94,7 +94,7 @@ export function createFailureLimit(
   }
   return {
     async admit<T>(address: string | undefined, check: () => T | Promise<T>): Promise<T | GuardDenial> {
-      // These two queues have room for any number of checks, so they refuse none.
+      // These two queues have no bound, so they deny no check.
       const inTurn = (): T | Promise<T> => runQueued(turns, undefined, check, undefined) as T | Promise<T>
       if (address === undefined) return runQueued(normal, undefined, inTurn, undefined) as T | Promise<T>
       const bucket = addressBucket(address)

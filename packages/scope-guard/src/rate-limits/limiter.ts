@@ -39,8 +39,8 @@ const MEMORY_MARGIN_MS = 20
 const STORE_MARGIN_MS = 2000
 
 /** Makes one limit. Throws a `TypeError` for a wrong option. */
-export function createLimiter(given: LimitOptions): Limiter {
-  const options = checkedLimit(given)
+export function createLimiter(limitOptions: LimitOptions): Limiter {
+  const options = checkedLimit(limitOptions)
   const { name, points, windowSeconds, store, storeTimeoutMs = 1000, localPoints } = options
   if (!store) return inMemory(options, points)
   const limiter = store({ keyPrefix: name, points, duration: windowSeconds })

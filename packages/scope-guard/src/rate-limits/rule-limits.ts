@@ -5,9 +5,9 @@ import { createLimiter, takeWithFallback, type LimitResult, type Limiter } from 
 import type { LimitOptions } from './options.ts'
 
 interface LimitsResult {
-  /** The limit that refuses the request, if any; of several, the one with the longest wait. */
+  /** The limit that denies the request, if any; of several, the one with the longest wait. */
   readonly usedUp: LimitState | undefined
-  /** The states of the limits that answered, for the `RateLimit` field. */
+  /** The states of the limits whose stores replied, for the `RateLimit` field. */
   readonly states: readonly LimitState[]
 }
 
@@ -16,9 +16,9 @@ export interface RuleLimits {
   /** The `RateLimit-Policy` field. */
   readonly policy: HeaderField
   /**
-   * Takes one point from every limit. The limits are asked in parallel, so a shared store costs the time of one round trip. If
+   * Takes one point from every limit. The limits are queried in parallel, so a shared store costs the time of one round trip. If
    * a limit is used up, the points of the other limits are given back; an error while giving back is ignored. Of requests at
-   * the same time never more pass than every limit has points. Fewer can pass: a refused request holds the points of the
+   * the same time never more pass than every limit has points. Fewer can pass: a denied request holds the points of the
    * other limits until it gave them back. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
   take(session: Session, address: string | undefined): Promise<LimitsResult>
@@ -88,7 +88,7 @@ async function takePoints(points: readonly PointRequest[], rule: Rule): Promise<
   return { usedUp: isOver ? state : undefined, states: [state] }
 }
 
-/** Takes a point from several limits in parallel. If one of them refuses or fails, gives back the points of the others. */
+/** Takes a point from several limits in parallel. If one of them denies or fails, gives back the points of the others. */
 async function takeAll(points: readonly PointRequest[], rule: Rule): Promise<LimitsResult> {
   const requestedAt = performance.now()
   const settled = await Promise.allSettled(points.map(point => takeOne(point, rule)))
@@ -113,8 +113,8 @@ function takeOne({ limiter, bucket }: PointRequest, rule: Rule): Promise<LimitRe
 }
 
 /**
- * Gives back the points of a refused request. If exactly one limit refused, that limit keeps its point, which saves a
- * second write for each refusal of a flood. If several limits refused, each of them gives its point back too.
+ * Gives back the points of a denied request. If exactly one limit denied, that limit keeps its point, which saves a
+ * second write for each denied request of a flood. If several limits denied, each of them gives its point back too.
  */
 async function giveBack(
   points: readonly PointRequest[],

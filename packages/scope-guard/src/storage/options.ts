@@ -6,7 +6,7 @@ export interface StorageOptions {
   readonly prefix?: string
 }
 
-/** The names that `StorageOptions` may have: others are refused. */
+/** The names that `StorageOptions` may have: others are rejected. */
 export const STORAGE_OPTIONS: OptionNames<StorageOptions> = { prefix: true }
 
 /** Options of the Redis and SQL readers of the revocation feed. */
@@ -23,5 +23,5 @@ export interface FeedOptions {
   readonly subscribe?: (channel: string, listener: () => void) => Promise<() => Promise<unknown>>
 }
 
-/** The names that `FeedOptions` may have: others are refused. */
+/** The names that `FeedOptions` may have: others are rejected. */
 export const FEED_OPTIONS: OptionNames<FeedOptions> = { prefix: true, subscribe: true }

@@ -9,7 +9,7 @@ export interface SpendItem {
   readonly cap: number
   /** The amount to add. A safe integer of at least 0. */
   readonly amount: number
-  /** From this instant on nobody reads the counter any more; null: it counts for ever. */
+  /** From this instant on nobody reads the counter. Null: the counter never expires. */
   readonly expiresAt: EpochMs | null
 }
 

@@ -21,7 +21,7 @@ export const cents = (
 
 /** Declares the tests of `SpendStorage.usage`: what is used, and the part of it that open holds reserve. */
 export function spendUsageTests(test: SpendTest): void {
-  test('tells what is held apart from what is settled', async (at, account) => {
+  test('reports held and settled amounts separately', async (at, account) => {
     const items = [cents('day', 50, 200), cents('calls', 1, 5, { unit: 'count' })]
     const usage = async (): Promise<unknown> => at(1).usage(account, ['day', 'calls', 'never'])
     const never = { used: 0, held: 0 }

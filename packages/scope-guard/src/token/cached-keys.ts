@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import type { JWK } from 'jose'
 
-/** For how long a failed fetch is the answer to further requests, in ms, so that an outage causes no flood of fetches. */
+/** For how long the failure of a fetch is repeated to further requests, in ms, so that an outage causes no flood of fetches. */
 const FAILURE_MS = 1000
 
 /** The keys that were loaded last. Times are of a monotonic clock. */

@@ -10,7 +10,7 @@ export interface SessionReader {
   (claims: Claims): Session | undefined
   /** The `typ` headers of its tokens, unless the guard has the option `typ`; undefined for a header without `typ`. */
   readonly types?: readonly (string | undefined)[]
-  /** The claim that names the audience in tokens without `aud`. Default: such tokens are refused. */
+  /** The claim that names the audience in tokens without `aud`. Default: such tokens are denied. */
   readonly audienceClaim?: string | undefined
 }
 
@@ -24,7 +24,7 @@ export interface TokenRules {
   readonly readSession: SessionReader
 }
 
-/** The result of `claimProblem` for a token that is acceptable but has expired. */
+/** The result of `validateClaims` for a token that is acceptable but has expired. */
 export const EXPIRED = 'expired'
 
 /** Decodes a segment of a token; returns undefined if it is not a JSON object. Verifies nothing. */
@@ -58,7 +58,7 @@ function isForAudience(claims: Claims, { audience, readSession }: TokenRules): b
  * Checks `iss`, `aud`, `exp`, `nbf` and `iat`, and returns why they are not acceptable, or undefined. The tolerance
  * applies only to `nbf` and `iat` in the future.
  */
-export function claimProblem(
+export function validateClaims(
   claims: Claims,
   rules: TokenRules,
   now: EpochMs,

@@ -125,7 +125,7 @@ function scopeReaderOf({ preset: name, scopes, mustAllow }: ForeignClaims, prese
 /**
  * Makes a reader of other issuers' access tokens. `preset` names the provider; a guard with the reader then accepts the `typ` of
  * that provider. Without a preset, the defaults read the claims that providers commonly use. Such sessions have no key
- * version, so a change of a key does not end them. A token with a claim of session-issuer (`gw_*`) is refused.
+ * version, so a change of a key does not end them. A token with a claim of session-issuer (`gw_*`) is denied.
  * Throws a `TypeError` for a wrong option.
  */
 export function sessionReader(claims: ForeignClaims = {}): SessionReader {
@@ -166,7 +166,7 @@ const readRfc9068 = sessionReader({ preset: 'rfc9068' })
 
 /**
  * The default reader of a guard. A token with a claim of session-issuer (`gw_*`) is read as its token, with all of its claims,
- * or refused. Any other token is read as an access token of RFC 9068.
+ * or denied. Any other token is read as an access token of RFC 9068.
  */
 export const readAccessToken: SessionReader = claims =>
   hasOwnClaims(claims) ? fromClaims(claims) : readRfc9068(claims)

@@ -1,7 +1,14 @@
 import { Fault, isStorableText, type Clock, type Session } from '@gatewright/kernel'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
-import { claimProblem, decodeSegment, EXPIRED, typeMatcher, type Claims, type TokenRules } from './claims.ts'
+import {
+  validateClaims,
+  decodeSegment,
+  EXPIRED,
+  typeMatcher,
+  type Claims,
+  type TokenRules,
+} from './claims.ts'
 import { isCanonicalCompact } from './compact.ts'
 import { algorithmName } from './key-rules.ts'
 import type { PinnedKey, PinnedKeys } from './keys.ts'
@@ -90,7 +97,7 @@ export function createTokenVerifier(
       if (typeof header === 'string') return challenges.invalid(header)
       const claims = decodeSegment(payload)
       if (!claims) return challenges.invalid('claims are not a JSON object')
-      const problem = claimProblem(claims, rules, clock.now())
+      const problem = validateClaims(claims, rules, clock.now())
       if (problem !== undefined)
         return problem === EXPIRED ? challenges.expired() : challenges.invalid(problem)
       const withKey = (pinned: PinnedKey | undefined): UnverifiedToken | GuardDenial => {
