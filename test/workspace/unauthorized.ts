@@ -99,7 +99,7 @@ const PAGE = `# 401? Read this
 
 <!-- Written by \`npm run docs:update\` from the reasons of scope-guard and test/workspace/unauthorized.ts. -->
 
-The response does not say why a token is rejected, because that would help whoever guesses. Three ways to see the reason:
+The response does not say why a token is denied, because that would help whoever guesses. Three ways to see the reason:
 
 1. With \`NODE_ENV=development\`, the gate prints each reason once to stderr.
 2. \`observe\` gets it in every decision event:

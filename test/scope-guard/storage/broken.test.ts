@@ -115,7 +115,7 @@ t.test('detects an adapter that tells nothing of open holds, or counts them for 
     usage: async (account, counters) =>
       (await sound.usage(account, counters)).map(usage => ({ ...usage, held: held(usage) })),
   })
-  const title = 'tells what is held apart from what is settled'
+  const title = 'reports held and settled amounts separately'
   t.ok((await failures(count(() => 0))).includes(title))
   t.ok((await failures(count(({ used }) => used))).includes(title))
 })
