@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
+import { fromPgPool, fromSqlite, rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import Database from 'libsql'
 import pg from 'pg'
 
@@ -17,4 +17,14 @@ export function openDatabaseOf(env: Readonly<Record<string, string>>): {
   // The host writes at the same time.
   database.exec('pragma busy_timeout = 10000')
   return { db: fromSqlite(database), close: async () => void database.close() }
+}
+
+const TABLES: Readonly<Record<SqlDialect, string>> = {
+  postgres: 'select table_name as name from information_schema.tables where table_schema = current_schema()',
+  sqlite: "select name from sqlite_master where type = 'table'",
+}
+
+/** The names of all tables, sorted: to see that nothing was created. */
+export async function tableNames(db: SqlClient, dialect: SqlDialect): Promise<readonly string[]> {
+  return (await rows(db, TABLES[dialect])).map(row => String(row['name'])).sort()
 }

@@ -45,7 +45,7 @@ async function bare({ DATABASE_URL }: Record<string, string>): Promise<void> {
   )
   const end = statement(
     'end',
-    "update gw_idempotency set state = 'done', answer = $1, until = $2 where digest = $3 and fence = 1",
+    "update gw_idempotency set state = 'done', response = $1, until = $2 where digest = $3 and fence = 1",
   )
   const server = createServer((incoming, response) => {
     void (async () => {

@@ -15,6 +15,7 @@ import { race } from '@gatewright/kernel/testing'
 import Database from 'libsql'
 import t from 'tap'
 import { startChild } from '../../harness/child.ts'
+import { tableNames } from '../../harness/database-rows.ts'
 import { openPostgres, openSqlite, type Connections } from '../../harness/stores.ts'
 
 const none = async (): Promise<void> => {}
@@ -29,7 +30,7 @@ const two = `alter table {prefix}notes add column body text;
 insert into {prefix}notes (id, body) values (1, 'from version 2')`
 const notes = (...versions: string[]): Parameters<typeof migrate>[2] => ({ namespace: 'notes', versions })
 const recorded = (db: SqlClient): Promise<unknown> =>
-  rows(db, 'select room, version from gw_migrations order by room, version')
+  rows(db, 'select namespace, version from gw_migrations order by namespace, version')
 
 for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof stores)['sqlite']][]) {
   t.test(`${dialect}: runs each version once, in order, also when it is called again`, async t => {
@@ -37,25 +38,76 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
     t.teardown(close)
     const db = connections[0] as SqlClient
     await migrate(db, dialect, notes(one))
-    t.same(await recorded(db), [{ room: 'notes', version: 1 }])
+    t.same(await recorded(db), [{ namespace: 'notes', version: 1 }])
     await migrate(db, dialect, notes(one, two))
     await migrate(db, dialect, notes(one, two))
     t.same(await recorded(db), [
-      { room: 'notes', version: 1 },
-      { room: 'notes', version: 2 },
+      { namespace: 'notes', version: 1 },
+      { namespace: 'notes', version: 2 },
     ])
     t.same(await rows(db, 'select id, body from gw_notes'), [{ id: 1, body: 'from version 2' }])
   })
 
-  t.test(`${dialect}: an older host leaves newer tables unchanged`, async t => {
+  const rejection = (message: RegExp) => ({
+    code: 'ERR_STORE_UNAVAILABLE',
+    cause: { name: 'IncompatibleTables', message },
+  })
+
+  t.test(`${dialect}: rejects tables of a newer version, and writes nothing`, async t => {
     const { connections, close } = await open(1)
     t.teardown(close)
     const db = connections[0] as SqlClient
     await migrate(db, dialect, notes(one, two))
-    await migrate(db, dialect, notes(one))
-    t.same(await rows(db, 'select count(*) as n from gw_notes where body is not null'), [
-      { n: dialect === 'postgres' ? '1' : 1 },
+    await t.rejects(
+      migrate(db, dialect, notes(one)),
+      rejection(
+        /^database \S+ has version 2, this software knows version 1 of namespace notes: start the newer software that made it/,
+      ),
+    )
+    t.same(await recorded(db), [
+      { namespace: 'notes', version: 1 },
+      { namespace: 'notes', version: 2 },
     ])
+    t.same(await rows(db, 'select body from gw_notes'), [{ body: 'from version 2' }])
+  })
+
+  t.test(
+    `${dialect}: rejects a table of the namespace without a recorded version, and writes nothing`,
+    async t => {
+      const { connections, close } = await open(1)
+      t.teardown(close)
+      const db = connections[0] as SqlClient
+      await rows(db, 'create table gw_later (id integer)')
+      const later = 'create table {prefix}later (id integer)'
+      const message =
+        /^database \S+ has a table gw_later without a recorded version, this software knows version 2 of namespace notes: an unreleased build made it, use a new database$/
+      await t.rejects(migrate(db, dialect, notes(one, later)), rejection(message))
+      t.same(await tableNames(db, dialect), ['gw_later'])
+      await migrate(db, dialect, notes(one), 'other_')
+      await migrate(db, dialect, notes(one))
+      await migrate(db, dialect, {
+        namespace: 'own',
+        versions: ['create table if not exists {prefix}later (id integer)'],
+      })
+      t.same(await recorded(db), [
+        { namespace: 'notes', version: 1 },
+        { namespace: 'own', version: 1 },
+      ])
+    },
+  )
+
+  t.test(`${dialect}: rejects a table of versions that it cannot read, and writes nothing`, async t => {
+    const { connections, close } = await open(1)
+    t.teardown(close)
+    const db = connections[0] as SqlClient
+    await rows(db, 'create table gw_migrations (name text, version integer)')
+    await t.rejects(
+      migrate(db, dialect, notes(one)),
+      rejection(
+        /has a table gw_migrations without the column namespace, .*: an unreleased build made it, use a new database$/,
+      ),
+    )
+    t.same(await tableNames(db, dialect), ['gw_migrations'])
   })
 
   t.test(
@@ -67,8 +119,8 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
       const at = (index: number): SqlClient => connections[index % connections.length] as SqlClient
       await race(6, index => migrate(at(index), dialect, notes(one, two)))
       t.same(await recorded(connections[0] as SqlClient), [
-        { room: 'notes', version: 1 },
-        { room: 'notes', version: 2 },
+        { namespace: 'notes', version: 1 },
+        { namespace: 'notes', version: 2 },
       ])
     },
   )
@@ -83,7 +135,7 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
       name: 'Fault',
       code: 'ERR_STORE_UNAVAILABLE',
     })
-    t.same(await recorded(db), [{ room: 'notes', version: 1 }])
+    t.same(await recorded(db), [{ namespace: 'notes', version: 1 }])
     await t.rejects(rows(db, 'select * from gw_half'), { name: 'Fault' })
     await migrate(db, dialect, notes(one, two))
     t.same(await rows(db, 'select id from gw_notes'), [{ id: 1 }])
@@ -97,8 +149,8 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
     await migrate(db, dialect, notes(one), 'other_')
     await migrate(db, dialect, { namespace: 'cards', versions: ['create table {prefix}cards (id integer)'] })
     t.same(await recorded(db), [
-      { room: 'cards', version: 1 },
-      { room: 'notes', version: 1 },
+      { namespace: 'cards', version: 1 },
+      { namespace: 'notes', version: 1 },
     ])
     t.same(await rows(db, 'select * from other_notes'), [])
   })
@@ -116,7 +168,7 @@ create table {prefix}notes (
 
 -- The end.
 `
-    await migrate(db, dialect, notes(...readVersions(text.replaceAll('\n', '\r\n'))))
+    await migrate(db, dialect, notes(...readVersions(text.replaceAll('\n', '\r\n'), dialect)))
     t.same(await rows(db, 'select * from gw_notes'), [])
   })
 }
@@ -149,19 +201,136 @@ t.test('rejects an invalid table prefix before it uses the database', async t =>
 })
 
 t.test('splits a DDL file into its versions', async t => {
-  t.same(readVersions('-- about this file\n-- version 1\na\n-- version 2\nb\n\nc\n'), ['\na\n', '\nb\n\nc\n'])
+  const text = '-- about this file\n-- version 1\na\n-- version 2\nb\n\nc\n'
+  t.same(readVersions(text, 'sqlite'), ['a', 'b\n\nc\n'])
 })
 
-t.test('rejects a DDL file whose versions do not count 1, 2, 3 ...', async t => {
-  const wrong = [
-    '',
-    'create table x (id integer)',
-    '-- version 0\na',
-    '-- version 2\na',
-    '-- version 1\na\n-- version 3\nb',
-    '-- version 1\na\n-- version 1\nb',
-    ' -- version 1\na',
-    '-- version one\na',
-  ]
-  for (const text of wrong) t.throws(() => readVersions(text), TypeError, JSON.stringify(text))
+t.test('writes what a store calls each name in braces, and leaves {prefix}', async t => {
+  const text = `-- version 1
+create table {prefix}a (
+  position {position},
+  id {id} not null default '{}',
+  body {json},
+  {primary key} (id, position)
+);
+
+create table {prefix}b (position {position primary key});
+
+create table {prefix}c (id {id} primary key) {without rowid};`
+  t.same(readVersions(text, 'postgres'), [
+    `create table {prefix}a (
+  position bigint generated always as identity,
+  id text collate "C" not null default '{}',
+  body jsonb,
+  primary key (id, position)
+);
+
+create table {prefix}b (position bigint generated always as identity primary key);
+
+create table {prefix}c (id text collate "C" primary key) ;`,
+  ])
+  t.same(readVersions(text, 'sqlite'), [
+    `create table {prefix}a (
+  position integer primary key autoincrement,
+  id text not null default '{}',
+  body text,
+  unique (id, position)
+);
+
+create table {prefix}b (position integer primary key autoincrement);
+
+create table {prefix}c (id text primary key) without rowid;`,
+  ])
+})
+
+t.test('leaves lines for the other store out, and the lines around them together', async t => {
+  const text = `-- version 1
+a (
+-- postgres only
+p
+-- both
+b
+-- sqlite only
+s
+-- both
+)
+-- version 2
+-- sqlite only
+s2
+-- both`
+  t.same(readVersions(text, 'postgres'), ['a (\np\nb\n)', ''])
+  t.same(readVersions(text, 'sqlite'), ['a (\nb\ns\n)', 's2'])
+})
+
+t.test('runs the text of both stores on each', async t => {
+  const text = `-- version 1
+create table {prefix}a (
+  position {position},
+  id {id} not null,
+  body {json},
+  {primary key} (id, position)
+);
+
+create table {prefix}b (position {position primary key}, n bigint);
+
+create table {prefix}c (id {id} primary key) {without rowid};`
+  for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof stores)['sqlite']][]) {
+    const { connections, close } = await open(1)
+    t.teardown(close)
+    const db = connections[0] as SqlClient
+    await migrate(db, dialect, notes(...readVersions(text, dialect)))
+    for (const id of ['b', 'B', 'a']) {
+      await rows(db, 'insert into gw_a (id, body) values ($1, $2)', [id, '{}'])
+      await rows(db, 'insert into gw_c (id) values ($1)', [id])
+    }
+    for (const table of ['a', 'c'])
+      t.same(
+        (await rows(db, `select id from gw_${table} order by id`)).map(row => row['id']),
+        ['B', 'a', 'b'],
+        'ids are ordered byte by byte',
+      )
+    t.same(
+      (await rows(db, 'select position from gw_a order by position')).map(row => Number(row['position'])),
+      [1, 2, 3],
+    )
+  }
+})
+
+t.test('rejects a DDL file that it cannot read, and names the line', async t => {
+  for (const [text, message] of [
+    ['', 'the DDL file must have a line "-- version 1"'],
+    ['create table x (id integer)', 'the DDL file must have a line "-- version 1"'],
+    [' -- version 1\na', 'the DDL file must have a line "-- version 1"'],
+    ['-- version 0\na', 'DDL line 1: expected "-- version 1", got "-- version 0"'],
+    ['-- version one\na', 'DDL line 1: expected "-- version 1", got "-- version one"'],
+    ['a\n-- version 2\na', 'DDL line 2: expected "-- version 1", got "-- version 2"'],
+    ['-- version 1\na\n-- version 3\nb', 'DDL line 3: expected "-- version 2", got "-- version 3"'],
+    ['-- version 1\na\n-- version 1\nb', 'DDL line 3: expected "-- version 2", got "-- version 1"'],
+    [
+      '-- version 1\na\nb {int}',
+      'DDL line 3: {int} is unknown: expected {prefix}, {id}, {json}, {position}, {primary key}, {position primary key}, {without rowid}',
+    ],
+    [
+      '-- version 1\n-- mysql only\na\n-- both',
+      'DDL line 2: expected "-- postgres only" or "-- sqlite only", got "-- mysql only"',
+    ],
+    [
+      '-- version 1\n-- postgres only\na',
+      'DDL line 2: "-- postgres only" must end at a line "-- both" of the same version',
+    ],
+    [
+      '-- version 1\n-- postgres only\na\n-- version 2\n-- both',
+      'DDL line 2: "-- postgres only" must end at a line "-- both" of the same version',
+    ],
+    [
+      '-- version 1\n-- postgres only\na\n-- sqlite only\nb\n-- both',
+      'DDL line 2: "-- postgres only" must end at a line "-- both" of the same version',
+    ],
+    [
+      '-- version 1\na\n-- both',
+      'DDL line 3: "-- both" ends nothing: no "-- postgres only" or "-- sqlite only" stands above',
+    ],
+  ] as const)
+    for (const dialect of ['postgres', 'sqlite'] as const)
+      t.throws(() => readVersions(text, dialect), { name: 'TypeError', message }, JSON.stringify(text))
 })

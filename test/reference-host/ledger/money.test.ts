@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { migrate, readVersions, rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import {
   createLedger,
@@ -145,56 +144,3 @@ onBoth('says which account differs from its rows, and by how much', async (t, { 
     /^user:ann/,
   ])
 })
-
-for (const dialect of ['postgres', 'sqlite'] as const) {
-  t.test(`${dialect}: the migration writes rows for the transfers made before`, async t => {
-    const ddl = readFileSync(`packages/reference-host/src/ledger/ledger.${dialect}.sql`, 'utf8')
-    const versions = readVersions(ddl)
-    const open = dialect === 'postgres' ? openPostgres : openSqlite
-    const { connections, close } = await open(1, db =>
-      migrate(db, dialect, { namespace: 'ledger', versions: versions.slice(0, 1) }),
-    )
-    t.teardown(close)
-    const db = connections[0]!
-    const ledger = createLedger(db, dialect)
-    const before = (id: string, from: string, to: string, cause: string, amountCents: number, at: number) =>
-      db.transaction(tx => {
-        const transfer = { id, debit: from, credit: to, amountCents, cause }
-        const cover = { exempt: 'operator_correction' }
-        return ledger.transfer(
-          tx,
-          { ...transfer, ...(from === user('ann') ? { cover } : {}) } as Transfer,
-          at,
-        )
-      })
-    await before('deposit:d1', ledgerAccounts.sandbox, user('ann'), 'deposit', 1000, 10)
-    await before('payin:p1', user('ann'), revenue, 'payin', 300, 30)
-    await before('payin:p2', ledgerAccounts.chain(1, '0x'), user('bob'), 'payin', 20, 20)
-    await before('payin:p3', ledgerAccounts.chain(1, '0x'), revenue, 'payin', 7, 25)
-    for (let again = 0; again < 2; again += 1) await migrateLedger(db, dialect)
-    await migrateHost(db, dialect)
-    const found = await transactionStore(dialect).page(db, 'ann', { after: 0, limit: 9 })
-    t.match(found, [
-      {
-        source: { kind: 'payin', id: 'p1' },
-        type: 'payment',
-        direction: 'debit',
-        amountCents: 300,
-        status: 'completed',
-        createdAt: 30,
-      },
-      {
-        source: { kind: 'deposit', id: 'd1' },
-        type: 'collateral',
-        direction: 'credit',
-        amountCents: 1000,
-        createdAt: 10,
-      },
-    ])
-    t.match(await transactionStore(dialect).page(db, 'bob', { after: 0, limit: 9 }), [
-      { source: { kind: 'payin', id: 'p2' }, type: 'payment', direction: 'credit', amountCents: 20 },
-    ])
-    t.equal((await rows(db, 'select id from gw_transactions')).length, 3)
-    t.same(await accountsThatDiffer(db), [])
-  })
-}

@@ -183,7 +183,7 @@ await t.test('answers retries of a completed run with the data that the operator
   const first = await host.send(path, { body: { amountCents: 1 }, headers })
   // The host has the answer in its memory, so another one on the same database is asked.
   await db.query(
-    `update gw_idempotency set state = 'running', answer = null, until = 0 where answer is not null`,
+    `update gw_idempotency set state = 'running', response = null, until = 0 where response is not null`,
   )
   shownJobs = (await figures<{ jobs: unknown[] }>('jobs')).jobs
   shownAliases = (await figures<{ aliases: unknown[] }>('aliases')).aliases

@@ -50,7 +50,7 @@ export function lostRuns(db: SqlQueries, options: LostRunsOptions = {}): LostRun
   const retentionMs = checkedRetention(options.retentionMs)
   const list = `select digest, fingerprint, fence, until from ${table}
     where state = 'running' and until <= $1 order by until, digest limit $2`
-  const resolve = `update ${table} set state = $3, answer = $4, until = $5
+  const resolve = `update ${table} set state = $3, response = $4, until = $5
     where digest = $1 and fence = $2 and state = 'running' and until <= $6 returning 1 as won`
   return {
     list: async (limit, now) => (await rows(db, list, [now, limit])).map(toListed),

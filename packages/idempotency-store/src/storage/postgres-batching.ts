@@ -39,16 +39,16 @@ const beginStatement = (table: string): string => `with
  */
 const endStatement = (table: string): string => `with
   calls as (select * from unnest(cast($1 as text[]), cast($2 as bigint[]), cast($3 as text[]),
-    cast($4 as text[]), cast($5 as bigint[])) as calls (digest, fence, state, answer, until)
+    cast($4 as text[]), cast($5 as bigint[])) as calls (digest, fence, state, response, until)
     order by digest collate "C"),
   locked as (select calls.* from calls cross join lateral
-    (select fence, state, answer from ${table} as held
+    (select fence, state, response from ${table} as held
       where held.digest = calls.digest limit 1 for no key update) as held
     where held.fence = calls.fence
       and (held.state = 'running' or (held.state = calls.state
-        and coalesce(held.answer, '') = coalesce(calls.answer, ''))))
+        and coalesce(held.response, '') = coalesce(calls.response, ''))))
   update ${table} as held set state = locked.state,
-    answer = case when held.state = 'running' then locked.answer else held.answer end,
+    response = case when held.state = 'running' then locked.response else held.response end,
     until = case when held.state = 'running' then locked.until else held.until end
     from locked where held.digest = locked.digest
     returning held.digest, 1 as won`

@@ -43,14 +43,14 @@ function statementsFor(options: SqlIdempotencyOptions): ReturnType<typeof buildS
 
 function buildStatements(table: string): { readonly begin: string; readonly write: string } {
   return {
-    begin: `select got, fingerprint, fence, state, until, answer from ${table}_lock($1)`,
+    begin: `select got, fingerprint, fence, state, until, response from ${table}_lock($1)`,
     // Writes the whole record. If another run has decided about the key since the begin read it (in a transaction that reads from
     // one snapshot, REPEATABLE READ or stricter), the cast fails: the statement raises an error instead of writing nothing, so that a
     // COMMIT that is sent with it cannot happen.
-    write: `insert into ${table} as held (digest, fingerprint, fence, owner, state, answer, until)
+    write: `insert into ${table} as held (digest, fingerprint, fence, owner, state, response, until)
     values ($1, $2, $3, '', $4, $5, $6)
     on conflict (digest) do update set fingerprint = excluded.fingerprint, owner = excluded.owner,
-      state = excluded.state, answer = excluded.answer, until = excluded.until,
+      state = excluded.state, response = excluded.response, until = excluded.until,
       fence = case when held.fence = $7 and held.state <> 'running' then excluded.fence
         else cast('${DECIDED_BY_ANOTHER_RUN.message}: ' || held.digest as bigint) end`,
   }

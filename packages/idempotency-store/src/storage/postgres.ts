@@ -79,6 +79,11 @@ export function postgresTransactionalIdempotency(
 
 /** Creates or updates the table. Repeatable, and safe when several instances call it at once. */
 export async function migrateIdempotency(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateTables(db, 'postgres', { namespace: 'idempotency', versions: readVersions(ddl) }, prefix)
+  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
+  await migrateTables(
+    db,
+    'postgres',
+    { namespace: 'idempotency', versions: readVersions(ddl, 'postgres') },
+    prefix,
+  )
 }

@@ -42,6 +42,11 @@ export function sqliteIdempotency(db: SqlQueries, options: SqlIdempotencyOptions
 
 /** Creates or updates the table. Repeatable, and safe when several instances call it at once. */
 export async function migrateIdempotency(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateTables(db, 'sqlite', { namespace: 'idempotency', versions: readVersions(ddl) }, prefix)
+  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
+  await migrateTables(
+    db,
+    'sqlite',
+    { namespace: 'idempotency', versions: readVersions(ddl, 'sqlite') },
+    prefix,
+  )
 }

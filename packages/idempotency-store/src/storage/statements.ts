@@ -40,7 +40,7 @@ export function tableName(options: SqlIdempotencyOptions): string {
 }
 
 /** The columns that a begin returns. */
-export const COLUMNS = 'fingerprint, owner, fence, state, until, answer'
+export const COLUMNS = 'fingerprint, owner, fence, state, until, response'
 
 /** The condition that the record `held` has ended, so that a run that begins at `now` may replace it. */
 export const hasEnded = (now: string): string =>
@@ -60,7 +60,7 @@ const replaceIfEnded = (column: string): string =>
 export const REPLACE_OR_RETURN: string = `on conflict (digest) do update set
   fence = case when not ${HAS_ENDED} then held.fence
     when held.fence >= excluded.fence then held.fence + 1 else excluded.fence end,
-  ${['fingerprint', 'owner', 'state', 'until', 'answer'].map(replaceIfEnded).join(', ')}
+  ${['fingerprint', 'owner', 'state', 'until', 'response'].map(replaceIfEnded).join(', ')}
   returning ${COLUMNS}`
 
 /** Reads an existing record for a begin that did not get the key. */
@@ -69,7 +69,7 @@ export function readExisting(row: SqlRow, fingerprint: string, now: EpochMs): Be
   const fence = toInteger(row['fence'])
   if (toText(row['fingerprint']) !== fingerprint) return { state: 'reused' }
   const until = toInteger(row['until'])
-  if (state === 'done') return { state, response: toText(row['answer']), expiresAt: until }
+  if (state === 'done') return { state, response: toText(row['response']), expiresAt: until }
   if (state !== 'running') throw malformedReply('database', 'a state')
   return now < until ? { state } : { state: 'lost', fence }
 }
@@ -91,10 +91,10 @@ export function sqlStatements(
   lock = '',
 ): SqlStatements {
   const end = `update ${table} set state = $3,
-    answer = case when state = 'running' then $4 else answer end,
+    response = case when state = 'running' then $4 else response end,
     until = case when state = 'running' then $5 else until end
     where digest = $1 and fence = $2
-      and (state = 'running' or (state = $3 and coalesce(answer, '') = coalesce($4, '')))
+      and (state = 'running' or (state = $3 and coalesce(response, '') = coalesce($4, '')))
     returning 1 as won`
   const collect = `with
     ended as (select digest from ${table} where state <> 'running' and until <= $1 order by until limit $2 ${lock})

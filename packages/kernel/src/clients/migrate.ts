@@ -1,25 +1,88 @@
+import { Fault } from '../fault.ts'
 import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
-import { rows, toInteger, type SqlClient } from './sql-client.ts'
+import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlValue } from './sql-client.ts'
 
 /** The two SQL stores. */
 export type SqlDialect = 'postgres' | 'sqlite'
 
+/** What a DDL file calls by one name, and what each store calls it. */
+const PLACEHOLDERS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
+  // Ids are compared byte by byte on both: SQLite does so by default.
+  '{id}': { postgres: 'text collate "C"', sqlite: 'text' },
+  '{json}': { postgres: 'jsonb', sqlite: 'text' },
+  // SQLite numbers rows only in the primary key, so a second key of such a table is a unique constraint.
+  '{position}': {
+    postgres: 'bigint generated always as identity',
+    sqlite: 'integer primary key autoincrement',
+  },
+  '{primary key}': { postgres: 'primary key', sqlite: 'unique' },
+  '{position primary key}': {
+    postgres: 'bigint generated always as identity primary key',
+    sqlite: 'integer primary key autoincrement',
+  },
+  '{without rowid}': { postgres: '', sqlite: 'without rowid' },
+}
+
 /**
- * Splits a `.sql` file into versions; a line `-- version N` starts one. Throws a `TypeError` unless they count
- * 1, 2, 3 ...
+ * Reads the versions of a `.sql` file for one store. Lines that are markers:
+ * - `-- version N` starts a version; what stands above the first is a comment on the file;
+ * - `-- postgres only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
+ *
+ * Names in braces become what the store calls them: `{id}` (text that is compared byte by byte), `{json}`, `{position}` (a column
+ * that numbers the rows), `{position primary key}`, `{primary key}` (the key of a table with a `{position}`) and `{without rowid}`
+ * (after a table that is read by its primary key). `{prefix}` stays, for `migrate`. SQLite stores `bigint` and `smallint` as
+ * `integer`.
+ *
+ * Throws a `TypeError` that names the line unless versions count 1, 2, 3 ..., markers are in pairs and names in braces are known.
  */
-export function readVersions(text: string): string[] {
-  const [, ...parts] = text.split(/^-- version (\d+)$/m)
-  const versions: string[] = []
-  for (let i = 0; i < parts.length; i += 2) {
-    const expected = versions.length + 1
-    if (Number(parts[i]) !== expected) {
-      throw new TypeError(`expected the line "-- version ${expected}", got "-- version ${parts[i]}"`)
-    }
-    versions.push(parts[i + 1] as string)
+export function readVersions(text: string, dialect: SqlDialect): string[] {
+  const versions: string[][] = []
+  let only: { readonly dialect: string; readonly line: number } | undefined
+  const wrong = (line: number, problem: string): never => {
+    throw new TypeError(`DDL line ${line}: ${problem}`)
   }
+  const endBlock = (): void => {
+    if (only) wrong(only.line, `"-- ${only.dialect} only" must end at a line "-- both" of the same version`)
+  }
+  const lines = text.split(/\r?\n/)
+  for (const [index, content] of lines.entries()) {
+    const line = index + 1
+    const [, version, store] = /^-- (?:version (\S+)|(\w+) only|both)$/.exec(content) ?? [undefined]
+    if (version !== undefined) {
+      endBlock()
+      const expected = `-- version ${versions.length + 1}`
+      if (content !== expected) wrong(line, `expected "${expected}", got "${content}"`)
+      versions.push([])
+    } else if (store !== undefined) {
+      endBlock()
+      if (store !== 'postgres' && store !== 'sqlite')
+        wrong(line, `expected "-- postgres only" or "-- sqlite only", got "${content}"`)
+      only = { dialect: store, line }
+    } else if (content === '-- both') {
+      if (!only) wrong(line, '"-- both" ends nothing: no "-- postgres only" or "-- sqlite only" stands above')
+      only = undefined
+    } else {
+      const written = content.replace(/\{[a-z ]+\}/g, name =>
+        name === '{prefix}' ? name : (PLACEHOLDERS[name]?.[dialect] ?? wrong(line, unknownName(name))),
+      )
+      if (!only || only.dialect === dialect) versions.at(-1)?.push(written)
+    }
+  }
+  endBlock()
   if (versions.length === 0) throw new TypeError('the DDL file must have a line "-- version 1"')
-  return versions
+  return versions.map(content => content.join('\n'))
+}
+
+function unknownName(name: string): string {
+  return `${name} is unknown: expected {prefix}, ${Object.keys(PLACEHOLDERS).join(', ')}`
+}
+
+/**
+ * The tables of a namespace are not those that this software makes or updates. `migrate` throws it as the cause of a `Fault` before
+ * it writes anything.
+ */
+export class IncompatibleTables extends Error {
+  override readonly name = 'IncompatibleTables'
 }
 
 /**
@@ -27,6 +90,9 @@ export function readVersions(text: string): string[] {
  * oldest first. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances call it
  * at once, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to
  * do. In the DDL, `{prefix}` is replaced by the table prefix, and a blank line ends a statement.
+ *
+ * Rejects tables that are newer than `versions`, and tables of the DDL that exist without a recorded version, before it
+ * writes anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`; nothing is kept then.
  */
 export async function migrate(
   db: SqlClient,
@@ -35,6 +101,7 @@ export async function migrate(
   prefix: string = DEFAULT_PREFIX,
 ): Promise<void> {
   const table = `${checkedPrefix(prefix)}migrations`
+  const texts = versions.map(text => text.replaceAll('{prefix}', prefix))
   await db.transaction(async tx => {
     if (dialect === 'postgres') {
       // The pool may limit its statements, but a migration takes as long as its tables are large.
@@ -44,24 +111,83 @@ export async function migrate(
       )
       await rows(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table}.migrate`])
     }
-    // The column `room` has the namespace.
+    const done = await checkedVersion(tx, dialect, table, namespace, texts)
+    if (done === texts.length) return
     await rows(
       tx,
-      `create table if not exists ${table} (room text not null, version integer not null, primary key (room, version))`,
+      `create table if not exists ${table} (namespace text not null, version integer not null, primary key (namespace, version))`,
     )
-    const [current] = await rows(
-      tx,
-      `select coalesce(max(version), 0) as version from ${table} where room = $1`,
-      [namespace],
-    )
-    const done = toInteger(current?.['version'])
-    for (const [index, text] of versions.entries()) {
+    for (const [index, text] of texts.entries()) {
       if (index < done) continue
-      for (const statement of text.replaceAll('{prefix}', prefix).split(/\n\s*\n/)) {
+      for (const statement of text.split(/\n\s*\n/)) {
         // SQLite refuses to run a statement that is only a comment.
         if (statement.replace(/--.*/g, '').trim() !== '') await rows(tx, statement)
       }
-      await rows(tx, `insert into ${table} (room, version) values ($1, $2)`, [namespace, index + 1])
+      await rows(tx, `insert into ${table} (namespace, version) values ($1, $2)`, [namespace, index + 1])
     }
   })
+}
+
+/** The recorded version of a namespace, 0 for none. Throws when these are not tables that `texts` make or update. */
+async function checkedVersion(
+  tx: SqlQueries,
+  dialect: SqlDialect,
+  table: string,
+  namespace: string,
+  texts: readonly string[],
+): Promise<number> {
+  const reject = async (problem: string, remedy: string): Promise<never> => {
+    const [row] = await rows(tx, DATABASE[dialect])
+    const known = `this software knows version ${texts.length} of namespace ${namespace}`
+    const cause = new IncompatibleTables(`database ${toText(row?.['name'])} ${problem}, ${known}: ${remedy}`)
+    throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
+  }
+  const unreleased = 'an unreleased build made it, use a new database'
+  const tables = await names(tx, TABLES[dialect])
+  let done = 0
+  if (tables.has(table)) {
+    if (!(await names(tx, COLUMNS[dialect], [table])).has('namespace'))
+      await reject(`has a table ${table} without the column namespace`, unreleased)
+    const recorded = `select coalesce(max(version), 0) as version from ${table} where namespace = $1`
+    const [row] = await rows(tx, recorded, [namespace])
+    done = toInteger(row?.['version'])
+  }
+  if (done > texts.length)
+    await reject(
+      `has version ${done}`,
+      'start the newer software that made it; if an unreleased build made it, use a new database',
+    )
+  if (done > 0) return done
+  // A version that says `if not exists` takes a table as it is.
+  for (const [, name = ''] of texts.join('\n').matchAll(/^create table (?!if )(\w+)/gim))
+    if (tables.has(name)) await reject(`has a table ${name} without a recorded version`, unreleased)
+  return 0
+}
+
+async function names(
+  tx: SqlQueries,
+  text: string,
+  values?: readonly SqlValue[],
+): Promise<ReadonlySet<unknown>> {
+  return new Set((await rows(tx, text, values)).map(row => row['name']))
+}
+
+/** The name of the connected database, or its file. */
+const DATABASE: Readonly<Record<SqlDialect, string>> = {
+  postgres: 'select current_database() as name',
+  sqlite:
+    "select case file when '' then 'in memory' else file end as name from pragma_database_list where name = 'main'",
+}
+
+/** The tables and views beside which `create table` makes a new one. */
+const TABLES: Readonly<Record<SqlDialect, string>> = {
+  postgres: `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f')`,
+  sqlite: "select name from sqlite_master where type in ('table', 'view')",
+}
+
+const COLUMNS: Readonly<Record<SqlDialect, string>> = {
+  postgres: `select attname as name from pg_attribute
+    where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
+  sqlite: 'select name from pragma_table_info($1)',
 }

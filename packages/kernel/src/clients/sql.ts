@@ -1,5 +1,5 @@
 export { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
-export { migrate, readVersions } from './migrate.ts'
+export { IncompatibleTables, migrate, readVersions } from './migrate.ts'
 export { fromPgPool } from './postgres/pool.ts'
 export { rows, toInteger, toText } from './sql-client.ts'
 export { fromSqlite } from './sqlite.ts'

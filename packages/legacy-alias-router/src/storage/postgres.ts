@@ -49,6 +49,11 @@ export function postgresAliasUsage(db: SqlQueries, options: SqlAliasUsageOptions
 
 /** Creates or updates the tables. Repeatable, and safe when several instances call it at once. */
 export async function migrateAliasUsage(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateTables(db, 'postgres', { namespace: 'alias_usage', versions: readVersions(ddl) }, prefix)
+  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
+  await migrateTables(
+    db,
+    'postgres',
+    { namespace: 'alias_usage', versions: readVersions(ddl, 'postgres') },
+    prefix,
+  )
 }

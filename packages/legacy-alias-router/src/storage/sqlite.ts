@@ -36,6 +36,11 @@ export function sqliteAliasUsage(db: SqlClient, options: SqlAliasUsageOptions = 
 
 /** Creates or updates the tables. Repeatable, and safe when several instances call it at once. */
 export async function migrateAliasUsage(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateTables(db, 'sqlite', { namespace: 'alias_usage', versions: readVersions(ddl) }, prefix)
+  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
+  await migrateTables(
+    db,
+    'sqlite',
+    { namespace: 'alias_usage', versions: readVersions(ddl, 'sqlite') },
+    prefix,
+  )
 }

@@ -112,8 +112,8 @@ export interface Ledger {
 
 /** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start at once. */
 export async function migrateLedger(db: SqlClient, dialect: SqlDialect): Promise<void> {
-  const ddl = readFileSync(new URL(`../../src/ledger/ledger.${dialect}.sql`, import.meta.url), 'utf8')
-  await migrate(db, dialect, { namespace: 'ledger', versions: readVersions(ddl) })
+  const ddl = readFileSync(new URL('../../src/ledger/ledger.sql', import.meta.url), 'utf8')
+  await migrate(db, dialect, { namespace: 'ledger', versions: readVersions(ddl, dialect) })
 }
 
 /** Creates the ledger over SQL. */

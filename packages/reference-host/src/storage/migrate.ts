@@ -3,6 +3,6 @@ import { migrate, readVersions, type SqlClient, type SqlDialect } from '@gatewri
 
 /** Migrates the host's own tables. Can be repeated, and is safe when many hosts start at once. */
 export async function migrateHost(db: SqlClient, dialect: SqlDialect): Promise<void> {
-  const ddl = readFileSync(new URL(`../../src/storage/host.${dialect}.sql`, import.meta.url), 'utf8')
-  await migrate(db, dialect, { namespace: 'host', versions: readVersions(ddl) })
+  const ddl = readFileSync(new URL('../../src/storage/host.sql', import.meta.url), 'utf8')
+  await migrate(db, dialect, { namespace: 'host', versions: readVersions(ddl, dialect) })
 }

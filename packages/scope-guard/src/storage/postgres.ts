@@ -66,6 +66,11 @@ export function postgresSpends(db: SqlQueries, options: StorageOptions = {}): Sp
 
 /** Creates or updates the tables and functions. It can be repeated and run by many instances at the same time. */
 export async function migrateSpends(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateNamespace(db, 'postgres', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
+  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
+  await migrateNamespace(
+    db,
+    'postgres',
+    { namespace: 'spend', versions: readVersions(ddl, 'postgres') },
+    prefix,
+  )
 }

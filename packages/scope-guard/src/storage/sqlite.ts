@@ -81,9 +81,7 @@ export function sqliteSpends(db: SqlClient | SqlQueries, options: StorageOptions
     items: readonly HeldItem[],
     keep: (item: HeldItem) => number,
   ): Promise<void> => {
-    // A process of the version before the column `held` does not add its holds to it. So `held` stops at 0: otherwise its
-    // check would make such a hold impossible to end.
-    const giveBack = `update ${counters} set used = used - $3, held = max(held - $4, 0) where account = $1 and counter = $2`
+    const giveBack = `update ${counters} set used = used - $3, held = held - $4 where account = $1 and counter = $2`
     for (const item of items) await rows(tx, giveBack, [keys[0], item[0], item[2] - keep(item), item[2]])
     await rows(tx, `delete from ${holds} where account = $1 and hold = $2`, keys)
   }
@@ -128,6 +126,6 @@ export function sqliteSpends(db: SqlClient | SqlQueries, options: StorageOptions
 
 /** Creates or updates the tables. It can be repeated and run by many instances at the same time. */
 export async function migrateSpends(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateNamespace(db, 'sqlite', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
+  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
+  await migrateNamespace(db, 'sqlite', { namespace: 'spend', versions: readVersions(ddl, 'sqlite') }, prefix)
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { migrate as migrateRoom, readVersions, type SqlClient } from '@gatewright/kernel/sql'
+import { migrate as migrateTables, readVersions, type SqlClient } from '@gatewright/kernel/sql'
 import type { IssuerStorage } from './port.ts'
 import {
   sqlStorage,
@@ -23,6 +23,11 @@ export function sqliteCredentials(db: SqlClient, options?: SqlCredentialsOptions
 
 /** Creates or updates the tables. It can be repeated and called from several hosts at once. */
 export async function migrateCredentials(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'sqlite', { namespace: 'session-issuer', versions: readVersions(ddl) }, prefix)
+  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
+  await migrateTables(
+    db,
+    'sqlite',
+    { namespace: 'session-issuer', versions: readVersions(ddl, 'sqlite') },
+    prefix,
+  )
 }

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { migrate as migrateRoom, readVersions, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import {
+  migrate as migrateTables,
+  readVersions,
+  type SqlClient,
+  type SqlQueries,
+} from '@gatewright/kernel/sql'
 import type { ChallengeStorage } from './port.ts'
 import { sqlStorage, type SqlNoncesOptions } from './sql.ts'
 
@@ -15,6 +20,11 @@ export function postgresNonces(db: SqlQueries, options: SqlNoncesOptions = {}): 
 
 /** Creates or updates the tables. It can be repeated and called from several hosts at once. */
 export async function migrateNonces(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { namespace: 'nonces', versions: readVersions(ddl) }, prefix)
+  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
+  await migrateTables(
+    db,
+    'postgres',
+    { namespace: 'nonces', versions: readVersions(ddl, 'postgres') },
+    prefix,
+  )
 }

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { migrate as migrateRoom, readVersions, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import {
+  migrate as migrateTables,
+  readVersions,
+  type SqlClient,
+  type SqlQueries,
+} from '@gatewright/kernel/sql'
 import type { ChallengeStorage } from './port.ts'
 import { sqlStorage, type SqlNoncesOptions } from './sql.ts'
 
@@ -14,6 +19,6 @@ export function sqliteNonces(db: SqlQueries, options: SqlNoncesOptions = {}): Ch
 
 /** Creates or updates the tables. It can be repeated and called from several hosts at once. */
 export async function migrateNonces(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'sqlite', { namespace: 'nonces', versions: readVersions(ddl) }, prefix)
+  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
+  await migrateTables(db, 'sqlite', { namespace: 'nonces', versions: readVersions(ddl, 'sqlite') }, prefix)
 }

@@ -1,30 +1,30 @@
 -- version 1
 create table {prefix}idempotency (
-  digest text collate "C" primary key,
+  digest {id} primary key,
   fingerprint text not null,
   owner text not null,
   fence bigint not null,
   state text not null,
   until bigint not null,
-  answer text
+  response text
 );
 
 create index {prefix}idempotency_until on {prefix}idempotency (until) where state <> 'running';
 
--- version 2
+-- postgres only
 create index {prefix}idempotency_lost on {prefix}idempotency (until) where state = 'running';
 
--- version 3
--- Tries the lock of a key and reads its record: in two statements, since one statement would read what was committed before it began, and
--- so miss the run that has just given the lock back.
+-- Tries the lock of a key and reads its record: in two statements, since one statement would read what was committed
+-- before it began, and so miss the run that has just given the lock back.
 create function {prefix}idempotency_lock(wanted text)
-returns table (got boolean, fingerprint text, fence bigint, state text, until bigint, answer text) language plpgsql as $$
+returns table (got boolean, fingerprint text, fence bigint, state text, until bigint, response text) language plpgsql as $$
 begin
   got := pg_try_advisory_xact_lock(hashtextextended(wanted, 0));
   if got then
-    select held.fingerprint, held.fence, held.state, held.until, held.answer
-      into fingerprint, fence, state, until, answer
+    select held.fingerprint, held.fence, held.state, held.until, held.response
+      into fingerprint, fence, state, until, response
       from {prefix}idempotency as held where held.digest = wanted;
   end if;
   return next;
 end $$;
+-- both

@@ -1,15 +1,15 @@
 -- version 1
 create table {prefix}ledger_accounts (
-  id text collate "C" primary key,
+  id {id} primary key,
   may_overdraw smallint not null check (may_overdraw in (0, 1)),
   balance_cents bigint not null default 0,
   check (may_overdraw = 1 or balance_cents >= 0)
 );
 
 create table {prefix}ledger_transfers (
-  id text collate "C" primary key,
-  debit_account text collate "C" not null references {prefix}ledger_accounts (id),
-  credit_account text collate "C" not null references {prefix}ledger_accounts (id),
+  id {id} primary key,
+  debit_account {id} not null references {prefix}ledger_accounts (id),
+  credit_account {id} not null references {prefix}ledger_accounts (id),
   amount_cents bigint not null check (amount_cents > 0),
   cause text not null,
   created_at bigint not null,
@@ -18,12 +18,13 @@ create table {prefix}ledger_transfers (
 
 -- Amounts that are not added to the balances of accounts yet.
 create table {prefix}ledger_tail (
-  account_id text collate "C" not null,
-  transfer_id text collate "C" not null,
+  account_id {id} not null,
+  transfer_id {id} not null,
   amount_cents bigint not null,
   primary key (account_id, transfer_id)
-);
+) {without rowid};
 
+-- postgres only
 -- Enforced in the database: both legs of a transfer are written only here, and an account that may not be overdrawn
 -- is locked before its balance is read, so that two debits cannot use the same money.
 create function {prefix}ledger_append() returns trigger language plpgsql as $$
@@ -48,22 +49,44 @@ end $$;
 
 create trigger {prefix}ledger_keep before update or delete or truncate on {prefix}ledger_transfers
   for each statement execute function {prefix}ledger_keep();
+-- both
 
--- version 2
+-- sqlite only
+-- Enforced in the database: both legs of a transfer are written only here.
+create trigger {prefix}ledger_append after insert on {prefix}ledger_transfers
+begin
+  insert into {prefix}ledger_tail (account_id, transfer_id, amount_cents) values
+    (new.debit_account, new.id, -new.amount_cents), (new.credit_account, new.id, new.amount_cents);
+  select raise(abort, 'a ledger account would be overdrawn') from {prefix}ledger_accounts a
+    where a.id = new.debit_account and a.may_overdraw = 0 and a.balance_cents
+      + (select sum(t.amount_cents) from {prefix}ledger_tail t where t.account_id = a.id) < 0;
+end;
+
+create trigger {prefix}ledger_keep_rows before delete on {prefix}ledger_transfers
+begin
+  select raise(abort, 'ledger transfers are append-only');
+end;
+
+create trigger {prefix}ledger_keep_values before update on {prefix}ledger_transfers
+begin
+  select raise(abort, 'ledger transfers are append-only');
+end;
+-- both
+
 -- What each account sees of its money: one row per account and business object.
 create table {prefix}transactions (
-  position bigint generated always as identity,
-  id text collate "C" not null unique,
-  account_id text collate "C" not null,
-  source_kind text collate "C" not null,
-  source_id text collate "C" not null,
-  part text collate "C" not null,
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  source_kind {id} not null,
+  source_id {id} not null,
+  part {id} not null,
   type text not null check (type in ('spend', 'collateral', 'payment', 'fee')),
   status text not null check (status in ('pending', 'completed', 'declined', 'reversed', 'failed')),
   amount_cents bigint not null check (amount_cents >= 0),
   direction text not null check (direction in ('debit', 'credit')),
   description text not null,
-  card_id text collate "C",
+  card_id {id},
   merchant text,
   counterparty text,
   memo text,
@@ -71,7 +94,7 @@ create table {prefix}transactions (
   updated_at bigint not null,
   check (card_id is null or type = 'spend'),
   unique (source_kind, source_id, part),
-  primary key (account_id, position)
+  {primary key} (account_id, position)
 );
 
 create index {prefix}transactions_type on {prefix}transactions (account_id, type, position);
@@ -81,17 +104,3 @@ create index {prefix}transactions_card on {prefix}transactions (account_id, card
 
 create index {prefix}transactions_payments on {prefix}transactions (account_id, position)
   where source_kind = 'payment';
-
--- Rows for the transfers made before: credits of balances, and pay-ins paid from them.
-insert into {prefix}transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,
-    direction, description, created_at, updated_at)
-  select 'txn_' || replace(gen_random_uuid()::text, '-', ''), substr(credit_account, 6), cause, substr(id, length(cause) + 2), '',
-    case when cause = 'payin' then 'payment' else 'collateral' end, 'completed', amount_cents,
-    'credit', 'Credit', created_at, created_at
-  from {prefix}ledger_transfers where substr(credit_account, 1, 5) = 'user:' order by created_at, id;
-
-insert into {prefix}transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,
-    direction, description, created_at, updated_at)
-  select 'txn_' || replace(gen_random_uuid()::text, '-', ''), substr(debit_account, 6), cause, substr(id, length(cause) + 2), '',
-    'payment', 'completed', amount_cents, 'debit', 'Payment', created_at, created_at
-  from {prefix}ledger_transfers where substr(debit_account, 1, 5) = 'user:' order by created_at, id;

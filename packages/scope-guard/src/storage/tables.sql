@@ -1,34 +1,26 @@
 -- version 1
 create table {prefix}spend_counters (
-  account text collate "C" not null,
-  counter text collate "C" not null,
+  account {id} not null,
+  counter {id} not null,
   used bigint not null check (used >= 0),
+  held bigint not null default 0 check (held >= 0),
   expires_at bigint,
   primary key (account, counter)
-);
+) {without rowid};
 
 create index {prefix}spend_counters_expires_at on {prefix}spend_counters (expires_at);
 
 create table {prefix}spend_holds (
-  account text collate "C" not null,
-  hold text collate "C" not null,
-  items jsonb not null,
+  account {id} not null,
+  hold {id} not null,
+  items {json} not null,
   held_at bigint not null,
   primary key (account, hold)
-);
+) {without rowid};
 
--- version 2
-alter table {prefix}spend_counters add column held bigint not null default 0 check (held >= 0);
-
-update {prefix}spend_counters c set held = h.held
-from (
-  select account, part.value->>0 as counter, sum((part.value->>2)::bigint) as held
-  from {prefix}spend_holds, jsonb_array_elements(items) part group by 1, 2
-) h
-where c.account = h.account and c.counter = h.counter;
-
--- One account's reservations run one after the other: the lock is taken before any statement looks at a counter.
-create or replace function {prefix}spend_reserve(p_account text, p_hold text, p_items jsonb, p_kept jsonb, p_now bigint)
+-- postgres only
+-- Reservations of one account run one after the other: the lock is taken before any statement reads a counter.
+create function {prefix}spend_reserve(p_account text, p_hold text, p_items jsonb, p_kept jsonb, p_now bigint)
 returns text language plpgsql as $$
 declare
   item jsonb;
@@ -67,7 +59,7 @@ begin
   return jsonb_build_array('held', after)::text;
 end $$;
 
-create or replace function {prefix}spend_resolve(p_account text, p_hold text, p_actual bigint)
+create function {prefix}spend_resolve(p_account text, p_hold text, p_actual bigint)
 returns text language plpgsql as $$
 declare
   kept jsonb;
@@ -80,10 +72,8 @@ begin
   if exists (select from jsonb_array_elements(kept) where value->>1 = 'cents' and p_actual > (value->>2)::bigint) then
     return 'exceeds';
   end if;
-  -- A process of the version before the column held does not add its holds to it. So held stops at 0: otherwise its check would make
-  -- such a hold impossible to end.
   update {prefix}spend_counters c
-    set held = greatest(c.held - (part.value->>2)::bigint, 0),
+    set held = c.held - (part.value->>2)::bigint,
       used = c.used - (part.value->>2)::bigint
       + case when p_actual is null then 0 when part.value->>1 = 'cents' then p_actual else (part.value->>2)::bigint end
     from jsonb_array_elements(kept) part
@@ -91,3 +81,4 @@ begin
   delete from {prefix}spend_holds where account = p_account and hold = p_hold;
   return 'settled';
 end $$;
+-- both

@@ -1,0 +1,85 @@
+-- version 1
+create table {prefix}accounts (
+  account {id} primary key,
+  revision bigint not null
+) {without rowid};
+
+create table {prefix}keys (
+  id {id} primary key,
+  account {id} not null,
+  lineage_id {id} not null,
+  digest text not null,
+  pepper_id text not null,
+  last_used_at bigint,
+  ended_at bigint,
+  record text not null
+) {without rowid};
+
+create index {prefix}keys_account on {prefix}keys (account);
+
+create index {prefix}keys_lineage_id on {prefix}keys (lineage_id);
+
+create index {prefix}keys_ended_at on {prefix}keys (ended_at) where ended_at is not null;
+
+create table {prefix}key_policies (
+  id {id} not null,
+  lineage_id {id} not null,
+  document text not null,
+  primary key (id, lineage_id)
+) {without rowid};
+
+create index {prefix}key_policies_lineage_id on {prefix}key_policies (lineage_id);
+
+create table {prefix}sessions (
+  id {id} primary key,
+  account {id} not null,
+  root_id {id} not null,
+  path {id} not null,
+  expires_at bigint not null,
+  revoked_at bigint,
+  record text not null
+) {without rowid};
+
+-- Of live sessions only, and with the id: a page reads neither revoked ones nor all of those that end at one instant.
+create index {prefix}sessions_account on {prefix}sessions (account, expires_at, id) where revoked_at is null;
+
+create index {prefix}sessions_root_id on {prefix}sessions (root_id);
+
+create index {prefix}sessions_expires_at on {prefix}sessions (expires_at);
+
+create table {prefix}session_policies (
+  id {id} primary key,
+  session_id {id} not null,
+  document text not null
+) {without rowid};
+
+create index {prefix}session_policies_session_id on {prefix}session_policies (session_id);
+
+create table {prefix}feed (
+  position {position primary key},
+  kind text not null,
+  id text not null,
+  version bigint,
+  at bigint not null,
+  starts_at bigint
+);
+
+create index {prefix}feed_at on {prefix}feed (at);
+
+create table {prefix}signing_keys (
+  issuer {id} primary key,
+  revision bigint not null,
+  sealed text not null
+) {without rowid};
+
+create table {prefix}audit (
+  id {id} primary key,
+  account {id} not null,
+  at bigint not null,
+  expires_at bigint not null,
+  entry text not null
+) {without rowid};
+
+create index {prefix}audit_account on {prefix}audit (account, at, id);
+
+create index {prefix}audit_expires_at on {prefix}audit (expires_at);
