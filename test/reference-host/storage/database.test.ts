@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
@@ -62,6 +62,13 @@ t.test(
     t.equal(minted.status, 200, 'the key still authenticates under the same pepper')
     await again.stop('SIGTERM')
 
+    const { dataKey: _, ...older } = JSON.parse(readFileSync(secrets, 'utf8')) as Record<string, unknown>
+    writeFileSync(secrets, JSON.stringify(older))
+    await t.rejects(
+      spawnHost(dataDir),
+      /secrets\.json has no dataKey: restore it from a backup, or set DATA_DIR to another folder/,
+    )
+    t.same(JSON.parse(readFileSync(secrets, 'utf8')), older, 'the file is unchanged')
     writeFileSync(secrets, '{ half a file')
     await t.rejects(spawnHost(dataDir), /secrets\.json cannot be read as JSON: restore it from a backup/)
   },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rows } from '@gatewright/kernel/sql'
 import t, { type Test } from 'tap'
-import { openDatabaseOf } from '../../harness/database-rows.ts'
+import { openDatabaseOf, tableNames } from '../../harness/database-rows.ts'
 import { gatewright } from '../../harness/gatewright.ts'
 import { startTestHost } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
@@ -61,69 +61,32 @@ t.test('of hosts that open a new database at once, those of one environment star
   t.not(first, second)
 })
 
-for (const [owner, stranger] of [
-  ['live', 'sandbox'],
-  ['sandbox', 'live'],
-] as const)
+for (const stores of ['embedded', 'postgres'] as const) {
   t.test(
-    `a database of an earlier version that has keys of a ${owner} host is ${owner}, whoever opens it first`,
+    `${stores}: a start after one that ended before it named the environment of the database names it`,
     async t => {
-      const env = await freshStores(t, 'postgres')
-      const envs = { sandbox: env, live: { ...env, ...LIVE } }
-      t.match(await gatewright(['partner-keys', 'create', 'Acme'], envs[owner]), { code: 0 })
+      const env = await freshStores(t, stores)
+      t.match(await gatewright(['migrate'], env), { code: 0 })
       const { db, close } = openDatabaseOf(env)
       await rows(db, 'delete from gw_environment')
+      t.match(await gatewright(['migrate'], env), { code: 0 })
+      t.match(await rows(db, 'select name from gw_environment'), [{ name: 'sandbox' }])
+      await rows(db, "update gw_environment set name = 'live'")
       await close()
-      const output = new RegExp(`holds the data of a ${owner} host`)
-      t.match(await gatewright(['migrate'], envs[stranger]), { code: 1, output })
-      t.match(await gatewright(['migrate'], envs[owner]), { code: 0 })
+      const place = stores === 'embedded' ? 'DATA_DIR to another folder' : 'DATABASE_URL to another database'
+      t.match(await gatewright(['migrate'], env), { code: 1, output: new RegExp(`or ${place}`) })
     },
   )
 
-for (const stores of ['embedded', 'postgres'] as const) {
-  t.test(`${stores}: the first start after the upgrade names the environment of the database`, async t => {
+  t.test(`${stores}: migrates no database of another environment`, async t => {
     const env = await freshStores(t, stores)
-    t.match(await gatewright(['migrate'], env), { code: 0 })
     const { db, close } = openDatabaseOf(env)
-    await rows(db, 'delete from gw_environment')
-    t.match(await gatewright(['migrate'], env), { code: 0 })
-    t.match(await rows(db, 'select name from gw_environment'), [{ name: 'sandbox' }])
-    await rows(db, "update gw_environment set name = 'live'")
+    await rows(db, 'create table gw_environment (id integer primary key, name text not null)')
+    await rows(db, "insert into gw_environment (id, name) values (1, 'live')")
+    const tables = () => tableNames(db, stores === 'embedded' ? 'sqlite' : 'postgres')
+    const before = await tables()
+    t.match(await gatewright(['users', 'show', 'usr_x'], env), { code: 1, output: /of a live host/ })
+    t.same(await tables(), before)
     await close()
-    const place = stores === 'embedded' ? 'DATA_DIR to another folder' : 'DATABASE_URL to another database'
-    t.match(await gatewright(['migrate'], env), { code: 1, output: new RegExp(`or ${place}`) })
   })
-
-  for (const [named, arrange] of [
-    [
-      'names its environment',
-      [
-        'create table gw_environment (id integer primary key, name text not null)',
-        "insert into gw_environment (id, name) values (1, 'live')",
-      ],
-    ],
-    [
-      'is of an earlier version and has keys',
-      [
-        'create table gw_keys (record text not null)',
-        `insert into gw_keys (record) values ('{"prefix":"gw_live_user_x"}')`,
-      ],
-    ],
-  ] as const)
-    t.test(`${stores}: migrates no database of another environment that ${named}`, async t => {
-      const env = await freshStores(t, stores)
-      const { db, close } = openDatabaseOf(env)
-      for (const statement of arrange) await rows(db, statement)
-      const tables = (): Promise<unknown> =>
-        rows(
-          db,
-          stores === 'embedded'
-            ? "select name from sqlite_master where type = 'table'"
-            : 'select table_name from information_schema.tables where table_schema = current_schema()',
-        )
-      const before = await tables()
-      t.match(await gatewright(['users', 'show', 'usr_x'], env), { code: 1, output: /of a live host/ })
-      t.same(await tables(), before)
-      await close()
-    })
 }

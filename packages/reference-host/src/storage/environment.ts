@@ -7,25 +7,18 @@ const EXISTS: Readonly<Record<SqlDialect, string>> = {
   sqlite: "select 1 from sqlite_master where type = 'table' and name = $1",
 }
 
-const hasKeyOf = (environment: string): string =>
-  `exists (select 1 from gw_keys where record like '%"prefix":"gw_${environment}_%')`
-
-const BY_KEYS = `select case when ${hasKeyOf('live')} then 'live' when ${hasKeyOf('sandbox')} then 'sandbox' end as name`
-
 type EnvironmentConfig = Pick<Config, 'environment' | 'databaseUrl'>
 
 /**
  * Refuses a database of another environment before it is migrated: a sandbox on live data would approve identity checks and create
- * play money. A database of an earlier version belongs to the environment of its keys. Fault: `ERR_STORE_UNAVAILABLE`.
+ * play money. Fault: `ERR_STORE_UNAVAILABLE`.
  */
 export async function checkEnvironment(
   { sql, dialect }: { readonly sql: SqlQueries; readonly dialect: SqlDialect },
   config: EnvironmentConfig,
 ): Promise<void> {
-  const exists = async (table: string): Promise<boolean> =>
-    (await rows(sql, EXISTS[dialect], [table])).length > 0
-  const named = (await exists('gw_environment')) ? await nameOf(sql) : undefined
-  const found = named ?? ((await exists('gw_keys')) ? (await rows(sql, BY_KEYS))[0]?.['name'] : undefined)
+  const exists = (await rows(sql, EXISTS[dialect], ['gw_environment'])).length > 0
+  const found = exists ? await nameOf(sql) : undefined
   refuseOther(found ?? config.environment, config)
 }
 
@@ -47,10 +40,17 @@ async function nameOf(sql: SqlQueries): Promise<unknown> {
 
 function refuseOther(found: unknown, { environment, databaseUrl }: EnvironmentConfig): void {
   if (found === environment) return
-  const elsewhere =
-    databaseUrl === undefined ? 'DATA_DIR to another folder' : 'DATABASE_URL to another database'
-  const cause = new Error(
-    `it holds the data of a ${String(found)} host: set GATEWRIGHT_ENV=${String(found)}, or ${elsewhere}`,
+  throw unusable(
+    `it holds the data of a ${String(found)} host: set GATEWRIGHT_ENV=${String(found)}, or ${elsewhere({ databaseUrl })}`,
   )
-  throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
+}
+
+/** What an operator sets to use another database, and to what. */
+export function elsewhere({ databaseUrl }: Pick<Config, 'databaseUrl'>): string {
+  return databaseUrl === undefined ? 'DATA_DIR to another folder' : 'DATABASE_URL to another database'
+}
+
+/** The fault of a database that this host must not use. */
+export function unusable(reason: string): Fault {
+  return new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause: new Error(reason) })
 }

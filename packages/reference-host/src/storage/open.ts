@@ -1,6 +1,8 @@
+import { Fault } from '@gatewright/kernel'
+import { IncompatibleTables } from '@gatewright/kernel/sql'
 import type { Config } from '../config/config.ts'
 import type { Backend } from './backend.ts'
-import { checkEnvironment, claimEnvironment } from './environment.ts'
+import { checkEnvironment, claimEnvironment, elsewhere, unusable } from './environment.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
 
 /** The open stores of a host. */
@@ -22,7 +24,7 @@ export async function openStores(config: Config, queryMs?: number): Promise<Open
     const secrets = loadSecrets(config)
     backend = await openDatabase(config, secrets, queryMs)
     await checkEnvironment(backend, config)
-    await backend.migrate()
+    await migrateTables(backend, config)
     await claimEnvironment(backend.sql, config)
     const stores = config.redis ? await overRedis(backend, config.redis) : backend
     return {
@@ -37,6 +39,16 @@ export async function openStores(config: Config, queryMs?: number): Promise<Open
     await backend?.close()
     lock?.release()
     throw error
+  }
+}
+
+/** Migrates. Where the tables are not those of this software, the fault also names the variable to set. */
+async function migrateTables(backend: Backend, config: Config): Promise<void> {
+  try {
+    await backend.migrate()
+  } catch (error) {
+    if (!(error instanceof Fault && error.cause instanceof IncompatibleTables)) throw error
+    throw unusable(`${error.cause.message} (set ${elsewhere(config)})`)
   }
 }
 

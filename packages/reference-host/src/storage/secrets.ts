@@ -17,13 +17,12 @@ export interface Secrets {
 interface SecretFile {
   readonly keyPepper: NamedSecret
   readonly signingKeyEncryptionKey: string
-  /** Missing in files of earlier versions. */
-  readonly dataKey?: NamedSecret
+  readonly dataKey: NamedSecret
   /** Missing until the operator page is turned on without a configured token. */
   readonly operatorToken?: string
 }
 
-type CompleteSecrets = SecretFile & Required<Pick<SecretFile, 'dataKey'>>
+const MEMBERS = ['keyPepper', 'signingKeyEncryptionKey', 'dataKey'] as const
 
 /**
  * Returns the configured secrets. Missing ones come from `dataDir/secrets.json`, which the first start
@@ -47,27 +46,32 @@ export function loadSecrets(config: Config): Secrets {
 }
 
 function readSecrets(path: string): SecretFile | undefined {
+  let file: SecretFile
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as SecretFile
+    file = JSON.parse(readFileSync(path, 'utf8')) as SecretFile
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw new Error(`${path} cannot be read as JSON: restore it from a backup, stored keys depend on it`, {
       cause: error,
     })
   }
+  const missing = MEMBERS.find(member => file?.[member] === undefined)
+  if (missing === undefined) return file
+  throw new Error(
+    `${path} has no ${missing}: restore it from a backup, or set DATA_DIR to another folder if an unreleased build made it`,
+  )
 }
 
-/** The secrets of a file, and new ones for those that it does not have, which are written first. */
-function completed(path: string, found: SecretFile | undefined, needsToken: boolean): CompleteSecrets {
+/** The secrets of a file, or new ones and a new operator token where they are missing, which are written first. */
+function completed(path: string, found: SecretFile | undefined, needsToken: boolean): SecretFile {
   const secret = (): string => randomBytes(32).toString('base64url')
-  const operatorToken = found?.operatorToken ?? (needsToken ? secret() : undefined)
-  const file: CompleteSecrets = {
-    keyPepper: found?.keyPepper ?? { id: 'sandbox-1', secret: secret() },
-    signingKeyEncryptionKey: found?.signingKeyEncryptionKey ?? secret(),
-    dataKey: found?.dataKey ?? { id: 'sandbox-1', secret: secret() },
-    ...(operatorToken === undefined ? {} : { operatorToken }),
+  if (found && (found.operatorToken !== undefined || !needsToken)) return found
+  const secrets = found ?? {
+    keyPepper: { id: 'sandbox-1', secret: secret() },
+    signingKeyEncryptionKey: secret(),
+    dataKey: { id: 'sandbox-1', secret: secret() },
   }
-  if (found?.dataKey && found.operatorToken === operatorToken) return file
+  const file: SecretFile = needsToken ? { ...secrets, operatorToken: secret() } : secrets
   const handle = openSync(`${path}.new`, 'w', 0o600)
   writeSync(handle, `${JSON.stringify(file, null, 2)}\n`)
   fsyncSync(handle)
