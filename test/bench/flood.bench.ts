@@ -1,5 +1,7 @@
 // How long good tokens wait while their own address floods the server with junk: quiet, junk that is refused without a
-// signature check, and forged tokens. BENCH_SECONDS (default 10) per part, BENCH_JUNK (default 2000) per second.
+// signature check, and forged tokens. Then how long neighbours wait while wallets with the heaviest documents that a host accepts
+// send as much as their rate limits allow. BENCH_SECONDS (default 10) per part, BENCH_JUNK (default 2000) per second, BENCH_CALLERS
+// (default 20) of those wallets.
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
@@ -8,11 +10,13 @@ import { toClaims } from '@gatewright/kernel'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { startChild } from '../harness/child.ts'
 import { extent } from './extent.ts'
+import { compareHeavyCallers } from './heavy-callers.ts'
 import type { Flood } from './servers/flooded.child.ts'
 import { BENCH_AUDIENCE, BENCH_ISSUER, benchSession } from './tokens.ts'
 
 const seconds = Number(process.env['BENCH_SECONDS'] ?? extent(10, 1))
 const perSecond = Number(process.env['BENCH_JUNK'] ?? extent(2000, 200))
+const callers = Number(process.env['BENCH_CALLERS'] ?? extent(20, 2))
 /** Good tokens of each kind a second. */
 const GOOD_PER_SECOND = 50
 const address = '192.0.2.1'
@@ -137,10 +141,12 @@ async function part(title: string, junk: Flood['junk'] | undefined): Promise<obj
   }
 }
 
-const results = [
+const results: object[] = [
   await part('quiet', undefined),
   await part(`${perSecond} cheap junk tokens per second`, 'cheap'),
   await part(`${perSecond} forged tokens per second`, 'forged'),
 ]
+for (const stores of ['embedded', 'postgres'] as const)
+  results.push(await compareHeavyCallers({ stores, callers, seconds }))
 mkdirSync(join('build', 'bench'), { recursive: true })
 writeFileSync(join('build', 'bench', 'flood.json'), `${JSON.stringify(results, null, 2)}\n`)
