@@ -1,6 +1,6 @@
 import { denier, type DenialOf } from '@gatewright/kernel'
 
-/** Every code of this package's own answers, with its HTTP status. */
+/** Every code of this package's own responses, with its HTTP status. */
 export const codes = {
   invalid_request: 400,
   /** Plain HTTP where `requireHttps` is set. */

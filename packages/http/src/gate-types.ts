@@ -60,7 +60,7 @@ export interface OpenGate {
    */
   resourceMetadata(): CompleteRoute<OpenCall> & { readonly path: string }
   /**
-   * Makes every answer from now on close its connection (`Connection: close`), so that clients connect elsewhere before the
+   * Makes every response from now on close its connection (`Connection: close`), so that clients connect elsewhere before the
    * listener closes. Call it when the server begins to shut down.
    */
   drain(): void
@@ -68,9 +68,9 @@ export interface OpenGate {
   readonly settings: Settings
   /** For bindings: translates a request to current names, once per `request`, which is the framework's own object. */
   enter(request: object, facts: () => RequestFacts): StepResult<RequestContext>
-  /** For bindings: ends a request that no route answers, and returns the answer to send. */
+  /** For bindings: ends a request that no route serves, and returns the response to send. */
   conclude(context: RequestContext, outcome: Outcome): WireResponse
-  /** For bindings: reports that the framework has answered a request itself. */
+  /** For bindings: reports that the framework has responded to a request itself. */
   sent(context: RequestContext, status: number): void
   /** For bindings: declares that `copy` is the same request as `original`, which has been entered. */
   adopt(copy: object, original: object): void
@@ -145,8 +145,8 @@ export type TransactionGate<S extends string, A extends AccessLike, H, Tx> = [Tx
   : {
       /**
        * Declares a write that requires a session and an `Idempotency-Key`. Its record, what it spends, the handler's rows and
-       * its answer commit together or not at all. If its answer is not stored (not 2xx, 404, 409 ...), what the handler wrote
-       * is rolled back. Mount it with `handle(route)`. `prepare` runs before the transaction, if no answer is stored: call
+       * its response commit together or not at all. If its response is not stored (not 2xx, 404, 409 ...), what the handler wrote
+       * is rolled back. Mount it with `handle(route)`. `prepare` runs before the transaction, if no response is stored: call
        * other services there.
        */
       transactional<X = undefined, B = unknown, Q = unknown, P = unknown>(

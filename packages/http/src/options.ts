@@ -34,16 +34,16 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
   readonly requireHttps?: boolean
   /** Largest request body, in bytes. Default 262 144, 0 to 16 777 216. */
   readonly bodyLimitBytes?: number
-  /** Largest captured answer stored for replay, in bytes. Default 262 144, 0 to 16 777 216. Above the limit, only the status is stored. */
+  /** Largest captured response stored for replay, in bytes. Default 262 144, 0 to 16 777 216. Above the limit, only the status is stored. */
   readonly responseLimitBytes?: number
   /** Sends `Access-Control-Expose-Headers` with `exposedHeaders` to requests with `Origin`. Default false. */
   readonly exposeHeaders?: boolean
   /**
-   * Renders every answer of the gate from its outcome, instead of `errors`, for example in an envelope. The answer of a
-   * handler that uses its framework (`guard(route)`) is not rendered. If `render` throws, the answer is a 500.
+   * Renders every response of the gate from its outcome, instead of `errors`, for example in an envelope. The response of a
+   * handler that uses its framework (`guard(route)`) is not rendered. If `render` throws, the response is a 500.
    */
   readonly render?: Render
-  /** Receives one decision event per request that the gate or a handler answers. Default: none. */
+  /** Receives one decision event per request that the gate or a handler responds to. Default: none. */
   readonly observe?: Observe
   /**
    * Describes the API to clients (RFC 9728). Every 401 then names the URL of the description (`resource_metadata` in
@@ -104,7 +104,7 @@ export function byAccept(defaultShape: ErrorShape): (facts: RequestFacts) => Err
   return facts => (facts.header('accept')?.includes('application/problem+json') ? 'problem' : defaultShape)
 }
 
-/** Wraps a team's function. If it throws or rejects, emits a process warning and returns `fallback`, so that it cannot change an answer. */
+/** Wraps a team's function. If it throws or rejects, emits a process warning and returns `fallback`, so that it cannot change a response. */
 function withFallback<F, T>(call: (facts: F) => T, fallback: T): (facts: F) => T {
   const warn = (error: unknown): void => emitWarning(error instanceof Error ? error : String(error))
   return facts => {

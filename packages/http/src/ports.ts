@@ -10,7 +10,7 @@ export interface AliasPort {
     readonly headers: Readonly<Record<string, string>>
     /** The old names that the request used, for decision events. */
     readonly used?: readonly OldName[]
-    /** Header fields for every answer to the request, errors included. */
+    /** Header fields for every response to the request, errors included. */
     readonly responseHeaders: readonly HeaderField[]
   }>
   /** Translates the fields of a request body, before the body is checked. */
@@ -23,14 +23,14 @@ export interface AliasPort {
    * because its route is neither idempotent nor has a body schema, is refused at start-up. Default: it may, and such handlers are not refused.
    */
   renamesFields?(operation: string): boolean
-  /** Returns the header fields for every answer to a request that used these names. Default: those of `resolve`. */
+  /** Returns the header fields for every response to a request that used these names. Default: those of `resolve`. */
   responseHeaders?(used: readonly OldName[]): readonly HeaderField[]
 }
 
 /** The least that a guard must return for a request that may proceed. */
 export interface AccessLike {
   readonly session: Session
-  /** Header fields for the answer, such as `RateLimit`. */
+  /** Header fields for the response, such as `RateLimit`. */
   readonly headers: readonly HeaderField[]
 }
 
@@ -74,7 +74,7 @@ export interface Credential<T> {
   prepare?(rule: Rule): void
   /** Decides again about a caller whose request took 100 ms or longer to arrive. See `GuardPort.recheck`. */
   recheck?(caller: T, facts: RequestFacts): Promise<Verdict<unknown>>
-  /** Returns header fields for the answer, such as `RateLimit`. */
+  /** Returns header fields for the response, such as `RateLimit`. */
   headersOf?(caller: T): readonly HeaderField[]
   /** Returns ids for the decision event. */
   idsOf?(caller: T): CallerIds
@@ -106,7 +106,7 @@ export interface SpendGuardPort<A extends AccessLike, H> extends GuardPort<A> {
   permits(access: NoInfer<A>, amount: AmountLike): Promise<Verdict<unknown>>
 }
 
-/** An answer as it is stored and sent: its body is text. */
+/** A response as it is stored and sent: its body is text. */
 export interface WireResponse {
   readonly status: number
   readonly headers: readonly HeaderField[]
@@ -115,7 +115,7 @@ export interface WireResponse {
   readonly bodyOmitted?: true
 }
 
-/** An answer as it is recorded. `spends` are the amounts that the run reserved; they are never sent. */
+/** A response as it is recorded. `spends` are the amounts that the run reserved; they are never sent. */
 export interface RecordedResponse extends WireResponse {
   readonly spends?: readonly AmountLike[]
 }
@@ -148,7 +148,7 @@ export interface IdempotencyPort {
     >
   >
   /**
-   * Records the answer of a run. `late`: another run has completed the write. With `expiresAt` the answer is stored until
+   * Records the response of a run. `late`: another run has completed the write. With `expiresAt` the response is stored until
    * then, with its `spends`. `undo` is called only if the key is freed, and before it is. It asks `mayUndo` before each release, and
    * throws once that is false. If `undo` throws, the outcome of the run remains unknown, and `complete` throws the error.
    */
@@ -167,7 +167,7 @@ export interface IdempotencyPort {
 }
 
 /**
- * Runs a write whose record, rows and answer commit together: `createTransactionalIdempotency` of idempotency-store, or
+ * Runs a write whose record, rows and response commit together: `createTransactionalIdempotency` of idempotency-store, or
  * your own. `Tx` is the transaction that the handler writes with.
  */
 export interface TransactionPort<Tx> {

@@ -82,7 +82,7 @@ export interface Idempotency {
   release(claim: Claim): Promise<boolean>
   /**
    * Waits until every run that this process has started has ended, but at most `atMostMs`, by default `leaseMs`: a run whose handler
-   * never answers counts as lost then. Resolves to the number of runs that have not ended. Wait for it before the process exits.
+   * never responds counts as lost then. Resolves to the number of runs that have not ended. Wait for it before the process exits.
    */
   drained(atMostMs?: number): Promise<number>
 }

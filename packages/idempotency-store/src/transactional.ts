@@ -59,7 +59,7 @@ export interface TransactionalIdempotency {
   ): Promise<Verdict<TransactionResult, IdempotencyDenial>>
   /**
    * Waits until every run that this process has started has ended, but at most `atMostMs`, by default `leaseMs`: the transaction of a
-   * handler that never answers is rolled back when the process exits. Resolves to the number of runs that have not ended. Wait for it
+   * handler that never responds is rolled back when the process exits. Resolves to the number of runs that have not ended. Wait for it
    * before the process exits.
    */
   drained(atMostMs?: number): Promise<number>

@@ -9,8 +9,8 @@ type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
 
 /**
  * Buffers what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run has ended,
- * then sends it. If an error handler wrote the answer, as `author` says, the outcome is unknown. A piped stream is refused
- * with a 500 that names it, and the outcome is unknown. If the handler never answers, the run ends with its lease, whether
+ * then sends it. If an error handler wrote the response, as `author` says, the outcome is unknown. A piped stream is refused
+ * with a 500 that names it, and the outcome is unknown. If the handler never responds, the run ends with its lease, whether
  * or not the client is still connected. Returns the function that ends the run of a handler that threw synchronously.
  */
 export function captureNode(
@@ -54,7 +54,7 @@ export function captureNode(
       ? await markUnknown(statusCode).then(() => captured)
       : await finishCaptured(captured)
     restore()
-    // Another run has completed meanwhile: the captured answer is not the recorded one.
+    // Another run has completed meanwhile: the captured response is not the recorded one.
     if (output.status !== statusCode) return sendInstead(response, output)
     setFields(response, addedFields(captured, output))
     const end = response.end.bind(response) as (bytes: Uint8Array, callback?: Callback) => unknown

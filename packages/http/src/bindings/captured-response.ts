@@ -3,8 +3,8 @@ import { hasField } from '../response/http-response.ts'
 import type { WireResponse } from '../ports.ts'
 
 /**
- * Makes the stored form of an existing handler's answer. Above the limit, or if the bytes are not UTF-8 text, only the status
- * and the header fields are stored: the first client gets the whole answer, and a repeat learns that the write was done.
+ * Makes the stored form of an existing handler's response. Above the limit, or if the bytes are not UTF-8 text, only the status
+ * and the header fields are stored: the first client gets the whole response, and a repeat learns that the write was done.
  */
 export function capturedResponse(
   status: number,
@@ -34,12 +34,12 @@ export function fieldPairs(headers: Readonly<Record<string, unknown>>): HeaderFi
   })
 }
 
-/** Returns the header fields that the end of a run added to the captured answer. */
+/** Returns the header fields that the end of a run added to the captured response. */
 export function addedFields(captured: WireResponse, response: WireResponse): readonly HeaderField[] {
   return response.headers.filter(([name]) => !hasField(captured.headers, name.toLowerCase()))
 }
 
-/** Makes the error of an idempotent operation that answers with a stream, which cannot be stored for a replay. */
+/** Makes the error of an idempotent operation that responds with a stream, which cannot be stored for a replay. */
 export function streamError(operation: string, stream: object): TypeError {
   const name = stream.constructor?.name ?? 'object'
   return new TypeError(
@@ -47,7 +47,7 @@ export function streamError(operation: string, stream: object): TypeError {
   )
 }
 
-/** Makes the error of an idempotent operation that writes a large answer in chunks, which would have to be buffered. */
+/** Makes the error of an idempotent operation that writes a large response in chunks, which would have to be buffered. */
 export function sizeError(operation: string, limitBytes: number): TypeError {
   return new TypeError(
     `${operation} wrote more than ${limitBytes} bytes in chunks: an idempotent operation must send a large answer with a single call`,

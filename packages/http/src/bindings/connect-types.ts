@@ -34,12 +34,12 @@ export interface ConnectGate {
    * `TypeError`: it would see only the rest of the path, so that writes to two resources would look like one.
    */
   readonly aliases: ConnectMiddleware
-  /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */
+  /** Mounts an operation whose handler returns its response. A transactional operation has its own handler. */
   handle<C extends OpenCall>(route: CompleteRoute<C>): ConnectListener
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): ConnectListener
   /**
-   * Guards an existing handler. On an idempotent route it captures the handler's answer. Mount it in the route of that
-   * handler. If it is mounted with `use`, an answer of 400 or more may come from an error handler, so its outcome is unknown.
+   * Guards an existing handler. On an idempotent route it captures the handler's response. Mount it in the route of that
+   * handler. If it is mounted with `use`, a response of 400 or more may come from an error handler, so its outcome is unknown.
    */
   guard<C extends OpenCall>(route: Route<C>): ConnectMiddleware
   /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */

@@ -1,7 +1,7 @@
 import type { ConnectRequest } from './connect-types.ts'
 
 /**
- * Who wrote a captured answer. Express passes what a handler throws to error handlers, whose answers cannot be told from
+ * Who wrote a captured response. Express passes what a handler throws to error handlers, whose responses cannot be told from
  * those of the handler. `unknown`: it cannot be determined.
  */
 export type ResponseAuthor = 'handler' | 'error handler' | 'unknown'
@@ -37,7 +37,7 @@ export function keepOriginalUrl(request: ConnectRequest): void {
   translatedRequests.add(request)
 }
 
-/** Whether a route may answer an error before its last handler: it has an error handler, or a router with handlers. */
+/** Whether a route may respond to an error before its last handler: it has an error handler, or a router with handlers. */
 function handlesErrors({ stack }: ExpressRoute): boolean {
   if (!Array.isArray(stack)) return true
   return stack.some(({ handle }: { readonly handle?: RouteHandler }) => {
@@ -48,7 +48,7 @@ function handlesErrors({ stack }: ExpressRoute): boolean {
 
 /**
  * Watches the errors of a request's Express route with an error handler at the end of the route, and returns a function that
- * says who wrote the answer. Outside a route, errors of a framework (which sets `originalUrl`) cannot be observed. Plain
+ * says who wrote the response. Outside a route, errors of a framework (which sets `originalUrl`) cannot be observed. Plain
  * node http has no error handlers.
  */
 export function watchErrors(request: ConnectRequest & { readonly route?: unknown }): () => ResponseAuthor {

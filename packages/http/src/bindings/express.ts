@@ -122,8 +122,8 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
 }
 
 /**
- * Calls `next` for an accepted request, and answers any other. An error is never passed to `next`, since a plain node http
- * server may continue on any call of it. If `next` throws synchronously, the gate answers with the failure; on an
+ * Calls `next` for an accepted request, and responds to any other. An error is never passed to `next`, since a plain node http
+ * server may continue on any call of it. If `next` throws synchronously, the gate responds with the failure; on an
  * idempotent route the outcome is then unknown.
  */
 async function pass<C extends OpenCall>(

@@ -4,7 +4,7 @@ import { isRepeatable, missingFields } from '../response/http-response.ts'
 import type { FastifyReply } from './fastify-types.ts'
 import { fieldsByName } from './node-response.ts'
 
-/** Sends an answer. */
+/** Sends a response. */
 export function sendReply(reply: FastifyReply, { status, headers, body }: WireResponse): FastifyReply {
   reply.code(status)
   for (const [name, values] of fieldsByName(headers)) reply.header(name, values)

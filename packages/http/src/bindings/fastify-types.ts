@@ -60,13 +60,13 @@ export interface FastifyRoute {
 /** Mounts the operations of a gate on Fastify. */
 export interface FastifyGate {
   /**
-   * Keeps raw bodies, and adds `Deprecation`, `Sunset` and `Link` to answers to requests under old names:
+   * Keeps raw bodies, and adds `Deprecation`, `Sunset` and `Link` to responses to requests under old names:
    * `app.register(plugin)`. Not encapsulated.
    */
   readonly plugin: (app: FastifyApp, options: unknown, done: () => void) => void
   /** Translates old paths: `Fastify({ rewriteUrl })`. Only this option of Fastify runs before routing. */
   readonly rewriteUrl: (request: NodeRequest) => string
-  /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */
+  /** Mounts an operation whose handler returns its response. A transactional operation has its own handler. */
   handle<C extends OpenCall>(route: CompleteRoute<C>): FastifyRoute
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): FastifyRoute
   /** Guards an existing handler. On an idempotent route the hooks capture what it sends. */

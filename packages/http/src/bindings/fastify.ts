@@ -28,7 +28,7 @@ interface Progress {
   readonly authorized: AuthorizedRequest
   readonly connection: Connection
   admitted?: AdmittedRequest<OpenCall>
-  /** Its handler has failed, and an error handler writes the answer. */
+  /** Its handler has failed, and an error handler writes the response. */
   failed?: true
 }
 
@@ -182,7 +182,7 @@ function dropStream(payload: unknown): void {
   void stream?.cancel?.().catch(ignore)
 }
 
-/** Ends the run with the answer that the handler, or the application's error handler, sends. */
+/** Ends the run with the response that the handler, or the application's error handler, sends. */
 async function capture(
   reply: FastifyReply,
   payload: unknown,

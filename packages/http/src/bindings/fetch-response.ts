@@ -4,7 +4,7 @@ import type { WireResponse } from '../ports.ts'
 import { missingFields } from '../response/http-response.ts'
 import type { AdmittedRequest } from '../route/steps.ts'
 
-/** Converts an answer to a `Response`. */
+/** Converts a response to a `Response`. */
 export function toResponse({ status, headers, body }: WireResponse): Response {
   const fields = new Headers()
   for (const [name, value] of headers) fields.append(name, value)

@@ -38,7 +38,7 @@ export interface HonoContext<Env> {
   /** `param()` returns the path parameters of the matched route. */
   readonly req: { raw: Request; param(): Readonly<Record<string, string | undefined>> }
   readonly env: Env
-  /** What a handler threw, if Hono has answered it. */
+  /** What a handler threw, if Hono has responded to it. */
   readonly error?: Error | undefined
   get res(): Response
   set res(response: Response | undefined)
@@ -55,12 +55,12 @@ export type FetchHandler<Env> = (
 
 /** Mounts the operations of a gate on a fetch server. */
 export interface FetchGate<Env> {
-  /** Wraps a whole application (`app.fetch`): translates old names before routing, and adds alias fields to every answer. */
+  /** Wraps a whole application (`app.fetch`): translates old names before routing, and adds alias fields to every response. */
   aliases(
     fetch: (request: Request, env: Env, ...rest: never[]) => Response | Promise<Response>,
   ): (request: Request, ...beside: Beside<Env>) => Promise<Response>
   /**
-   * Mounts an operation whose handler returns its answer. A transactional operation has its own handler. `params` are the
+   * Mounts an operation whose handler returns its response. A transactional operation has its own handler. `params` are the
    * path parameters that the server's router read; anything else in their place, such as the context of a Worker, is ignored.
    */
   handle<C extends OpenCall>(route: CompleteRoute<C>): FetchHandler<Env>

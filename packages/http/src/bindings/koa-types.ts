@@ -37,10 +37,10 @@ export interface KoaGate {
    * koa-mount, or after one if the path was rewritten before, it throws a `TypeError`: it would see only the rest of the path.
    */
   readonly aliases: KoaMiddleware
-  /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */
+  /** Mounts an operation whose handler returns its response. A transactional operation has its own handler. */
   handle<C extends OpenCall>(route: CompleteRoute<C>): KoaMiddleware
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaMiddleware
-  /** Answers a request that no operation serves, or that failed outside the gate. */
+  /** Responds to a request that no operation serves, or that failed outside the gate. */
   otherwise(ctx: KoaContext, outcome: (facts: CanonicalFacts) => Outcome): Promise<void>
   /** Guards the middleware after it. On an idempotent route it captures `ctx.body`. */
   guard<C extends OpenCall>(route: Route<C>): KoaMiddleware

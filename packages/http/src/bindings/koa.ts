@@ -23,7 +23,7 @@ export function requestFacts({ req }: Pick<KoaContext, 'req'>, trusted?: Trusted
 }
 
 /**
- * Sends an answer through Koa: a string body as it is, anything else as JSON, none if undefined. If the answer has no
+ * Sends a response through Koa: a string body as it is, anything else as JSON, none if undefined. If the response has no
  * `Content-Type`, sets that of JSON.
  */
 export function send(ctx: Pick<KoaContext, 'status' | 'body' | 'set'>, output: HttpResponse): void {
@@ -36,7 +36,7 @@ function sendText(
 ): void {
   ctx.status = status
   ctx.body = body === '' ? null : body
-  // Koa changes the status of an empty answer to 204.
+  // Koa changes the status of an empty response to 204.
   ctx.status = status
   for (const [name, values] of fieldsByName(headers)) ctx.set(name, values)
 }

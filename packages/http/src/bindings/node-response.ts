@@ -73,7 +73,7 @@ export function writeHeadFields(rest: readonly unknown[]): HeaderField[] {
   return list.flatMap((name, index) => (index % 2 === 0 ? pairsOf(name as string, list[index + 1]) : []))
 }
 
-/** Sends an answer, unless one has been sent. */
+/** Sends a response, unless one has been sent. */
 export function sendWire(response: NodeResponse, { status, headers, body }: WireResponse): void {
   if (response.headersSent) return
   response.statusCode = status
@@ -107,7 +107,7 @@ export function connectionOf(response: NodeResponse): Connection {
   return connection
 }
 
-/** Sends another answer than the one whose header fields have already been set. */
+/** Sends another response than the one whose header fields have already been set. */
 export function sendInstead(response: NodeResponse, output: WireResponse): void {
   for (const name of Object.keys(response.getHeaders())) {
     if (name === 'etag' || name.startsWith('content-')) response.removeHeader(name)

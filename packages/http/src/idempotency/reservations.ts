@@ -3,7 +3,7 @@ import type { AccessLike, AmountLike, RecordedResponse, SpendGuardPort, WireResp
 
 interface Reservations {
   reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<unknown>>
-  /** Ends the run. `complete` gets the answer with the reserved amounts, and a function that gives them back. */
+  /** Ends the run. `complete` gets the response with the reserved amounts, and a function that gives them back. */
   end<T>(
     response: WireResponse,
     complete: (response: RecordedResponse, undo?: (mayUndo?: () => boolean) => Promise<void>) => Promise<T>,
@@ -32,7 +32,7 @@ export function createReservations(
       const nth = made.length + 1
       const holdId = spend.holdId ?? (nth === 1 ? effectId : `${effectId}-${nth}`)
       const result = reserveHold({ ...spend, holdId })
-      // A handler may answer without awaiting it; `end` reads the result.
+      // A handler may respond without awaiting it; `end` reads the result.
       result.catch(() => {})
       made.push({ amount: { amountCents, currency, ...(countsAs ? { countsAs } : {}) }, result })
       return result

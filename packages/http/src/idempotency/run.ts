@@ -12,7 +12,7 @@ import { writeFacts } from './write-facts.ts'
 export interface RunEnding {
   /** Ends the run with an outcome. Returns that outcome, or a failure if another run has completed meanwhile. */
   finish(outcome: Outcome): Promise<{ readonly outcome: Outcome; readonly fields: readonly HeaderField[] }>
-  /** Ends the run with a captured answer. `instead` is a failure, if another run has completed meanwhile. */
+  /** Ends the run with a captured response. `instead` is a failure, if another run has completed meanwhile. */
   finishCaptured(
     captured: WireResponse,
   ): Promise<{ readonly instead?: Outcome; readonly fields: readonly HeaderField[] }>
@@ -43,12 +43,12 @@ export interface RunDependencies {
 
 type Claim = Parameters<IdempotencyPort['complete']>[0]
 
-/** How the record of a write was begun: the run, the answer of an earlier run, or a denial. */
+/** How the record of a write was begun: the run, the response of an earlier run, or a denial. */
 type Start = StartedRun | Denial | { readonly stored: WireResponse; readonly fields: readonly HeaderField[] }
 
 /**
- * Begins the record of a write. Returns the run, the answer of an earlier run, or a denial. If another run took the key over while
- * `prepare` ran, begins once more, which finds that run. `captured`: an existing handler answers through its framework, and may read
+ * Begins the record of a write. Returns the run, the response of an earlier run, or a denial. If another run took the key over while
+ * `prepare` ran, begins once more, which finds that run. `captured`: an existing handler responds through its framework, and may read
  * any parameter of the query. Fault: `ERR_LEASE_LOST` if the key was taken over twice.
  */
 export async function startRun(
@@ -128,7 +128,7 @@ export async function checkReplay(
   return undefined
 }
 
-/** Makes the header fields that say whether an answer is a replay, and until when the same key returns it. */
+/** Makes the header fields that say whether a response is a replay, and until when the same key returns it. */
 export function recordFields(
   replayed: boolean,
   expiresAt: EpochMs | null | undefined,
@@ -197,7 +197,7 @@ function createEnding(
   }
 }
 
-/** Returns an outcome with its stored form. An answer that JSON cannot represent becomes a failure before the run ends. */
+/** Returns an outcome with its stored form. A response that JSON cannot represent becomes a failure before the run ends. */
 function storable(outcome: Outcome): { readonly final: Outcome; readonly stored: WireResponse } {
   try {
     return { final: outcome, stored: storedForm(outcome) }

@@ -47,7 +47,7 @@ class Abandoned extends Error {
   }
 }
 
-/** Runs a write. Its answer is stored together with its rows and reservations, or none of them is. A repeat gets the stored response. */
+/** Runs a write. Its response is stored together with its rows and reservations, or none of them is. A repeat gets the stored response. */
 export async function runTransaction(dependencies: TransactionalDependencies, call: Call): Promise<Outcome> {
   const { operation, transactions, accountOf, comparesQuery = false, prepare, handler } = dependencies
   let outcome: Outcome | undefined

@@ -27,7 +27,7 @@ export interface OldName {
 
 /** The facts of a request under current names. */
 export interface CanonicalFacts extends RequestFacts {
-  /** The old names that the request used. A handler that reads another old name adds it, so that answer and decision event contain it. */
+  /** The old names that the request used. A handler that reads another old name adds it, so that response and decision event contain it. */
   readonly oldNames: OldName[]
 }
 

@@ -47,7 +47,7 @@ export function jsonProblem(root: unknown): JsonProblem | undefined {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** Returns a member's name for an answer, or `body` if it is long or has characters beside letters, digits, `_`, `.` and `-`. */
+/** Returns a member's name for a response, or `body` if it is long or has characters beside letters, digits, `_`, `.` and `-`. */
 const safeName = (name: string): string => (/^[\w.-]{1,64}$/.test(name) ? name : 'body')
 
 function unstorable(field: string): JsonProblem {

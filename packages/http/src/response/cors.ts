@@ -1,7 +1,7 @@
 import type { HeaderField } from '@gatewright/kernel'
 import type { RequestFacts } from '../request/facts.ts'
 
-/** The header fields of answers that a browser script may read only if they are exposed. For a CORS middleware. */
+/** The header fields of responses that a browser script may read only if they are exposed. For a CORS middleware. */
 export const exposedHeaders: readonly string[] = [
   'Deprecation',
   'Idempotency-Expires',

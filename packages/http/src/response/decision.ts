@@ -18,17 +18,17 @@ export interface Decision extends CallerIds {
   readonly status: number
   /** The code of the denial, if the request was denied. */
   readonly code: string | undefined
-  /** The exact cause, which is not part of the answer: the `reason` of a denial, such as the claim that failed, or the code of a fault. */
+  /** The exact cause, which is not part of the response: the `reason` of a denial, such as the claim that failed, or the code of a fault. */
   readonly reason: string | undefined
   /** The policy rule that blocked. */
   readonly rule: string | undefined
-  /** The state of the rate limits: the `RateLimit` field of the answer. */
+  /** The state of the rate limits: the `RateLimit` field of the response. */
   readonly limits: string | undefined
   /** Ids of the old names that the request used. */
   readonly aliases: readonly string[]
-  /** Whether the answer is a replay of an earlier answer. */
+  /** Whether the response is a replay of an earlier response. */
   readonly replayed: boolean
-  /** From the arrival of the request at the gate to its answer, in ms. */
+  /** From the arrival of the request at the gate to its response, in ms. */
   readonly durationMs: number
   /** Part of it: the credential and the limits, in ms. */
   readonly guardMs: number
@@ -40,7 +40,7 @@ export interface Decision extends CallerIds {
   readonly failure: unknown
 }
 
-/** Receives the decision event of each request. If it throws, a process warning is emitted and the answer is unchanged. */
+/** Receives the decision event of each request. If it throws, a process warning is emitted and the response is unchanged. */
 export type Observe = (decision: Decision) => void
 
 /** What is known of a request until its decision event is emitted. */
@@ -86,7 +86,7 @@ export function causeOf(outcome: Outcome): Pick<Decision, 'code' | 'reason' | 'r
   return { code, reason, rule: typeof rule === 'string' ? rule : undefined, failure: undefined }
 }
 
-/** Reads the code of an error object that a handler returned as its answer. */
+/** Reads the code of an error object that a handler returned as its response. */
 function errorOf(body: unknown): { code?: string; reason?: string; details?: Record<string, unknown> } {
   const error = typeof body === 'object' && body !== null ? (body as { error?: unknown }).error : undefined
   return typeof error === 'string' ? { code: error } : {}

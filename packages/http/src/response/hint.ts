@@ -1,7 +1,7 @@
 import type { Denial } from '@gatewright/kernel'
 import { environment, printError } from '@gatewright/kernel/platform'
 
-/** Tells a developer the cause of a denial, which the answer does not contain. */
+/** Tells a developer the cause of a denial, which the response does not contain. */
 export type Hint = (operation: string | undefined, denial: Pick<Denial, 'code' | 'status' | 'reason'>) => void
 
 /** Causes that are printed at most: a client must not be able to fill a log. */

@@ -36,7 +36,7 @@ function errorBody(denial: RenderedDenial, shape: ErrorShape): Record<string, un
   return { ...plain, ok: false, data: {}, summary: message, errors }
 }
 
-/** Renders a denial. Its `reason` is not part of the answer; it is for the decision event. */
+/** Renders a denial. Its `reason` is not part of the response; it is for the decision event. */
 export function denialResponse(denial: RenderedDenial, shape: ErrorShape): HttpResponse {
   const { status, retryAfterSeconds, headers = [] } = denial
   const added: HeaderField[] = []
@@ -75,10 +75,10 @@ export function hasField(headers: readonly HeaderField[], name: string): boolean
   return headers.some(([field]) => field.length === name.length && field.toLowerCase() === name)
 }
 
-/** Whether a field can be added to an answer that has one of this name: `Link` is a list (RFC 8288 section 3). */
+/** Whether a field can be added to a response that has one of this name: `Link` is a list (RFC 8288 section 3). */
 export const isRepeatable = (name: string): boolean => name.toLowerCase() === 'link'
 
-/** Returns the fields that an answer lacks, and those links of them that it lacks. */
+/** Returns the fields that a response lacks, and those links of them that it lacks. */
 export function missingFields(
   headers: readonly HeaderField[],
   fields: readonly HeaderField[],
@@ -93,7 +93,7 @@ export function missingFields(
   })
 }
 
-/** Removes fields from those of an answer, and links also where a framework has joined them with others. */
+/** Removes fields from those of a response, and links also where a framework has joined them with others. */
 export function withoutFields(
   headers: readonly HeaderField[],
   removed: readonly HeaderField[],
@@ -115,7 +115,7 @@ function withoutLinks(value: string, removed: readonly HeaderField[]): string {
   return rest.join(',').trim()
 }
 
-/** Adds fields to an answer, except fields that it has already. */
+/** Adds fields to a response, except fields that it has already. */
 export function withFields(response: WireResponse, fields: readonly HeaderField[]): WireResponse {
   const added = fields.filter(
     ([name]) => isRepeatable(name) || !hasField(response.headers, name.toLowerCase()),
@@ -123,7 +123,7 @@ export function withFields(response: WireResponse, fields: readonly HeaderField[
   return added.length === 0 ? response : { ...response, headers: [...added, ...response.headers] }
 }
 
-/** Encodes the body of an answer: a string as it is, anything else as JSON. If the answer has no `Content-Type`, sets that of JSON. */
+/** Encodes the body of a response: a string as it is, anything else as JSON. If the response has no `Content-Type`, sets that of JSON. */
 export function wire({ status, headers, body }: HttpResponse): WireResponse {
   if (body === undefined) return { status, headers, body: '' }
   const withType: readonly HeaderField[] = hasField(headers, 'content-type')

@@ -10,18 +10,18 @@ import {
 import type { RequestFacts } from '../request/facts.ts'
 import type { WireResponse } from '../ports.ts'
 
-/** A denial with the header fields of its answer. */
+/** A denial with the header fields of its response. */
 export type DenialWithHeaders = Denial & { readonly headers?: readonly HeaderField[] }
 
 /** The outcome of a request, before it is rendered. */
 export type Outcome =
-  /** The answer of a handler, or its replay. */
+  /** The response of a handler, or its replay. */
   | { readonly kind: 'response'; readonly response: HttpResponse }
   | { readonly kind: 'denial'; readonly denial: DenialWithHeaders }
   /** A fault or an unexpected error. */
   | { readonly kind: 'failure'; readonly error: unknown }
 
-/** Renders the outcome of a request as an answer. It runs for every outcome, also for replays; answers are stored before they are rendered. */
+/** Renders the outcome of a request as a response. It runs for every outcome, also for replays; responses are stored before they are rendered. */
 export type Render = (
   outcome: Outcome,
   context: {
@@ -37,7 +37,7 @@ export function failureResponse(error: unknown, shape: ErrorShape): HttpResponse
   return error instanceof Fault ? faultResponse(error, shape) : errorResponse(shape)
 }
 
-/** Makes the default renderer: answers are unchanged, denials and failures have the shape that `shapeOf` returns. */
+/** Makes the default renderer: responses are unchanged, denials and failures have the shape that `shapeOf` returns. */
 export function plainRender(shapeOf: (facts: RequestFacts) => ErrorShape): Render {
   return (outcome, { facts }) => {
     if (outcome.kind === 'response') return outcome.response

@@ -8,8 +8,8 @@ import type { Outcome } from '../response/outcome.ts'
 import type { GateContext, RequestContext } from './request-context.ts'
 
 /**
- * Ends a request that the gate answers: renders the outcome, reports a failure and emits the decision event. Never throws:
- * if an outcome cannot be rendered, the answer is a plain 500.
+ * Ends a request that the gate responds to: renders the outcome, reports a failure and emits the decision event. Never throws:
+ * if an outcome cannot be rendered, the response is a plain 500.
  */
 export function conclude(
   { settings }: GateContext,
@@ -43,7 +43,7 @@ function withMetadata({ resource }: Settings, outcome: Outcome): Outcome {
   return { kind: 'denial', denial: resource.pointTo(outcome.denial) }
 }
 
-/** Ends a request that the framework answers: emits the decision event and renders nothing. */
+/** Ends a request that the framework responds to: emits the decision event and renders nothing. */
 export function concludeSent(
   { settings }: GateContext,
   context: RequestContext,
@@ -64,7 +64,7 @@ function emitDecision(
   if (hint && outcome.kind === 'denial') hint(draft.operation, outcome.denial)
   if (!observe) return
   const { code, reason, rule, failure } = causeOf(outcome)
-  // Member by member: spreads would cost more than everything else that the gate does for a plain answer
+  // Member by member: spreads would cost more than everything else that the gate does for a plain response
   // (npm run bench -- scope-guard-http).
   const decision: Decision = {
     requestId,

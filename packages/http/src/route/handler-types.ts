@@ -16,7 +16,7 @@ export interface OpenCall extends CheckedInput {
   /** Reads the body as a JSON object; an empty body is `{}`. Denials: `invalid_request`, `unsupported_media_type`. */
   json(): Verdict<Record<string, unknown>, RequestDenial>
   /**
-   * Returns a signal that aborts when the client disconnects before the answer is sent. A write that has begun should be
+   * Returns a signal that aborts when the client disconnects before the response is sent. A write that has begun should be
    * finished. It is a function because most handlers need no signal, and creating one is expensive.
    */
   signal(): AbortSignal
@@ -42,10 +42,10 @@ export interface IdempotentCall<A extends AccessLike, P = unknown> extends Guard
 export interface SpendingCall<A extends AccessLike, H, P = unknown> extends IdempotentCall<A, P> {
   /**
    * Holds an amount under every cap of the caller, before the effect. If it is denied, return the denial; for a malformed
-   * amount that is a 400. The amount is stored with the answer, so that a replay is checked against the limits of the
+   * amount that is a 400. The amount is stored with the response, so that a replay is checked against the limits of the
    * session that requests it. The id of the hold is `effectId`, of the second hold of a run `effectId-2` and so on, so that
    * a repeated run of unknown outcome finds its holds. If the handler returns a refusal, its holds are given back before
-   * the key is free, except those that the handler has ended. If the answer is stored (2xx, 404, 409 ...), the holds
+   * the key is free, except those that the handler has ended. If the response is stored (2xx, 404, 409 ...), the holds
    * remain: settle them, or store them with the business row.
    */
   reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<H>>
@@ -75,12 +75,12 @@ export interface TransactionContext<Tx, H, P = unknown> {
   abandon(denial: Denial): never
 }
 
-/** What a handler returns: an answer, whose body is sent as JSON, or a denial of any package, which is rendered. */
+/** What a handler returns: a response, whose body is sent as JSON, or a denial of any package, which is rendered. */
 export type HandlerResponse =
   | { readonly status: number; readonly headers?: readonly HeaderField[]; readonly body?: unknown }
   | Denial
 
-/** Handles a call and returns its answer. If it throws a fault, the answer is a 503; for any other error a 500. */
+/** Handles a call and returns its response. If it throws a fault, the response is a 503; for any other error a 500. */
 export type Handler<C extends OpenCall> = (call: C) => HandlerResponse | Promise<HandlerResponse>
 
 /** A request with a verified credential, before its body is read. */
@@ -95,7 +95,7 @@ export interface RouteOptions<T = unknown, B = unknown, Q = unknown, P = unknown
   extends InputSchemas<B, Q, P> {
   /**
    * Runs after the credential is verified and before the body is read, for example to apply a rate limit of the route.
-   * Returns header fields for the answer, or a denial. `RateLimit` fields are joined to those of the guard.
+   * Returns header fields for the response, or a denial. `RateLimit` fields are joined to those of the guard.
    */
   admit?(request: AuthenticatedRequest<T>): Promise<Verdict<readonly HeaderField[], DenialWithHeaders>>
 }

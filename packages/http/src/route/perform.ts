@@ -65,7 +65,7 @@ export async function admit<C extends OpenCall>(
   return route.admit(authorized.value, replaceBody ? { ...source, replaceBody } : source)
 }
 
-/** Converts the value that a handler returned to an outcome. Throws a `TypeError` unless it is an answer or a denial. */
+/** Converts the value that a handler returned to an outcome. Throws a `TypeError` unless it is a response or a denial. */
 export function outcomeOf(operation: string, response: HandlerResponse): Outcome {
   const returned: unknown = response
   if (typeof returned === 'object' && returned !== null) {
@@ -88,11 +88,11 @@ function nameOf(returned: unknown): string {
   return typeof returned === 'object' ? 'an object without a status' : typeof returned
 }
 
-/** Statuses whose answers must not have a body (RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5). */
+/** Statuses whose responses must not have a body (RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5). */
 const BODILESS = [204, 205, 304]
 
 /**
- * Throws a `TypeError` for an answer that must not or cannot be sent. The check comes before the run ends, so it is never
+ * Throws a `TypeError` for a response that must not or cannot be sent. The check comes before the run ends, so it is never
  * stored.
  */
 function checkSendable(operation: string, { status, headers, body }: HttpResponse): void {
@@ -131,7 +131,7 @@ export async function finish<C extends OpenCall>(
   return admitted.finish(outcome, performance.now() - startedAt)
 }
 
-/** Runs all steps and the handler of a request, and returns the answer to send. */
+/** Runs all steps and the handler of a request, and returns the response to send. */
 export async function perform<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,

@@ -9,7 +9,7 @@ import { newDecisionDraft, type DecisionDraft } from '../response/decision.ts'
 export interface GateContext {
   readonly settings: Settings
   readonly aliases: AliasPort | undefined
-  /** Whether the server is shutting down. Answers then close their connection. */
+  /** Whether the server is shutting down. Responses then close their connection. */
   draining: boolean
 }
 
@@ -19,7 +19,7 @@ export interface RequestContext {
   readonly requestId: string
   readonly startedAtMs: number
   readonly decision: DecisionDraft
-  /** Returns header fields for every answer, errors included. It depends on the old names that are known so far. */
+  /** Returns header fields for every response, errors included. It depends on the old names that are known so far. */
   fields(): readonly HeaderField[]
 }
 

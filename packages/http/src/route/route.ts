@@ -93,7 +93,7 @@ function refused(
 interface EarlyOutcome {
   readonly outcome: Outcome
   readonly fields?: readonly HeaderField[]
-  /** The stored response, if the handler writes its answers through its framework. It is sent without being rendered again. */
+  /** The stored response, if the handler writes its responses through its framework. It is sent without being rendered again. */
   readonly captured?: WireResponse
 }
 
@@ -169,7 +169,7 @@ function admittedRequest<C>(
     return conclude(gate, context, final, [...recordFields, ...fields])
   }
   const finishCaptured: AdmittedRequest<C>['finishCaptured'] = async captured => {
-    // The fields of this request are not part of its answer: a repeat gets those of its own.
+    // The fields of this request are not part of its response: a repeat gets those of its own.
     const headers = withoutFields(captured.headers, [...context.fields(), ...fields])
     const { instead, fields: recordFields } = await ending.finishCaptured({ ...captured, headers })
     if (instead) return conclude(gate, context, instead, [...recordFields, ...fields])

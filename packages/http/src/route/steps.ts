@@ -6,7 +6,7 @@ import type { Authentication } from './credentials.ts'
 import type { OpenCall } from './handler-types.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** The result of a step that may end the request: its value, or the answer to send. */
+/** The result of a step that may end the request: its value, or the response to send. */
 export type StepResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly response: WireResponse }
@@ -17,13 +17,13 @@ export interface AuthorizedRequest {
   readonly authentication: Authentication
   /** When the credential was checked (`performance.now()`). */
   readonly checkedAtMs: number
-  /** Header fields of this answer, beside those of every answer. */
+  /** Header fields of this response, beside those of every response. */
   readonly fields: readonly HeaderField[]
 }
 
 /** Whether the client is still connected. */
 export interface Connection {
-  /** Whether the client disconnected before the answer was complete. */
+  /** Whether the client disconnected before the response was complete. */
   readonly ended: boolean
   /** Aborts when the client disconnects. It is created when it is first read: most handlers never read it, and creating it costs more than a route. */
   readonly signal: AbortSignal
@@ -32,7 +32,7 @@ export interface Connection {
 /** What a binding reads of an authorized request. */
 export interface RequestSource extends InputSource {
   readonly connection: Connection
-  /** Whether the handler answers through its framework, so that a replay is sent as it was captured. */
+  /** Whether the handler responds through its framework, so that a replay is sent as it was captured. */
   readonly captured: boolean
   /** Gives an existing handler its JSON body under current field names. Called only if `captured`, for a body with old ones. */
   replaceBody?(fields: Record<string, unknown>): void
@@ -42,15 +42,15 @@ export interface RequestSource extends InputSource {
 export interface AdmittedRequest<C> {
   readonly call: C
   readonly fields: readonly HeaderField[]
-  /** Ends the run with the handler's outcome and returns the answer to send. If the store fails, the outcome is still sent. */
+  /** Ends the run with the handler's outcome and returns the response to send. If the store fails, the outcome is still sent. */
   finish(outcome: Outcome, handlerMs?: number): Promise<WireResponse>
-  /** Ends the run with the answer that an existing handler wrote. If another run has completed meanwhile, returns a 503. */
+  /** Ends the run with the response that an existing handler wrote. If another run has completed meanwhile, returns a 503. */
   finishCaptured(captured: WireResponse): Promise<WireResponse>
   /** Ends the run of a handler that failed: its outcome is unknown. Returns the rendered error. */
   fail(error: unknown): Promise<WireResponse>
   /** Ends the run of a handler whose error the framework renders, with the status that it sends: the outcome is unknown. */
   markUnknown(status: number): Promise<void>
-  /** Reports that an existing handler, which is not idempotent, has answered through its framework. */
+  /** Reports that an existing handler, which is not idempotent, has responded through its framework. */
   sent(status: number): void
 }
 

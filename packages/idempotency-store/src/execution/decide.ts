@@ -33,7 +33,7 @@ export interface ExecutionStrategy<Run extends StartedRun, Result> {
 }
 
 /**
- * Decides whether a request starts a run, is answered by a replay, or is denied. A cached response is replayed immediately.
+ * Decides whether a request starts a run, gets a replay, or is denied. A cached response is replayed immediately.
  * Otherwise the first of the equal requests in this process is the leader: it asks the store, polls while another process runs
  * the write, and calls `recover` once if that run is lost. The other equal requests wait for the leader's outcome. Each request
  * waits at most `waitMs` in total, and at most `maxWaiters` requests wait at the same time, shared fairly among accounts

@@ -58,7 +58,7 @@ function createRunner(
 /**
  * Makes a `SqlClient` from the embedded SQLite of one process. Writes and transactions (`BEGIN IMMEDIATE`) run one after
  * the other on `writer`, so a statement of another caller never joins an open transaction. Of those that wait in line, each begins in
- * a turn of the event loop of its own: however long the line is, other requests are read and answered in between. Plain SELECTs run on
+ * a turn of the event loop of its own: however long the line is, other requests are read and get responses in between. Plain SELECTs run on
  * `reader`, a second connection to the same WAL file that sees committed rows only; without a `reader` they queue too.
  * Inside a transaction use `tx`: a call of the client would wait for its own transaction forever.
  */

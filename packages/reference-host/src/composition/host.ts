@@ -38,7 +38,7 @@ export interface RunningHost {
   /** The sandbox's first partner key; undefined except on the start that created it. */
   readonly partnerKey: string | undefined
   /**
-   * For `drainSeconds`, reports "not ready" and closes each connection after its next answer. Then stops
+   * For `drainSeconds`, reports "not ready" and closes each connection after its next response. Then stops
    * listening, lets running requests finish (10 s at most) and closes the stores.
    */
   close(): Promise<void>
@@ -81,7 +81,7 @@ const KEEP_ALIVE_MS = 65_000
  */
 const FIRST_ROUNDS_MS = 2000
 
-/** A little above the `statement_timeout`, for a database that no longer answers at all. */
+/** A little above the `statement_timeout`, for a database that no longer replies at all. */
 const QUERY_MS = 25_000
 
 /**

@@ -11,12 +11,12 @@ import type { Operation } from './operation.ts'
 /** The Koa application and its shutdown. */
 interface App {
   readonly koa: Koa
-  /** From now on each answer closes its connection. */
+  /** From now on each response closes its connection. */
   drain(): void
 }
 
 /**
- * Creates the Koa application: pages for browsers, legacy names, routes, and answers for paths and methods without an operation.
+ * Creates the Koa application: pages for browsers, legacy names, routes, and responses for paths and methods without an operation.
  */
 export function createApp(
   table: readonly Operation[],
@@ -29,7 +29,7 @@ export function createApp(
     for (const path of paths) router.register(path.replaceAll(/\{(\w+)\}/g, ':$1'), [method], middleware)
   }
   const app = new Koa()
-  // Koa would print errors that happen after the answer, such as a client that disconnects.
+  // Koa would print errors that happen after the response, such as a client that disconnects.
   app.silent = true
   let draining = false
   app.use((ctx, next) => {
@@ -37,7 +37,7 @@ export function createApp(
     if (!page) return next()
     for (const [name, value] of page.headers) ctx.set(name, value)
     if (draining) ctx.set('Connection', 'close')
-    // Koa answers 204 for an absent body, so the status comes last.
+    // Koa sends 204 for an absent body, so the status comes last.
     ctx.body = page.body
     ctx.status = page.status
     return undefined
@@ -61,7 +61,7 @@ export function createApp(
   }
 }
 
-/** The answer for a path or method without an operation: 404, or 405 with `Allow`. */
+/** The response for a path or method without an operation: 404, or 405 with `Allow`. */
 function noSuchRoute(router: Router, path: string, method: string): Outcome {
   const { path: layers } = router.match(path, method)
   const methods = [...new Set(layers.flatMap(layer => layer.methods))].sort()

@@ -1,6 +1,6 @@
 import { denier, type DenialOf } from '@gatewright/kernel'
 
-/** Denial codes of the host itself, with their HTTP status (contract section 2). */
+/** Denial codes of the host itself, with their HTTP status (docs/errors.md). */
 export const codes = {
   invalid_request: 400,
   unauthorized: 401,

@@ -15,7 +15,7 @@ const ACCEPTED = [
   'traceparent',
 ].join(', ')
 
-/** Header fields of every answer: CORS without cookies, no caching, no content sniffing. */
+/** Header fields of every response: CORS without cookies, no caching, no content sniffing. */
 export const commonHeaders: readonly HeaderField[] = [
   ['Access-Control-Allow-Origin', '*'],
   ['Access-Control-Expose-Headers', exposedHeaders.join(', ')],
@@ -25,7 +25,7 @@ export const commonHeaders: readonly HeaderField[] = [
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ]
 
-/** The answer to `OPTIONS` on a known path, for CORS preflights and for people. */
+/** The response to `OPTIONS` on a known path, for CORS preflights and for people. */
 export function optionsResponse(methods: readonly string[]): HttpResponse {
   const names = methods.join(', ')
   return {

@@ -91,7 +91,7 @@ function keyCredential(services: CredentialServices, surface: Surface): Credenti
   const { keyGuard } = services
   const field = `x-${surface}-key`
   const rules = new Map<string, Rule>()
-  // A key is exchanged, and rotates itself, without a scope (contract section 4).
+  // Whoever holds a key may exchange and rotate it: neither needs a scope.
   const ruleOf = ({ operation }: Rule): Rule => {
     const known = rules.get(operation)
     if (known) return known

@@ -13,7 +13,7 @@ export function callOf({ facts, params, input }: GateCall, caller: unknown): Cal
   return { facts, params, caller: caller as never, body: input.body as never }
 }
 
-/** The answer as it is stored for replays: before the envelope. */
+/** The response as it is stored for replays: before the envelope. */
 export function toHandlerResponse(verdict: Verdict<Success | Document>): HandlerResponse {
   if (!verdict.ok) return verdict
   const { value } = verdict
@@ -23,7 +23,7 @@ export function toHandlerResponse(verdict: Verdict<Success | Document>): Handler
 
 /**
  * Adds `ignored` to a success in the envelope. It is a statement about this request, so it is added after an idempotent
- * answer was stored, and a replay lists the names of its own request.
+ * response was stored, and a replay lists the names of its own request.
  */
 export function withIgnored<A extends HandlerResponse | HttpResponse>(
   operation: Operation,
@@ -35,5 +35,5 @@ export function withIgnored<A extends HandlerResponse | HttpResponse>(
   return ignored.length === 0 ? response : { ...response, body: { ...response.body, ignored } }
 }
 
-/** Not so for a stored answer that was too long to keep its body. */
+/** Not so for a stored response that was too long to keep its body. */
 const isEnvelope = (body: unknown): body is Success => typeof body === 'object' && body !== null

@@ -36,7 +36,7 @@ const unlimited = async (): Promise<Verdict<readonly HeaderField[]>> => allow([]
 const storeOption = ({ limiter }: LimitedBackend): { store?: LimiterStore } =>
   limiter ? { store: limiter } : {}
 
-/** The limits of guarded requests (contract section 11), under the names that header fields show. */
+/** The limits of guarded requests (docs/configuration.md, `RATE_LIMITS`), under the names that header fields show. */
 export function guardLimits(
   { rateLimits }: Config,
   backend: LimitedBackend,

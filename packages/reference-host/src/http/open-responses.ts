@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { HttpResponse } from '@gatewright/http'
 import type { RequestFacts } from '@gatewright/http/koa'
 
-/** Whether the client asked for the answer as an Open Responses object (contract section 7). */
+/** Whether the client asked for the response as an Open Responses object (`X-Open-Responses`). */
 export function wantsOpenResponses(facts: RequestFacts): boolean {
   return ['1', 'true'].includes(facts.header('x-open-responses') ?? '')
 }
 
 /**
- * Wraps an answer in an Open Responses object (openresponses.org, version 2026-04-24), with the same status
+ * Wraps a response in an Open Responses object (openresponses.org, version 2026-04-24), with the same status
  * and headers: a message with the summary, and the whole normal body as the output of a function call.
  * Members about a language model have the value that says "none". `createdAt` is in Unix seconds.
  */
@@ -53,7 +53,7 @@ export function openResponses(
 
 const id = (kind: string): string => `${kind}_${randomUUID().replaceAll('-', '')}`
 
-/** Members that the published schema requires, for an answer that no language model made. */
+/** Members that the published schema requires, for a response that no language model made. */
 const NO_MODEL = {
   incomplete_details: null,
   previous_response_id: null,

@@ -57,7 +57,7 @@ function declarationProblem({
   return undefined
 }
 
-/** Whether an operation answers with a new credential, or writes under a tag of credentials. */
+/** Whether an operation responds with a new credential, or writes under a tag of credentials. */
 function changesCredentials(
   id: string,
   { method, response }: Pick<Operation, 'method' | 'response'>,

@@ -36,7 +36,7 @@ export interface Call<C extends Credential, B> {
   readonly body: B
 }
 
-/** A successful answer before the envelope of contract section 2. */
+/** A successful response before it is put into the envelope `{ ok, data, summary, errors }`. */
 export interface Success {
   readonly data: Readonly<Record<string, unknown>>
   readonly summary: string
@@ -47,7 +47,7 @@ export interface Success {
   readonly ignored?: readonly string[]
 }
 
-/** An answer that is a document without the envelope, such as a JWKS. */
+/** A response that is a document without the envelope, such as a JWKS. */
 export interface Document {
   /** Sent as JSON; a string is sent as it is. */
   readonly document: unknown
@@ -74,7 +74,7 @@ export interface WriteContext<A = unknown> {
   reserve(spend: Spend): Promise<Verdict<SpendHold>>
   /**
    * Whether the caller's limits on one operation allow an amount. For a repeat of an effect that exists
-   * already: the existing one is answered and nothing is held again. Denial: `policy_blocked`.
+   * already: the existing one is the response and nothing is held again. Denial: `policy_blocked`.
    */
   permits(amount: Amount): Promise<Verdict<undefined>>
 }
@@ -108,7 +108,7 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly scopes?: readonly string[]
   /** Scopes of which a session must have one, beside `scopes`. */
   readonly anyOf?: readonly string[]
-  /** Whether its answer reveals card secrets, which policies can forbid. */
+  /** Whether its response reveals card secrets, which policies can forbid. */
   readonly cardSecrets?: boolean
   /** All query parameters that the handler reads. It parses them itself. */
   readonly query?: TObject
@@ -124,18 +124,18 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly response: D
   readonly example: Example<S, D>
   /**
-   * Statuses that the handler itself can answer with. All others follow from the declaration.
+   * Statuses that the handler itself can respond with. All others follow from the declaration.
    */
   readonly refuses?: readonly (401 | 404 | 409)[]
   /** Whether the members of `data` are repeated at the top level, where existing clients read them. */
   readonly topLevel?: boolean
-  /** Whether the answer is a redirect: a document with `Location` and no body. */
+  /** Whether the response is a redirect: a document with `Location` and no body. */
   readonly redirects?: boolean
-  /** Whether the answer is a document without the envelope. */
+  /** Whether the response is a document without the envelope. */
   readonly document?: boolean
   /** Media type of the document. Default: `application/json`. */
   readonly mediaType?: string
-  /** Further statuses with which the same answer is given. */
+  /** Further statuses with which the same response is given. */
   readonly documentStatuses?: readonly number[]
 }
 
@@ -148,13 +148,13 @@ export interface PlainOperation<
   handle(call: Call<C, Static<S>>): Promise<Verdict<Success | Document>>
 }
 
-/** A write: commits its rows in one transaction, together with its answer when an idempotency key was sent. */
+/** A write: commits its rows in one transaction, together with its response when an idempotency key was sent. */
 export interface LedgerOperation<S extends TObject = TObject, D extends TObject = TObject, A = unknown>
   extends OperationDeclaration<'session', S, D> {
   readonly credential: 'session'
   /**
    * Whether a request must have an idempotency key. Default: `required`, the only choice for what spends. Without a key no
-   * answer is replayed, so `write` itself must be safe to repeat.
+   * response is replayed, so `write` itself must be safe to repeat.
    */
   readonly idempotency?: 'required' | 'optional' | 'none'
   /** Whether the account must have passed the gates of its surface: identity check and agreements. */
@@ -166,7 +166,7 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
   readonly spends: false | 'spend' | 'withdrawal' | 'card'
   /**
    * Calls other services before the transaction opens, if no stored response exists and the onboarding gates are open. Whatever
-   * it makes there, it must find again by `effectId`, which is the same in every run of one request. A denial is answered and
+   * it makes there, it must find again by `effectId`, which is the same in every run of one request. A denial is the response and is
    * not stored.
    */
   prepare?(call: Call<'session', Static<S>>, effectId: string): Promise<Verdict<A>>

@@ -17,11 +17,11 @@ import type { Operation, Success } from './operation.ts'
 export interface RenderServices {
   readonly aliases: Aliases
   readonly clock: Clock
-  /** Names the service in Open Responses answers. */
+  /** Names the service in Open Responses responses. */
   readonly serviceName: string
 }
 
-/** The error shape of an operation: partners get an envelope around errors (contract section 2). */
+/** The error shape of an operation: partners get an envelope around errors. */
 function errorShape(surface: Operation['surface']): ErrorShape {
   return surface === 'partner' ? 'partner' : 'plain'
 }
@@ -32,7 +32,7 @@ function shapeOfPath(path: string): ErrorShape {
 }
 
 /**
- * Creates the renderer of all answers: envelope, legacy fields, errors, the Open Responses form and common
+ * Creates the renderer of all responses: envelope, legacy fields, errors, the Open Responses form and common
  * header fields.
  */
 export function renderer(table: readonly Operation[], services: RenderServices): Render {
@@ -101,7 +101,7 @@ function withoutEnvelope(outcome: Outcome, shape: ErrorShape): HttpResponse {
     : failureResponse(outcome.error, shape)
 }
 
-/** The common header fields that an answer does not set itself. */
+/** The common header fields that a response does not set itself. */
 function missingHeaders({ headers }: HttpResponse): readonly HeaderField[] {
   if (headers.length === 0) return commonHeaders
   const present = new Set(headers.map(([name]) => name.toLowerCase()))

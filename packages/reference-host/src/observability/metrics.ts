@@ -13,7 +13,7 @@ export interface Metrics {
   unmatched(chainId: number, reason: string): void
   /** Counts a call to a provider: `answered`, `unavailable` or `malformed`. */
   providerCall(port: string, outcome: string): void
-  /** Counts what came of a provider's report, by event or by answer. */
+  /** Counts the outcomes of a provider's reports, by event or by reply. */
   providerEvent(type: string, outcome: string): void
   /** Sets how many jobs wait, by kind, and how old the oldest of each kind is. Kinds that are not given have none. */
   waitingJobs(

@@ -4,7 +4,7 @@ export type DecisionOutcome = 'allowed' | 'refused' | 'limited' | 'failed'
 /** The outcomes, in the order in which they are shown. */
 export const DECISION_OUTCOMES = ['allowed', 'refused', 'limited', 'failed'] as const
 
-/** Tells the outcome of a request by the status of its answer. */
+/** Reports the outcome of a request by the status of its response. */
 export function outcomeOf(status: number): DecisionOutcome {
   if (status < 400) return 'allowed'
   if (status === 429) return 'limited'

@@ -65,7 +65,7 @@ const HEADERS = {
   ],
 } as const
 
-/** References to header fields of an answer. */
+/** References to header fields of a response. */
 export function headersOf(components: Components, ...names: (keyof typeof HEADERS)[]): Json {
   return Object.fromEntries(
     names.map(name => {

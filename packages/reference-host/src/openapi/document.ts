@@ -22,7 +22,7 @@ const VERSION = '1.0.0'
 
 /**
  * Generates the OpenAPI 3.1 description of an operation table. Legacy paths have their own entries, marked
- * deprecated. Bodies, answers, denials and schemas with a title are shared components.
+ * deprecated. Bodies, responses, denials and schemas with a title are shared components.
  */
 export function openApiDocument(table: readonly Operation[], host: DescribedHost): Json {
   const paths: Record<string, Record<string, Json>> = {}

@@ -19,7 +19,7 @@ const DENIALS: Readonly<Record<number, readonly [name: string, meaning: string]>
   503: ['Unavailable', 'A dependency is down, or the outcome of an earlier run is unknown'],
 }
 
-/** Describes every answer of an operation, by status. Statuses of denials follow from its declaration. */
+/** Describes every response of an operation, by status. Statuses of denials follow from its declaration. */
 export function responsesOf(operation: NamedOperation, components: Components): Json {
   const denials = denialStatuses(operation).map(status => [
     status,
@@ -106,7 +106,7 @@ function schemaOf(operation: Operation, components: Components): Json {
   return operation.surface === 'public' ? plain : orOpenResponse(plain, components)
 }
 
-/** Every operation of a surface answers in both forms, as the request asks. */
+/** Every operation of a surface responds in both forms, as the request asks. */
 function orOpenResponse(plain: Json, components: Components): Json {
   return { oneOf: [plain, components.schema(OpenResponseSchema)] }
 }

@@ -12,7 +12,7 @@ import type { OperatorServices } from './services.ts'
 export interface OperatorEndpoint {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** Answers with JSON. `body` is the JSON object of a POST. */
+  /** Responds with JSON. `body` is the JSON object of a POST. */
   response(body: Readonly<Record<string, unknown>>): Promise<Verdict<object, OperatorDenial>>
 }
 

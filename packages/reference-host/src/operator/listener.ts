@@ -23,7 +23,7 @@ export interface OperatorOptions {
   readonly token: string
 }
 
-/** Header fields of every answer. There is no CORS: no other origin may ask. */
+/** Header fields of every response. There is no CORS: no other origin may ask. */
 const HEADERS = [
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],

@@ -15,7 +15,7 @@ export interface DescribedLostRun {
 /** A decision of the operator about a lost run. */
 export type RunDecision =
   | { readonly outcome: 'never_happened' }
-  /** The write took effect. Retries of the client are answered 200 with `data`. */
+  /** The write took effect. Retries of the client get 200 with `data`. */
   | { readonly outcome: 'completed'; readonly data: Readonly<Record<string, unknown>> }
 
 /** Lists up to `limit` writes with an idempotency key whose outcome is unknown. */
@@ -33,7 +33,7 @@ export async function resolveLostRun(
   const named = parseRun(run)
   if (!named) return false
   if (decision.outcome === 'never_happened') return runs.resolve(named, { state: 'never_happened' }, now)
-  // As the answer of a handler is stored: before the envelope.
+  // As the response of a handler is stored: before the envelope.
   const body = { data: decision.data, summary: 'The operator found that this request took effect.' }
   const response = storedForm({ kind: 'response', response: { status: 200, headers: [], body } })
   return runs.resolve(named, { state: 'completed', response }, now)

@@ -8,14 +8,14 @@ import { pageHeaders } from './headers.ts'
 import { prefersJson } from './prefers-json.ts'
 import { pages as allPages, type Page } from './table.ts'
 
-/** The answer to a request for a page or one of its assets. */
+/** The response to a request for a page or one of its assets. */
 export interface PageResponse {
   readonly status: 200 | 304 | 405
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string | Buffer | undefined
 }
 
-/** Answers a request; undefined where no page has the path. */
+/** Responds to a request; undefined where no page has the path. */
 export type Pages = (method: string, path: string, headers: IncomingHttpHeaders) => PageResponse | undefined
 
 type HttpResponse = (headers: IncomingHttpHeaders) => PageResponse

@@ -1,9 +1,6 @@
 import type { AliasTable, Deprecation, ScopeRename } from '@gatewright/legacy-alias-router'
 
-/**
- * When the legacy names were deprecated. They stay supported, so there is no sunset date (contract section
- * 1).
- */
+/** When the legacy names were deprecated. They stay supported, so there is no sunset date. */
 const DEPRECATED: Deprecation = { deprecatedSince: Date.UTC(2026, 0, 1) }
 
 const retired = (surface: string, ...names: string[]): ScopeRename[] =>
@@ -11,7 +8,7 @@ const retired = (surface: string, ...names: string[]): ScopeRename[] =>
 
 const NAMES_A_USER = ['users.resolve', 'sessions.createForPartner']
 
-/** Every legacy name that the host serves (contract sections 1, 4 and 8). */
+/** Every legacy name that the host serves (docs/legacy.md). */
 export const aliasTable: AliasTable = {
   prefixes: [
     { from: '/consumer/v1', to: '/user/v1', mode: DEPRECATED },

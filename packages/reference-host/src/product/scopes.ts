@@ -1,6 +1,6 @@
 import { scopeCatalogue, type ScopeCatalogue } from '@gatewright/kernel'
 
-/** Scopes of the user surface, for user keys and user sessions (contract section 8). */
+/** Scopes of the user surface, for user keys and user sessions. */
 const USER = [
   'users.read',
   'users.write',
@@ -44,7 +44,7 @@ const USER = [
   'sessions.write',
 ] as const
 
-/** Scopes of the partner surface (contract section 8). */
+/** Scopes of the partner surface. */
 const PARTNER = [
   'users.read',
   'users.write',

@@ -42,7 +42,7 @@ export interface KycApplication {
   readonly annualSalary: string
   readonly accountPurpose: string
   readonly expectedMonthlyVolume: string
-  /** Null if the person gave none, and after the first answer of the provider, when the host has dropped it. */
+  /** Null if the person gave none, and after the first reply of the provider, when the host has dropped it. */
   readonly nationalId: string | null
   readonly phone: { readonly countryCode: string; readonly number: string } | null
 }

@@ -2,7 +2,7 @@ import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import { nameText } from '../schemas/names.ts'
 
-/** An expected refusal of a provider, which is an answer and not a fault. */
+/** An expected refusal of a provider, which is a reply and not a fault. */
 export interface Refused {
   /** Why, for the account and the operator: 1 to 200 characters, without personal data. */
   readonly refused: string

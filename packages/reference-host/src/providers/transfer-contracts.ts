@@ -34,7 +34,7 @@ export interface DepositProviderUnderTest extends ProviderUnderTest<DepositProvi
 export interface WithdrawalProviderUnderTest extends ProviderUnderTest<WithdrawalProvider> {
   /** Counts how often the test system has paid out for an id. */
   payouts(id: string): Promise<number>
-  /** The same provider with a connection that is cut after the test system took a call, before it answers. */
+  /** The same provider with a connection that is cut after the test system took a call, before it replies. */
   readonly cut?: WithdrawalProvider
 }
 

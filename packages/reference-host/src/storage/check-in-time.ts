@@ -1,7 +1,7 @@
 import type { DependencyCheck } from './backend.ts'
 import { inTime } from './in-time.ts'
 
-/** How long one dependency may take to answer a check, in ms. */
+/** How long one dependency may take to reply to a check, in ms. */
 const CHECK_TIMEOUT_MS = 2000
 
 /** The result of a dependency check. */

@@ -41,7 +41,7 @@ export async function withRedis(
     servers,
     close,
   } = await ('url' in target ? single(target.url, commandMs) : cluster(target.clusterUrls, commandMs))
-  // A Redis whose machine is gone never answers, and sends no end of its connections.
+  // A Redis whose machine is gone never replies, and sends no end of its connections.
   const late = (): Error =>
     new Fault('ERR_STORE_UNAVAILABLE', `redis did not answer within ${commandMs / 1000} s`)
   const client: RedisClient = {
@@ -88,7 +88,7 @@ async function checkServer(send: SendToServer): Promise<void> {
 }
 
 /**
- * The client reconnects by itself, and again after `silentMs` if the server does not answer its handshake. With
+ * The client reconnects by itself, and again after `silentMs` if the server does not reply to its handshake. With
  * `disableOfflineQueue` a command fails at once during an outage instead of waiting.
  */
 function clientOptions(silentMs: number): Pick<RedisClientOptions, 'disableOfflineQueue' | 'socket'> {

@@ -38,7 +38,7 @@ const EndedSessions = Type.Object(
 const common = { surface: 'user', credential: 'session', topLevel: true, scopes: ['sessions.write'] } as const
 
 /**
- * `GET` and `DELETE /user/v1/sessions`: lists the caller's live sessions, and ends one (contract section 4).
+ * `GET` and `DELETE /user/v1/sessions`: lists the caller's live sessions, and ends one.
  */
 export function sessionOperations(services: ModuleServices): Operation[] {
   return [listSessions(services), endSession(services)]
