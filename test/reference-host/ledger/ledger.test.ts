@@ -76,7 +76,7 @@ onBoth('moves no cent that a user does not have', async (t, { dbs, ledgers }) =>
 })
 
 onBoth(
-  "denies to debit a user's account without a hold of that account and amount, whatever the types say",
+  "refuses to debit a user's account without a hold of that account and amount, whatever the types say",
   async (t, { dbs, ledgers }) => {
     const [db, ledger] = [dbs[0]!, ledgers[0]!]
     await move(db, ledger, transferOf(operator, user('ann'), 500))

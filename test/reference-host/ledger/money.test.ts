@@ -67,7 +67,7 @@ function onBoth(title: string, run: (t: Test, opened: Opened) => Promise<void>):
   }
 }
 
-onBoth('denies to change the balance of a user without a row for that user', async (t, opened) => {
+onBoth('refuses to change the balance of a user without a row for that user', async (t, opened) => {
   const { move, count, dbs, dialect } = opened
   const missing = { name: 'TypeError', message: /changes user:ann without a transaction row/ }
   await t.rejects(move(credit('ann', 5)), missing)

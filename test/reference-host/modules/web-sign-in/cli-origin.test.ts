@@ -7,7 +7,7 @@ t.teardown(() => host.close())
 const start = (headers: Record<string, string> = {}): Promise<HttpResponse> =>
   host.send('/auth/cli/start', { body: { clientName: 'gw' }, headers })
 
-t.test('denies to start for a web page of another origin', async t => {
+t.test('denies the start of a sign-in to a web page of another origin', async t => {
   const denied = {
     status: 403,
     body: { error: 'policy_blocked', rule: 'cross_origin', message: /command line/ },
