@@ -159,7 +159,9 @@ t.test(
     const keys = await host.send('/user/v1/keys', { headers: bearer(user.token) })
     const { id: keyId } = (keys.body['keys'] as { id: string }[])[0] as { id: string }
     for (const [n, operation] of withId.entries()) {
-      const good = { ...(await goodBody(operation)), revoke: true }
+      // A change of a key must change something; the other requests about keys deny unknown members.
+      const change = operation.method === 'PATCH' ? { revoke: true } : {}
+      const good = { ...(await goodBody(operation)), ...change }
       // Ids are checked in one place, so one operation tries everything behind an existing id.
       const paths = (n === 0 ? ['', keyId, payinId] : ['']).flatMap(id =>
         HOSTILE_ESCAPES.map(each => operation.path.replaceAll(/\{\w+\}/g, () => id + each)),
@@ -236,17 +238,20 @@ t.test(
 )
 
 t.test('returns metadata and unknown members of a pay-in unchanged', async t => {
-  const kept = Object.values(HOSTILE_TEXTS).filter(text => text.isWellFormed() && !text.includes('\0'))
-  const properties = {
-    metadata: Object.fromEntries(kept.map((text, index) => [text, { deep: [index, text] }])),
-    [kept[0] as string]: kept,
+  // One pay-in for each of them, since the members of a pay-in have at most 4 KiB. Each text is sent three times.
+  const kept = Object.values(HOSTILE_TEXTS).filter(
+    text => text.isWellFormed() && !text.includes('\0') && Buffer.byteLength(JSON.stringify(text)) < 1300,
+  )
+  t.ok(kept.length > 10, `${kept.length} texts`)
+  for (const [index, text] of kept.entries()) {
+    const properties = { metadata: { [text]: { deep: [index, text] } }, [text]: [text] }
+    const body = JSON.stringify({ amountCents: 1, ...properties }).replace('{', '{"__proto__":{"a":1},')
+    const headers = { ...bearer(user.token), 'idempotency-key': randomUUID() }
+    const made = await host.send('/user/v1/subscriptions/payin', { body, headers })
+    t.equal(made.status, 200)
+    const { id } = made.body.data['payin'] as { id: string }
+    const read = await host.send(`/user/v1/subscriptions/payins/${id}`, { headers: bearer(user.token) })
+    const { properties: echoed } = read.body.data['payin'] as { properties: object }
+    t.equal(JSON.stringify(echoed), JSON.stringify(JSON.parse(body.replace('"amountCents":1,', ''))))
   }
-  const body = JSON.stringify({ amountCents: 1, ...properties }).replace('{', '{"__proto__":{"a":1},')
-  const headers = { ...bearer(user.token), 'idempotency-key': randomUUID() }
-  const made = await host.send('/user/v1/subscriptions/payin', { body, headers })
-  t.equal(made.status, 200)
-  const { id } = made.body.data['payin'] as { id: string }
-  const read = await host.send(`/user/v1/subscriptions/payins/${id}`, { headers: bearer(user.token) })
-  const { properties: echoed } = read.body.data['payin'] as { properties: object }
-  t.equal(JSON.stringify(echoed), JSON.stringify(JSON.parse(body.replace('"amountCents":1,', ''))))
 })
