@@ -102,7 +102,7 @@ export interface Issuer {
   isCurrent(session: Session): Promise<boolean>
   /**
    * Reads policy documents in the order of their ids. Fault `ERR_STORE_REPLY` when one is missing, because the chain
-   * would be incomplete.
+   * would be incomplete. The documents are cached and shared: do not change them.
    */
   policies(ids: readonly string[]): Promise<readonly unknown[]>
   /** Finds the lineage of a key: the same for the key and its successors by rotation. Undefined: the key is deleted, or never existed. */
