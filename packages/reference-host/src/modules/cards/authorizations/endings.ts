@@ -1,21 +1,17 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import { ledgerAccounts } from '../../../ledger/accounts.ts'
 import type { Debit } from '../../../ledger/ledger.ts'
 import type { Money } from '../../../ledger/money.ts'
 import type { TransactionEntry } from '../../../ledger/transactions.ts'
 import type { EventStore, NewEvent } from '../../../records/events.ts'
-import type { IncrementStore } from './increment-store.ts'
+import { endHolds, type CapServices } from './end-holds.ts'
 import { mayMove } from './states.ts'
 import type { Attention, Authorization, AuthorizationChanges, AuthorizationStore } from './store.ts'
 
 /** What clearings, reversals and refunds work with. */
-interface EndingServices {
+interface EndingServices extends CapServices {
   readonly store: AuthorizationStore
-  readonly incrementStore: IncrementStore
-  readonly guard: Guard
-  readonly spendStorage: (tx: SqlQueries) => SpendStorage
   readonly money: Money
   readonly events: EventStore
 }
@@ -44,7 +40,7 @@ export interface AuthorizationEndings {
 
 /** Makes the functions that end authorizations. */
 export function endings(services: EndingServices): AuthorizationEndings {
-  const { store, incrementStore, guard, spendStorage, money, events } = services
+  const { store, money, events } = services
 
   /** Changes the row and records the event. */
   const change = async (
@@ -75,28 +71,6 @@ export function endings(services: EndingServices): AuthorizationEndings {
     return change(tx, row, { attention, excessCents }, event)
   }
 
-  /**
-   * Ends the holds under the caps. Of `clearedCents`, the amount of the authorization itself counts first, then its increments in their
-   * order: each in the period in which it was made.
-   */
-  const endHolds = async (tx: SqlQueries, row: Authorization, clearedCents: number): Promise<void> => {
-    let left = clearedCents
-    const end = async (hold: SpendHold | null, amountCents: number): Promise<number> => {
-      const counted = Math.min(left, amountCents)
-      left -= counted
-      if (!hold?.held) return counted
-      if (counted === 0) await guard.release(hold, spendStorage(tx))
-      else await guard.settle(hold, counted, spendStorage(tx))
-      return counted
-    }
-    await end(row.hold, row.amountCents - row.incrementedCents)
-    if (row.incrementedCents === 0) return
-    for (const increment of await incrementStore.approved(tx, row.id)) {
-      const countedCents = await end(increment.hold, increment.amountCents)
-      await incrementStore.change(tx, increment, { countedCents })
-    }
-  }
-
   /** Moves money out of the hold. A transfer of nothing is left out. */
   const moveHeld = async (
     tx: SqlQueries,
@@ -118,7 +92,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
       const attention = 'cleared_beyond_hold'
       if (!mayMove('clear', row.status)) return addExcess(tx, row, { attention, amountCents, now })
       const clearedCents = Math.min(amountCents, row.amountCents)
-      await endHolds(tx, row, clearedCents)
+      await endHolds(services, tx, row, clearedCents)
       const entry = entryOf(row, 'completed', clearedCents)
       const merchant = ledgerAccounts.cards(row.issuer)
       await moveHeld(tx, row, { part: 'clear', credit: merchant, amountCents: clearedCents }, entry, now)
@@ -130,7 +104,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
     },
     async reverse(tx, row, cause, now) {
       if (!mayMove('reverse', row.status)) return row
-      await endHolds(tx, row, 0)
+      await endHolds(services, tx, row, 0)
       const { accountId, amountCents } = row
       const rest = { part: 'free', credit: ledgerAccounts.user(accountId), amountCents } as const
       await moveHeld(tx, row, rest, entryOf(row, 'reversed', amountCents), now)

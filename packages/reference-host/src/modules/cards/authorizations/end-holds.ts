@@ -1,0 +1,38 @@
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
+import type { IncrementStore } from './increment-store.ts'
+import type { Authorization } from './store.ts'
+
+/** What ends holds under the caps. */
+export interface CapServices {
+  readonly incrementStore: IncrementStore
+  readonly guard: Guard
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
+}
+
+/**
+ * Ends the holds of an authorization under the caps. Of `clearedCents`, the amount of the authorization itself counts first, then its
+ * increments in their order: each in the period in which it was made.
+ */
+export async function endHolds(
+  { incrementStore, guard, spendStorage }: CapServices,
+  tx: SqlQueries,
+  row: Authorization,
+  clearedCents: number,
+): Promise<void> {
+  let left = clearedCents
+  const end = async (hold: SpendHold | null, amountCents: number): Promise<number> => {
+    const counted = Math.min(left, amountCents)
+    left -= counted
+    if (!hold?.held) return counted
+    if (counted === 0) await guard.release(hold, spendStorage(tx))
+    else await guard.settle(hold, counted, spendStorage(tx))
+    return counted
+  }
+  await end(row.hold, row.amountCents - row.incrementedCents)
+  if (row.incrementedCents === 0) return
+  for (const increment of await incrementStore.approved(tx, row.id)) {
+    const countedCents = await end(increment.hold, increment.amountCents)
+    await incrementStore.change(tx, increment, { countedCents })
+  }
+}
