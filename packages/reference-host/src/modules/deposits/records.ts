@@ -7,32 +7,14 @@ import {
   type SqlQueries,
   type SqlRow,
 } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { Money } from '../../ledger/money.ts'
 import type { DepositReport, DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits.ts'
 import type { EventStore } from '../../records/events.ts'
 import { ownedRows, type OwnedRows } from '../../records/owned-rows.ts'
 import type { EventOutcome } from '../system/provider-events.ts'
 import type { Deposit } from './deposit.ts'
-import { keepConflict, type ReportedPayment } from './payment-conflict.ts'
-
-/** One credited payment to a deposit: its transaction row. */
-interface DepositPayment {
-  readonly id: string
-  readonly creditedCents: number
-  readonly at: EpochMs
-}
-
-/** How many payments of one deposit are shown, the last ones: nothing bounds how many there are. */
-export const MOST_PAYMENTS = 20
-
-/** What was paid to a deposit. */
-interface DepositPayments {
-  /** The sum of all payments. */
-  readonly creditedCents: number
-  /** The last `MOST_PAYMENTS`, oldest first. */
-  readonly last: readonly DepositPayment[]
-}
+import { keepConflict } from './payment-conflict.ts'
+import { creditPayment, readPayments, type DepositPayments } from './payments.ts'
 
 /** A page of a list. With `openSince`, only deposits that wait for money and were made after that time. */
 interface DepositPage {
@@ -77,8 +59,6 @@ interface DepositServices {
 }
 
 const KIND = 'deposit'
-const CREDITED = `select amount_cents from gw_transactions
-  where source_kind = 'deposit' and source_id = $1 and part = $2`
 const WAITING = "status in ('awaitingDeposit', 'processing')"
 
 /** Whether a provider's report may move a deposit. A payment completes a deposit in any state. */
@@ -95,34 +75,11 @@ export function depositRecords(services: DepositServices): DepositRecords {
     const [row] = await rows(db, 'select * from gw_deposits where id = $1', [id])
     return row && toDeposit(row)
   }
-  const credit = async (
-    tx: SqlQueries,
-    { id, accountId, provider }: Deposit,
-    payment: ReportedPayment,
-    now: EpochMs,
-  ): Promise<'done' | 'repeated' | 'conflict'> => {
-    const amountCents = payment.creditedCents
-    const transfer = {
-      id: `deposit:${provider}:${payment.id}`,
-      amountCents,
-      cause: KIND,
-      debit: ledgerAccounts.deposits(provider),
-      credit: ledgerAccounts.user(accountId),
-    }
-    const source = { kind: KIND, id, part: payment.id }
-    const entry = {
-      ...({ accountId, source, amountCents, type: 'collateral', status: 'completed' } as const),
-      ...({ direction: 'credit', description: 'Deposit' } as const),
-    }
-    if ((await money.move(tx, transfer, [entry], now)) === 'done') return 'done'
-    // For the ledger, equal payments to two deposits of one account are the same transfer.
-    const [credited] = await rows(tx, CREDITED, [id, payment.id])
-    return credited && toInteger(credited['amount_cents']) === amountCents ? 'repeated' : 'conflict'
-  }
 
   return {
     find,
     findAny,
+    payments: readPayments,
     async create(tx, deposit, now) {
       const { id, accountId, provider, reference, depositAddress, extraId, chainId, ...terms } = deposit
       const stored = await insert(tx, {
@@ -153,25 +110,6 @@ export function depositRecords(services: DepositServices): DepositRecords {
       const values = [accountId, after === 0 ? Number.MAX_SAFE_INTEGER : after, limit]
       return (await rows(db, text, openSince === undefined ? values : [...values, openSince])).map(toDeposit)
     },
-    async payments(db, deposits) {
-      const found = new Map<string, { creditedCents: number; last: DepositPayment[] }>()
-      if (deposits.length === 0) return found
-      const places = deposits.map((_, index) => `$${index + 2}`).join(', ')
-      const text = `select source_id, part, amount_cents, created_at, credited from (
-          select source_id, part, amount_cents, created_at, position,
-            cast(sum(amount_cents) over (partition by source_id) as bigint) as credited,
-            row_number() over (partition by source_id order by position desc) as place
-          from gw_transactions where source_kind = 'deposit' and source_id in (${places})) numbered
-        where place <= $1 order by position`
-      for (const row of await rows(db, text, [MOST_PAYMENTS, ...deposits.map(({ id }) => id)])) {
-        const id = toText(row['source_id'])
-        const paid = found.get(id) ?? { creditedCents: toInteger(row['credited']), last: [] }
-        found.set(id, paid)
-        const creditedCents = toInteger(row['amount_cents'])
-        paid.last.push({ id: toText(row['part']), creditedCents, at: toInteger(row['created_at']) })
-      }
-      return found
-    },
     async report(tx, provider, { id, status, payments }, now) {
       const known = await findAny(tx, id)
       if (known?.provider !== provider) return 'unknown'
@@ -186,7 +124,7 @@ export function depositRecords(services: DepositServices): DepositRecords {
       }
       let [outcome, conflict]: [EventOutcome, boolean] = ['ignored', false]
       for (const payment of payments) {
-        const result = await credit(tx, deposit, payment, now)
+        const result = await creditPayment(tx, money, deposit, payment, now)
         if (result === 'conflict') {
           await keepConflict(tx, services, { ...deposit, status: from }, payment, now)
           conflict = true

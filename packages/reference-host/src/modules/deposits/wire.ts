@@ -4,7 +4,8 @@ import { DEPOSIT_STATUSES } from '../../providers/deposits.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { Deposit } from './deposit.ts'
-import { MOST_PAYMENTS, type DepositRecords } from './records.ts'
+import { MOST_PAYMENTS } from './payments.ts'
+import type { DepositRecords } from './records.ts'
 
 const Payment = Type.Object(
   {

@@ -1,0 +1,87 @@
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import type { Money } from '../../ledger/money.ts'
+import type { TransactionEntry } from '../../ledger/transactions.ts'
+import type { Deposit } from './deposit.ts'
+import type { ReportedPayment } from './payment-conflict.ts'
+
+/** One credited payment to a deposit: its transaction row. */
+interface DepositPayment {
+  readonly id: string
+  readonly creditedCents: number
+  readonly at: EpochMs
+}
+
+/** How many payments of one deposit are shown, the last ones: nothing bounds how many there are. */
+export const MOST_PAYMENTS = 20
+
+/** What was paid to a deposit. */
+export interface DepositPayments {
+  /** The sum of all payments. */
+  readonly creditedCents: number
+  /** The last `MOST_PAYMENTS`, oldest first. */
+  readonly last: readonly DepositPayment[]
+}
+
+const CREDITED = `select amount_cents from gw_transactions
+  where source_kind = 'deposit' and source_id = $1 and part = $2`
+
+/** Returns what was paid to each deposit that was paid, by its id. */
+export async function readPayments(
+  db: SqlQueries,
+  deposits: readonly Deposit[],
+): Promise<ReadonlyMap<string, DepositPayments>> {
+  const found = new Map<string, { creditedCents: number; last: DepositPayment[] }>()
+  if (deposits.length === 0) return found
+  const places = deposits.map((_, index) => `$${index + 2}`).join(', ')
+  const text = `select source_id, part, amount_cents, created_at, credited from (
+      select source_id, part, amount_cents, created_at, position,
+        cast(sum(amount_cents) over (partition by source_id) as bigint) as credited,
+        row_number() over (partition by source_id order by position desc) as place
+      from gw_transactions where source_kind = 'deposit' and source_id in (${places})) numbered
+    where place <= $1 order by position`
+  for (const row of await rows(db, text, [MOST_PAYMENTS, ...deposits.map(({ id }) => id)])) {
+    const id = toText(row['source_id'])
+    const paid = found.get(id) ?? { creditedCents: toInteger(row['credited']), last: [] }
+    found.set(id, paid)
+    const creditedCents = toInteger(row['amount_cents'])
+    paid.last.push({ id: toText(row['part']), creditedCents, at: toInteger(row['created_at']) })
+  }
+  return found
+}
+
+/**
+ * Credits the account with a payment that the provider reported. `repeated`: this deposit was credited with it before. `conflict`:
+ * another payment has its id.
+ */
+export async function creditPayment(
+  tx: SqlQueries,
+  money: Money,
+  { id, accountId, provider }: Deposit,
+  payment: ReportedPayment,
+  now: EpochMs,
+): Promise<'done' | 'repeated' | 'conflict'> {
+  const amountCents = payment.creditedCents
+  const transfer = {
+    id: `deposit:${provider}:${payment.id}`,
+    amountCents,
+    cause: 'deposit',
+    debit: ledgerAccounts.deposits(provider),
+    credit: ledgerAccounts.user(accountId),
+  }
+  const source = { kind: 'deposit', id, part: payment.id }
+  const entry: TransactionEntry = {
+    accountId,
+    source,
+    type: 'collateral',
+    status: 'completed',
+    amountCents,
+    direction: 'credit',
+    description: 'Deposit',
+  }
+  if ((await money.move(tx, transfer, [entry], now)) === 'done') return 'done'
+  // For the ledger, equal payments to two deposits of one account are the same transfer.
+  const [credited] = await rows(tx, CREDITED, [id, payment.id])
+  return credited && toInteger(credited['amount_cents']) === amountCents ? 'repeated' : 'conflict'
+}
