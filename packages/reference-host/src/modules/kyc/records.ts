@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import {
   rows,
@@ -12,8 +11,8 @@ import type { KycApplication, KycReport, Link } from '../../providers/kyc.ts'
 import type { EventStore } from '../../records/events.ts'
 import { newId } from '../../records/owned-rows.ts'
 import type { Sealer } from '../../records/sealed.ts'
-import { sealedColumns } from '../../records/sealed-columns.ts'
 import { isNewer, lastReported, mayReport, REPORTED } from './reports.ts'
+import { digestOf, sealedFields } from './sealed-fields.ts'
 import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
 
 /** The state of an application, without the personal data in it. */
@@ -69,13 +68,6 @@ export interface KycRecords {
   ): Promise<string>
 }
 
-/** The content of the sealed column. The digest recognizes the same fields after `nationalId` was dropped. */
-interface SealedFields {
-  readonly digest: string
-  readonly application: KycApplication
-}
-
-const PURPOSE = sealedColumns.kycFields.purpose
 const READ = `select u.account_id, u.kyc_status, a.id, a.fields, a.version, a.reason, a.completion_link, a.verification_link
   from gw_users u left join gw_kyc_applications a on a.account_id = u.account_id`
 const SUBMIT = `insert into gw_kyc_applications (account_id, id, fields, submitted_at) values ($1, $2, $3, $4)
@@ -87,6 +79,7 @@ const REPORT = `update gw_kyc_applications
 /** Makes the records of identity checks in a SQL database. */
 export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventStore): KycRecords {
   const forUpdate = dialect === 'postgres' ? ' for update' : ''
+  const { open, seal, withoutNationalId } = sealedFields(sealer)
   const readRow = async (db: SqlQueries, accountId: string): Promise<SqlRow | undefined> =>
     (await rows(db, `${READ} where u.account_id = $1`, [accountId]))[0]
   /** Locks the user, then reads. The order matters: a row that was read before the lock could be outdated. */
@@ -97,19 +90,6 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
   const accountOf = async (db: SqlQueries, id: string): Promise<string | undefined> => {
     const [row] = await rows(db, 'select account_id from gw_kyc_applications where id = $1', [id])
     return row && toText(row['account_id'])
-  }
-  const open = (row: SqlRow): SealedFields | undefined =>
-    row['fields'] === null
-      ? undefined
-      : (JSON.parse(sealer.open(PURPOSE, toText(row['account_id']), toText(row['fields']))) as SealedFields)
-  const seal = (accountId: string, content: SealedFields): string =>
-    sealer.seal(PURPOSE, accountId, JSON.stringify(content))
-  const withoutNationalId = (row: SqlRow): string | null => {
-    const content = open(row)
-    if (!content) return null
-    if (content.application.nationalId === null) return toText(row['fields'])
-    const application = { ...content.application, nationalId: null }
-    return seal(toText(row['account_id']), { ...content, application })
   }
   const move = async (
     tx: SqlQueries,
@@ -195,10 +175,6 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       return id
     },
   }
-}
-
-function digestOf(application: KycApplication): string {
-  return createHash('sha256').update(JSON.stringify(application)).digest('base64url')
 }
 
 function stateOf(row: SqlRow): KycState {

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import { toText, type SqlRow } from '@gatewright/kernel/sql'
+import type { KycApplication } from '../../providers/kyc.ts'
+import type { Sealer } from '../../records/sealed.ts'
+import { sealedColumns } from '../../records/sealed-columns.ts'
+
+/** The content of the sealed column. The digest recognizes the same fields after `nationalId` was dropped. */
+interface SealedFields {
+  readonly digest: string
+  readonly application: KycApplication
+}
+
+const PURPOSE = sealedColumns.kycFields.purpose
+
+/** Makes the functions that seal and open the personal data of an application, the column `fields`. */
+export function sealedFields(sealer: Sealer) {
+  const open = (row: SqlRow): SealedFields | undefined =>
+    row['fields'] === null
+      ? undefined
+      : (JSON.parse(sealer.open(PURPOSE, toText(row['account_id']), toText(row['fields']))) as SealedFields)
+  const seal = (accountId: string, content: SealedFields): string =>
+    sealer.seal(PURPOSE, accountId, JSON.stringify(content))
+  /** Returns the sealed fields of a row without `nationalId`; null if they were erased. */
+  const withoutNationalId = (row: SqlRow): string | null => {
+    const content = open(row)
+    if (!content) return null
+    if (content.application.nationalId === null) return toText(row['fields'])
+    const application = { ...content.application, nationalId: null }
+    return seal(toText(row['account_id']), { ...content, application })
+  }
+  return { open, seal, withoutNationalId }
+}
+
+/** Returns the digest of the fields that were submitted. */
+export function digestOf(application: KycApplication): string {
+  return createHash('sha256').update(JSON.stringify(application)).digest('base64url')
+}
