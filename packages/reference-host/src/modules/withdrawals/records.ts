@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, toInteger, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawals.ts'
 import { ownedRows, type OwnedRows } from '../../records/owned-rows.ts'
@@ -56,12 +56,6 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
   const lockAny = async (tx: SqlQueries, id: string): Promise<Withdrawal | undefined> => {
     const known = await findAny(tx, id)
     return known && lock(tx, known.accountId, id)
-  }
-  /** Whether a worker runs the job of a withdrawal. Locks the job, after the withdrawal as workers do: none leases it meanwhile. */
-  const isLeased = async (tx: SqlQueries, id: string, now: EpochMs): Promise<boolean> => {
-    const text = `select leased_until from gw_jobs where kind = $1 and subject_id = $2${dialect === 'postgres' ? ' for update' : ''}`
-    const [job] = await rows(tx, text, [SEND_JOB, id])
-    return job !== undefined && toInteger(job['leased_until']) > now
   }
   const { end, keepLate, recordEvent, update } = withdrawalEndings(services)
 
@@ -137,7 +131,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       const w = await lockAny(tx, id)
       if (!w) return undefined
       if (isOpen(w.status)) {
-        if (status === 'failed' && (await isLeased(tx, id, now))) return 'being_sent'
+        if (status === 'failed' && (await isLeased(dialect, tx, id, now))) return 'being_sent'
         const reason = status === 'failed' ? 'The withdrawal could not be made.' : null
         const none = { txHash: null, paidCents: null, relay: null, reason }
         return end(tx, w, { ...none, status, cause: 'operator', detail: reference }, now)
@@ -148,4 +142,12 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       return settled
     },
   }
+}
+
+/** Whether a worker runs the job of a withdrawal. Locks the job, after the withdrawal as workers do, so that no worker leases it meanwhile. */
+async function isLeased(dialect: SqlDialect, tx: SqlQueries, id: string, now: EpochMs): Promise<boolean> {
+  const forUpdate = dialect === 'postgres' ? ' for update' : ''
+  const text = `select leased_until from gw_jobs where kind = $1 and subject_id = $2${forUpdate}`
+  const [job] = await rows(tx, text, [SEND_JOB, id])
+  return job !== undefined && toInteger(job['leased_until']) > now
 }
