@@ -1,6 +1,6 @@
 import type { Decision } from '@gatewright/http'
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { STORE_CHECK_SECONDS } from './quantile.ts'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { registerFeedAge, registerMetrics } from './metric-definitions.ts'
 
 /** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded and not secret. */
 export interface Metrics {
@@ -35,131 +35,33 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const requests = new Counter({
-    name: 'gatewright_requests_total',
-    help: 'Requests by operation, status and error code',
-    labelNames: ['operation', 'status', 'code'],
-    registers: [registry],
-  })
-  const durations = new Histogram({
-    name: 'gatewright_request_duration_seconds',
-    help: 'Time from the request line to the complete answer',
-    labelNames: ['operation'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [registry],
-  })
-  const aliases = new Counter({
-    name: 'gatewright_legacy_names_total',
-    help: 'Requests by the legacy name they used',
-    labelNames: ['alias'],
-    registers: [registry],
-  })
-  const free = new Gauge({
-    name: 'gatewright_deposit_addresses_free',
-    help: 'Deposit addresses of a list that are still free',
-    labelNames: ['chain', 'asset'],
-    registers: [registry],
-  })
-  const next = new Gauge({
-    name: 'gatewright_deposit_next_index',
-    help: 'Index of the next address of an xpub',
-    labelNames: ['xpub'],
-    registers: [registry],
-  })
-  const unmatched = new Counter({
-    name: 'gatewright_unmatched_transfers_total',
-    help: 'Transfers to addresses of the host that match no pay-in, found by this host',
-    labelNames: ['chain', 'reason'],
-    registers: [registry],
-  })
-  const calls = new Counter({
-    name: 'gatewright_provider_calls_total',
-    help: 'Calls to providers by port and outcome',
-    labelNames: ['port', 'outcome'],
-    registers: [registry],
-  })
-  const events = new Counter({
-    name: 'gatewright_provider_events_total',
-    help: 'Reports of providers by type and outcome: applied, ignored, repeated, conflict, unknown, unavailable',
-    labelNames: ['type', 'outcome'],
-    registers: [registry],
-  })
-  const jobs = new Gauge({
-    name: 'gatewright_jobs',
-    help: 'Calls to providers that are still to be made, by kind',
-    labelNames: ['kind'],
-    registers: [registry],
-  })
-  const oldest = new Gauge({
-    name: 'gatewright_oldest_job_seconds',
-    help: 'Age of the oldest call to a provider that is still to be made, by kind',
-    labelNames: ['kind'],
-    registers: [registry],
-  })
-  const decisions = new Counter({
-    name: 'gatewright_authorizations_total',
-    help: 'Decisions about payments by card, by outcome and reason of the decline',
-    labelNames: ['outcome', 'reason'],
-    registers: [registry],
-  })
-  const attention = new Gauge({
-    name: 'gatewright_rows_with_attention',
-    help: 'Rows that the operator must look at, by kind',
-    labelNames: ['kind'],
-    registers: [registry],
-  })
-  const checks = new Histogram({
-    name: 'gatewright_store_check_seconds',
-    help: 'Round trip of a readiness check to each store, every 5 seconds',
-    labelNames: ['store'],
-    buckets: [...STORE_CHECK_SECONDS],
-    registers: [registry],
-  })
-  const failedChecks = new Counter({
-    name: 'gatewright_store_checks_failed_total',
-    help: 'Readiness checks that failed or took more than 2 seconds, by store',
-    labelNames: ['store'],
-    registers: [registry],
-  })
+  const metrics = registerMetrics(registry)
   return {
     storeCheck(store, seconds, ok) {
-      checks.observe({ store }, seconds)
-      if (!ok) failedChecks.inc({ store })
+      metrics.checks.observe({ store }, seconds)
+      if (!ok) metrics.failedChecks.inc({ store })
     },
-    feedAge: ageSeconds => void feedGauge(registry, ageSeconds),
+    feedAge: ageSeconds => void registerFeedAge(registry, ageSeconds),
     waitingJobs(kinds) {
-      jobs.reset()
-      oldest.reset()
+      metrics.jobs.reset()
+      metrics.oldest.reset()
       for (const { kind, jobs: count, ageSeconds } of kinds) {
-        jobs.set({ kind }, count)
-        oldest.set({ kind }, ageSeconds)
+        metrics.jobs.set({ kind }, count)
+        metrics.oldest.set({ kind }, ageSeconds)
       }
     },
-    authorization: (outcome, reason) => decisions.inc({ outcome, reason }),
-    attention: (kind, count) => attention.set({ kind }, count),
-    providerCall: (port, outcome) => calls.inc({ port, outcome }),
-    providerEvent: (type, outcome) => events.inc({ type, outcome }),
-    freeAddresses: (chainId, asset, count) => free.set({ chain: String(chainId), asset }, count),
-    nextIndex: (xpub, index) => next.set({ xpub }, index),
-    unmatched: (chainId, reason) => unmatched.inc({ chain: String(chainId), reason }),
+    authorization: (outcome, reason) => metrics.decisions.inc({ outcome, reason }),
+    attention: (kind, count) => metrics.attention.set({ kind }, count),
+    providerCall: (port, outcome) => metrics.calls.inc({ port, outcome }),
+    providerEvent: (type, outcome) => metrics.events.inc({ type, outcome }),
+    freeAddresses: (chainId, asset, count) => metrics.free.set({ chain: String(chainId), asset }, count),
+    nextIndex: (xpub, index) => metrics.next.set({ xpub }, index),
+    unmatched: (chainId, reason) => metrics.unmatched.inc({ chain: String(chainId), reason }),
     observe({ operation = 'none', status, code = '', durationMs, aliases: used }) {
-      requests.inc({ operation, status: String(status), code })
-      durations.observe({ operation }, durationMs / 1000)
-      for (const alias of used) aliases.inc({ alias })
+      metrics.requests.inc({ operation, status: String(status), code })
+      metrics.durations.observe({ operation }, durationMs / 1000)
+      for (const alias of used) metrics.aliases.inc({ alias })
     },
     text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
-}
-
-/** A gauge that asks for the age when the metrics are read. */
-function feedGauge(registry: Registry, ageSeconds: () => number | undefined): Gauge {
-  return new Gauge({
-    name: 'gatewright_revocation_feed_age_seconds',
-    help: 'Seconds since the start of the last complete read of the revocation feed by this host',
-    registers: [registry],
-    collect() {
-      const age = ageSeconds()
-      if (age !== undefined) this.set(age)
-    },
-  })
 }

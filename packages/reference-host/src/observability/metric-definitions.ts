@@ -1,0 +1,107 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { STORE_CHECK_SECONDS } from './quantile.ts'
+
+/** Registers the metrics of a host: their names, help texts, labels and buckets. */
+export function registerMetrics(registry: Registry) {
+  return {
+    requests: new Counter({
+      name: 'gatewright_requests_total',
+      help: 'Requests by operation, status and error code',
+      labelNames: ['operation', 'status', 'code'],
+      registers: [registry],
+    }),
+    durations: new Histogram({
+      name: 'gatewright_request_duration_seconds',
+      help: 'Time from the request line to the complete answer',
+      labelNames: ['operation'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    }),
+    aliases: new Counter({
+      name: 'gatewright_legacy_names_total',
+      help: 'Requests by the legacy name they used',
+      labelNames: ['alias'],
+      registers: [registry],
+    }),
+    free: new Gauge({
+      name: 'gatewright_deposit_addresses_free',
+      help: 'Deposit addresses of a list that are still free',
+      labelNames: ['chain', 'asset'],
+      registers: [registry],
+    }),
+    next: new Gauge({
+      name: 'gatewright_deposit_next_index',
+      help: 'Index of the next address of an xpub',
+      labelNames: ['xpub'],
+      registers: [registry],
+    }),
+    unmatched: new Counter({
+      name: 'gatewright_unmatched_transfers_total',
+      help: 'Transfers to addresses of the host that match no pay-in, found by this host',
+      labelNames: ['chain', 'reason'],
+      registers: [registry],
+    }),
+    calls: new Counter({
+      name: 'gatewright_provider_calls_total',
+      help: 'Calls to providers by port and outcome',
+      labelNames: ['port', 'outcome'],
+      registers: [registry],
+    }),
+    events: new Counter({
+      name: 'gatewright_provider_events_total',
+      help: 'Reports of providers by type and outcome: applied, ignored, repeated, conflict, unknown, unavailable',
+      labelNames: ['type', 'outcome'],
+      registers: [registry],
+    }),
+    jobs: new Gauge({
+      name: 'gatewright_jobs',
+      help: 'Calls to providers that are still to be made, by kind',
+      labelNames: ['kind'],
+      registers: [registry],
+    }),
+    oldest: new Gauge({
+      name: 'gatewright_oldest_job_seconds',
+      help: 'Age of the oldest call to a provider that is still to be made, by kind',
+      labelNames: ['kind'],
+      registers: [registry],
+    }),
+    decisions: new Counter({
+      name: 'gatewright_authorizations_total',
+      help: 'Decisions about payments by card, by outcome and reason of the decline',
+      labelNames: ['outcome', 'reason'],
+      registers: [registry],
+    }),
+    attention: new Gauge({
+      name: 'gatewright_rows_with_attention',
+      help: 'Rows that the operator must look at, by kind',
+      labelNames: ['kind'],
+      registers: [registry],
+    }),
+    checks: new Histogram({
+      name: 'gatewright_store_check_seconds',
+      help: 'Round trip of a readiness check to each store, every 5 seconds',
+      labelNames: ['store'],
+      buckets: [...STORE_CHECK_SECONDS],
+      registers: [registry],
+    }),
+    failedChecks: new Counter({
+      name: 'gatewright_store_checks_failed_total',
+      help: 'Readiness checks that failed or took more than 2 seconds, by store',
+      labelNames: ['store'],
+      registers: [registry],
+    }),
+  }
+}
+
+/** Registers the gauge of the revocation feed's age, which calls `ageSeconds` whenever the metrics are read. */
+export function registerFeedAge(registry: Registry, ageSeconds: () => number | undefined): Gauge {
+  return new Gauge({
+    name: 'gatewright_revocation_feed_age_seconds',
+    help: 'Seconds since the start of the last complete read of the revocation feed by this host',
+    registers: [registry],
+    collect() {
+      const age = ageSeconds()
+      if (age !== undefined) this.set(age)
+    },
+  })
+}
