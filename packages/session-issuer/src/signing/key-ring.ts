@@ -1,32 +1,15 @@
-import { Fault, orFault, SESSION_TOKEN_TYPE, type Clock, type EpochMs } from '@gatewright/kernel'
+import { Fault, orFault, SESSION_TOKEN_TYPE, type EpochMs } from '@gatewright/kernel'
 import { importSigningKey } from '#platform/sign-token'
 import type { JWK } from 'jose'
-import type {
-  SigningAlgorithm,
-  SigningKey,
-  SigningKeySet,
-  SigningKeyStorage,
-} from '../storage/signing-port.ts'
-import { generateSigningKey } from './generate-key.ts'
-import {
-  announce,
-  dropNow,
-  publishedKeys,
-  signingKeyAt,
-  stateOf,
-  type SigningKeyState,
-  type RotationTiming,
-} from './schedule.ts'
+import type { SigningAlgorithm, SigningKey, SigningKeySet } from '../storage/signing-port.ts'
+import { changeKeySet, type KeySetOptions } from './change-key-set.ts'
+import { publishedKeys, signingKeyAt, stateOf, type SigningKeyState } from './schedule.ts'
 import type { SignToken } from './sign-token.ts'
 
 /** Options of `createKeyRing`. */
-interface KeyRingOptions {
-  readonly storage: SigningKeyStorage
-  readonly algorithm: SigningAlgorithm
-  readonly clock: Clock
+interface KeyRingOptions extends KeySetOptions {
   /** How long a host trusts the key set it has loaded, in ms. */
   readonly refreshMs: number
-  readonly timing: RotationTiming
 }
 
 /** A signing key as operators see it: its state and times, without the private key. */
@@ -57,15 +40,9 @@ export interface KeyRing {
   drop(kid: string): Promise<boolean>
 }
 
-/**
- * How often a change is decided again because another host committed first. Each lost race means that its change was
- * written.
- */
-const ATTEMPTS = 20
-
 /** Loads, caches and changes the set of signing keys; creates the first key on first use. */
 export function createKeyRing(options: KeyRingOptions): KeyRing {
-  const { storage, algorithm, clock, refreshMs, timing } = options
+  const { storage, clock, refreshMs } = options
   let cached: { set: SigningKeySet; loadedAt: EpochMs } | undefined
   let loading: Promise<SigningKeySet> | undefined
   const signers = new Map<string, Promise<SignToken>>()
@@ -75,7 +52,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     const loadedAt = clock.now()
     let set = await storage.load()
     if (!signingKeyAt(set.keys, clock.now())) {
-      await change(keys => (signingKeyAt(keys, clock.now()) ? undefined : 'announce'))
+      await changeKeySet(options, keys => (signingKeyAt(keys, clock.now()) ? undefined : 'announce'))
       set = await storage.load()
     }
     cached = { set, loadedAt }
@@ -112,25 +89,6 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     return signer
   }
 
-  /** Decides on the stored set, and again when another host committed first. */
-  const change = async (
-    decide: (keys: readonly SigningKey[]) => 'announce' | { drop: string } | undefined,
-  ): Promise<boolean> => {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const { revision, keys } = await storage.load()
-      const decision = decide(keys)
-      if (decision === undefined) return false
-      const fresh = await generateSigningKey(algorithm)
-      const now = clock.now()
-      const next =
-        decision === 'announce'
-          ? announce(keys, fresh, now, timing)
-          : dropNow(keys, decision.drop, fresh, now, timing)
-      if (await storage.replace(revision, next)) return true
-    }
-    throw new Fault('ERR_OVERLOADED', 'the signing keys keep changing')
-  }
-
   return {
     signer() {
       const set = fresh()
@@ -154,7 +112,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     },
     async rotate(ageMs) {
       if (storage.fixed) return false
-      const done = await change(keys => {
+      const done = await changeKeySet(options, keys => {
         const now = clock.now()
         if (keys.some(key => stateOf(key, now) === 'announced')) return undefined
         const signing = signingKeyAt(keys, now)
@@ -164,7 +122,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       return done
     },
     async drop(kid) {
-      const done = await change(keys =>
+      const done = await changeKeySet(options, keys =>
         publishedKeys(keys, clock.now()).some(key => key.kid === kid) ? { drop: kid } : undefined,
       )
       await renew()
