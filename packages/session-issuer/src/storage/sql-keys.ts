@@ -43,7 +43,9 @@ function toKey(row: SqlRow): KeyRecord {
  * looked up by digest, because a partner can choose any text as an account id.
  */
 export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string): KeyStorage {
-  const [accounts, keys, policies] = ['accounts', 'keys', 'key_policies'].map(name => prefix + name)
+  const accounts = `${prefix}accounts`
+  const keys = `${prefix}keys`
+  const policies = `${prefix}key_policies`
   // Two hosts that collect at once take different rows instead of waiting for each other.
   const skip = dialect === 'postgres' ? 'for update skip locked' : ''
   const columns = 'k.record, k.digest, k.pepper_id, k.last_used_at'
@@ -51,25 +53,6 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
     (id, account, lineage_id, digest, pepper_id, last_used_at, ended_at, record)
     values ($1, $2, $3, $4, $5, $6, $7, $8)
     on conflict (id) do update set ended_at = excluded.ended_at, record = excluded.record`
-
-  /** Deletes keys, and what lineages that have no key left have of policies. */
-  const remove = async (tx: SqlQueries, selectIds: string, values: readonly SqlValue[]): Promise<number> => {
-    const deleted = await rows(
-      tx,
-      `delete from ${keys} where id in (${selectIds}) returning lineage_id`,
-      values,
-    )
-    if (deleted.length > 0) {
-      const lineages = padded([...new Set(deleted.map(row => row['lineage_id'] as string))])
-      await rows(
-        tx,
-        `delete from ${policies} where lineage_id in (${parameters(lineages.length)})
-          and not exists (select 1 from ${keys} k where k.lineage_id = ${policies}.lineage_id)`,
-        lineages,
-      )
-    }
-    return deleted.length
-  }
 
   return {
     async find(id) {
@@ -122,12 +105,12 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
           )
         }
         const drop = write.drop?.length ? padded(write.drop) : []
-        if (drop.length > 0) await remove(tx, parameters(drop.length), drop)
+        if (drop.length > 0) await deleteKeys(tx, prefix, parameters(drop.length), drop)
         await appendAudit(tx, prefix, write.audit ?? [])
         await appendToFeed(tx, dialect, prefix, write.feed)
         return true
       }),
-    touch: uses => touch(db, accounts as string, keys as string, uses),
+    touch: uses => touch(db, accounts, keys, uses),
     async policies(ids) {
       if (ids.length === 0) return []
       const wanted = padded(ids)
@@ -136,12 +119,39 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
     },
     collect: (limit, endedBefore) =>
       db.transaction(tx =>
-        remove(tx, `select id from ${keys} where ended_at < $1 order by ended_at limit $2 ${skip}`, [
-          endedBefore,
-          limit,
-        ]),
+        deleteKeys(
+          tx,
+          prefix,
+          `select id from ${keys} where ended_at < $1 order by ended_at limit $2 ${skip}`,
+          [endedBefore, limit],
+        ),
       ),
   }
+}
+
+/** Deletes keys, and the policies of lineages that have no key left. Returns how many keys. */
+async function deleteKeys(
+  tx: SqlQueries,
+  prefix: string,
+  selectIds: string,
+  values: readonly SqlValue[],
+): Promise<number> {
+  const keys = `${prefix}keys`
+  const policies = `${prefix}key_policies`
+  const deleted = await rows(
+    tx,
+    `delete from ${keys} where id in (${selectIds}) returning lineage_id`,
+    values,
+  )
+  if (deleted.length === 0) return 0
+  const lineages = padded([...new Set(deleted.map(row => row['lineage_id'] as string))])
+  await rows(
+    tx,
+    `delete from ${policies} where lineage_id in (${parameters(lineages.length)})
+      and not exists (select 1 from ${keys} k where k.lineage_id = ${policies}.lineage_id)`,
+    lineages,
+  )
+  return deleted.length
 }
 
 /**
