@@ -14,21 +14,12 @@ import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive } from '../keys/key.ts'
 import type { CheckedOptions } from '../options.ts'
 import { keysCreatedBy, canReachCreator } from '../keys/creators.ts'
-import { checkedListRequest, type ListRequest } from '../list-request.ts'
-import type { KeyRecord, ListPosition, SessionRecord } from '../storage/port.ts'
+import type { ListRequest } from '../list-request.ts'
+import type { KeyRecord, SessionRecord } from '../storage/port.ts'
+import { listSessions, visibleKeys, type SessionPage } from './list-sessions.ts'
 
-/** Of how many sessions of its account a caller that is no root sees its own, per page: a store cannot select them. */
-const SEARCHED = 500
 /** Sessions revoked per step when all sessions of an account end. */
 const BATCH = 500
-
-/** A page of the live sessions that a caller may see. */
-export interface SessionPage {
-  /** Latest end first, those that end at one instant by falling id. */
-  readonly sessions: readonly SessionRecord[]
-  /** Where the next page begins: the `after` of its request. Null: this is the last page. */
-  readonly next: ListPosition | null
-}
 
 /** How many sessions and keys a verb ended. */
 export interface RevocationCounts {
@@ -76,37 +67,13 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
     })
   }
 
-  /** The ids of the keys whose sessions a caller may see; undefined for all keys of its account. */
-  const visibleKeys = (
-    caller: Exclude<Caller, 'operator'>,
-  ): Promise<Verdict<readonly string[] | undefined, IssuerDenial>> =>
-    updateAccount(caller.accountId, (all, now): Decision<readonly string[] | undefined> => {
-      const active = findActiveCaller(caller, all, now)
-      if (!active) return staleCredential
-      if (isRoot(active.key)) return { ok: true, value: undefined }
-      return { ok: true, value: all.filter(key => canList(active, key)).map(key => key.id) }
-    })
-
   return {
-    async listSessions(caller, request = {}) {
-      const { limit, after } = checkedListRequest(request)
-      const visible = await visibleKeys(caller)
-      if (!visible.ok) return visible
-      const keyIds = visible.value && new Set(visible.value)
-      const most = keyIds ? SEARCHED : limit
-      // One more, to know whether there is a next page.
-      const found = await sessions.list(caller.accountId, most + 1, clock.now(), after)
-      const searched = found.slice(0, most)
-      const own = keyIds ? searched.filter(one => keyIds.has(one.keyId)) : searched
-      const page = own.slice(0, limit)
-      const last = own.length > limit ? page.at(-1) : found.length > most ? searched.at(-1) : undefined
-      return allow({ sessions: page, next: last ? { at: last.expiresAt, id: last.sessionId } : null })
-    },
+    listSessions: (caller, request = {}) => listSessions(options, updateAccount, caller, request),
     async endSession(caller, sessionId) {
       const id = idOf(caller, sessionId)
       const session = await sessions.find(id)
       if (caller !== 'operator') {
-        const visible = await visibleKeys(caller)
+        const visible = await visibleKeys(updateAccount, caller)
         if (!visible.ok) return visible
         const within = session?.accountId === caller.accountId
         if (!within || (visible.value && !visible.value.includes(session.keyId))) return sessionNotFound

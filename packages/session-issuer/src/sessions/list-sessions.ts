@@ -1,0 +1,52 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { IssuerDenial } from '../codes.ts'
+import { canList, findActiveCaller, isRoot, staleCredential, type Caller } from '../keys/authority.ts'
+import type { Decision, UpdateAccount } from '../keys/update-account.ts'
+import { checkedListRequest, type ListRequest } from '../list-request.ts'
+import type { CheckedOptions } from '../options.ts'
+import type { ListPosition, SessionRecord } from '../storage/port.ts'
+
+/** Of how many sessions of its account a caller that is no root sees its own, per page: a store cannot select them. */
+const SEARCHED = 500
+
+/** A page of the live sessions that a caller may see. */
+export interface SessionPage {
+  /** Latest end first, those that end at one instant by falling id. */
+  readonly sessions: readonly SessionRecord[]
+  /** Where the next page begins: the `after` of its request. Null: this is the last page. */
+  readonly next: ListPosition | null
+}
+
+/** Lists the live sessions that a caller may see. A page of a caller that is no root can be short or empty before the last one. */
+export async function listSessions(
+  { sessions, clock }: CheckedOptions,
+  updateAccount: UpdateAccount,
+  caller: Exclude<Caller, 'operator'>,
+  request: ListRequest,
+): Promise<Verdict<SessionPage, IssuerDenial>> {
+  const { limit, after } = checkedListRequest(request)
+  const visible = await visibleKeys(updateAccount, caller)
+  if (!visible.ok) return visible
+  const keyIds = visible.value && new Set(visible.value)
+  const most = keyIds ? SEARCHED : limit
+  // One more, to know whether there is a next page.
+  const found = await sessions.list(caller.accountId, most + 1, clock.now(), after)
+  const searched = found.slice(0, most)
+  const own = keyIds ? searched.filter(one => keyIds.has(one.keyId)) : searched
+  const page = own.slice(0, limit)
+  const last = own.length > limit ? page.at(-1) : found.length > most ? searched.at(-1) : undefined
+  return allow({ sessions: page, next: last ? { at: last.expiresAt, id: last.sessionId } : null })
+}
+
+/** The ids of the keys whose sessions a caller may see; undefined for all keys of its account. */
+export function visibleKeys(
+  updateAccount: UpdateAccount,
+  caller: Exclude<Caller, 'operator'>,
+): Promise<Verdict<readonly string[] | undefined, IssuerDenial>> {
+  return updateAccount(caller.accountId, (all, now): Decision<readonly string[] | undefined> => {
+    const active = findActiveCaller(caller, all, now)
+    if (!active) return staleCredential
+    if (isRoot(active.key)) return { ok: true, value: undefined }
+    return { ok: true, value: all.filter(key => canList(active, key)).map(key => key.id) }
+  })
+}
