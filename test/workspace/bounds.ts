@@ -72,8 +72,8 @@ export function addsOf(bound: Bound): number | undefined {
   return most < times ? most * bytes + times * rest : times * bytes
 }
 
-const DAY = '24 h: the stored response'
-const GOOD = 'for good; the stored response 24 h'
+const DAY = 'response 24 h'
+const GOOD = 'for good; response 24 h'
 const account = { limit: 'account', until: GOOD } as const
 const inPlace = { limit: 'account', until: 'until the next one replaces it' } as const
 const nothing = { keeps: 'nothing', bytes: 0, until: '' } as const
@@ -87,7 +87,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     keeps: 'a user, a key and a session with a policy of 8 KiB each, audit rows',
     bytes: 21_000,
     limit: 'bootstrap',
-    until: 'the user for good; the session to its end, the key to 7 days after its end, audit rows 90 days',
+    until: 'user for good; session to its end; key 7 days after its end; audit rows 90 days',
   },
   'public auth.challenge': { ...nothing, limit: 'bootstrap' },
   'public auth.login': {
@@ -353,15 +353,15 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
 
 /** Who makes a write, and what counts it. */
 const WHO: Readonly<Record<Limit, string>> = {
-  account: 'an account',
-  mint: 'an account',
-  ending: 'an account',
-  bootstrap: 'anyone, by client address',
-  'token-check': 'anyone, by client address',
-  poll: 'anyone, by client address',
-  'partner-mint': 'a partner key',
-  partner: 'a partner key',
-  provider: 'a provider that signs',
+  account: 'account',
+  mint: 'account',
+  ending: 'account',
+  bootstrap: 'client address',
+  'token-check': 'client address',
+  poll: 'client address',
+  'partner-mint': 'partner key',
+  partner: 'partner key',
+  provider: 'provider',
 }
 
 const number = (value: number): string => value.toLocaleString('en-US').replaceAll(',', ' ')
@@ -403,7 +403,8 @@ A process without Redis counts for itself, so N of them let pass N times as much
 Counters of caps (about 150 bytes, at most 32 for each call) are included. Those of a day or a month are deleted after it; those of a
 limit with the window \`total\` are kept for good.
 
-"Before" says whether an account may make the write before its identity is checked, on a host with \`ONBOARDING_GATES=on\`, as on every live
+"Kept" says how long the rows stay; "response" is the stored response of an idempotent request. "By" says what the write is counted by: the account,
+the client address, the partner key, or nothing for a provider, which signs its events. "Before" says whether an account may make the write before its identity is checked, on a host with \`ONBOARDING_GATES=on\`, as on every live
 host. Operations named \`simulate\` exist in a sandbox only.
 
 | Write | Keeps | Bytes of one, at most | In 10 minutes, at most | Adds, at most | Kept | By | Before |

@@ -44,7 +44,7 @@ export const SENTENCES: Sentences = {
   max_contracts: 'The account has as many contracts as allowed.',
   max_bills: 'The account has as many open bills as allowed: pay one first.',
   card_above_caller:
-    'A policy that binds payments of the calling session does not bind the card ([who may](cards.md#who-may-reveal-unlock-or-loosen-a-card)). Use the key that made it, or a session without that policy.',
+    'A policy binds the calling session and not the card ([who may](cards.md#who-may-reveal-unlock-or-loosen-a-card)). Use the key that made it.',
   max_cards: 'The account has as many cards as allowed. Cancel one.',
   max_folders: 'The account has as many folders as allowed. Delete one.',
   max_deposits: 'The account has too many deposits of the last 7 days that wait for money.',
@@ -76,7 +76,7 @@ export const SENTENCES: Sentences = {
   'claims do not describe a session': 'The claims lack what a session needs.',
   'an id with a NUL or a lone surrogate': 'An id in the claims cannot be stored in every store.',
   'the token is bound in a way that is not supported':
-    'The `cnf` of the token has no `jkt`: it is bound to something that the guard cannot check, such as the certificate of mutual TLS.',
+    'The `cnf` of the token has no `jkt`. The guard cannot check other bindings, such as mutual TLS.',
   'the token is not bound, and its scheme is DPoP':
     'The request has the scheme `DPoP`, and the token has no `cnf.jkt`.',
   'the token is bound, and the guard has no dpop option':
@@ -93,7 +93,7 @@ export const SENTENCES: Sentences = {
   'crit header of the DPoP proof': 'The proof asks for extensions that are not supported.',
   'the DPoP proof has no public key': 'The `jwk` of the proof is missing, malformed or a private key.',
   'the algorithm of the DPoP proof is not accepted':
-    'The `alg` of the proof is symmetric, `none`, unknown or not that of its key, or the key is weak, or an RSA key of more than 4,096 bits.',
+    'The `alg` of the proof is symmetric, `none`, unknown or not that of its key; or the key is weak or over 4,096 bits (RSA).',
   'the DPoP proof lacks jti, htm, htu, iat or ath':
     'A required claim of the proof is missing or of another type.',
   'the DPoP proof is for another method': 'The `htm` of the proof is not the method of the request.',

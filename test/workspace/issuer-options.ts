@@ -20,11 +20,10 @@ export function issuerOptionRows(): OptionRow[] {
     .filter(({ text }) => /\bDefault\b/.test(text))
 }
 
-/** The README of session-issuer with its table of options made from the docstrings. */
+/** The README of session-issuer with its list of options made from the docstrings. */
 export function issuerReadme(): string {
-  const rows = issuerOptionRows().map(({ name, text }) => `| \`${name}\` | ${text} |`)
-  const table = ['| Option | Meaning, bounds and default |', '|---|---|', ...rows].join('\n')
+  const entries = issuerOptionRows().map(({ name, text }) => `- \`${name}\`: ${text}`)
   const [before, , after] = readFileSync(README, 'utf8').split(/<!-- (?:end of )?options -->/)
-  if (after === undefined) throw new Error(`${README} must have the marks of its table of options`)
-  return `${before}<!-- options -->\n${table}\n<!-- end of options -->${after}`
+  if (after === undefined) throw new Error(`${README} must have the marks of its list of options`)
+  return `${before}<!-- options -->\n${entries.join('\n')}\n<!-- end of options -->${after}`
 }

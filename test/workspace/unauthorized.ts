@@ -80,26 +80,26 @@ async function guardReasons(): Promise<readonly string[]> {
   return built.reasons
 }
 
-/** The rows of the page. Throws for a reason without a way on, and for an entry of no reason. */
-export function reasonRows(reasons: readonly string[], ways: Sentences = WAYS_ON): string[] {
+/** The sections of the page. Throws for a reason without a way on, and for an entry of no reason. */
+export function reasonSections(reasons: readonly string[], ways: Sentences = WAYS_ON): string[] {
   const missing = reasons.filter(reason => !Object.hasOwn(ways, reason) || ways[reason] === '')
   if (missing.length > 0)
     throw new Error(`say what to do in test/workspace/unauthorized.ts: ${missing.join(', ')}`)
   const unsaid = Object.keys(ways).filter(reason => !reasons.includes(reason))
   if (unsaid.length > 0) throw new Error(`scope-guard gives no such reason: ${unsaid.join(', ')}`)
-  return reasons.map(reason => `| \`${reason}\` | ${SENTENCES[reason]} | ${ways[reason]} |`)
+  return reasons.map(reason => `### \`${reason}\`\n\n${SENTENCES[reason]}\n\nWhat to do: ${ways[reason]}`)
 }
 
 /** Writes `docs/401.md`. */
 export async function unauthorizedPage(): Promise<string> {
-  return PAGE.replace('{rows}', reasonRows(await guardReasons()).join('\n'))
+  return PAGE.replace('{sections}', reasonSections(await guardReasons()).join('\n\n'))
 }
 
 const PAGE = `# 401? Read this
 
 <!-- Written by \`npm run docs:update\` from the reasons of scope-guard and test/workspace/unauthorized.ts. -->
 
-The response does not say why a token is denied, because that would help whoever guesses. Three ways to see the reason:
+The response does not say why a token is denied, because that would help an attacker who guesses. Three ways to see the reason:
 
 1. With \`NODE_ENV=development\`, the gate prints each reason once to stderr.
 2. \`observe\` gets it in every decision event:
@@ -108,7 +108,7 @@ The response does not say why a token is denied, because that would help whoever
    gate({ guard, scopes, observe: ({ status, code, reason }) => console.log(status, code, reason) })
    \`\`\`
 
-   Without a gate, it is the \`reason\` of what \`guard.check\` returns.
+   Without a gate, read \`reason\` from the result of \`guard.check\`.
 3. \`gatewright explain-token\` prints header and claims of a token and the check that fails:
 
    \`\`\`sh
@@ -120,13 +120,18 @@ The response does not say why a token is denied, because that would help whoever
    leave the machine: only the metadata and the key set of \`--issuer\` are fetched, or the key set of \`--keys\`. Its signature is not
    printed. \`--preset auth0\` and \`--typ JWT\` are the options of the guard.
 
-Reasons about DPoP are of a 401 \`invalid_dpop_proof\`, the others of a 401 \`unauthorized\`. A token that has expired gets a 401 \`session_expired\`, without a reason: get a new one, and check the clock of the machine if the token is
-new. A token without a needed scope gets a 403 \`insufficient_scope\`; of tokens that name permissions of the user beside scopes of the client, [both must allow](../packages/scope-guard/README.md#what-client-and-user-may-do). A 503 instead of a 401 says that the keys are unavailable: the
-fault, in \`report\` and in the decision event, names the URL and the cause.
+Related responses:
 
-The reasons in the order of the checks; the first that applies is given:
+- A reason about DPoP belongs to a 401 \`invalid_dpop_proof\`, every other reason to a 401 \`unauthorized\`.
+- An expired token gets a 401 \`session_expired\` without a reason. Get a new token. If the token is new, check the clock of the machine.
+- A token without a needed scope gets a 403 \`insufficient_scope\`. If a token names scopes of the client and permissions of the user,
+  [both must allow the operation](../packages/scope-guard/README.md#what-client-and-user-may-do).
+- A 503 instead of a 401 says that the verification keys are unavailable. The fault, in \`report\` and in the decision event, names the URL
+  and the cause.
 
-| \`reason\` | Cause | What to do |
-|---|---|---|
-{rows}
+## Reasons
+
+The guard checks in this order and gives the first reason that applies.
+
+{sections}
 `

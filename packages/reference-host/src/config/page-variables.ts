@@ -25,7 +25,7 @@ export const pageVariables = {
     wholeNumber(0, 65_535),
     3001,
     '`3001`',
-    'Its port on 127.0.0.1; 0 takes a free port',
+    'The port of the operator page on 127.0.0.1; 0 takes a free port',
   ),
   OPERATOR_TOKEN: optional(
     operatorToken,

@@ -36,18 +36,18 @@ export const variables = {
   PUBLIC_URL: optional(
     origin,
     'none',
-    'The origin clients use; issuer and audience of session tokens. Changing it ends all sessions',
+    'The origin that clients use, which is also the issuer and the audience of session tokens. Changing it ends all sessions',
   ),
   SERVICE_NAME: optional(
     serviceName,
     '`Gatewright Sandbox`, live none',
-    'One line of 1 to 64 characters; part of the statements that wallets sign. Two hosts of one name accept the same statement',
+    'One line of 1 to 64 characters; part of the statements that wallets sign. Two hosts with the same name accept the same statement',
   ),
   GATEWRIGHT_ENV: variable(
     oneOf('sandbox', 'live'),
     'sandbox',
     '`sandbox`',
-    '`sandbox` or `live`. Keys of one are refused by the other. `live` refuses every unsafe default. A database belongs to one of them: that of the first host or command that opened it',
+    '`sandbox` or `live`. Each denies keys of the other. `live` refuses to start with an unsafe default. The first host or command that opens a database decides which of the two it belongs to',
   ),
   DATA_DIR: variable(
     anyText,
@@ -57,7 +57,7 @@ export const variables = {
   ),
   DATABASE_URL: optional(
     urlOf('postgres', 'postgresql'),
-    'none: embedded SQLite',
+    'none, which means embedded SQLite',
     'Postgres, shared by any number of hosts. `KEY_PEPPERS`, `SIGNING_KEY_ENCRYPTION_KEY` and `DATA_KEYS` must be set with it, and `OPERATOR_TOKEN` if `OPERATOR_PAGE` is `on`',
   ),
   REDIS_URL: optional(
@@ -68,12 +68,12 @@ export const variables = {
   REDIS_CLUSTER_URLS: optional(
     listOf(redisUrl),
     'none',
-    'Some nodes of a Redis Cluster, joined by commas, instead of `REDIS_URL`',
+    'URLs of some nodes of a Redis Cluster, joined by commas, instead of `REDIS_URL`',
   ),
   KEY_PEPPERS: optional<readonly NamedSecret[]>(
     namedSecrets,
     'generated in a sandbox',
-    '`id:secret` pairs joined by commas, secrets of at least 32 characters. The first one stores API keys, all verify. Give a new one to every host in second place before you move it first. A live key under a pepper that is not listed is a 503',
+    '`id:secret` pairs joined by commas, secrets of at least 32 characters. New API keys are stored under the first pepper; keys are verified with all of them. To replace a pepper, first add the new one in second place on every host, then move it to the first place. A live key whose pepper is not listed gets a 503',
   ),
   SIGNING_KEY_ENCRYPTION_KEY: optional<Uint8Array>(
     bytes32,
@@ -89,22 +89,22 @@ export const variables = {
   DATA_KEYS: optional<readonly NamedKey[]>(
     namedKeys,
     'generated in a sandbox',
-    '`id:key` pairs joined by commas, keys of 64 hex digits; encrypt personal data at rest. The first one encrypts, all decrypt. Give a new one to every host in second place before you move it first. A key may go after `data-keys rewrap`',
+    '`id:key` pairs joined by commas, keys of 64 hex digits. They encrypt personal data at rest: the first key encrypts, all decrypt. To replace a key, first add the new one in second place on every host, then move it to the first place. Remove the old key after `data-keys rewrap`',
   ),
   PROVIDER_WEBHOOK_SECRETS: variable<readonly WebhookSecret[]>(
     listOf(webhookSecret),
     [],
-    'none: events of providers are refused',
-    '`provider=whsec_...` pairs joined by commas: secrets of the events that providers send (Standard Webhooks). Two secrets of one provider are accepted while one replaces the other',
+    'none, and events of providers are denied',
+    '`provider=whsec_...` pairs joined by commas: secrets of the events that providers send (Standard Webhooks). A provider may have two secrets while one replaces the other',
   ),
   ONBOARDING_GATES: optional(
     oneOf('on', 'partner'),
     '`partner`, live `on`',
-    'On which surface an account must be identified and have accepted the agreements before it creates cards or moves money: `on` is both, `partner` the partner surface. Live takes `on` only',
+    'The surfaces on which an account must be identified and must have accepted the agreements before it creates cards or moves money: `on` means both, `partner` the partner surface only. Live requires `on`',
   ),
   PRODUCT_FILE: optional<Product>(
     productFile,
-    'none: a sandbox has sample texts',
+    'none; a sandbox has sample texts',
     'JSON file of `support`, `spotlight` and `agreements`, see below',
   ),
   TRUST_PROXY: variable<readonly string[]>(
@@ -117,7 +117,7 @@ export const variables = {
     onOff,
     false,
     '`off`, live `on`',
-    '`on` answers 403 `https_required` to requests without HTTPS',
+    '`on` responds 403 `https_required` to requests without HTTPS',
   ),
   RPC_URLS: variable<readonly { readonly chainId: number; readonly url: string }[]>(
     chainUrls,
@@ -129,17 +129,17 @@ export const variables = {
     onOff,
     false,
     '`off`',
-    '`on` declares that the network to the nodes of `RPC_URLS` is private, so that live allows plain http to other machines. Anyone who can change a reply on the way can forge a payment',
+    '`on` declares that the network to the nodes of `RPC_URLS` is private, so that live allows plain http to other machines. Anyone who can change a reply in that network can forge a payment',
   ),
   PLANS_FILE: optional<readonly Plan[]>(
     plansFile,
-    'none: a sandbox has the plans `basic` and `pro`',
+    'none; a sandbox has the plans `basic` and `pro`',
     'JSON file of the plans that users can subscribe to: `{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}`; `interval` is `month` or `year`',
   ),
   PAYIN_RECEIVERS: variable<readonly PayinReceiver[]>(
     payinReceivers,
     [],
-    'none: no payments on chains',
+    'none, which means no payments on chains',
     'JSON array of the receivers of ERC-20 payments, see below. `RPC_URLS` must name their chains',
   ),
   CHAIN_POLL_SECONDS: variable(
@@ -164,7 +164,7 @@ export const variables = {
   DRAIN_SECONDS: optional(
     wholeNumber(0, 300),
     '`0`, live `5`',
-    '0 to 300. How long a stopping host still serves requests, reports "not ready" and closes each connection after its answer',
+    '0 to 300. How long a stopping host still serves requests, reports "not ready" and closes each connection after its response',
   ),
   LOG_LEVEL: variable(
     oneOf('silent', 'fatal', 'error', 'warn', 'info', 'debug'),
