@@ -10,7 +10,7 @@ import type { IssuerDenial } from './codes.ts'
 import { makeCreateKey, type CreatedKey, type KeyRequest } from './keys/create-key.ts'
 import { makeMaintain, type MaintenanceResult } from './maintain.ts'
 import { makeRevokeAccount } from './keys/revoke-account.ts'
-import { jwksDocument, type JwksDocument } from './signing/jwks.ts'
+import { jwksDocument, type PublishedJwks } from './signing/jwks.ts'
 import { createKeyTexts } from './keys/key-text.ts'
 import { makeIssueSession, type IssuedSession, type SessionRequest } from './sessions/issue-session.ts'
 import { makeOpenConsole, type ConsoleRequest } from './keys/open-console.ts'
@@ -119,7 +119,7 @@ export interface Issuer {
    */
   endedLineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
   /** The public keys and the headers to publish them with. Never older than the refresh interval. */
-  jwks(): Promise<JwksDocument>
+  jwks(): Promise<PublishedJwks>
   /** The public key of a `kid` for guards in this process, or undefined. Never older than the refresh interval. */
   verificationKey(kid: string): Promise<JWK | undefined>
   /** Lists the signing keys with their states. */

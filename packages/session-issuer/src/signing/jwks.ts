@@ -2,7 +2,7 @@ import type { JWK } from 'jose'
 import type { KeyRing } from './key-ring.ts'
 
 /** The JWKS document (RFC 7517) is `{ keys }`; respond with `headers`. */
-export interface JwksDocument {
+export interface PublishedJwks {
   readonly keys: JWK[]
   /** How long a verifier may cache the document. Rotation relies on no verifier keeping it longer. */
   readonly maxAgeSeconds: number
@@ -10,7 +10,7 @@ export interface JwksDocument {
 }
 
 /** Builds the JWKS document of a key ring, with its headers. */
-export async function jwksDocument(ring: KeyRing, maxAgeSeconds: number): Promise<JwksDocument> {
+export async function jwksDocument(ring: KeyRing, maxAgeSeconds: number): Promise<PublishedJwks> {
   return {
     keys: [...(await ring.publicKeys())],
     maxAgeSeconds,
