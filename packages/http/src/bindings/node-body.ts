@@ -4,7 +4,7 @@ import { readRawBody } from '../request/raw-body.ts'
 import { deny } from '../codes.ts'
 import type { NodeRequest } from '../request/facts.ts'
 import { checkedBody } from './mount-checks.ts'
-import { jsonProblem } from '../request/json-problem.ts'
+import { validateJson } from '../request/validate-json.ts'
 
 /**
  * How the bytes of a request body are read; there is no default.
@@ -70,7 +70,7 @@ export function parsedBytes(parsed: unknown, node: NodeRequest, parser: string):
     }
   }
   // `JSON.stringify` recurses and would throw a RangeError for a deeply nested body.
-  const problem = jsonProblem(parsed)
+  const problem = validateJson(parsed)
   if (problem) return deny('invalid_request', problem.message, { field: problem.field })
   const isMissing = parsed === undefined || (parsed === null && !hasBody(node))
   return allow(isMissing ? new Uint8Array() : Buffer.from(JSON.stringify(parsed)))

@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { parse as parseContentType } from 'content-type'
 import { deny, type RequestDenial } from '../codes.ts'
-import { jsonProblem } from './json-problem.ts'
+import { validateJson } from './validate-json.ts'
 
 /**
  * Parses bytes as one JSON object. An empty body is `{}`. Denials: `unsupported_media_type` unless the media type is JSON in
@@ -26,7 +26,7 @@ export function parseJsonObject(
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return deny('invalid_request', 'the body must be a JSON object', { field: 'body' })
   }
-  const problem = jsonProblem(value)
+  const problem = validateJson(value)
   if (problem) return deny('invalid_request', problem.message, { field: problem.field })
   return allow(value as Record<string, unknown>)
 }

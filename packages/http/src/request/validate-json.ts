@@ -21,7 +21,7 @@ interface Unchecked {
  * or a lone surrogate in a string or a member name. Returns undefined if there is nothing. It does not recurse, so that
  * deep nesting cannot overflow the stack.
  */
-export function jsonProblem(root: unknown): JsonProblem | undefined {
+export function validateJson(root: unknown): JsonProblem | undefined {
   if (typeof root === 'string') return isStorableText(root) ? undefined : unstorable('body')
   const open: Unchecked[] = isObject(root) ? [{ value: root, level: 1, field: 'body' }] : []
   for (let next = open.pop(); next; next = open.pop()) {
