@@ -190,7 +190,7 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
       return says.find === 'forgotten' ? undefined : reportOf(says.find as WithdrawalReport['status'])
     },
     async send(id) {
-      if (says.send === 'refused') return { refused: 'No.' }
+      if (says.send === 'refused') return { rejected: 'No.' }
       taken.set(id, (taken.get(id) ?? 0) + 1)
       return says.send === 'down' ? down() : reportOf('ready')
     },

@@ -49,7 +49,7 @@ export type { PayinCause, PayinStatus } from './modules/subscriptions/payins/sta
 export type { RunningHost, StartOptions } from './composition/host.ts'
 export type { Providers } from './composition/providers.ts'
 export type { CardIssuer, CardOrder, CardSecrets, IssuedCard } from './providers/card-issuer.ts'
-export type { Refused } from './providers/refused.ts'
+export type { Rejection } from './providers/rejection.ts'
 export type { KycApplication, KycProvider, KycReport, Link, ReportedStatus } from './providers/kyc.ts'
 export type { Asset, Catalogue, Quote, QuoteRequest } from './providers/catalogue.ts'
 export type {

@@ -80,7 +80,7 @@ const withdrawals: WithdrawalProvider = {
   name: 'journal',
   async send(id, { amountCents }) {
     reach()
-    if (amountCents === 1_000_001) return { refused: 'This amount is refused.' }
+    if (amountCents === 1_000_001) return { rejected: 'This amount is refused.' }
     if (amountCents === 1_000_004 && !has(`lost ${id}`)) {
       note(`lost ${id}`)
       unavailable('the request is lost')

@@ -24,7 +24,7 @@ async function openSandbox(): Promise<CardIssuerUnderTest & { readonly db: SqlCl
   const issuer = sandboxIssuer({ db, clock: manualClock(), secret: randomBytes(32) })
   const text = "select id from gw_sandbox_provider_calls where port = 'cards' and what = 'issued'"
   const cards = async (): Promise<number> => (await rows(db, text)).length
-  return { issuer, cards, refusedOrder: order(1_000_003), close, db }
+  return { issuer, cards, rejectedOrder: order(1_000_003), close, db }
 }
 
 for (const { name, run } of collectTests(runner => cardIssuerContract(runner, 'sandbox', openSandbox)))
@@ -42,7 +42,7 @@ function inMemory(change: Partial<Record<Defect, true>> = {}) {
         if (!change.deaf) within.throwIfAborted()
         if (limit?.amountCents === 1) {
           if (change.issuesRefused) issued += 1
-          return change.throwsRefused ? Promise.reject(new Error('refused')) : { refused: 'too little' }
+          return change.throwsError ? Promise.reject(new Error('refused')) : { rejected: 'too little' }
         }
         if (change.slow) await new Promise(resolve => setTimeout(resolve, 5))
         if (change.forgets || (change.slow ? !numbers.has(id) || issued < 2 : !numbers.has(id))) issued += 1
@@ -67,7 +67,7 @@ function inMemory(change: Partial<Record<Defect, true>> = {}) {
     return {
       issuer,
       cards: async () => issued,
-      refusedOrder: order(1),
+      rejectedOrder: order(1),
       close: async () => {},
       down: failing('ERR_PROVIDER_UNAVAILABLE'),
       malformed: failing('ERR_PROVIDER_REPLY'),
@@ -86,7 +86,7 @@ type Defect =
   | 'lies'
   | 'invents'
   | 'issuesRefused'
-  | 'throwsRefused'
+  | 'throwsError'
 
 t.test('the contract passes a good issuer and finds each broken one', async t => {
   const failures = (open: () => Promise<CardIssuerUnderTest>): Promise<string[]> =>
@@ -104,7 +104,7 @@ t.test('the contract passes a good issuer and finds each broken one', async t =>
     ['talks', /without digits of a card/],
     ['shouts', /fits into a path/],
     ['issuesRefused', /expected no/],
-    ['throwsRefused', /expected no/],
+    ['throwsError', /expected no/],
   ] as const) {
     t.match((await failures(inMemory({ [defect]: true }))).join(), expected, defect)
   }
@@ -152,7 +152,7 @@ t.test('a reply has the right form, and a failure tells no number', async t => {
     {},
     { last4: '123', expirationMonth: 1, expirationYear: 2030 },
     { last4: '1234', expirationMonth: 13, expirationYear: 2030 },
-    { refused: '' },
+    { rejected: '' },
   ])
     await t.rejects(wrapped({ issue: async () => reply }).issue('card_1', order(5), signal), {
       code: 'ERR_PROVIDER_REPLY',

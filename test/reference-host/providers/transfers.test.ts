@@ -81,7 +81,7 @@ function catalogueOf({ sells }: Change): Catalogue {
             rateId: null,
             validUntil: null,
           }
-        : { refused: 'No such asset.' },
+        : { rejected: 'No such asset.' },
   }
 }
 
@@ -173,7 +173,7 @@ t.test('the contracts pass good providers and catch each broken one', async t =>
     ['deaf', /aborted/],
     ['shouts', /fits into a path/],
     ['lies', /sent twice/],
-    ['sells', /refuses others/],
+    ['sells', /rejects others/],
   ] as const)
     t.match((await ofWithdrawals({ [broken]: true })).join(), expected, broken)
   for (const [broken, expected] of [
@@ -213,7 +213,7 @@ t.test('a wrapped provider checks each reply, and counts each call', async t => 
   for (const call of calls) await t.rejects(call(), { code: 'ERR_PROVIDER_REPLY' })
   const limited = limitedWithdrawals(good, options)
   t.equal(await limited.find('wd_1', signal), undefined, 'nothing found is a reply')
-  t.match(await limited.quote({ ...asset, currency: 'eur' }, signal), { refused: 'No such asset.' })
+  t.match(await limited.quote({ ...asset, currency: 'eur' }, signal), { rejected: 'No such asset.' })
   t.match(await limited.send('wd_1', want, signal), { status: 'ready' })
   t.match(await limited.assets(signal), [{ ticker: 'usdc' }])
   t.same(new Set(counted), new Set(['withdrawals malformed', 'deposits malformed', 'withdrawals answered']))
@@ -228,7 +228,7 @@ t.test('the sandbox quotes fixed prices, and the amount decides what happens to 
   t.match(await quote('usdc', 'base', '12.5'), { minAmount: '1', maxAmount: '50000', toAmount: '12.50' })
   t.match(await quote('btc', 'bitcoin', '0.5'), { minAmount: '0.00001667', toAmount: '30000.00' })
   t.match(await quote('xrp', 'ripple', '3'), { minAmount: '2', maxAmount: '100000', toAmount: '1.50' })
-  t.match(await quote('usdt', 'base', '3'), { refused: String })
+  t.match(await quote('usdt', 'base', '3'), { rejected: String })
   const withdrawals = sandboxWithdrawals({ db, clock })
   const out = await withdrawals.quote({ currency: 'btc', network: 'bitcoin', amountCents: 60_050 }, signal)
   t.match(out, { toAmount: '0.01', feeCents: 50, minAmountCents: 100, maxAmountCents: 5_000_000 })
@@ -241,7 +241,7 @@ t.test('the sandbox quotes fixed prices, and the amount decides what happens to 
   t.match(await withdrawals.find('wd_1', signal), { status: 'ready', txHash: null })
   clock.advance(1)
   t.match(await withdrawals.find('wd_1', signal), { status: 'completed', txHash: /^0x/ })
-  t.match(await send('wd_2', 1_000_001), { refused: String })
+  t.match(await send('wd_2', 1_000_001), { rejected: String })
   t.match(await withdrawals.find('wd_2', signal), { status: 'failed' })
   await t.rejects(send('wd_3', 1_000_003), { code: 'ERR_PROVIDER_UNAVAILABLE' })
   t.match(await withdrawals.find('wd_3', signal), { status: 'completed' })

@@ -14,14 +14,14 @@ export function signedMiddleware(
   admit: object,
   { providerMessages }: MountServices,
 ): KoaMiddleware {
-  const bodyProblem = operation.body && compileSchema(operation.body)
+  const validateBody = operation.body && compileSchema(operation.body)
   return koa.handle(api.open(operation.id, admit), async (call): Promise<HandlerResponse> => {
     const { facts, params, body } = call
     const proven = await providerMessages(facts, params['name'] ?? '', body)
     if (!proven.ok) return proven
     const json = call.json()
     if (!json.ok) return json
-    const problem = bodyProblem?.(json.value)
+    const problem = validateBody?.(json.value)
     if (problem) return deny('invalid_request', problem.message, { field: problem.path.join('.') || 'body' })
     const checked = { ...call, input: { ...call.input, body: json.value } } as unknown as GateCall
     return toHandlerResponse(await operation.handle(callOf(checked, proven.value)))

@@ -12,7 +12,7 @@ export function checkTable(table: readonly Operation[]): void {
   const routes = new Set<string>()
   for (const operation of table) {
     const { id } = operation
-    const problem = declarationProblem(operation)
+    const problem = validateDeclaration(operation)
     if (problem !== undefined) throw new TypeError(`operation ${id} ${problem}`)
     const onSurface = `${operation.surface} ${id}`
     if (ids.has(onSurface)) throw new TypeError(`operation ${id} is listed twice`)
@@ -33,7 +33,7 @@ const TAKE_SESSIONS: readonly string[] = [
   'user-key-web-token-or-session',
 ]
 
-function declarationProblem({
+function validateDeclaration({
   id,
   credential,
   scopes,

@@ -9,7 +9,7 @@ import {
   type Quote,
   type QuoteRequest,
 } from '../providers/catalogue.ts'
-import { isRefused } from '../providers/refused.ts'
+import { isRejection } from '../providers/rejection.ts'
 import { DECIMAL } from '../providers/decimal.ts'
 import { component, text, textOrNull } from '../schemas/fields.ts'
 import { idText } from '../schemas/names.ts'
@@ -113,7 +113,7 @@ export async function quoted(
   field: string,
 ): Promise<Verdict<Quote, HostDenial>> {
   const quote = await provider.quote(want, noSignal)
-  if (isRefused(quote)) return deny('invalid_request', `${field} and network: ${quote.refused}`, { field })
+  if (isRejection(quote)) return deny('invalid_request', `${field} and network: ${quote.rejected}`, { field })
   return allow(quote)
 }
 

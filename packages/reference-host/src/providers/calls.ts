@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { Fault } from '@gatewright/kernel'
-import { cardSecretsProblem, issuedCardProblem, type CardIssuer } from './card-issuer.ts'
-import { kycReportProblem, type KycProvider } from './kyc.ts'
+import { validateCardSecrets, validateIssueReply, type CardIssuer } from './card-issuer.ts'
+import { validateKycReport, type KycProvider } from './kyc.ts'
 
 /** How long a call to a provider may take. */
 const CALL_MS = 10_000
@@ -31,7 +31,7 @@ export function limitedKyc(provider: KycProvider, options: CallOptions): KycProv
     submit: (id, application, signal) =>
       limited(name, 'kyc', signal, options, async within => {
         const report = await provider.submit(id, application, within)
-        const problem = kycReportProblem(report)
+        const problem = validateKycReport(report)
         if (problem)
           throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid report: ${problem.message}`)
         return report
@@ -54,12 +54,12 @@ export function limitedIssuer(issuer: CardIssuer, options: CallOptions): CardIss
     issue: (id, order, signal) =>
       limited(name, 'cards', signal, options, async within => {
         const reply = await issuer.issue(id, order, within)
-        return checked(reply, issuedCardProblem(reply))
+        return checked(reply, validateIssueReply(reply))
       }),
     reveal: (id, signal) =>
       limited(name, 'cards', signal, options, async within => {
         const reply = await issuer.reveal(id, within)
-        return checked(reply, cardSecretsProblem(reply))
+        return checked(reply, validateCardSecrets(reply))
       }),
   }
 }

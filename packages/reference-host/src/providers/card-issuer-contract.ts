@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 import type { TestRunner } from '@gatewright/kernel/testing'
-import { cardSecretsProblem, issuedCardProblem, type CardIssuer, type CardOrder } from './card-issuer.ts'
+import { validateCardSecrets, validateIssueReply, type CardIssuer, type CardOrder } from './card-issuer.ts'
 import { passesLuhn } from './card-numbers.ts'
-import { isRefused } from './refused.ts'
+import { isRejection } from './rejection.ts'
 
 /** An issuer and the test system that it calls. */
 export interface CardIssuerUnderTest {
   readonly issuer: CardIssuer
   /** Counts the cards in the test system. */
   cards(): Promise<number>
-  /** An order that the test system refuses, if there is one. */
-  readonly refusedOrder?: CardOrder
+  /** An order that the test system rejects, if there is one. */
+  readonly rejectedOrder?: CardOrder
   /** The same issuer with a test system that cannot be reached. */
   readonly down?: CardIssuer
   /** The same issuer with a test system that sends malformed replies. */
@@ -46,7 +46,7 @@ export function cardIssuerContract(
     test('issues one card for an id that is ordered twice', async ({ issuer, cards }, id) => {
       const before = await cards()
       const first = await issuer.issue(id, order, signal)
-      assert.equal(issuedCardProblem(first), undefined)
+      assert.equal(validateIssueReply(first), undefined)
       assert.deepEqual(await issuer.issue(id, order, signal), first)
       assert.equal(await cards(), before + 1)
     })
@@ -70,9 +70,9 @@ export function cardIssuerContract(
     test('reveals the same number each time, which ends in last4 and has a check digit', async (opened, id) => {
       const { issuer } = opened
       const issued = await issuer.issue(id, order, signal)
-      assert.ok(!isRefused(issued))
+      assert.ok(!isRejection(issued))
       const secrets = await issuer.reveal(id, signal)
-      assert.equal(cardSecretsProblem(secrets), undefined)
+      assert.equal(validateCardSecrets(secrets), undefined)
       assert.ok(secrets.pan.endsWith(issued.last4) && passesLuhn(secrets.pan))
       assert.deepEqual(await issuer.reveal(id, signal), secrets)
     })
@@ -81,11 +81,11 @@ export function cardIssuerContract(
       await assert.rejects(issuer.reveal(id, signal), Fault)
     })
 
-    test('answers an expected no as refused, and issues nothing', async (opened, id) => {
-      const { issuer, cards, refusedOrder } = opened
-      if (!refusedOrder) return
+    test('reports an expected no as a rejection, and issues nothing', async (opened, id) => {
+      const { issuer, cards, rejectedOrder } = opened
+      if (!rejectedOrder) return
       const before = await cards()
-      assert.ok(isRefused(await issuer.issue(id, refusedOrder, signal)), 'must be a Refused value')
+      assert.ok(isRejection(await issuer.issue(id, rejectedOrder, signal)), 'must be a `Rejection`')
       assert.equal(await cards(), before)
     })
 

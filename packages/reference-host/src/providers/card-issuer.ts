@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import type { MessageVerifier } from './messages.ts'
-import { refusedProblem, type Refused } from './refused.ts'
+import { validateRejection, type Rejection } from './rejection.ts'
 
 /** What an issuer is told about a new card. The host itself keeps the limit: it decides every authorization. */
 export interface CardOrder {
@@ -34,7 +34,7 @@ export interface CardIssuer {
   /** The name in `/providers/{name}/events` and `PROVIDER_WEBHOOK_SECRETS`: 1 to 32 characters of `a-z0-9-`. */
   readonly name: string
   /** Issues a card. A repeated `id` is the same card, also when calls are simultaneous. */
-  issue(id: string, order: CardOrder, signal: AbortSignal): Promise<IssuedCard | Refused>
+  issue(id: string, order: CardOrder, signal: AbortSignal): Promise<IssuedCard | Rejection>
   /** Reads number and security code for one reveal. An unknown `id` is a fault. */
   reveal(id: string, signal: AbortSignal): Promise<CardSecrets>
   /** Verifies the signature of an event. Absent if the provider signs events by Standard Webhooks 1.0.0. */
@@ -42,12 +42,12 @@ export interface CardIssuer {
 }
 
 /** Returns the first error in a reply to `issue`; undefined for a valid one. */
-export const issuedCardProblem: ReturnType<typeof compileSchema> = reply =>
-  typeof reply === 'object' && reply !== null && 'refused' in reply
-    ? refusedProblem(reply)
-    : issuedProblem(reply)
+export const validateIssueReply: ReturnType<typeof compileSchema> = reply =>
+  typeof reply === 'object' && reply !== null && 'rejected' in reply
+    ? validateRejection(reply)
+    : validateIssuedCard(reply)
 
-const issuedProblem = compileSchema(
+const validateIssuedCard = compileSchema(
   Type.Object({
     last4: Type.String({ pattern: '^\\d{4}$' }),
     expirationMonth: Type.Integer({ minimum: 1, maximum: 12 }),
@@ -56,7 +56,7 @@ const issuedProblem = compileSchema(
 )
 
 /** Returns the first error in a reply to `reveal`, without the values; undefined for a valid one. */
-export const cardSecretsProblem: ReturnType<typeof compileSchema> = compileSchema(
+export const validateCardSecrets: ReturnType<typeof compileSchema> = compileSchema(
   Type.Object({
     pan: Type.String({ pattern: '^\\d{12,19}$' }),
     cvc: Type.String({ pattern: '^\\d{3,4}$' }),

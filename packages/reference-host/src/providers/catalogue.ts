@@ -3,7 +3,7 @@ import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import { idText, nameText } from '../schemas/names.ts'
 import { DECIMAL } from './decimal.ts'
-import { isRefused, refusedProblem, type Refused } from './refused.ts'
+import { isRejection, validateRejection, type Rejection } from './rejection.ts'
 
 /** An asset, and the networks on which a provider takes or sends it. */
 export interface Asset {
@@ -55,8 +55,8 @@ export interface Quote {
 /** What a provider trades, and its prices. Every call ends within 10 seconds and stops when its signal aborts. */
 export interface Catalogue {
   assets(signal: AbortSignal): Promise<readonly Asset[]>
-  /** Refused: the asset or network is not in `assets`. */
-  quote(want: QuoteRequest, signal: AbortSignal): Promise<Quote | Refused>
+  /** Rejection: the asset or network is not in `assets`. */
+  quote(want: QuoteRequest, signal: AbortSignal): Promise<Quote | Rejection>
 }
 
 export const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -92,14 +92,16 @@ const assetsSchema = compileSchema(
 /** Checks a reply: returns its first error, or undefined. */
 export type ReplyCheck = ReturnType<typeof compileSchema>
 
-/** Makes the check of a reply that can also be a refusal. */
-export function orRefused(check: ReplyCheck): ReplyCheck {
+/** Makes the check of a reply that can also be a rejection. */
+export function orRejection(check: ReplyCheck): ReplyCheck {
   return reply =>
-    typeof reply === 'object' && reply !== null && isRefused(reply) ? refusedProblem(reply) : check(reply)
+    typeof reply === 'object' && reply !== null && isRejection(reply)
+      ? validateRejection(reply)
+      : check(reply)
 }
 
-export const assetsProblem: ReplyCheck = assets => assetsSchema({ assets })
-export const quoteProblem: ReplyCheck = orRefused(
+export const validateAssets: ReplyCheck = assets => assetsSchema({ assets })
+export const validateQuoteReply: ReplyCheck = orRejection(
   compileSchema(
     Type.Object({
       minAmount: Decimal,

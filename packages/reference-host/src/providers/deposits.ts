@@ -1,8 +1,8 @@
 import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import { idText } from '../schemas/names.ts'
-import { Cents, Decimal, orNull, orRefused, type Catalogue, type ReplyCheck } from './catalogue.ts'
-import type { Refused } from './refused.ts'
+import { Cents, Decimal, orNull, orRejection, type Catalogue, type ReplyCheck } from './catalogue.ts'
+import type { Rejection } from './rejection.ts'
 import type { MessageVerifier } from './messages.ts'
 
 /** The states of a deposit. */
@@ -40,13 +40,13 @@ export interface DepositReport {
 export interface DepositProvider extends Catalogue {
   readonly name: string
   /** Opens a deposit. Same `id` again: the same address. */
-  open(id: string, want: NewDeposit, signal: AbortSignal): Promise<OpenDeposit | Refused>
+  open(id: string, want: NewDeposit, signal: AbortSignal): Promise<OpenDeposit | Rejection>
   /** Every payment it ever saw for the deposit: an address can be paid twice. Undefined: the id is unknown. */
   find(id: string, signal: AbortSignal): Promise<DepositReport | undefined>
   readonly verify?: MessageVerifier
 }
 
-export const openDepositProblem: ReplyCheck = orRefused(
+export const validateOpenReply: ReplyCheck = orRejection(
   compileSchema(
     Type.Object({
       reference: idText(),
@@ -58,7 +58,7 @@ export const openDepositProblem: ReplyCheck = orRefused(
     }),
   ),
 )
-export const depositReportProblem: ReplyCheck = compileSchema(
+export const validateDepositReport: ReplyCheck = compileSchema(
   Type.Object({
     status: Type.Enum([...DEPOSIT_STATUSES]),
     payments: Type.Array(Type.Object({ id: idText(80), creditedCents: { ...Cents, minimum: 1 } })),

@@ -87,7 +87,7 @@ const LinkSchema = Type.Object({
   params: Type.Record(Type.String(), Type.String({ maxLength: 2000 })),
 })
 
-const schemaProblem = compileSchema(
+const validateReportSchema = compileSchema(
   Type.Object({
     // A larger number would be stored inexactly and could never be read again.
     version: orNull(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -100,8 +100,8 @@ const schemaProblem = compileSchema(
 const LINKS = ['completionLink', 'externalVerificationLink'] as const
 
 /** Returns the first error in a report; undefined for a valid report. */
-export const kycReportProblem: ReturnType<typeof compileSchema> = report => {
-  const problem = schemaProblem(report)
+export const validateKycReport: ReturnType<typeof compileSchema> = report => {
+  const problem = validateReportSchema(report)
   if (problem) return problem
   const links = report as Pick<KycReport, (typeof LINKS)[number]>
   const wrong = LINKS.find(name => links[name] && !URL.canParse(links[name].url))

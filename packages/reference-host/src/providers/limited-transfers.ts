@@ -1,8 +1,8 @@
 import { Fault } from '@gatewright/kernel'
 import { limited, type CallOptions } from './calls.ts'
-import { assetsProblem, quoteProblem, type Catalogue, type ReplyCheck } from './catalogue.ts'
-import { depositReportProblem, openDepositProblem, type DepositProvider } from './deposits.ts'
-import { sendProblem, withdrawalReportProblem, type WithdrawalProvider } from './withdrawals.ts'
+import { validateAssets, validateQuoteReply, type Catalogue, type ReplyCheck } from './catalogue.ts'
+import { validateDepositReport, validateOpenReply, type DepositProvider } from './deposits.ts'
+import { validateSendReply, validateWithdrawalReport, type WithdrawalProvider } from './withdrawals.ts'
 
 type Call = <T>(
   check: ReplyCheck,
@@ -30,8 +30,8 @@ const ifFound =
 
 function limitedCatalogue(provider: Catalogue, call: Call): Catalogue {
   return {
-    assets: signal => call(assetsProblem, signal, within => provider.assets(within)),
-    quote: (want, signal) => call(quoteProblem, signal, within => provider.quote(want, within)),
+    assets: signal => call(validateAssets, signal, within => provider.assets(within)),
+    quote: (want, signal) => call(validateQuoteReply, signal, within => provider.quote(want, within)),
   }
 }
 
@@ -44,8 +44,8 @@ export function limitedDeposits(provider: DepositProvider, options: CallOptions)
     ...limitedCatalogue(provider, call),
     name,
     ...(verify ? { verify } : {}),
-    open: (id, want, signal) => call(openDepositProblem, signal, within => provider.open(id, want, within)),
-    find: (id, signal) => call(ifFound(depositReportProblem), signal, within => provider.find(id, within)),
+    open: (id, want, signal) => call(validateOpenReply, signal, within => provider.open(id, want, within)),
+    find: (id, signal) => call(ifFound(validateDepositReport), signal, within => provider.find(id, within)),
   }
 }
 
@@ -58,7 +58,8 @@ export function limitedWithdrawals(provider: WithdrawalProvider, options: CallOp
     ...limitedCatalogue(provider, call),
     name,
     ...(verify ? { verify } : {}),
-    send: (id, want, signal) => call(sendProblem, signal, within => provider.send(id, want, within)),
-    find: (id, signal) => call(ifFound(withdrawalReportProblem), signal, within => provider.find(id, within)),
+    send: (id, want, signal) => call(validateSendReply, signal, within => provider.send(id, want, within)),
+    find: (id, signal) =>
+      call(ifFound(validateWithdrawalReport), signal, within => provider.find(id, within)),
   }
 }

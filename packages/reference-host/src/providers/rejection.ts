@@ -2,18 +2,18 @@ import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import { nameText } from '../schemas/names.ts'
 
-/** An expected refusal of a provider, which is a reply and not a fault. */
-export interface Refused {
+/** The expected no of a provider: a reply, not a fault. */
+export interface Rejection {
   /** Why, for the account and the operator: 1 to 200 characters, without personal data. */
-  readonly refused: string
+  readonly rejected: string
 }
 
-/** Whether a provider refused. */
-export function isRefused(reply: object): reply is Refused {
-  return 'refused' in reply
+/** Whether a reply is a rejection. */
+export function isRejection(reply: object): reply is Rejection {
+  return 'rejected' in reply
 }
 
-/** Says what is wrong with a refusal. */
-export const refusedProblem: ReturnType<typeof compileSchema> = compileSchema(
-  Type.Object({ refused: nameText(1, 200) }),
+/** Returns the first error in a rejection; undefined for a valid one. */
+export const validateRejection: ReturnType<typeof compileSchema> = compileSchema(
+  Type.Object({ rejected: nameText(1, 200) }),
 )

@@ -33,7 +33,7 @@ export function sandboxIssuer({ db, clock, secret }: SandboxIssuerOptions): Card
       signal.throwIfAborted()
       if (limit?.amountCents === REFUSED_CENTS) {
         await rows(db, FIRST, [id, clock.now(), 'refused'])
-        return { refused: 'the sandbox refuses this limit' }
+        return { rejected: 'the sandbox refuses this limit' }
       }
       const isDown = limit?.amountCents === DOWN_ONCE_CENTS
       const [first] = await rows(db, FIRST, [id, clock.now(), isDown ? 'down' : 'issued'])

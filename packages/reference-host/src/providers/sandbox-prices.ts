@@ -1,5 +1,5 @@
 import type { Asset, Quote, QuoteRequest } from './catalogue.ts'
-import type { Refused } from './refused.ts'
+import type { Rejection } from './rejection.ts'
 import { formatDecimal, formatDollars, ONE, parseDecimal } from './decimal.ts'
 
 const network = (id: string, chainId: number | null, tokenContract: string | null, decimals: number) => ({
@@ -43,11 +43,11 @@ const STEP = ONE / 10n ** 8n
 export function sandboxQuote(
   { currency, network: on, amount, amountCents }: QuoteRequest,
   port: 'deposits' | 'withdrawals',
-): Quote | Refused {
+): Quote | Rejection {
   const asset = sandboxAssets.find(({ ticker }) => ticker === currency)
   const price = PRICES[currency]
   if (price === undefined || !asset?.networks.some(({ id }) => id === on))
-    return { refused: `The sandbox does not know ${currency} on ${on}.` }
+    return { rejected: `The sandbox does not know ${currency} on ${on}.` }
   const unitsFor = (cents: number): bigint => ((BigInt(cents) * ONE) / price / STEP) * STEP
   const least = unitsFor(MIN_CENTS)
   // Rounded up, so that the smallest amount is worth the smallest number of cents.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Fault, type Clock, type EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
-import { isRefused } from './refused.ts'
+import { isRejection } from './rejection.ts'
 import type { DepositProvider } from './deposits.ts'
 import { SANDBOX_PROVIDER } from './sandbox-kyc.ts'
 import { sandboxAssets, sandboxQuote } from './sandbox-prices.ts'
@@ -27,7 +27,7 @@ export function sandboxDeposits({ db, clock }: SandboxOptions): DepositProvider 
     async open(id, { currency, network }, signal) {
       signal.throwIfAborted()
       const quote = sandboxQuote({ currency, network }, 'deposits')
-      if (isRefused(quote)) return quote
+      if (isRejection(quote)) return quote
       await rows(db, FIRST, ['deposits', id, clock.now(), 'open'])
       const { minAmount, maxAmount } = quote
       return { reference: `sandbox-${id}`, ...addressOf(id, currency, network), minAmount, maxAmount }
@@ -80,7 +80,7 @@ export function sandboxWithdrawals({ db, clock }: SandboxOptions): WithdrawalPro
       signal.throwIfAborted()
       const what = MAGIC[amountCents] ?? 'sent'
       const first = await rows(db, FIRST, [PORT, id, clock.now(), what])
-      if (what === 'refused') return { refused: 'The sandbox refuses this amount.' }
+      if (what === 'refused') return { rejected: 'The sandbox refuses this amount.' }
       if (first.length > 0 && what !== 'sent')
         throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'the sandbox provider simulates a lost answer')
       const again = `update gw_sandbox_provider_calls set what = 'sent', at = $3

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 import type { TestRunner } from '@gatewright/kernel/testing'
-import { assetsProblem, quoteProblem, type Catalogue } from './catalogue.ts'
-import { isRefused } from './refused.ts'
+import { validateAssets, validateQuoteReply, type Catalogue } from './catalogue.ts'
+import { isRejection } from './rejection.ts'
 import {
-  depositReportProblem,
-  openDepositProblem,
+  validateDepositReport,
+  validateOpenReply,
   type DepositProvider,
   type OpenDeposit,
 } from './deposits.ts'
-import { sendProblem, withdrawalReportProblem, type WithdrawalProvider } from './withdrawals.ts'
+import { validateSendReply, validateWithdrawalReport, type WithdrawalProvider } from './withdrawals.ts'
 
 /** A provider, and the test system that it calls. */
 interface ProviderUnderTest<Provider> {
@@ -70,17 +70,17 @@ function testCatalogue<Provider extends Catalogue & { readonly name: string }>(
   test('has a name that fits into a path', async ({ provider }) => {
     assert.match(provider.name, /^[a-z0-9-]{1,32}$/)
   })
-  test('quotes each of its assets, and refuses others', async ({ provider }) => {
+  test('quotes each of its assets, and rejects others', async ({ provider }) => {
     const assets = await provider.assets(signal)
-    assert.equal(assetsProblem(assets), undefined)
+    assert.equal(validateAssets(assets), undefined)
     for (const { ticker, networks } of assets) {
       for (const { id } of networks) {
         const quote = await provider.quote({ currency: ticker, network: id }, signal)
-        assert.equal(quoteProblem(quote), undefined)
-        assert.ok(!isRefused(quote), `${ticker} on ${id} is refused`)
+        assert.equal(validateQuoteReply(quote), undefined)
+        assert.ok(!isRejection(quote), `${ticker} on ${id} is rejected`)
       }
     }
-    assert.ok(isRefused(await provider.quote({ currency: 'no-asset', network: 'none' }, signal)))
+    assert.ok(isRejection(await provider.quote({ currency: 'no-asset', network: 'none' }, signal)))
   })
   test('rejects when its signal is aborted', async ({ provider }, id) => {
     await assert.rejects(call(provider, id, AbortSignal.abort()))
@@ -114,7 +114,7 @@ export function depositProviderContract(
       const { provider, deposits } = opened
       const before = await deposits()
       const first = await provider.open(id, newDeposit, signal)
-      assert.equal(openDepositProblem(first), undefined)
+      assert.equal(validateOpenReply(first), undefined)
       const again = Array.from({ length: 20 }, () => provider.open(id, newDeposit, signal))
       for (const each of await Promise.all(again)) assert.deepEqual(each, first)
       assert.equal(await deposits(), before + 1)
@@ -126,18 +126,18 @@ export function depositProviderContract(
       assert.equal(await provider.find(id, signal), undefined)
       await provider.open(id, newDeposit, signal)
       const found = await provider.find(id, signal)
-      assert.equal(depositReportProblem(found), undefined)
+      assert.equal(validateDepositReport(found), undefined)
       assert.deepEqual(found?.payments, [])
     })
 
     test('reports each of two payments to one deposit', async ({ provider, pay }, id) => {
       const opened = await provider.open(id, newDeposit, signal)
       if (!pay) return
-      assert.ok(!isRefused(opened))
+      assert.ok(!isRejection(opened))
       await pay(id, opened)
       await pay(id, opened)
       const found = await provider.find(id, signal)
-      assert.equal(depositReportProblem(found), undefined)
+      assert.equal(validateDepositReport(found), undefined)
       assert.equal(new Set(found?.payments.map(each => each.id)).size, 2)
     })
 
@@ -146,7 +146,7 @@ export function depositProviderContract(
       const paymentIds: (string | undefined)[] = []
       for (const each of [id, `${id}2`]) {
         const opened = await provider.open(each, newDeposit, signal)
-        assert.ok(!isRefused(opened))
+        assert.ok(!isRejection(opened))
         await pay(each, opened)
         paymentIds.push((await provider.find(each, signal))?.payments[0]?.id)
       }
@@ -169,7 +169,7 @@ export function withdrawalProviderContract(
     )
 
     test('pays an id once that is sent twice, and 20 times at once', async ({ provider, payouts }, id) => {
-      assert.equal(sendProblem(await provider.send(id, newWithdrawal, signal)), undefined)
+      assert.equal(validateSendReply(await provider.send(id, newWithdrawal, signal)), undefined)
       await provider.send(id, newWithdrawal, signal)
       const other = `${id}2`
       await Promise.all(Array.from({ length: 20 }, () => provider.send(other, newWithdrawal, signal)))
@@ -179,7 +179,7 @@ export function withdrawalProviderContract(
     test('finds what was sent, and nothing else', async ({ provider }, id) => {
       assert.equal(await provider.find(id, signal), undefined)
       await provider.send(id, newWithdrawal, signal)
-      assert.equal(withdrawalReportProblem(await provider.find(id, signal)), undefined)
+      assert.equal(validateWithdrawalReport(await provider.find(id, signal)), undefined)
       assert.equal(await provider.find(`${id}2`, signal), undefined)
     })
 
@@ -193,7 +193,7 @@ export function withdrawalProviderContract(
         'a lost answer is a fault, not a failed withdrawal',
       )
       const found = await provider.find(id, signal)
-      assert.equal(withdrawalReportProblem(found), undefined)
+      assert.equal(validateWithdrawalReport(found), undefined)
       assert.notEqual(found?.status, 'failed')
       await provider.send(id, newWithdrawal, signal)
       assert.equal(await payouts(id), 1)

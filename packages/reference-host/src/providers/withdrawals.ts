@@ -1,8 +1,8 @@
 import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import { idText, nameText } from '../schemas/names.ts'
-import { Cents, orNull, orRefused, type Catalogue, type ReplyCheck } from './catalogue.ts'
-import type { Refused } from './refused.ts'
+import { Cents, orNull, orRejection, type Catalogue, type ReplyCheck } from './catalogue.ts'
+import type { Rejection } from './rejection.ts'
 import type { MessageVerifier } from './messages.ts'
 
 /** The states of a withdrawal. */
@@ -47,13 +47,13 @@ export interface WithdrawalReport {
 export interface WithdrawalProvider extends Catalogue {
   readonly name: string
   /** Sends at most once per `id`, whoever calls, however often. A thrown fault means: unknown. */
-  send(id: string, want: NewWithdrawal, signal: AbortSignal): Promise<WithdrawalReport | Refused>
+  send(id: string, want: NewWithdrawal, signal: AbortSignal): Promise<WithdrawalReport | Rejection>
   /** Undefined: `id` never arrived, and never will unless it is sent again. */
   find(id: string, signal: AbortSignal): Promise<WithdrawalReport | undefined>
   readonly verify?: MessageVerifier
 }
 
-export const withdrawalReportProblem: ReplyCheck = compileSchema(
+export const validateWithdrawalReport: ReplyCheck = compileSchema(
   Type.Object({
     status: Type.Enum([...WITHDRAWAL_STATUSES]),
     reason: orNull(nameText(1, 200)),
@@ -68,4 +68,4 @@ export const withdrawalReportProblem: ReplyCheck = compileSchema(
     ),
   }),
 )
-export const sendProblem: ReplyCheck = orRefused(withdrawalReportProblem)
+export const validateSendReply: ReplyCheck = orRejection(validateWithdrawalReport)

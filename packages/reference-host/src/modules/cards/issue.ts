@@ -2,7 +2,7 @@ import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import type { CardIssuer, IssuedCard } from '../../providers/card-issuer.ts'
-import { isRefused } from '../../providers/refused.ts'
+import { isRejection } from '../../providers/rejection.ts'
 import { lockAccount } from '../../records/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
@@ -80,7 +80,7 @@ export async function issueCard(
   const origin = await originOf(issuer, session)
   const { signal } = new AbortController()
   const issued = await issuerOf(services).issue(id, { limit, disposable }, signal)
-  if (isRefused(issued))
+  if (isRejection(issued))
     return invalidState(session.surface, 'the issuer refused the card: change its limit', 'limit', {
       reason: 'issuer_refused',
     })

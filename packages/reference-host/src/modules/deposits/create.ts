@@ -3,7 +3,7 @@ import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, type Call, type Operation } from '../../http/operation.ts'
-import { isRefused } from '../../providers/refused.ts'
+import { isRejection } from '../../providers/rejection.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider, NewDeposit, OpenDeposit } from '../../providers/deposits.ts'
 import { lockAccount } from '../../records/lock-account.ts'
@@ -76,7 +76,7 @@ export function createDeposit(
     },
     // Spend caps do not apply to incoming money.
     spends: false,
-    ...(surface === 'partner' ? { gated: true, refuses: [409] as const } : {}),
+    ...(surface === 'partner' ? { gated: true, denies: [409] as const } : {}),
     async prepare(call, effectId) {
       const { caller, body } = call
       if (isPlay(body)) return body.amountCents === undefined ? missing('amountCents') : allow(undefined)
@@ -136,8 +136,8 @@ async function open(
     if (!inside.ok) return inside
   }
   const opened = await provider.open(id, want, noSignal)
-  if (isRefused(opened))
-    return deny('invalid_request', `currency and network: ${opened.refused}`, { field: 'currency' })
+  if (isRejection(opened))
+    return deny('invalid_request', `currency and network: ${opened.rejected}`, { field: 'currency' })
   // The limits of an opened deposit may be others than those of the quote.
   const inside = given === null ? allow(undefined) : insideRange(given, opened)
   return inside.ok ? allow({ ...want, ...opened }) : inside

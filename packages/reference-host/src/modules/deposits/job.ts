@@ -1,7 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { depositReportProblem, type DepositProvider, type DepositReport } from '../../providers/deposits.ts'
+import { validateDepositReport, type DepositProvider, type DepositReport } from '../../providers/deposits.ts'
 import type { JobHandler } from '../../records/jobs.ts'
 import { compileSchema } from '../../schemas/check.ts'
 import { idText } from '../../schemas/names.ts'
@@ -45,7 +45,7 @@ const validateId = compileSchema(Type.Object({ id: idText() }))
 /** The event `deposit.report`: a report with the `id` of its deposit. Each provider knows its own deposits only. */
 export function depositReportEvent(deposits: DepositRecords): EventType {
   return {
-    problem: data => validateId(data) ?? depositReportProblem(data),
+    problem: data => validateId(data) ?? validateDepositReport(data),
     apply: (tx, provider, data: DepositReport & { readonly id: string }, now) =>
       deposits.report(tx, provider, data, now),
   }

@@ -1,9 +1,9 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { isRefused } from '../../providers/refused.ts'
+import { isRejection } from '../../providers/rejection.ts'
 import {
-  withdrawalReportProblem,
+  validateWithdrawalReport,
   type WithdrawalProvider,
   type WithdrawalReport,
 } from '../../providers/withdrawals.ts'
@@ -57,8 +57,8 @@ async function findOrSend(
   // What it had before and does not know any more may have been paid out.
   if (found || status !== 'pending') return found
   const sent = await provider.send(id, { amountCents, feeCents, destination }, signal)
-  return isRefused(sent)
-    ? { status: 'failed', reason: sent.refused, txHash: null, paidCents: null, relay: null }
+  return isRejection(sent)
+    ? { status: 'failed', reason: sent.rejected, txHash: null, paidCents: null, relay: null }
     : sent
 }
 
@@ -67,7 +67,7 @@ const validateId = compileSchema(Type.Object({ id: idText() }))
 /** The event `withdrawal.report`: a report with the `id` of its withdrawal. Each provider knows its own ones only. */
 export function withdrawalReportEvent(withdrawals: WithdrawalRecords): EventType {
   return {
-    problem: data => validateId(data) ?? withdrawalReportProblem(data),
+    problem: data => validateId(data) ?? validateWithdrawalReport(data),
     apply: (tx, provider, data: WithdrawalReport & { readonly id: string }, now) =>
       withdrawals.report(tx, provider, data, now),
   }
