@@ -126,7 +126,7 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   /**
    * Statuses that the handler itself can respond with. All others follow from the declaration.
    */
-  readonly refuses?: readonly (401 | 404 | 409)[]
+  readonly denies?: readonly (401 | 404 | 409)[]
   /** Whether the members of `data` are repeated at the top level, where existing clients read them. */
   readonly topLevel?: boolean
   /** Whether the response is a redirect: a document with `Location` and no body. */

@@ -47,7 +47,7 @@ export function responsesOf(operation: NamedOperation, components: Components): 
 /** The statuses with which an operation can deny or fail. */
 function denialStatuses(operation: Operation): readonly number[] {
   const { surface, method, credential, limit, paths, query } = operation
-  const found = new Set<number>([500, ...(operation.document ? [] : [503]), ...(operation.refuses ?? [])])
+  const found = new Set<number>([500, ...(operation.document ? [] : [503]), ...(operation.denies ?? [])])
   const add = (when: boolean, ...statuses: number[]): void => {
     if (when) for (const status of statuses) found.add(status)
   }

@@ -85,7 +85,7 @@ function accept(surface: Surface, services: ModuleServices): Operation {
     response: ResponseData,
     scopes: scopesOf(surface, 'agreements.write'),
     example: { body: { accepted: true }, response },
-    ...(surface === 'partner' ? { refuses: [409] } : {}),
+    ...(surface === 'partner' ? { denies: [409] } : {}),
     async handle({ caller: { session }, body }) {
       if (!body.accepted)
         return deny('invalid_request', 'accepted must be true: acceptance cannot be withdrawn here', {

@@ -129,7 +129,7 @@ function payBill(services: ModuleServices, bills: BillStore): Operation {
     gated: true,
     response: ResponseData,
     example: { response: { bill: { ...example, status: 'paid', paidAt: examples.LATER } } },
-    refuses: [404],
+    denies: [404],
     async write({ caller, params }, context) {
       const { tx } = context
       const { accountId } = caller.session

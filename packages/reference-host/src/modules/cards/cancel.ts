@@ -38,7 +38,7 @@ export function cancelOperations(services: ModuleServices): Operation[] {
       paths: ['/user/v1/cards/{cardId}/delete-now'],
       response: CardResponse.user,
       example: { response: responseExample('user') },
-      refuses: [404],
+      denies: [404],
       async write({ caller: { session }, params }, { tx }) {
         const card = await cancel(tx, session.accountId, params['cardId'] as string)
         return card
@@ -62,7 +62,7 @@ export function cancelOperations(services: ModuleServices): Operation[] {
           deletedAt: examples.AT,
         },
       },
-      refuses: [404],
+      denies: [404],
       async write({ caller: { session }, params }, { tx }) {
         const card = await cancel(tx, session.accountId, params['cardId'] as string)
         if (!card) return noSuchCard

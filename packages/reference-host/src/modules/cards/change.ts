@@ -54,7 +54,7 @@ export function changeCard(surface: Surface, services: ModuleServices): Operatio
     body: ChangeBody[surface] as typeof ChangeBody.user,
     response: CardResponse[surface] as typeof CardResponse.user,
     example: { body: { status: 'locked' }, response: responseExample(surface) },
-    refuses: surface === 'user' ? [404] : [404, 409],
+    denies: surface === 'user' ? [404] : [404, 409],
     async prepare({ caller: { session }, params }) {
       const card = await cards.find(db, session.accountId, params['cardId'] as string)
       // Policies can be in another store, and what binds a card never changes: read before the transaction.

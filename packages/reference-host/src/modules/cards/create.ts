@@ -62,7 +62,7 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
     body: CreateBody[surface] as typeof CreateBody.user,
     response: CardResponse[surface] as typeof CardResponse.user,
     example: { body: bodyExample(surface), response: responseExample(surface) },
-    refuses: surface === 'user' ? [404] : [409],
+    denies: surface === 'user' ? [404] : [409],
     async prepare({ caller: { session }, body }, effectId) {
       const terms = termsOf(body, effectId)
       const { folderId } = terms

@@ -164,7 +164,7 @@ function execute(services: ModuleServices): Operation {
         card: cardExample('user'),
       },
     },
-    refuses: [404],
+    denies: [404],
     async prepare({ caller: { session }, body }) {
       const opened = open(session.accountId, body.proposalId)
       if (!opened.ok) return opened

@@ -60,7 +60,7 @@ export function readCard(surface: Surface, { cards, db }: ModuleServices): Opera
     scopes: ['cards.read'],
     response: CardResponse[surface] as typeof CardResponse.user,
     example: { response: responseExample(surface) },
-    refuses: [404],
+    denies: [404],
     async handle({ caller, params }) {
       const card = await cards.find(db, caller.session.accountId, params['cardId'] as string)
       if (!card) return noSuchCard

@@ -139,7 +139,7 @@ export function revealCard(surface: Surface, services: ModuleServices): Operatio
       body: { sessionId: sessionExample.sessionId },
       response: revealedExample(surface) as { secrets: typeof revealedMembers },
     },
-    refuses: surface === 'user' ? [404] : [404, 409],
+    denies: surface === 'user' ? [404] : [404, 409],
     prepare: ({ caller, params, body }) =>
       prepare(caller.session, params['cardId'] as string, body.sessionId),
     async write({ caller: { session }, params }, { tx, prepared: { secrets, key } }) {

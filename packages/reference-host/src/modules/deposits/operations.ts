@@ -88,7 +88,7 @@ function read(surface: Surface, { deposits, db }: ModuleServices): Operation {
     response: DepositResponse,
     scopes: scopesOf(surface, 'deposits.read'),
     example: { response: { deposit: depositExample } },
-    refuses: [404],
+    denies: [404],
     async handle({ caller, params }) {
       const deposit = await deposits.find(db, caller.session.accountId, params['depositId'] as string)
       if (!deposit) return notFound
@@ -120,7 +120,7 @@ function simulate(
     response: DepositResponse,
     spends: false,
     example: { body: { amount: '25' }, response: { deposit: depositExample } },
-    refuses: [404],
+    denies: [404],
     /** Prices the payment. One below the smallest amount is worth nothing. */
     async prepare({ caller, params, body }) {
       const deposit = await deposits.find(db, caller.session.accountId, params['depositId'] as string)

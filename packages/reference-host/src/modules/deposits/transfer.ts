@@ -58,7 +58,7 @@ export function transferDeposit({ clock, dialect, ledger, money }: ModuleService
     spends: false,
     body: Body,
     response: ResponseData,
-    refuses: [404],
+    denies: [404],
     example: {
       body: exampleBody,
       response: {

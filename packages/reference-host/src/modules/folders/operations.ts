@@ -91,7 +91,7 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       paths: ['/user/v1/folders/{folderId}'],
       body: Body,
       response: ResponseData,
-      refuses: [404],
+      denies: [404],
       example: { body, response: { folder: example } },
       async write({ caller: { session }, params, body: { name } }, { tx }) {
         const folder = await folders.rename(tx, session.accountId, params['folderId'] as string, name)
@@ -107,7 +107,7 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       paths: ['/user/v1/folders/{folderId}'],
       idempotency: 'none',
       response: Deleted,
-      refuses: [404],
+      denies: [404],
       example: { response: { id: example.id, deletedAt: examples.AT } },
       async write({ caller: { session }, params }, { tx }) {
         const [{ accountId }, id] = [session, params['folderId'] as string]

@@ -40,7 +40,7 @@ export function readKeyCaps({ issuer, guard }: ModuleServices): Operation {
     scopes: ['keys.read'],
     response: ResponseData,
     example: { response: { caps: [{ ...exampleCap, inherited: false }] } },
-    refuses: [404],
+    denies: [404],
     async handle({ caller, params }) {
       const visible = await issuer.visibleKeys(callerOf(caller))
       if (!visible.ok) return visible

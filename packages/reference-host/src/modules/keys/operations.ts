@@ -144,7 +144,7 @@ function changeKey(services: ModuleServices): Operation {
     body: ChangeBody,
     response: KeySchema,
     example: { body: { policy: { maxAuthAmountCents: 5000 } }, response: examples.listedKey },
-    refuses: [404],
+    denies: [404],
     async handle({ caller: authenticated, body, facts, params }) {
       const caller = callerOf(authenticated)
       const scopes = body.scopes && parseRequestedScopes('user', body.scopes, 'scopes', { aliases, facts })
@@ -183,7 +183,7 @@ function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
     body: RotateBody,
     response: NewKey,
     example: { body: { overlapSeconds: 86_400 }, response: examples.newKey },
-    refuses: [404],
+    denies: [404],
     async handle({ caller, body, params }) {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
       const keyId = params['keyId'] as string

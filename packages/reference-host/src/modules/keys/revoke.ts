@@ -32,7 +32,7 @@ export function revokeKey(services: ModuleServices): Operation {
     }),
     response: KeySchema,
     example: { response: examples.revokedKey },
-    refuses: [404],
+    denies: [404],
     async handle({ caller, params, facts }) {
       const keyId = params['keyId'] as string
       const cards = await cardsToCancel(services, caller, keyId, facts.query)

@@ -65,7 +65,7 @@ function submit(surface: Surface, services: ModuleServices): Operation {
     body: KycBody[surface],
     response: KycResponse[surface],
     example: { body: examples.application, response: examples.response[surface] },
-    ...(surface === 'partner' ? { refuses: [409] } : {}),
+    ...(surface === 'partner' ? { denies: [409] } : {}),
     async handle({ caller, body }) {
       const { accountId } = caller.session
       const now = clock.now()
@@ -107,7 +107,7 @@ function status(surface: Surface, services: ModuleServices): Operation {
     scopes: ['kyc.read'],
     response: KycResponse[surface],
     example: { response: examples.response[surface] },
-    ...(surface === 'user' ? { refuses: [404] } : {}),
+    ...(surface === 'user' ? { denies: [404] } : {}),
     async handle({ caller }) {
       const { accountId } = caller.session
       if (surface === 'user' && (await kyc.read(db, accountId)).status === 'not_submitted')

@@ -107,7 +107,7 @@ function markNotification({ events, clock }: ModuleServices): Operation {
       body: { read: true },
       response: { notification: { ...example, read: true, readAt: examples.LATER } },
     },
-    refuses: [404],
+    denies: [404],
     async write({ caller: { session }, params, body: { read } }, { tx }) {
       const id = params['notificationId'] as string
       const event = await events.mark(tx, session.accountId, id, read ? clock.now() : null)

@@ -93,7 +93,7 @@ function createPayment(services: ModuleServices): Operation {
     gated: true,
     body: Body,
     response: ResponseData,
-    refuses: [404],
+    denies: [404],
     example: {
       body: { to: { walletAddress: RECEIVER }, amountCents: 1234, memo: 'Lunch' },
       response: { payment: example },

@@ -57,7 +57,7 @@ export function referralOperations({ db }: ModuleServices): Operation[] {
         body: { code: 'KVTRZM' },
         response: { referral: { code: 'BXNDPQ', joined: 0, appliedCode: 'KVTRZM' } },
       },
-      refuses: [404],
+      denies: [404],
       async write({ caller: { session }, body }, { tx }) {
         const applied = await applyReferral(tx, session.accountId, body.code.toUpperCase())
         return applied.ok ? allow({ data: data(applied.value), summary: 'The code is applied.' }) : applied

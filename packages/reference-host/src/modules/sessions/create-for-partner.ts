@@ -46,7 +46,7 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
       body: { userId: 'user-1', scopes: ['cards.read'] },
       response: { ...examples.session, scopes: ['cards.read'], userId: 'user-1' },
     },
-    refuses: [404, 409],
+    denies: [404, 409],
     async handle({ caller, body, facts }) {
       const scopes = parseRequestedScopes('partner', body.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes

@@ -111,7 +111,7 @@ function endSession({ issuer }: ModuleServices): Operation {
     }),
     response: EndedSessions,
     example: { response: { ended: 1, revokedKeys: 2 } },
-    refuses: [404],
+    denies: [404],
     async handle({ caller: authenticated, params, facts }) {
       const [caller, sessionId] = [callerOf(authenticated), params['sessionId'] as string]
       const withKeys = revokesKeys(facts.query)

@@ -37,7 +37,7 @@ export function resolveUser({ users, seedCards, clock }: ModuleServices): Operat
       body: { userId: 'user-1', walletLabel: 'Main' },
       response: { userId: 'user-1', walletAddress: null, kycStatus: 'not_submitted', createdAt: examples.AT },
     },
-    refuses: [409],
+    denies: [409],
     async handle({ caller, body }) {
       const named = readPartnerUser(body)
       if (!named.ok) return named

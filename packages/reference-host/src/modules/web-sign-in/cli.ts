@@ -143,7 +143,7 @@ function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
     limit: 'poll',
     body: PollBody,
     response: PollResponse,
-    refuses: [404],
+    denies: [404],
     documentStatuses: [202],
     example: {
       body: { requestToken: EXAMPLE_TOKEN },
@@ -169,7 +169,7 @@ function inspect({ db, clock }: ModuleServices): Operation {
     limit: 'bootstrap',
     body: InspectBody,
     response: Inspected,
-    refuses: [404],
+    denies: [404],
     example: {
       body: { requestId: '5d1f5f0b9c0a4f0e' },
       response: {
@@ -208,7 +208,7 @@ function refuse({ db, clock }: ModuleServices): Operation {
     limit: 'bootstrap',
     body: DenyBody,
     response: Denied,
-    refuses: [404],
+    denies: [404],
     example: { body: { requestId: '5d1f5f0b9c0a4f0e', code: 'BCDF-2345' }, response: { status: 'denied' } },
     async handle({ body: { requestId, code } }) {
       const denied = await enterCode(db, requestId, code, clock.now(), 'deny')

@@ -89,7 +89,7 @@ function challenge({ challenges, clock, db }: ModuleServices): Operation {
     limit: 'bootstrap',
     body: ChallengeBody,
     response: ChallengeResponse,
-    refuses: [404],
+    denies: [404],
     example: {
       body: { address: WALLET, connector: 'injected', chainId: 1 },
       response: {
@@ -145,7 +145,7 @@ function login({ challenges, verifier, users, webTokens, clock, db }: ModuleServ
     limit: 'bootstrap',
     body: LoginBody,
     response: SignedIn,
-    refuses: [401, 404],
+    denies: [401, 404],
     example: {
       body: { address: WALLET, nonce: '8a52d1f6e3b7c9a0', challengeToken: EXAMPLE_TOKEN, signature: '0x...' },
       response: { token: EXAMPLE_TOKEN, session: exampleSession },

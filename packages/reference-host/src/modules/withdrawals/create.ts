@@ -40,7 +40,7 @@ export function createWithdrawal(
         ? { withdrawal: withdrawalExample }
         : { ...withdrawalExample, state: 'pending', repeated: false }) as never,
     },
-    ...(surface === 'partner' ? { refuses: [409] as const } : {}),
+    ...(surface === 'partner' ? { denies: [409] as const } : {}),
     spends: 'withdrawal',
     gated: true,
     async prepare({ caller, body }, effectId) {

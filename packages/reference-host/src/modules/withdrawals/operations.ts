@@ -61,7 +61,7 @@ function read({ withdrawals, db }: ModuleServices): Operation {
     credential: 'session',
     scopes: ['transactions.read'],
     response: WithdrawalResponse.user,
-    refuses: [404],
+    denies: [404],
     example: { response: { withdrawal: withdrawalExample } },
     async handle({ caller, params }) {
       const id = params['withdrawalId'] as string

@@ -69,7 +69,7 @@ function listAuthorizations({ db, cards, authorizationStore, events }: ModuleSer
     query: pagingQuery,
     response: AuthorizationList,
     example: { response: { authorizations: [exampleAuthorization], nextCursor: null } },
-    refuses: [404],
+    denies: [404],
     async handle({ caller, facts, params }) {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
@@ -103,7 +103,7 @@ function simulateAuthorization(surface: Surface, services: ModuleServices): Oper
     scopes: ['cards.write'],
     body: AuthorizationBody,
     response: ResponseData,
-    refuses: [404],
+    denies: [404],
     spends: 'card',
     example: {
       body: { cardId: exampleAuthorization.cardId, amountCents: 1250, merchant: { name: 'Corner Shop' } },
@@ -201,7 +201,7 @@ function simulateEnding(surface: Surface, ending: Ending, services: ModuleServic
       body: {},
       response: { authorization: { ...exampleAuthorization, status: response[verb] } },
     },
-    refuses: surface === 'partner' ? [404, 409] : [404],
+    denies: surface === 'partner' ? [404, 409] : [404],
     async write({ caller, params, body }, { tx, effectId }) {
       const row = await authorizationStore.lock(tx, caller.session.accountId, params['id'] as string)
       if (!row) return noAuthorization

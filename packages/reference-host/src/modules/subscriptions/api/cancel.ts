@@ -27,7 +27,7 @@ export function cancelSubscription({ clock, events, subscriptions }: ModuleServi
     spends: false,
     response: ResponseData,
     example: { response: { subscription: { ...examples.subscription, canceledAt: LATER } } },
-    refuses: [404],
+    denies: [404],
     async write({ caller, params }, { tx }) {
       const { accountId } = caller.session
       const now = clock.now()

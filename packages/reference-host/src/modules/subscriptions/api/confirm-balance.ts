@@ -31,7 +31,7 @@ export function confirmBalance(services: ModuleServices): Operation {
       body: { payinId: examples.subscriptionPayin.id },
       response: { payin: { ...examples.subscriptionPayin, status: 'settled', method: 'balance' } },
     },
-    refuses: [404],
+    denies: [404],
     spends: 'spend',
     async write({ caller, body }, { tx, reserve }) {
       const now = clock.now()

@@ -38,7 +38,7 @@ export function confirmPayin(services: ModuleServices): Operation {
       body: { payinId: examples.onchainPayin.id, txHash: examples.TX_HASH },
       response: { payin: { ...examples.onchainPayin, status: 'confirming', txHash: examples.TX_HASH } },
     },
-    refuses: [404],
+    denies: [404],
     // No money leaves an account: the payment comes from outside.
     spends: false,
     prepare: async call => allow(await askChain(services, call)),

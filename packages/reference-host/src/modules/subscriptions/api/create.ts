@@ -61,7 +61,7 @@ export function createPayin(services: ModuleServices): Operation {
       body: { amountCents: 2500, metadata: { order: '0001' } },
       response: { payin: examples.onchainPayin },
     },
-    refuses: [404],
+    denies: [404],
     spends: 'spend',
     async write(call, context) {
       const purchase = await readPurchase(services, context, call.caller.session.accountId, call.body)

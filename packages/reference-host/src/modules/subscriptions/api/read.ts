@@ -92,7 +92,7 @@ function readPayin({ db, payins }: ModuleServices): Operation {
     scopes: ['subscriptions.read'],
     response: PayinDetailResponse,
     example: { response: { payin: examples.payinDetail } },
-    refuses: [404],
+    denies: [404],
     async handle({ caller, params }) {
       const id = params['id'] as string
       const { accountId } = caller.session
