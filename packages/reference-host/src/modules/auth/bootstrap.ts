@@ -98,9 +98,9 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
         ...statementDigest(body),
       })
       if (!verified.ok) return verified
-      const { wallet: principal, address } = verified.value
+      const { wallet, address } = verified.value
       const user = await users.findOrCreateByWallet(
-        { principal, walletAddress: address, label: body.walletLabel },
+        { wallet, walletAddress: address, label: body.walletLabel },
         clock.now(),
       )
       const created = await issuer.createKey({

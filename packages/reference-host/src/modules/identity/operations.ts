@@ -153,13 +153,13 @@ interface Rights {
 
 function identityData(
   session: Session,
-  { id, principal, walletLabel }: User,
+  { id, wallet, walletLabel }: User,
   { policies, caps }: Rights,
 ): Record<string, unknown> {
   const { accountId, walletAddress, keyId, policyIds, scopes } = session
   const direct = isKeySession(session)
   const end = direct ? session.key.expiresAt : session.expiresAt
-  const chainId = /^eip155:(\d+):/.exec(principal ?? '')?.[1]
+  const chainId = /^eip155:(\d+):/.exec(wallet ?? '')?.[1]
   return {
     identity: {
       userId: id,

@@ -10,7 +10,7 @@ export interface User {
   /** The partner's id for the user; null for a wallet user. */
   readonly externalId: string | null
   /** What the wallet proved: an address, or `eip155:<chain>:<address>` of a contract. Null for a partner's user. */
-  readonly principal: string | null
+  readonly wallet: string | null
   readonly walletAddress: string | null
   readonly walletLabel: string | null
   /** What the user tells of themselves, sealed; null for nothing. See `openProfile`. */
@@ -31,7 +31,7 @@ interface PartnerUserRequest {
 export interface UserStore {
   /** Finds or creates the user of a verified wallet. Simultaneous calls for one wallet get the same user. */
   findOrCreateByWallet(
-    wallet: { principal: string; walletAddress: string; label?: string | undefined },
+    verified: { wallet: string; walletAddress: string; label?: string | undefined },
     now: EpochMs,
   ): Promise<User>
   /**
@@ -73,7 +73,7 @@ function toUser(row: SqlRow): User {
     id: toText(row['id']),
     accountId: toText(row['account_id']),
     externalId: textOrNull(row['external_id']),
-    principal: textOrNull(row['principal']),
+    wallet: textOrNull(row['principal']),
     walletAddress: textOrNull(row['wallet_address']),
     walletLabel: textOrNull(row['wallet_label']),
     sealedProfile: textOrNull(row['profile']),
@@ -108,11 +108,11 @@ export function userStore(db: SqlClient): UserStore {
   }
 
   return {
-    async findOrCreateByWallet({ principal, walletAddress, label }, now) {
+    async findOrCreateByWallet({ wallet, walletAddress, label }, now) {
       const [row] = await rows(
         db,
         `${INSERT} on conflict (principal) do update set principal = excluded.principal returning *`,
-        [newId('usr'), newId('acc'), null, null, principal, walletAddress, label ?? null, now],
+        [newId('usr'), newId('acc'), null, null, wallet, walletAddress, label ?? null, now],
       )
       return toUser(row as SqlRow)
     },
@@ -140,10 +140,10 @@ export function userStore(db: SqlClient): UserStore {
     async payingWallet(tx, accountId, chainId) {
       const [row] = await rows(tx, 'select principal from gw_users where account_id = $1', [accountId])
       if (!row || row['principal'] === null) return undefined
-      const principal = toText(row['principal'])
-      const [, chain, contract] = /^eip155:(\d+):(0x[0-9a-f]{40})$/.exec(principal) ?? []
+      const wallet = toText(row['principal'])
+      const [, chain, contract] = /^eip155:(\d+):(0x[0-9a-f]{40})$/.exec(wallet) ?? []
       if (contract !== undefined && Number(chain) !== chainId) return undefined
-      const address = contract ?? principal
+      const address = contract ?? wallet
       const other = contract === undefined ? `eip155:${chainId}:${address}` : address
       const shared = await rows(tx, 'select 1 from gw_users where principal = $1', [other])
       return shared.length > 0 ? undefined : address

@@ -159,11 +159,11 @@ function login({ challenges, verifier, users, webTokens, clock, db }: ModuleServ
         requestDigest: LOGIN_DIGEST,
       })
       if (!verified.ok) return verified
-      const { wallet: principal, address } = verified.value
+      const { wallet, address } = verified.value
       const { connector, chainId, walletLabel, cli } = asked
       const now = clock.now()
       const user = await users.findOrCreateByWallet(
-        { principal, walletAddress: address, label: walletLabel ?? undefined },
+        { wallet, walletAddress: address, label: walletLabel ?? undefined },
         now,
       )
       const { id: userId, accountId } = user
