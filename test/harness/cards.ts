@@ -57,7 +57,7 @@ export async function userOwner(
   return { ...sessionOwner(host, token), key, token }
 }
 
-/** A new user of the sandbox partner that has passed the gates. */
+/** A new user of the sandbox partner that meets the onboarding requirements. */
 export async function partnerOwner(host: TestHost, userId: string = randomUUID()): Promise<CardOwner> {
   const scopes = ['kyc.read', 'kyc.write', 'cards.read', 'cards.write', 'cards.secrets.read']
   const send = await partnerUser(host, userId, scopes)

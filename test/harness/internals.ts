@@ -29,7 +29,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/withdrawals/records.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/job.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/withdrawal.js') &
-  typeof import('../../packages/reference-host/dist/modules/onboarding/gates.js') &
+  typeof import('../../packages/reference-host/dist/modules/onboarding/requirements.js') &
   typeof import('../../packages/reference-host/dist/modules/agreements/acceptance.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/states.js') &
@@ -91,7 +91,7 @@ const FILES = [
   'modules/withdrawals/records',
   'modules/withdrawals/job',
   'modules/withdrawals/withdrawal',
-  'modules/onboarding/gates',
+  'modules/onboarding/requirements',
   'modules/agreements/acceptance',
   'modules/kyc/records',
   'modules/kyc/states',

@@ -35,7 +35,7 @@ export async function fundedUser(
 
 const SCOPES = ['kyc.write', 'deposits.read', 'deposits.write', 'withdrawals.write', 'transactions.read']
 
-/** A partner's user whose gates are open, with so much money from a simulated payment. */
+/** A partner's user that meets the onboarding requirements, with so much money from a simulated payment. */
 export async function fundedPartnerUser(
   host: Host & Pick<TestHost, 'partnerKey'>,
   cents: number,

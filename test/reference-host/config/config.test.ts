@@ -64,7 +64,7 @@ t.test('reads the given variables, and takes the defaults of the others', async 
       { id: 'old', secret: Buffer.alloc(32, 0x0b) },
     ],
     webhookSecrets: [{ provider: 'kyc', secret: key }],
-    gatedSurfaces: ['user', 'partner'],
+    onboardingSurfaces: ['user', 'partner'],
     product: config.ok && config.value.product,
     plans: [
       { id: 'basic', title: 'Basic', amountCents: 500, interval: 'month' },

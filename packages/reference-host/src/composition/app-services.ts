@@ -72,7 +72,7 @@ export function appServices(
     events: container.get(token.EVENTS),
     jobs: container.get(token.JOBS),
     acceptances: container.get(token.ACCEPTANCES),
-    gates: container.get(token.GATES),
+    requirements: container.get(token.REQUIREMENTS),
     kyc: container.get(token.KYC),
     providers: container.get(token.PROVIDERS),
     ...inboundServices(container),

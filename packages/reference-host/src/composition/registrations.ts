@@ -1,6 +1,6 @@
 // What the operations of this product work with.
 import { originOf } from '../config/origin.ts'
-import type { Gates } from '../http/gates.ts'
+import type { Requirements } from '../http/requirements.ts'
 import type { WebTokens } from '../http/web-session.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createMoney, type Money } from '../ledger/money.ts'
@@ -15,7 +15,7 @@ import { accountCipher, type AccountCipher } from '../modules/crypto/account-cip
 import { accountKeys } from '../modules/crypto/account-keys.ts'
 import { depositRecords, type DepositRecords } from '../modules/deposits/records.ts'
 import { kycRecords, type KycRecords } from '../modules/kyc/records.ts'
-import { onboardingGates } from '../modules/onboarding/gates.ts'
+import { onboardingRequirements } from '../modules/onboarding/requirements.ts'
 import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
 import { addressAllocator, type AddressAllocator } from '../modules/subscriptions/onchain/allocate-address.ts'
 import { payinStore, type PayinStore } from '../modules/subscriptions/payins/payin-store.ts'
@@ -65,8 +65,8 @@ export const CIPHER: ServiceKey<AccountCipher> = defineService('cipher', get =>
 export const ACCEPTANCES: ServiceKey<AgreementAcceptances> = defineService('agreement acceptances', get =>
   agreementAcceptances(get(CONFIG).product.agreements),
 )
-export const GATES: ServiceKey<Gates> = defineService('gates', get =>
-  onboardingGates(get(CONFIG).gatedSurfaces, get(ACCEPTANCES)),
+export const REQUIREMENTS: ServiceKey<Requirements> = defineService('requirements', get =>
+  onboardingRequirements(get(CONFIG).onboardingSurfaces, get(ACCEPTANCES)),
 )
 /** Providers that were given to this host. */
 export const GIVEN_PROVIDERS: ServiceKey<Providers> = defineService('given providers', () => ({}))

@@ -27,8 +27,8 @@ export interface Config {
   /** The first encrypts; undefined: generated in the data folder. */
   readonly dataKeys: readonly NamedKey[] | undefined
   readonly webhookSecrets: readonly WebhookSecret[]
-  /** The surfaces on which accounts must pass the gates. */
-  readonly gatedSurfaces: readonly Surface[]
+  /** The surfaces on which accounts must meet the onboarding requirements. */
+  readonly onboardingSurfaces: readonly Surface[]
   readonly product: Product
   /** Algorithm of signing keys created from now on. */
   readonly signingAlgorithm: Values['SIGNING_ALGORITHM']
@@ -91,7 +91,7 @@ function toConfig(values: Values, env: Env): Config {
     signingKeyEncryptionKey: values.SIGNING_KEY_ENCRYPTION_KEY,
     dataKeys: values.DATA_KEYS,
     webhookSecrets: values.PROVIDER_WEBHOOK_SECRETS,
-    gatedSurfaces:
+    onboardingSurfaces:
       (values.ONBOARDING_GATES ?? (live ? 'on' : 'partner')) === 'on' ? ['user', 'partner'] : ['partner'],
     product: values.PRODUCT_FILE ?? (live ? EMPTY_PRODUCT : SANDBOX_PRODUCT),
     signingAlgorithm: values.SIGNING_ALGORITHM,

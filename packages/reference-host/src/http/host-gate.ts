@@ -4,7 +4,7 @@ import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendStorage } from '@gatewright/scope-guard'
 import { allScopes } from '../product/scopes.ts'
 import { hostCredentials, type CredentialServices } from './credentials.ts'
-import type { Gates } from './gates.ts'
+import type { Requirements } from './requirements.ts'
 import type { Operation } from './operation.ts'
 import type { ProviderMessages } from './provider-messages.ts'
 import { renderer, type RenderServices } from './render.ts'
@@ -14,7 +14,7 @@ export interface MountServices extends CredentialServices, RenderServices {
   readonly idempotency: TransactionalIdempotency
   /** For writes without an idempotency key. */
   readonly db: SqlClient
-  readonly gates: Gates
+  readonly requirements: Requirements
   readonly providerMessages: ProviderMessages
   /** Spend counters inside the transaction of a financial write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage

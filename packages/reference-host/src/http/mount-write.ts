@@ -5,7 +5,7 @@ import { allow, type Denial, type Rule } from '@gatewright/kernel'
 import { withinTransactionScope } from '@gatewright/kernel/sql'
 import type { Access } from '@gatewright/scope-guard'
 import { callOf, toHandlerResponse, withIgnored, type GateCall } from './gate-call.ts'
-import type { Gates } from './gates.ts'
+import type { Requirements } from './requirements.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
 import type { LedgerOperation, WriteContext } from './operation.ts'
 
@@ -46,24 +46,24 @@ export function writeMiddleware(
 function transactionalRoute(
   api: HostGate,
   operation: LedgerOperation,
-  { rule, options, services: { db, gates } }: WriteParts,
+  { rule, options, services: { db, requirements } }: WriteParts,
 ) {
   const prepare = operation.prepare?.bind(operation)
-  const checkGates = gateCheck(operation, gates)
+  const checkRequirements = requirementCheck(operation, requirements)
   return api.transactional(
     rule,
     async (call, context) => {
       // Checked again in the transaction. The denial is not stored, so that the same key works once the account may write.
-      const passed = await checkGates(context.tx, call.session)
+      const passed = await checkRequirements(context.tx, call.session)
       if (!passed.ok) return context.abandon(passed)
       return toHandlerResponse(await operation.write(callOf(call, call.access), context as WriteContext))
     },
     {
       ...options,
-      ...(prepare || operation.gated
+      ...(prepare || operation.requires
         ? {
             async prepare(call: GuardedCall<Access>, { effectId }: { readonly effectId: string }) {
-              const passed = await checkGates(db, call.session)
+              const passed = await checkRequirements(db, call.session)
               if (!passed.ok || !prepare) return passed
               return prepare(callOf(call as never, call.access), effectId)
             },
@@ -73,9 +73,9 @@ function transactionalRoute(
   )
 }
 
-/** Returns the check of the onboarding gates for an operation; one that always allows if the operation is not gated. */
-function gateCheck({ gated }: LedgerOperation, gates: Gates): Gates['check'] {
-  return gated ? (db, session) => gates.check(db, session) : async () => allow(undefined)
+/** Returns the check of the onboarding requirements of an operation; one that always allows if it has none. */
+function requirementCheck({ requires }: LedgerOperation, requirements: Requirements): Requirements['check'] {
+  return requires ? (db, session) => requirements.check(db, session) : async () => allow(undefined)
 }
 
 /** Thrown inside a transaction to roll it back; the caller returns its denial. */
@@ -92,15 +92,15 @@ async function writeOnce(
   operation: LedgerOperation,
   call: GateCall,
   access: Access,
-  { db, gates }: MountServices,
+  { db, requirements }: MountServices,
 ): Promise<HandlerResponse> {
-  const checkGates = gateCheck(operation, gates)
+  const checkRequirements = requirementCheck(operation, requirements)
   const noSpend = async (): Promise<never> => {
     throw new TypeError(
       `${operation.id} called reserve or permits without an idempotency key: declare idempotency: "required"`,
     )
   }
-  const passed = await checkGates(db, access.session)
+  const passed = await checkRequirements(db, access.session)
   if (!passed.ok) return passed
   const effectId = randomUUID().replaceAll('-', '')
   const ready = await operation.prepare?.(callOf(call, access), effectId)
@@ -108,7 +108,7 @@ async function writeOnce(
   const prepared = ready?.value as never
   try {
     return await db.transaction(async tx => {
-      const passedInTransaction = await checkGates(tx, access.session)
+      const passedInTransaction = await checkRequirements(tx, access.session)
       if (!passedInTransaction.ok) throw new Denied(passedInTransaction)
       const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend }
       const verdict = await withinTransactionScope(db, () => operation.write(callOf(call, access), context))

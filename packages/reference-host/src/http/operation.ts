@@ -157,15 +157,15 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
    * response is replayed, so `write` itself must be safe to repeat.
    */
   readonly idempotency?: 'required' | 'optional' | 'none'
-  /** Whether the account must have passed the gates of its surface: identity check and agreements. */
-  readonly gated?: boolean
+  /** What the account must have completed on its surface: identity check and agreements. */
+  readonly requires?: 'onboarding'
   /**
    * How it spends. `spend` and `withdrawal`: the caller's money, under the caller's caps; `write` then calls `reserve`. `card`: the
    * money of a card's account, under the caps of the card. `false`: no money leaves the account.
    */
   readonly spends: false | 'spend' | 'withdrawal' | 'card'
   /**
-   * Calls other services before the transaction opens, if no stored response exists and the onboarding gates are open. Whatever
+   * Calls other services before the transaction opens, if no stored response exists and the onboarding requirements are met. Whatever
    * it makes there, it must find again by `effectId`, which is the same in every run of one request. A denial is the response and is
    * not stored.
    */

@@ -6,7 +6,7 @@ import type { Issuer } from '@gatewright/session-issuer'
 import type { Verifier } from '@gatewright/signature-verifier'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { TransactionLookups } from '../chain/transaction-lookups.ts'
-import type { Gates } from '../http/gates.ts'
+import type { Requirements } from '../http/requirements.ts'
 import type { EntryLimits } from '../http/limits.ts'
 import type { WebTokens } from '../http/web-session.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -76,7 +76,7 @@ export interface ModuleServices {
   readonly events: EventStore
   readonly jobs: JobQueue
   readonly acceptances: AgreementAcceptances
-  readonly gates: Gates
+  readonly requirements: Requirements
   readonly kyc: KycRecords
   /** Providers that this host has; operations that need an absent one are not served. */
   readonly providers: {

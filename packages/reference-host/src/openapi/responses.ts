@@ -55,8 +55,8 @@ function denialStatuses(operation: Operation): readonly number[] {
   add(method !== 'GET', 400, 413, 415)
   add(surface !== 'public' || query !== undefined, 400)
   add(paths[0].includes('{'), 404)
-  // The gates deny with 409 on the partner surface, and with 403 on the user surface.
-  add('write' in operation && operation.gated === true && surface === 'partner', 409)
+  // Unmet requirements are denied with 409 on the partner surface, and with 403 on the user surface.
+  add('write' in operation && operation.requires === 'onboarding' && surface === 'partner', 409)
   add(credential !== 'none', 401, 403, 429)
   add(limit === 'document' || limit === 'token-check' || limit === 'bootstrap', 429)
   // Only the host's own documents are served without HTTPS.

@@ -141,30 +141,33 @@ onBoth('keeps notes of up to 684 characters, and denies longer ones', async (t, 
   }
 })
 
-t.test('the gates stand before making and loosening a card, and before nothing else', async t => {
-  const owner = await userOwner(host)
-  const id = owner.idOf(await owner.make({ limit: { amount: 5000 } }))
-  const change = (body: object) => owner.call(`/cards/${id}`, { method: 'PATCH', body })
-  await owner.call('/sandbox/kyc', { body: { status: 'locked' } })
-  const locked = { status: 403, body: { error: 'policy_blocked', rule: 'account_locked' } }
-  t.match(await owner.call('/cards', { body: {} }), locked)
-  for (const body of [
-    { limit: null },
-    { limit: { amount: 5001 } },
-    { limit: { amount: 1, frequency: 'allTime' } },
-  ])
-    t.match(await change(body), locked, JSON.stringify(body))
-  t.equal((await change({ limit: { amount: 4999 } })).status, 200, 'tightening')
-  t.equal((await change({ status: 'locked', encryptedColor: NOTE })).status, 200)
-  t.match(await change({ status: 'active' }), locked)
-  t.equal((await owner.call(`/cards/${id}/delete-now`, { method: 'POST' })).status, 200)
-  const partner = await import('../../../harness/partner.ts')
-  const send = await partner.partnerUser(host, 'not-checked', ['cards.write'])
-  t.match(await send('/partner/v1/cards', { body: {} }), {
-    status: 409,
-    body: { error: 'invalid_state', message: /^kyc required/ },
-  })
-})
+t.test(
+  'making and loosening a card have onboarding requirements, and no other change of a card has',
+  async t => {
+    const owner = await userOwner(host)
+    const id = owner.idOf(await owner.make({ limit: { amount: 5000 } }))
+    const change = (body: object) => owner.call(`/cards/${id}`, { method: 'PATCH', body })
+    await owner.call('/sandbox/kyc', { body: { status: 'locked' } })
+    const locked = { status: 403, body: { error: 'policy_blocked', rule: 'account_locked' } }
+    t.match(await owner.call('/cards', { body: {} }), locked)
+    for (const body of [
+      { limit: null },
+      { limit: { amount: 5001 } },
+      { limit: { amount: 1, frequency: 'allTime' } },
+    ])
+      t.match(await change(body), locked, JSON.stringify(body))
+    t.equal((await change({ limit: { amount: 4999 } })).status, 200, 'tightening')
+    t.equal((await change({ status: 'locked', encryptedColor: NOTE })).status, 200)
+    t.match(await change({ status: 'active' }), locked)
+    t.equal((await owner.call(`/cards/${id}/delete-now`, { method: 'POST' })).status, 200)
+    const partner = await import('../../../harness/partner.ts')
+    const send = await partner.partnerUser(host, 'not-checked', ['cards.write'])
+    t.match(await send('/partner/v1/cards', { body: {} }), {
+      status: 409,
+      body: { error: 'invalid_state', message: /^kyc required/ },
+    })
+  },
+)
 
 t.test('a session under a cap cannot loosen a card that is not under it', async t => {
   const owner = await userOwner(host)

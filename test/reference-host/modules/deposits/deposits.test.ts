@@ -259,12 +259,12 @@ t.test(
   },
 )
 
-t.test('is gated for partners, and for users when the gates cover them', async t => {
-  const gated = await startTestHost({ ONBOARDING_GATES: 'on' })
-  t.teardown(() => gated.close())
-  const user = await fundedUser(gated, 100)
-  t.equal(await balanceOf(user), 100, 'play money is not gated')
-  t.match(await user.write('/deposits', USDC, 'gated-0001'), { status: 403, body: { rule: 'kyc_required' } })
+t.test('has onboarding requirements for partners, and for users where they are configured', async t => {
+  const strict = await startTestHost({ ONBOARDING_GATES: 'on' })
+  t.teardown(() => strict.close())
+  const user = await fundedUser(strict, 100)
+  t.equal(await balanceOf(user), 100, 'play money has no requirements')
+  t.match(await user.write('/deposits', USDC, 'strict-0001'), { status: 403, body: { rule: 'kyc_required' } })
 })
 
 t.test('asks the provider for 24 hours after the last change', async t => {

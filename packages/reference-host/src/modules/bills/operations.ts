@@ -126,7 +126,7 @@ function payBill(services: ModuleServices, bills: BillStore): Operation {
     title: 'Pay a bill from the balance',
     paths: ['/user/v1/bills/{billId}/pay'],
     spends: 'spend',
-    gated: true,
+    requires: 'onboarding',
     response: ResponseData,
     example: { response: { bill: { ...example, status: 'paid', paidAt: examples.LATER } } },
     denies: [404],

@@ -38,9 +38,9 @@ export function loosens(
   )
 }
 
-/** `cards.change`: what lets more be spent is gated, and needs a caller without caps that the card does not have. */
+/** `cards.change`: a change that lets more be spent has onboarding requirements, and needs a caller without caps that the card does not have. */
 export function changeCard(surface: Surface, services: ModuleServices): Operation {
-  const { cards, clock, db, gates } = services
+  const { cards, clock, db, requirements } = services
   return ledgerWrite<typeof ChangeBody.user, typeof CardResponse.user, Verdict<undefined, HostDenial>>({
     id: 'cards.change',
     title: 'Change, lock, unlock or cancel a card',
@@ -76,7 +76,7 @@ export function changeCard(surface: Surface, services: ModuleServices): Operatio
         return invalidState(surface, `a card that is ${from} cannot become ${to}`, 'status')
       }
       if (loosens(card, status, changes.limit)) {
-        const open = await gates.check(tx, session)
+        const open = await requirements.check(tx, session)
         if (!open.ok) return open
         if (!prepared.ok) return prepared
       }

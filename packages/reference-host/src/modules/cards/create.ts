@@ -57,7 +57,7 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
     paths: [`/${surface}/v1/cards`],
     scopes: ['cards.write'],
     spends: false,
-    gated: true,
+    requires: 'onboarding',
     idempotency: surface === 'user' ? 'required' : 'optional',
     body: CreateBody[surface] as typeof CreateBody.user,
     response: CardResponse[surface] as typeof CardResponse.user,

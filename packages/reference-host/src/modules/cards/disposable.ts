@@ -148,7 +148,7 @@ function execute(services: ModuleServices): Operation {
     ...common,
     id: 'cards.execute',
     title: 'Make the card of a proposal, once',
-    gated: true,
+    requires: 'onboarding',
     paths: ['/user/v1/cards/disposable/execute'],
     body: ExecuteBody,
     response: Executed,

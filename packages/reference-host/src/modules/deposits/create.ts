@@ -44,19 +44,19 @@ type SandboxRequest = Type.Static<typeof SandboxBody>
 
 const missing = (field: string): HostDenial => deny('invalid_request', `${field} is required`, { field })
 
-/** Makes `deposits.create` of a surface. Play money is credited only to users of a sandbox, and is not gated. */
+/** Makes `deposits.create` of a surface. Play money is credited only to users of a sandbox, and has no requirements. */
 export function createDeposit(
   surface: Surface,
   services: ModuleServices,
   provider: DepositProvider,
 ): Operation {
   const playable = surface === 'user' && services.environment === 'sandbox'
-  const { deposits, gates, clock, jobs, db, dialect } = services
+  const { deposits, requirements, clock, jobs, db, dialect } = services
   const isPlay = ({ network, currency = 'USD' }: SandboxRequest): boolean =>
     playable && network === undefined && currency === 'USD'
-  /** The gate of the user surface, which is not asked for play money; the denial there is never stored. */
+  /** The requirements of the user surface, which do not apply to play money; the denial there is never stored. */
   const passes = (on: SqlQueries, { caller }: Call<'session', unknown>) =>
-    surface === 'user' ? gates.check(on, caller.session) : Promise.resolve(allow(undefined))
+    surface === 'user' ? requirements.check(on, caller.session) : Promise.resolve(allow(undefined))
 
   return ledgerWrite<typeof SandboxBody, typeof SandboxResponse, (NewDeposit & OpenDeposit) | undefined>({
     id: 'deposits.create',
@@ -76,7 +76,7 @@ export function createDeposit(
     },
     // Spend caps do not apply to incoming money.
     spends: false,
-    ...(surface === 'partner' ? { gated: true, denies: [409] as const } : {}),
+    ...(surface === 'partner' ? { requires: 'onboarding' as const, denies: [409] as const } : {}),
     async prepare(call, effectId) {
       const { caller, body } = call
       if (isPlay(body)) return body.amountCents === undefined ? missing('amountCents') : allow(undefined)

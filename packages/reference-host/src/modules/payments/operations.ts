@@ -90,7 +90,7 @@ function createPayment(services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['payments.write'],
     spends: 'spend',
-    gated: true,
+    requires: 'onboarding',
     body: Body,
     response: ResponseData,
     denies: [404],

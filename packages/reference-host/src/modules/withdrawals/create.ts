@@ -42,7 +42,7 @@ export function createWithdrawal(
     },
     ...(surface === 'partner' ? { denies: [409] as const } : {}),
     spends: 'withdrawal',
-    gated: true,
+    requires: 'onboarding',
     async prepare({ caller, body }, effectId) {
       const { accountId } = caller.session
       const id = `wd_${effectId}`

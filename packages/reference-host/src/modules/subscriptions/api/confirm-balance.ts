@@ -16,7 +16,7 @@ const Body = Type.Object(
  * a locked account is denied.
  */
 export function confirmBalance(services: ModuleServices): Operation {
-  const { clock, gates, payins, settlement, subscriptions } = services
+  const { clock, requirements, payins, settlement, subscriptions } = services
   return ledgerWrite({
     id: 'subscriptions.confirmBalance',
     title: 'Pay a pay-in from the balance',
@@ -35,7 +35,7 @@ export function confirmBalance(services: ModuleServices): Operation {
     spends: 'spend',
     async write({ caller, body }, { tx, reserve }) {
       const now = clock.now()
-      const passed = await gates.checkLock(tx, caller.session)
+      const passed = await requirements.checkLock(tx, caller.session)
       if (!passed.ok) return passed
       const payin = await lockPayin(payins, tx, caller.session.accountId, body.payinId)
       if (!payin.ok) return payin

@@ -1,5 +1,5 @@
-// Every operation behind the onboarding gates, with both settings, replays included. Which ones those are is found by calling
-// all writes, so an operation whose declaration becomes gated is missing below until it is added.
+// Every operation with onboarding requirements, with both settings, replays included. Which ones those are is found by calling
+// all writes, so an operation whose declaration becomes one of them is missing below until it is added.
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
@@ -7,7 +7,7 @@ import { inlined } from '../harness/openapi.ts'
 import { memberOf, withdrawalBody } from '../harness/transfers.ts'
 
 type Surface = 'user' | 'partner'
-type Gates = 'on' | 'partner'
+type Requirements = 'on' | 'partner'
 interface Described {
   readonly security: Record<string, unknown>[]
   readonly requestBody?: { readonly content: { 'application/json': { example?: object } } }
@@ -60,10 +60,10 @@ async function partnerToken({ send, partnerKey }: TestHost): Promise<string> {
   return opened.body.data['sessionToken'] as string
 }
 
-/** A gated write: the request of one caller, made of what that caller has. */
+/** A write with onboarding requirements: the request of one caller, made of what that caller has. */
 type Request = (caller: Caller, friend: string) => Promise<{ path: string; body: object }>
 
-/** All gated writes that an idempotency key can be sent with. */
+/** All such writes that an idempotency key can be sent with. */
 const GATED: Readonly<Record<Surface, Readonly<Record<string, Request>>>> = {
   user: {
     'POST /user/v1/bills/{billId}/pay': async ({ call }) => {
@@ -96,13 +96,13 @@ function isClosed(surface: Surface, rule: (typeof RULES)[number], { status, body
   return status === 409 && body['error'] === 'invalid_state' && String(body['message']).startsWith(words)
 }
 
-async function setUp(t: Test, gates: Gates): Promise<TestHost> {
-  const host = await startTestHost({ RATE_LIMITS: 'off', ONBOARDING_GATES: gates })
+async function setUp(t: Test, requirements: Requirements): Promise<TestHost> {
+  const host = await startTestHost({ RATE_LIMITS: 'off', ONBOARDING_GATES: requirements })
   t.teardown(() => host.close())
   return host
 }
 
-/** Legacy names of other operations; those that end the caller, and those that open the gates. */
+/** Legacy names of other operations; those that end the caller, and those that meet the requirements. */
 const APART = /^\/consumer\/|\/sessions$|\/kyc(?:\/applications)?$|\/agreements$/
 
 /** The writes of a surface that a new account cannot make because of its identity check. The body is the example of the description. */
@@ -124,19 +124,19 @@ async function closedWrites(host: TestHost, caller: Caller): Promise<string[]> {
 }
 
 for (const surface of ['user', 'partner'] as const)
-  t.test(`the gated writes of the ${surface} surface are those below, and no other`, async t => {
+  t.test(`the ${surface} writes with onboarding requirements are those below, and no other`, async t => {
     const host = await setUp(t, 'on')
     const found = await closedWrites(host, await callerOf(host, surface))
     t.same(found, Object.keys(GATED[surface]).toSorted())
     t.same(host.failures, [])
   })
 
-for (const gates of ['on', 'partner'] as const)
+for (const requirements of ['on', 'partner'] as const)
   for (const surface of ['user', 'partner'] as const) {
-    const open = gates === 'partner' && surface === 'user'
+    const open = requirements === 'partner' && surface === 'user'
     const what = open ? 'works at once' : 'waits for identity and agreements'
-    t.test(`with gates ${gates}, every gated ${surface} write ${what}`, async t => {
-      const host = await setUp(t, gates)
+    t.test(`with onboarding requirements ${requirements}, every such ${surface} write ${what}`, async t => {
+      const host = await setUp(t, requirements)
       const caller = await callerOf(host, surface)
       const { call, kyc, accept } = caller
       const friend = (await bootstrapUser(host.send)).address
@@ -183,7 +183,7 @@ for (const gates of ['on', 'partner'] as const)
         t.same(
           replay.body.data,
           first[n]?.body.data,
-          `${name}: the stored response, though the gate is closed`,
+          `${name}: the stored response, though a requirement is not met`,
         )
       }
       await refused('account_locked', true)
@@ -191,9 +191,9 @@ for (const gates of ['on', 'partner'] as const)
     })
 
     t.test(
-      `with gates ${gates}, a ${surface} loosens a card behind the gates, and tightens it always`,
+      `with onboarding requirements ${requirements}, a ${surface} loosens a card behind the requirements, and tightens it always`,
       async t => {
-        const host = await setUp(t, gates)
+        const host = await setUp(t, requirements)
         const caller = await callerOf(host, surface)
         const { call, kyc, accept } = caller
         await kyc('approved')
@@ -217,7 +217,7 @@ for (const gates of ['on', 'partner'] as const)
             )
           }
         }
-        t.equal((await patch({ status: 'canceled' })).status, 200, 'canceling is never gated')
+        t.equal((await patch({ status: 'canceled' })).status, 200, 'canceling has no requirements')
         t.same(host.failures, [])
       },
     )

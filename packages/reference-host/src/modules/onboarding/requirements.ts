@@ -1,21 +1,24 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { deny, type HostDenial, type HostRule } from '../../http/codes.ts'
-import type { Gates } from '../../http/gates.ts'
+import type { Requirements } from '../../http/requirements.ts'
 import type { AgreementAcceptances } from '../agreements/acceptance.ts'
 import { LOCKED_STATUSES, type KycStatus } from '../kyc/states.ts'
 
-/** Makes the onboarding gates of a host. On the given surfaces an account needs an approved identity and accepted agreements. */
-export function onboardingGates(surfaces: readonly Surface[], acceptances: AgreementAcceptances): Gates {
+/** Makes the onboarding requirements of a host. On the given surfaces an account needs an approved identity and accepted agreements. */
+export function onboardingRequirements(
+  surfaces: readonly Surface[],
+  acceptances: AgreementAcceptances,
+): Requirements {
   return {
     async check(db, { accountId, surface }) {
       const status = await kycStatus(db, accountId)
       if (LOCKED_STATUSES.includes(status)) return accountLocked(surface)
       if (!surfaces.includes(surface)) return allow(undefined)
-      if (status !== 'approved') return closed(surface, 'kyc_required', 'kyc required')
+      if (status !== 'approved') return requirementDenied(surface, 'kyc_required', 'kyc required')
       const acceptedAt = await acceptances.acceptedAt(db, accountId)
       return acceptedAt === undefined
-        ? closed(surface, 'agreements_required', 'agreements required')
+        ? requirementDenied(surface, 'agreements_required', 'agreements required')
         : allow(undefined)
     },
     async checkLock(db, { accountId, surface }) {
@@ -25,7 +28,7 @@ export function onboardingGates(surfaces: readonly Surface[], acceptances: Agree
 }
 
 /**
- * Whether an account is locked, by its identity check: all gated writes, payments of pay-ins from its balance and payments by
+ * Whether an account is locked, by its identity check: all writes with onboarding requirements, payments of pay-ins from its balance and payments by
  * card are then denied. Money may come in, and the account may move its own money between its balance and its contracts.
  */
 export async function isAccountLocked(db: SqlQueries, accountId: string): Promise<boolean> {
@@ -38,10 +41,10 @@ async function kycStatus(db: SqlQueries, accountId: string): Promise<KycStatus> 
 }
 
 const accountLocked = (surface: Surface): Verdict<never, HostDenial> =>
-  closed(surface, 'account_locked', 'account locked')
+  requirementDenied(surface, 'account_locked', 'account locked')
 
-/** Makes the denial of a gate. Its message begins with `words`, which partner clients search for, and then says what to do. */
-function closed(surface: Surface, rule: HostRule, words: string): Verdict<never, HostDenial> {
+/** Makes the denial for a requirement that is not met. Its message begins with `words`, which partner clients search for, and then says what to do. */
+function requirementDenied(surface: Surface, rule: HostRule, words: string): Verdict<never, HostDenial> {
   const hint = {
     account_locked: 'ask support',
     kyc_required: 'submit an application and wait until it is approved',

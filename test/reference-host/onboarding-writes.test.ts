@@ -1,4 +1,4 @@
-// A sample write behind the gates, mounted as the host mounts its own, over both SQL stores.
+// A sample write with onboarding requirements, mounted as the host mounts its own, over both SQL stores.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
@@ -13,9 +13,10 @@ import { bench } from '../scope-guard/issuer.ts'
 import { internals } from '../harness/internals.ts'
 import { openPostgres, openSqlite } from '../harness/stores.ts'
 
-const { createApp, ledgerWrite, entryLimits, migrateHost, onboardingGates, agreementAcceptances } = internals
+const { createApp, ledgerWrite, entryLimits, migrateHost, onboardingRequirements, agreementAcceptances } =
+  internals
 type Operation = ReturnType<typeof ledgerWrite>
-type Gates = ReturnType<typeof onboardingGates>
+type Requirements = ReturnType<typeof onboardingRequirements>
 type Idempotency = NonNullable<Parameters<typeof ledgerWrite>[0]['idempotency']>
 
 const AGREEMENTS = [{ id: 'terms', text: 'I accept.', links: [] }]
@@ -37,7 +38,7 @@ function sample(surface: Surface, idempotency: Idempotency, prepared: string[]):
     response: EMPTY,
     example: { response: {} },
     spends: false,
-    gated: true,
+    requires: 'onboarding',
     idempotency,
     async prepare({ caller }) {
       prepared.push(caller.session.accountId)
@@ -63,9 +64,9 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
   const [db] = connections as [SqlClient]
   const { guard, bearer, clock } = await bench()
   const acceptances = agreementAcceptances(AGREEMENTS)
-  const real = onboardingGates(surfaces, acceptances)
+  const real = onboardingRequirements(surfaces, acceptances)
   let asked = 0
-  const gates: Gates = {
+  const requirements: Requirements = {
     ...real,
     check(queries, session) {
       asked += 1
@@ -82,7 +83,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     guard,
     keyGuard: guard,
     db,
-    gates,
+    requirements,
     clock,
     serviceName: 'Test',
     trustProxy: [],
@@ -172,19 +173,22 @@ for (const dialect of DIALECTS) {
       const before = asked()
       for (const [way, key] of ways.slice(0, 2))
         t.match(await make(surface, way, key), { status: 200, replayed: 'true' })
-      t.equal(asked(), before, 'a stored response is replayed without asking the gate')
+      t.equal(asked(), before, 'a stored response is replayed without a check of the requirements')
     })
   }
 }
 
-void t.test('gates on the partner surface alone let users write, unless the account is locked', async t => {
-  const { make, status } = await setUp(t, 'sqlite', ['partner'])
-  t.match(await make('user', 'required', 'key-00000001'), { status: 200 })
-  t.match(await make('user', 'none'), { status: 200 })
-  t.match(await make('partner', 'none'), refusedWith('partner', 'kyc_required'))
-  for (const gone of ['locked', 'denied']) {
-    await status(gone)
-    t.match(await make('user', 'required', 'key-00000002'), refusedWith('user', 'account_locked'))
-    t.match(await make('partner', 'none'), refusedWith('partner', 'account_locked'))
-  }
-})
+void t.test(
+  'requirements on the partner surface alone let users write, unless the account is locked',
+  async t => {
+    const { make, status } = await setUp(t, 'sqlite', ['partner'])
+    t.match(await make('user', 'required', 'key-00000001'), { status: 200 })
+    t.match(await make('user', 'none'), { status: 200 })
+    t.match(await make('partner', 'none'), refusedWith('partner', 'kyc_required'))
+    for (const gone of ['locked', 'denied']) {
+      await status(gone)
+      t.match(await make('user', 'required', 'key-00000002'), refusedWith('user', 'account_locked'))
+      t.match(await make('partner', 'none'), refusedWith('partner', 'account_locked'))
+    }
+  },
+)

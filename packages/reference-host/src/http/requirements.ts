@@ -3,10 +3,10 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { HostDenial } from './codes.ts'
 
 /**
- * The onboarding gates: identity check and agreements, which an account must pass before it may create cards or move money.
- * Reading, locking and canceling are never gated. (`gate` of `@gatewright/http` is another thing: it mounts routes.)
+ * The onboarding requirements: identity check and agreements, which an account must complete before it may create cards or
+ * move money. Reading, locking and canceling have no requirements.
  */
-export interface Gates {
+export interface Requirements {
   /**
    * Decides from the current rows of the database, without a cache. Denials: on the user surface 403 `policy_blocked` with the rule
    * `account_locked`, `kyc_required` or `agreements_required`; on the partner surface 409 `invalid_state`, whose message begins with

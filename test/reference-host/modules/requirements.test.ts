@@ -1,4 +1,4 @@
-// Which writes of moves, payments and bills are behind the onboarding gates, with both settings.
+// Which writes of moves, payments and bills have onboarding requirements, with both settings.
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { bearer, startTestHost, type HttpResponse, type TestHost } from '../../harness/host.ts'
@@ -11,11 +11,11 @@ async function setUp(t: Test, ONBOARDING_GATES: 'on' | 'partner') {
   await user.fund(5000)
   const noted = await user.write('/bills', { payee: 'City Power', amountCents: 10, dueAt: '2030-01-01' })
   const billId = (noted.body.data['bill'] as { id: string }).id
-  const gated = [
+  const pending = [
     ['/payments', { to: { walletAddress: receiver.address }, amountCents: 10 }],
     [`/bills/${billId}/pay`, {}],
   ] as const
-  return { host, user, gated, post: poster(host, user.token) }
+  return { host, user, pending, post: poster(host, user.token) }
 }
 const poster =
   ({ send }: TestHost, token: string) =>
@@ -36,10 +36,10 @@ async function ungatedWork(t: Test, user: MoneyUser): Promise<void> {
 }
 
 t.test('on: payments and paying bills wait for identity and agreements; the same key then works', async t => {
-  const { user, gated, post } = await setUp(t, 'on')
-  const keys = gated.map(() => randomUUID())
+  const { user, pending, post } = await setUp(t, 'on')
+  const keys = pending.map(() => randomUUID())
   const all = async (expected: object): Promise<void> => {
-    for (const [n, [path, body]] of gated.entries())
+    for (const [n, [path, body]] of pending.entries())
       t.match(await user.write(path, body, keys[n]), expected, path)
   }
   await all(closed('kyc_required'))
@@ -50,19 +50,19 @@ t.test('on: payments and paying bills wait for identity and agreements; the same
   await all({ status: 200 })
   await post('/sandbox/kyc', { status: 'locked' })
   await all({ status: 200 })
-  for (const [path, body] of gated) t.match(await user.write(path, body), closed('account_locked'), path)
+  for (const [path, body] of pending) t.match(await user.write(path, body), closed('account_locked'), path)
   await ungatedWork(t, user)
   t.equal(await user.balance(), 5000 - 10 - 10 - 2)
 })
 
 t.test('partner: users pay at once, unless the account is locked', async t => {
-  const { user, gated, post } = await setUp(t, 'partner')
-  const keys = gated.map(() => randomUUID())
-  for (const [n, [path, body]] of gated.entries())
+  const { user, pending, post } = await setUp(t, 'partner')
+  const keys = pending.map(() => randomUUID())
+  for (const [n, [path, body]] of pending.entries())
     t.match(await user.write(path, body, keys[n]), { status: 200 }, path)
   for (const status of ['locked', 'denied']) {
     await post('/sandbox/kyc', { status })
-    for (const [n, [path, body]] of gated.entries()) {
+    for (const [n, [path, body]] of pending.entries()) {
       t.match(await user.write(path, body), closed('account_locked'), `${path} ${status}`)
       const replay = await user.write(path, body, keys[n])
       t.same([replay.status, replay.headers.get('idempotency-replayed')], [200, 'true'])
