@@ -14,16 +14,20 @@ t.test('every line of docs/identity-check.md works as printed', async t => {
   t.match(output, /"status":"pending"[^]*"applied":true[^]*"status":"approved"/)
 })
 
-t.test('docs/identity-check.md has the table of states', t => {
+t.test('docs/identity-check.md lists the changes of a status', t => {
   const page = readFileSync('docs/identity-check.md', 'utf8')
   const { KYC_MOVES, KYC_STATUSES } = internals
   const named = (list: readonly string[]): string => list.map(each => `\`${each}\``).join(', ')
   for (const [cause, moves] of Object.entries(KYC_MOVES)) {
     for (const { from, to } of moves) {
       const all = from.length === KYC_STATUSES.length
-      const cells = all ? ' any | any but `not_submitted` |' : ` ${named(from)} | ${named(to)} |`
-      const row = page.split('\n').find(line => line.startsWith(`| \`${cause}\` |`) && line.endsWith(cells))
-      t.ok(row, `${cause}: ${from.join()} -> ${to.join()}`)
+      const statuses = all
+        ? ' From: any. To: any but `not_submitted`.'
+        : ` From: ${named(from)}. To: ${named(to)}.`
+      const entry = page
+        .split('\n')
+        .find(line => line.startsWith(`- \`${cause}\`, `) && line.endsWith(statuses))
+      t.ok(entry, `${cause}: ${from.join()} -> ${to.join()}`)
     }
   }
   t.end()

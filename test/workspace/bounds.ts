@@ -1,5 +1,5 @@
 // What every write of the operation table makes a host keep. The page docs/bounds.md is made from it, and
-// test/reference-host/bounds.test.ts makes the largest accepted request of each, counts its bytes, and rejects a missing row.
+// test/reference-host/bounds/bounds.test.ts makes the largest accepted request of each, counts its bytes, and rejects a missing row.
 import { internals } from '../harness/internals.ts'
 
 /** The limit that bounds how often a write is made. */
@@ -84,10 +84,10 @@ const AUDIT = 'an audit row and entries of the revocation feed'
 /** Each write, by surface and operation id. */
 export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user auth.bootstrap': {
-    keeps: 'a user, a key and a session with a policy of 8 KiB each, audit rows',
+    keeps: 'a user, a key and a session with 8 KiB policies; audit rows',
     bytes: 21_000,
     limit: 'bootstrap',
-    until: 'user for good; session to its end; key 7 days after its end; audit rows 90 days',
+    until: 'user for good; session to its end, key to 7 days after; audit rows 90 days',
   },
   'public auth.challenge': { ...nothing, limit: 'bootstrap' },
   'public auth.login': {
@@ -118,7 +118,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     limit: 'account',
     most: 250,
     rest: 800,
-    until: '50 live and 200 ended keys, 7 days after their end; audit rows 90 days',
+    until: '50 live, 200 ended keys, to 7 days after the end; audit rows 90 days',
   },
   'user keys.change': {
     keeps: 'a policy of 8 KiB; an audit row',
@@ -159,7 +159,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     limit: 'account',
     most: 100,
     paired: true,
-    until: 'settled ones for good, others 30 days after their deadline; 100 open at a time',
+    until: 'settled ones for good, others 30 days after the deadline; 100 open',
   },
   'user subscriptions.checkout': {
     keeps: 'a subscription and its pay-in, as above',
@@ -167,7 +167,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     limit: 'account',
     most: 100,
     paired: true,
-    until: 'paid ones for good, others 30 days after the deadline; 100 open at a time',
+    until: 'paid ones for good, others 30 days after the deadline; 100 open',
   },
   'user subscriptions.confirm': {
     ...account,
@@ -206,7 +206,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'partner cards.simulateRefund': { ...authorization, keeps: 'an event and a transfer', bytes: 3400 },
   'user cards.create': {
     ...account,
-    keeps: 'a card with four notes of 684 characters and the policies of its session, 24 KiB at most',
+    keeps: 'a card, four notes of 684 characters, policies (24 KiB at most)',
     bytes: 23_000,
     most: 200,
     requiresIdentity: true,
@@ -239,7 +239,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user cards.propose': { limit: 'account', keeps: 'the response', bytes: 1000, until: DAY },
   'user cards.execute': {
     ...account,
-    keeps: 'a card with a note and the policies of its session, 24 KiB at most',
+    keeps: 'a card, a note, policies (24 KiB at most)',
     bytes: 19_500,
     most: 200,
     requiresIdentity: true,
@@ -356,9 +356,9 @@ const WHO: Readonly<Record<Limit, string>> = {
   account: 'account',
   mint: 'account',
   ending: 'account',
-  bootstrap: 'client address',
-  'token-check': 'client address',
-  poll: 'client address',
+  bootstrap: 'address',
+  'token-check': 'address',
+  poll: 'address',
   'partner-mint': 'partner key',
   partner: 'partner key',
   provider: 'provider',
@@ -403,9 +403,9 @@ A process without Redis counts for itself, so N of them let pass N times as much
 Counters of caps (about 150 bytes, at most 32 for each call) are included. Those of a day or a month are deleted after it; those of a
 limit with the window \`total\` are kept for good.
 
-"Kept" says how long the rows stay; "response" is the stored response of an idempotent request. "By" says what the write is counted by: the account,
-the client address, the partner key, or nothing for a provider, which signs its events. "Before" says whether an account may make the write before its identity is checked, on a host with \`ONBOARDING_GATES=on\`, as on every live
-host. Operations named \`simulate\` exist in a sandbox only.
+"Kept" says how long the rows stay; "response" is the stored response of an idempotent request. "By" says what writes are counted by: the
+account, the client address ("address") or the partner key. Events of a provider are not counted, because they are signed. "Before" says whether an
+account may make the write before its identity is checked, on a host with \`ONBOARDING_GATES=on\`, as on every live host. Operations named \`simulate\` exist in a sandbox only.
 
 | Write | Keeps | Bytes of one, at most | In 10 minutes, at most | Adds, at most | Kept | By | Before |
 |---|---|---|---|---|---|---|---|

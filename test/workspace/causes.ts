@@ -93,7 +93,7 @@ export const SENTENCES: Sentences = {
   'crit header of the DPoP proof': 'The proof asks for extensions that are not supported.',
   'the DPoP proof has no public key': 'The `jwk` of the proof is missing, malformed or a private key.',
   'the algorithm of the DPoP proof is not accepted':
-    'The `alg` of the proof is symmetric, `none`, unknown or not that of its key; or the key is weak or over 4,096 bits (RSA).',
+    'The `alg` is symmetric, `none`, unknown or not that of its key, or the key is weak or over 4,096 bits.',
   'the DPoP proof lacks jti, htm, htu, iat or ath':
     'A required claim of the proof is missing or of another type.',
   'the DPoP proof is for another method': 'The `htm` of the proof is not the method of the request.',

@@ -13,8 +13,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   insufficient_scope: 'Ask for a session with the scope that `scope` names.',
   internal_error: 'Our mistake. Report the `X-Request-Id`. Repeat a write only with the same key.',
   invalid_dpop_proof: 'Send a fresh DPoP proof for this request, and the token with the scheme `DPoP`.',
-  invalid_request:
-    'Correct the value or the unknown name that `field` names. An unchanged repeat cannot succeed.',
+  invalid_request: 'Correct what `field` names. An unchanged repeat cannot succeed.',
   invalid_signature: 'Sign a new statement with a fresh nonce. Every cause has this one response.',
   invalid_state: 'Another step comes first; `message` names it.',
   key_not_validated: 'The operator has to validate the partner key first.',

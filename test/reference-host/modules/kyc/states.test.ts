@@ -17,7 +17,7 @@ type Report = Parameters<Kyc['report']>[2]
 
 const OPEN = ['pending', 'manual_review', 'needs_information', 'needs_verification']
 const REPORTS = [...OPEN, 'approved', 'denied', 'locked']
-/** The table of docs/identity-check.md, written out independently of the code. */
+/** The list of docs/identity-check.md, written out independently of the code. */
 function allowed(cause: string, from: string, to: string): boolean {
   if (cause === 'submitted')
     return ['not_submitted', 'needs_information', 'canceled'].includes(from) && to === 'pending'
