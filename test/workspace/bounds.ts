@@ -84,10 +84,10 @@ const AUDIT = 'an audit row and entries of the revocation feed'
 /** Each write, by surface and operation id. */
 export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user auth.bootstrap': {
-    keeps: 'a user, a key and a session with 8 KiB policies; audit rows',
+    keeps: 'a user; a key, a session with 8 KiB policies; audit rows',
     bytes: 21_000,
     limit: 'bootstrap',
-    until: 'user for good; session to its end, key to 7 days after; audit rows 90 days',
+    until: 'user for good; session to its end; key 7 days after; audit 90 days',
   },
   'public auth.challenge': { ...nothing, limit: 'bootstrap' },
   'public auth.login': {
