@@ -1,0 +1,142 @@
+// Changes the compiled code at one place after the other and runs the tests that reach that place: a change that no test notices
+// survives. Only the tests of the folder run, those at the same place below `test`. Arguments: folders or files of sources
+// (packages/scope-guard/src/policies); --count M takes only so many mutations, chosen by --seed N; --write puts the scores into
+// the table.
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { chromiumBinary } from '../harness/chromium.ts'
+import { filesBelow } from '../harness/files.ts'
+import { keepTemporaryFilesInMemory } from '../harness/temporary-files.ts'
+import { compiled } from '../harness/test-processes.ts'
+import type { Coverage } from './coverage.ts'
+import { EQUIVALENTS, keepsOrder } from './equivalents.ts'
+import { mutationsOf, type Mutation } from './mutations.ts'
+import { percent, writeScore, type Score } from './scores.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+/** A test file that passes without a mutant. */
+interface Baseline {
+  readonly test: string
+  readonly ms: number
+  readonly coverage: Coverage
+}
+
+const { values, positionals: folders } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: { type: 'string', default: '0' },
+    count: { type: 'string', default: 'Infinity' },
+    write: { type: 'boolean', default: false },
+  },
+})
+if (folders.length === 0)
+  throw new Error('name a folder of sources, such as packages/scope-guard/src/policies')
+
+/** The source of a compiled module. */
+const sourceOf = (file: string): string => file.replace('/dist/', '/src/').replace(/\.js$/, '.ts')
+
+/** The tests of a folder of sources: those that mirror it. */
+function testsOf(folder: string): string[] {
+  const [, name, , ...path] = folder.split('/') as [string, string, string, ...string[]]
+  let mirror = ['test', name, ...path]
+  while (!existsSync(mirror.join('/'))) mirror = mirror.slice(0, -1)
+  return filesBelow(mirror.join('/'), '.test.ts').map(compiled)
+}
+
+/** Runs `work` for each item on all workers. */
+async function onAll<T>(
+  workers: readonly Worker[],
+  items: readonly T[],
+  work: (worker: Worker, item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items]
+  await Promise.all(
+    workers.map(async worker => {
+      for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(worker, item)
+    }),
+  )
+}
+
+/** Lists the mutations of a folder: all of them, or as many as wanted, by the seed. */
+function mutationsBelow(folder: string): Mutation[] {
+  const sources = folder.endsWith('.ts') ? [folder] : filesBelow(folder, '.ts')
+  const files = sources.map(file => file.replace('/src/', '/dist/').replace(/\.ts$/, '.js'))
+  const mutations = files.filter(file => existsSync(file)).flatMap(mutationsOf)
+  const count = Number(values.count)
+  if (count >= mutations.length) return mutations
+  const rank = ({ file, start, replacement }: Mutation): string =>
+    createHash('sha256').update(`${values.seed} ${file} ${start} ${replacement}`).digest('hex')
+  return mutations
+    .map(mutation => ({ mutation, rank: rank(mutation) }))
+    .sort((one, other) => (one.rank < other.rank ? -1 : 1))
+    .slice(0, count)
+    .map(({ mutation }) => mutation)
+}
+
+/** Runs each test without a mutant. Throws when one fails: each mutant would seem to be noticed. */
+async function baselinesOf(workers: readonly Worker[], tests: readonly string[]): Promise<Baseline[]> {
+  const baselines: Baseline[] = []
+  const failed: string[] = []
+  await onAll(workers, tests, async (worker, test) => {
+    const { outcome, ms, coverage } = await worker.baseline(test)
+    if (outcome === 'passed') baselines.push({ test, ms, coverage })
+    else failed.push(test)
+  })
+  if (failed.length > 0) throw new Error(`fails without a mutant: ${failed.join(', ')}`)
+  return baselines.sort((one, other) => one.ms - other.ms)
+}
+
+function reaches({ coverage }: Baseline, { file, start }: Mutation): boolean {
+  return coverage.get(file)?.[start] === 1
+}
+
+function isEquivalent(mutation: Mutation): boolean {
+  const { file, before, after } = mutation
+  const isListed = EQUIVALENTS.some(
+    known => known.source === sourceOf(file) && known.before === before && known.after === after,
+  )
+  return isListed || keepsOrder(mutation)
+}
+
+async function scoreOf(workers: readonly Worker[], folder: string): Promise<Score> {
+  const all = mutationsBelow(folder)
+  const mutations = all.filter(mutation => !isEquivalent(mutation))
+  const began = performance.now()
+  const baselines = await baselinesOf(workers, testsOf(folder))
+  const started = performance.now()
+  console.log(`${folder}: ${baselines.length} test files in ${((started - began) / 1000).toFixed(0)} s`)
+  const survivors: Mutation[] = []
+  await onAll(workers, mutations, async (worker, mutation) => {
+    const tests = baselines.filter(baseline => reaches(baseline, mutation))
+    const ms = tests.reduce((sum, { ms }) => sum + ms, 0)
+    const names = tests.map(({ test }) => test)
+    if (tests.length > 0 && (await worker.run(mutation, names, 5000 + 3 * ms)) === 'noticed') return
+    survivors.push(mutation)
+    const { file, line, before, after } = mutation
+    console.log(`${sourceOf(file)}:${line}${tests.length === 0 ? ' (no test reaches it)' : ''}`)
+    console.log(`  - ${before}\n  + ${after}`)
+  })
+  const minutes = (performance.now() - started) / 60_000
+  const survived = survivors.length
+  const equivalent = all.length - mutations.length
+  const score = { folder, noticed: mutations.length - survived, survived, equivalent }
+  const speed = (mutations.length / minutes).toFixed(0)
+  console.log(
+    `${folder}: ${percent(score)}, ${score.noticed} of ${mutations.length} mutants noticed, ${speed} a minute`,
+  )
+  return score
+}
+
+keepTemporaryFilesInMemory()
+if (folders.some(folder => folder.includes('/pages'))) chromiumBinary()
+const workers = await Promise.all(Array.from({ length: availableParallelism() }, startWorker))
+try {
+  for (const folder of folders) {
+    const score = await scoreOf(workers, folder)
+    if (values.write) writeScore(score, new Date())
+  }
+} finally {
+  await Promise.all(workers.map(worker => worker.stop()))
+}

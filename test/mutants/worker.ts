@@ -1,0 +1,139 @@
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import pg from 'pg'
+import { createClient } from 'redis'
+import { plainNode } from '../harness/node.ts'
+import { postgresService, redisService } from '../harness/services.ts'
+import { coverageOf, type Coverage } from './coverage.ts'
+import type { Mutation } from './mutations.ts'
+
+/** How a run of test files ended: `noticed` when one failed or did not end in time. */
+export type Outcome = 'noticed' | 'passed'
+
+/** A copy of the compiled repository on servers of its own, where one mutant at a time runs. */
+export interface Worker {
+  /** Runs a test file without a mutant. */
+  baseline(
+    test: string,
+  ): Promise<{ readonly outcome: Outcome; readonly ms: number; readonly coverage: Coverage }>
+  /** Runs test files with a mutant until one fails. */
+  run(mutation: Mutation, tests: readonly string[], timeoutMs: number): Promise<Outcome>
+  stop(): Promise<void>
+}
+
+const BASELINE_TIMEOUT_MS = 120_000
+
+/** Makes a copy of what is compiled, and starts servers. */
+export async function startWorker(): Promise<Worker> {
+  const root = mkdtempSync(join(tmpdir(), 'mutants-'))
+  copyTree(root)
+  const [postgres, redis] = await Promise.all([postgresService(), redisService()])
+  const admin = new pg.Client({ connectionString: postgres.url })
+  await admin.connect()
+  const cache = createClient({ url: redis.url })
+  await cache.connect()
+  const temporary = join(root, 'tmp')
+
+  /** Removes what test files left that were killed. */
+  const cleanUp = async (): Promise<void> => {
+    rmSync(temporary, { recursive: true, force: true })
+    mkdirSync(temporary)
+    await cache.flushAll()
+    const schemas = `select nspname from pg_namespace where nspname !~ '^(pg_|information_schema$|public$)'`
+    const { rows } = await admin.query<{ nspname: string }>(schemas)
+    for (const { nspname } of rows) await admin.query(`drop schema "${nspname}" cascade`)
+  }
+
+  const runTests = async (
+    tests: readonly string[],
+    timeoutMs: number,
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<Outcome> => {
+    const child = plainNode(['--enable-source-maps', 'build/test/harness/several.js', ...tests], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      // A process group: what the test started ends with it.
+      detached: true,
+      env: {
+        ...process.env,
+        TEST_POSTGRES_URL: postgres.url,
+        TEST_REDIS_URL: redis.url,
+        TMPDIR: temporary,
+        ...env,
+      },
+    })
+    const stop = (): void => {
+      try {
+        process.kill(-(child.pid as number), 'SIGKILL')
+      } catch {
+        // All of the group have ended.
+      }
+    }
+    const timer = setTimeout(stop, timeoutMs)
+    child.stdout?.on('data', (chunk: Buffer) => {
+      if (/^\s*not ok /m.test(chunk.toString())) stop()
+    })
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject).once('close', resolve)
+    })
+    clearTimeout(timer)
+    if (code === 0) return 'passed'
+    stop()
+    await cleanUp()
+    return 'noticed'
+  }
+
+  await cleanUp()
+  return {
+    async baseline(test) {
+      const began = performance.now()
+      let outcome: Outcome = 'noticed'
+      const coverage = await coverageOf(root, async directory => {
+        outcome = await runTests([test], BASELINE_TIMEOUT_MS, { NODE_V8_COVERAGE: directory })
+      })
+      return { outcome, ms: performance.now() - began, coverage }
+    },
+    async run({ file, start, end, replacement }, tests, timeoutMs) {
+      const copy = join(root, file)
+      const code = readFileSync(copy, 'utf8')
+      writeFileSync(copy, code.slice(0, start) + replacement + code.slice(end))
+      try {
+        return await runTests(tests, timeoutMs)
+      } finally {
+        writeFileSync(copy, code)
+      }
+    },
+    async stop() {
+      await admin.end()
+      cache.destroy()
+      await Promise.all([postgres.stop(), redis.stop()])
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Copies what a test file reads: the compiled modules, and links to all that no mutant changes. */
+function copyTree(root: string): void {
+  for (const name of ['packages', 'build'])
+    cpSync(name, join(root, name), { recursive: true, verbatimSymlinks: true })
+  for (const name of ['package.json', 'docs', 'test', 'examples', 'README.md'])
+    symlinkSync(resolve(name), join(root, name))
+  const modules = join(root, 'node_modules')
+  mkdirSync(modules)
+  for (const name of readdirSync('node_modules')) {
+    // These links are relative, so they lead to the copy.
+    if (name === '@gatewright')
+      cpSync(join('node_modules', name), join(modules, name), { recursive: true, verbatimSymlinks: true })
+    else symlinkSync(resolve('node_modules', name), join(modules, name))
+  }
+}
