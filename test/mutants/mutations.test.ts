@@ -73,8 +73,8 @@ t.test(
   'a comparator that differs for equal items alone is equivalent, one that turns the order is not',
   async t => {
     const before = 'ids.sort((a, b) => (a < b ? -1 : 1))'
-    t.ok(keepsOrder({ before, after: 'ids.sort((a, b) => (a <= b ? -1 : 1))' }))
-    t.ok(keepsOrder({ before, after: 'ids.sort((a, b) => (a < b ? -1 : 2))' }))
-    t.notOk(keepsOrder({ before, after: 'ids.sort((a, b) => (a >= b ? -1 : 1))' }))
+    t.ok(keepsOrder(before, 'ids.sort((a, b) => (a <= b ? -1 : 1))'))
+    t.ok(keepsOrder(before, 'ids.sort((a, b) => (a < b ? -1 : 2))'))
+    t.notOk(keepsOrder(before, 'ids.sort((a, b) => (a >= b ? -1 : 1))'))
   },
 )

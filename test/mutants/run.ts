@@ -92,12 +92,11 @@ function reaches({ coverage }: Baseline, { file, start }: Mutation): boolean {
   return coverage.get(file)?.[start] === 1
 }
 
-function isEquivalent(mutation: Mutation): boolean {
-  const { file, before, after } = mutation
+function isEquivalent({ file, before, after }: Mutation): boolean {
   const isListed = EQUIVALENTS.some(
-    known => known.source === sourceOf(file) && known.before === before && known.after === after,
+    known => known.source === sourceOf(file) && known.before === before && (known.after ?? after) === after,
   )
-  return isListed || keepsOrder(mutation)
+  return isListed || keepsOrder(before, after)
 }
 
 async function scoreOf(workers: readonly Worker[], folder: string): Promise<Score> {

@@ -192,3 +192,12 @@ t.test('denies a chain for its counters only if a call can add to more than 32',
   )
   t.ok(over > 10 && within > 10, `both occurred: ${over} over the bound, ${within} within`)
 })
+
+t.test('counts no limits for policies that have none', async t => {
+  const limits = Array.from({ length: 16 }, () => ({ operations: ['a.b'], window: 'operation', maxCents: 1 }))
+  const full = [1, 2, 3, 4].map(n => ({ id: `p${n}`, document: { limits } }))
+  const without = [1, 2, 3].map(n => ({ id: `q${n}`, document: { allowCardSecrets: false } }))
+  t.match(checkPolicyChain([...full, ...without]), { ok: true })
+  const one = { id: 'r', document: { limits: limits.slice(0, 1) } }
+  t.match(checkPolicyChain([...full, one]), { ok: false, field: 'policy' })
+})

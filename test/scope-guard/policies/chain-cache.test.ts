@@ -175,3 +175,12 @@ t.test('remembers the operations of a chain up to a bound, and decides the same 
   }
   t.equal(blocked('deny.verb0'), true)
 })
+
+t.test('a source that returns another number of documents, or no list, is a fault', async t => {
+  for (const documents of [[], [LIGHT, LIGHT], 'ab', { length: 1, 0: LIGHT }, undefined]) {
+    const { guard, clock } = await bench({ policies: async () => documents as never })
+    const holder = session(clock.now(), { policyIds: ['p'] })
+    const denied = guard.authorize(holder, { authorization: undefined }, rule)
+    await t.rejects(denied, { code: 'ERR_STORE_REPLY' }, JSON.stringify(documents) ?? 'undefined')
+  }
+})

@@ -115,3 +115,13 @@ t.test('suggests the nearest member for an unknown one, and repeats at most 64 c
   t.match(long, { ok: false, field: 'x'.repeat(64) })
   t.ok((messageFor({ ['x'.repeat(100_000)]: 1 }) as string).length < 300)
 })
+
+t.test('accepts operations of 100 characters, and no longer ones', async t => {
+  const operation = (length: number): string => `a.${'b'.repeat(length - 2)}`
+  t.match(parsePolicy({ denyOperations: [operation(100)] }), { ok: true })
+  t.match(parsePolicy({ denyOperations: [operation(101)] }), { ok: false, field: 'denyOperations[0]' })
+})
+
+t.test('accepts a list of 100 entries', async t => {
+  t.match(parsePolicy({ denyOperations: Array(100).fill('a.b') }), { ok: true })
+})

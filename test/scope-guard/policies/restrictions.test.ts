@@ -156,3 +156,16 @@ t.test(
     for (const [what, times] of Object.entries(seen)) t.ok(times > 50, `${what} ${times} times`)
   },
 )
+
+t.test('lists that block the operation bind equally, whichever of the two does', t => {
+  const denies = [one({ denyOperations: ['cards.create'] })]
+  const allowsOthers = [one({ allowOperations: ['cards.list'] })]
+  t.equal(looser(denies, allowsOthers), undefined)
+  t.equal(looser(allowsOthers, denies), undefined)
+  t.end()
+})
+
+t.test('throws for a wrong rule', t => {
+  t.throws(() => findLooserMember([], [], { operation: '', allOf: [] }), TypeError)
+  t.end()
+})
