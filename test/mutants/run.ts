@@ -75,12 +75,13 @@ function mutationsBelow(folder: string): Mutation[] {
     .map(({ mutation }) => mutation)
 }
 
-/** Runs each test without a mutant. Throws when one fails: each mutant would seem to be noticed. */
+/** Runs each test without a mutant. Throws when one fails twice: each mutant would seem to be noticed. */
 async function baselinesOf(workers: readonly Worker[], tests: readonly string[]): Promise<Baseline[]> {
   const baselines: Baseline[] = []
   const failed: string[] = []
   await onAll(workers, tests, async (worker, test) => {
-    const { outcome, ms, coverage } = await worker.baseline(test)
+    const first = await worker.baseline(test)
+    const { outcome, ms, coverage } = first.outcome === 'passed' ? first : await worker.baseline(test)
     if (outcome === 'passed') baselines.push({ test, ms, coverage })
     else failed.push(test)
   })
