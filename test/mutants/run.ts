@@ -132,11 +132,14 @@ async function scoreOf(workers: readonly Worker[], folder: string): Promise<Scor
 keepTemporaryFilesInMemory()
 if (folders.some(folder => folder.includes('/pages'))) chromiumBinary()
 const workers = await Promise.all(Array.from({ length: availableParallelism() }, startWorker))
+const stop = (): Promise<unknown> => Promise.all(workers.map(worker => worker.stop()))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => void stop().finally(() => process.exit(1)))
 try {
   for (const folder of folders) {
     const score = await scoreOf(workers, folder)
     if (values.write) writeScore(score, new Date())
   }
 } finally {
-  await Promise.all(workers.map(worker => worker.stop()))
+  await stop()
 }

@@ -43,6 +43,8 @@ export async function startWorker(): Promise<Worker> {
   const cache = createClient({ url: redis.url })
   await cache.connect()
   const temporary = join(root, 'tmp')
+  /** Ends the test files that run. */
+  let stopTests = (): void => {}
 
   /** Removes what test files left that were killed. */
   const cleanUp = async (): Promise<void> => {
@@ -73,12 +75,14 @@ export async function startWorker(): Promise<Worker> {
       },
     })
     const stop = (): void => {
+      stopTests = () => {}
       try {
         process.kill(-(child.pid as number), 'SIGKILL')
       } catch {
         // All of the group have ended.
       }
     }
+    stopTests = stop
     const timer = setTimeout(stop, timeoutMs)
     child.stdout?.on('data', (chunk: Buffer) => {
       if (/^\s*not ok /m.test(chunk.toString())) stop()
@@ -114,6 +118,7 @@ export async function startWorker(): Promise<Worker> {
       }
     },
     async stop() {
+      stopTests()
       await admin.end()
       cache.destroy()
       await Promise.all([postgres.stop(), redis.stop()])
