@@ -1,14 +1,14 @@
 import { knownOptions, type OptionNames } from '@gatewright/kernel'
-import { parseJsonObject } from '../request/body.ts'
 import { fetchFacts, type RequestFacts } from '../request/facts.ts'
-import { readRequest, withJson } from './fetch-body.ts'
+import { readRequest } from './fetch-body.ts'
+import { guardExisting, type FetchCalls, type IncomingFetch } from './fetch-existing.ts'
 import { checkedPeer, checkedWaitUntil, paramsOf } from './fetch-server.ts'
-import { capture, toResponse, withResponseFields } from './fetch-response.ts'
+import { toResponse, withResponseFields } from './fetch-response.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { checkGate, checkedBody } from './mount-checks.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { admit, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
-import type { AdmittedRequest, CompleteRoute, Route } from '../route/steps.ts'
+import { checkGuarding, perform, runOf } from '../route/perform.ts'
+import type { CompleteRoute, Route } from '../route/steps.ts'
 
 /** Options of `fetchGate`. */
 export interface FetchGateOptions<Env> {
@@ -86,15 +86,11 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
   const body = checkedBody(given.body, ['clone', 'stream'])
   const peer = checkedPeer(given.peer, settings.proxied)
   const keep = checkedWaitUntil(given.waitUntil)
-  const calls = new WeakMap<Request, { route: object; call: OpenCall }>()
+  const calls: FetchCalls = new WeakMap()
 
   const facts = (request: Request, env: Env) => (): RequestFacts =>
     fetchFacts(request, peer(request, env), settings.trusted)
-  const incoming = (
-    request: Request,
-    env: Env,
-    params: unknown,
-  ): IncomingRequest & { readonly request: Request } => ({
+  const incoming = (request: Request, env: Env, params: unknown): IncomingFetch => ({
     request,
     params: paramsOf(params),
     facts: facts(request, env),
@@ -102,40 +98,6 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       readRequest(body === 'clone' ? () => request.clone() : () => request, settings.bodyLimitBytes),
     connection: { ended: request.signal.aborted, signal: request.signal },
   })
-  const guardExisting = async <C extends OpenCall>(
-    route: Route<C>,
-    received: IncomingRequest & { readonly request: Request },
-    existing: (call: C, request: Request) => Response | Promise<Response>,
-    hasThrown: () => boolean = () => false,
-  ): Promise<Response> => {
-    let { request } = received
-    const readBody = async (): ReturnType<IncomingRequest['readBody']> => {
-      const bytes = await received.readBody()
-      const parsed = bytes.ok
-        ? parseJsonObject(bytes.value, request.headers.get('content-type') ?? undefined)
-        : bytes
-      return parsed.ok ? bytes : parsed
-    }
-    const replaceBody = (fields: Record<string, unknown>): void => {
-      request = withJson(request, fields)
-      gate.adopt(request, received.request)
-    }
-    const admitted = await admit(gate, route, { ...received, readBody, replaceBody }, true)
-    if (!admitted.ok) return toResponse(admitted.response)
-    const { call, fields } = admitted.value
-    calls.set(request, { route, call })
-    const response = await runExisting(route.operation, () => existing(call, request), admitted.value)
-    if (hasThrown()) {
-      await admitted.value.markUnknown(response.status)
-      return withResponseFields(response, fields)
-    }
-    if (!route.idempotent) admitted.value.sent(response.status)
-    const finished = route.idempotent
-      ? await capture(response, route.operation, admitted.value, settings.responseLimitBytes)
-      : response
-    return withResponseFields(finished, fields)
-  }
-
   return {
     aliases:
       fetch =>
@@ -165,7 +127,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       return (request, ...beside) => {
         const [env, params] = beside as unknown as [Env, unknown]
         const received = incoming(request, env, params)
-        return keep(guardExisting(route, received, (call, current) => existing(current, call)))
+        return keep(guardExisting(gate, calls, route, received, (call, current) => existing(current, call)))
       }
     },
     guard(route) {
@@ -181,7 +143,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         const hasThrown = (): boolean => context.error !== undefined
         const { raw } = context.req
         const received = incoming(raw, context.env, context.req.param())
-        const response = await keep(guardExisting(route, received, existing, hasThrown))
+        const response = await keep(guardExisting(gate, calls, route, received, existing, hasThrown))
         if (!passed) return response
         // Hono ignores what a middleware returns after `next`, and merges headers when a response is replaced.
         context.res = undefined
@@ -195,22 +157,5 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         throw new TypeError(`${route.operation}: mount guard(route) before the handler`)
       return known.call as C
     },
-  }
-}
-
-/** Runs an existing handler. If it throws or returns no response, the outcome of the run is unknown, and the server renders the error. */
-async function runExisting(
-  operation: string,
-  existing: () => Response | Promise<Response>,
-  { markUnknown }: Pick<AdmittedRequest<never>, 'markUnknown'>,
-): Promise<Response> {
-  try {
-    const response: Response | undefined = await existing()
-    if (typeof response?.status === 'number') return response
-    const got = response === undefined ? 'nothing: a return is missing' : typeof response
-    throw new TypeError(`${operation}: the handler must return a Response, got ${got}`)
-  } catch (error) {
-    await markUnknown(500)
-    throw error
   }
 }

@@ -1,0 +1,71 @@
+import type { OpenGate } from '../gate-types.ts'
+import { parseJsonObject } from '../request/body.ts'
+import type { OpenCall } from '../route/handler-types.ts'
+import { admit, type IncomingRequest } from '../route/perform.ts'
+import type { AdmittedRequest, Route } from '../route/steps.ts'
+import { withJson } from './fetch-body.ts'
+import { capture, toResponse, withResponseFields } from './fetch-response.ts'
+
+/** The calls of requests that were admitted, for `FetchGate.call`. */
+export type FetchCalls = WeakMap<Request, { readonly route: object; readonly call: OpenCall }>
+
+/** A request of a fetch server. */
+export type IncomingFetch = IncomingRequest & { readonly request: Request }
+
+/**
+ * Guards an existing handler: on an idempotent route its response is captured. Records the call in `calls` before it. `hasThrown` is for
+ * servers that respond to the error of a handler themselves.
+ */
+export async function guardExisting<C extends OpenCall>(
+  gate: OpenGate,
+  calls: FetchCalls,
+  route: Route<C>,
+  received: IncomingFetch,
+  existing: (call: C, request: Request) => Response | Promise<Response>,
+  hasThrown: () => boolean = () => false,
+): Promise<Response> {
+  let { request } = received
+  const readBody = async (): ReturnType<IncomingRequest['readBody']> => {
+    const bytes = await received.readBody()
+    const parsed = bytes.ok
+      ? parseJsonObject(bytes.value, request.headers.get('content-type') ?? undefined)
+      : bytes
+    return parsed.ok ? bytes : parsed
+  }
+  const replaceBody = (fields: Record<string, unknown>): void => {
+    request = withJson(request, fields)
+    gate.adopt(request, received.request)
+  }
+  const admitted = await admit(gate, route, { ...received, readBody, replaceBody }, true)
+  if (!admitted.ok) return toResponse(admitted.response)
+  const { value } = admitted
+  const { call, fields } = value
+  calls.set(request, { route, call })
+  const response = await runExisting(route.operation, () => existing(call, request), value)
+  if (hasThrown()) {
+    await value.markUnknown(response.status)
+    return withResponseFields(response, fields)
+  }
+  if (!route.idempotent) value.sent(response.status)
+  const finished = route.idempotent
+    ? await capture(response, route.operation, value, gate.settings.responseLimitBytes)
+    : response
+  return withResponseFields(finished, fields)
+}
+
+/** Runs an existing handler. If it throws or returns no response, the outcome of the run is unknown, and the server renders the error. */
+async function runExisting(
+  operation: string,
+  existing: () => Response | Promise<Response>,
+  { markUnknown }: Pick<AdmittedRequest<never>, 'markUnknown'>,
+): Promise<Response> {
+  try {
+    const response: Response | undefined = await existing()
+    if (typeof response?.status === 'number') return response
+    const got = response === undefined ? 'nothing: a return is missing' : typeof response
+    throw new TypeError(`${operation}: the handler must return a Response, got ${got}`)
+  } catch (error) {
+    await markUnknown(500)
+    throw error
+  }
+}
