@@ -171,7 +171,7 @@ async function verifyUnknown(
   const tooLong = authorization.length - BEARER.length > maxTokenBytes
   const result = tooLong
     ? challenges.invalid('token too long')
-    : await verify(dependencies, authorization, check => failures.admit(address, check))
+    : await verify(dependencies, authorization, check => failures.runWithinLimit(address, check))
   if (isDenial(result) && result.status === 401) await failures.charge(address)
   return result
 }
@@ -187,12 +187,12 @@ async function verifyAgain(
 }
 
 /** Runs the check of a signature when it may run. */
-type AdmitCheck = <T>(check: () => T | Promise<T>) => T | GuardDenial | Promise<T | GuardDenial>
+type RunWithinLimit = <T>(check: () => T | Promise<T>) => T | GuardDenial | Promise<T | GuardDenial>
 
 async function verify(
   dependencies: Dependencies,
   authorization: string,
-  admit: AdmitCheck,
+  runWithinLimit: RunWithinLimit,
 ): Promise<CachedSession | GuardDenial> {
   const { clock, tokens, challenges, cache } = dependencies
   const startedAt = clock.now()
@@ -200,12 +200,12 @@ async function verify(
   const checked = tokens.precheck(authorization.slice(BEARER.length))
   const token = checked instanceof Promise ? await checked : checked
   if (isDenial(token)) return token
-  const admitted = admit<CachedSession | boolean>(() => {
+  const outcome = runWithinLimit<CachedSession | boolean>(() => {
     // While this check waited, another request may have verified the same token.
     const cached = cache.get(authorization)
     return cached && clock.now() < cached.freshUntil ? cached : tokens.isSigned(token)
   })
-  const result = admitted instanceof Promise ? await admitted : admitted
+  const result = outcome instanceof Promise ? await outcome : outcome
   if (typeof result === 'object') return result
   return result
     ? cacheSession(dependencies, authorization, token, startedAt)

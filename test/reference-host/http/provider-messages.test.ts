@@ -28,13 +28,13 @@ t.test(
   async t => {
     const charged: unknown[] = []
     const full = { ok: false, code: 'rate_limited', status: 429, message: 'later' } as const
-    let admits = true
+    let hasPlace = true
     const check = providerMessages({
       secrets: [{ provider: 'signed', secret: SECRET }],
       clock,
       verifiers: new Map([['own', async ({ header }) => header('x-own-id')]]),
       failures: {
-        admit: async (_, run) => (admits ? run() : (full as never)),
+        runWithinLimit: async (_, run) => (hasPlace ? run() : (full as never)),
         charge: async address => void charged.push(address),
       },
     })
@@ -56,7 +56,7 @@ t.test(
     ]
     for (const refusal of refusals) t.match(refusal, { ok: false, code: 'unauthorized', status: 401 })
     t.same(charged, ['192.0.2.1', '192.0.2.1', '192.0.2.1'])
-    admits = false
+    hasPlace = false
     t.same(await ask('signed', FIELDS), full)
   },
 )
@@ -64,7 +64,7 @@ t.test(
 t.test('a verifier of a provider that throws refuses the message, and only a fault is passed on', async t => {
   let charged = 0
   const failures = {
-    admit: async (_: string, work: () => Promise<unknown>) => work(),
+    runWithinLimit: async (_: string, work: () => Promise<unknown>) => work(),
     charge: async () => void charged++,
   } as never
   const check = (error: Error) => {

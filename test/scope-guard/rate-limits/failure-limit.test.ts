@@ -11,7 +11,10 @@ function held(options: Parameters<typeof createFailureLimit>[1]) {
   const limit = createFailureLimit('failedKeys', options, clock)
   const ends: (() => void)[] = []
   const admit = async (from: string | undefined = address): Promise<string> => {
-    const ran = await limit.admit(from, () => new Promise<string>(resolve => ends.push(() => resolve('ran'))))
+    const ran = await limit.runWithinLimit(
+      from,
+      () => new Promise<string>(resolve => ends.push(() => resolve('ran'))),
+    )
     return typeof ran === 'string' ? ran : ran.code
   }
   const release = async (): Promise<void> => {
@@ -59,7 +62,7 @@ t.test('serves the addresses in the low-priority queue in turn', async t => {
   for (const from of [address, '192.0.2.9']) await useUp(from, 1)
   const order: string[] = []
   const flood = Array.from({ length: 100 }, () => admit().then(() => order.push('flood')))
-  const one = limit.admit('192.0.2.9', async () => order.push('one'))
+  const one = limit.runWithinLimit('192.0.2.9', async () => order.push('one'))
   await release()
   await Promise.all([...flood, one])
   t.ok(order.indexOf('one') < 20, `number ${order.indexOf('one')}`)
@@ -80,7 +83,7 @@ t.test(
       await limit.charge(address)
       return 'failed'
     }
-    const all = await Promise.all(Array.from({ length: 1000 }, () => limit.admit(address, fail)))
+    const all = await Promise.all(Array.from({ length: 1000 }, () => limit.runWithinLimit(address, fail)))
     const denied = all.filter(ran => ran !== 'failed').length
     t.ok(most <= 40, `${most} at once`)
     t.ok(checked <= 60, `${checked} of 1000 were checked`)
@@ -103,7 +106,7 @@ t.test('runs every check immediately without an address, and when the limit is o
     const { limit, admit, release, ends, useUp } = held(options)
     await useUp(address, 5)
     const all = Array.from({ length: 50 }, () =>
-      options === 'off' ? admit() : limit.admit(undefined, async () => 'ran'),
+      options === 'off' ? admit() : limit.runWithinLimit(undefined, async () => 'ran'),
     )
     await turn()
     if (options === 'off') t.equal(ends.length, 50)
@@ -116,8 +119,8 @@ t.test('continues after a check that throws, and throws the same error', async t
   const { limit, useUp } = held({ points: 1 })
   for (const used of [0, 1]) {
     await useUp(address, used)
-    const fail = () => limit.admit(address, () => Promise.reject(new Error('store lost')))
+    const fail = () => limit.runWithinLimit(address, () => Promise.reject(new Error('store lost')))
     for (let n = 0; n < 40; n++) await t.rejects(fail(), /store lost/)
-    t.equal(await limit.admit(address, async () => 'ran'), 'ran')
+    t.equal(await limit.runWithinLimit(address, async () => 'ran'), 'ran')
   }
 })

@@ -129,8 +129,8 @@ async function authenticateKey(
   text: string | undefined,
   surface: Surface,
 ): Promise<Verdict<ApiKey>> {
-  const { admit, charge } = limits.failedKeys
-  const key = await issuer.authenticateKey(text, surface, read => admit(address, read))
+  const { runWithinLimit, charge } = limits.failedKeys
+  const key = await issuer.authenticateKey(text, surface, read => runWithinLimit(address, read))
   if (!key.ok && key.code === 'unauthorized' && text !== undefined) await charge(address)
   return key
 }

@@ -101,7 +101,7 @@ async function checkProof(
     maxAgeMs: dpop.maxAgeMs,
   })
   if (typeof proof === 'string') return proof
-  const signed = await failures.admit(address, () => isProofSigned(proof))
+  const signed = await failures.runWithinLimit(address, () => isProofSigned(proof))
   if (typeof signed === 'object') return signed
   if (!signed) return 'invalid signature of the DPoP proof'
   const key = `dpop:${keyDigest(JSON.stringify([thumbprint, proof.jti]))}`

@@ -26,8 +26,8 @@ export interface FailureLimit {
    * address share one turn and are never denied. Denial: `rate_limited` if the low-priority queue is full; `check` has not
    * run then. Throws what `check` throws.
    */
-  admit<T>(address: string | undefined, check: () => T | Promise<T>): Promise<T | GuardDenial>
-  /** Counts a failure of the address, also a failure that was found before `admit`. Successful checks are not counted. */
+  runWithinLimit<T>(address: string | undefined, check: () => T | Promise<T>): Promise<T | GuardDenial>
+  /** Counts a failure of the address, also a failure that was found before `runWithinLimit`. Successful checks are not counted. */
   charge(address: string | undefined): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export function createFailureLimit(
   options: FailureOptions | 'off',
   clock: Clock = systemClock,
 ): FailureLimit {
-  if (options === 'off') return { admit: async (_, check) => check(), charge: async () => {} }
+  if (options === 'off') return { runWithinLimit: async (_, check) => check(), charge: async () => {} }
   knownOptions('createFailureLimit', options, FAILURE_OPTIONS)
   const budget = createFailureBudget(name, options, clock)
   const waiting = integerOption('failedCredentials.waiting', options.waiting ?? 1024, 1, 65_536)
@@ -93,7 +93,10 @@ export function createFailureLimit(
     }
   }
   return {
-    async admit<T>(address: string | undefined, check: () => T | Promise<T>): Promise<T | GuardDenial> {
+    async runWithinLimit<T>(
+      address: string | undefined,
+      check: () => T | Promise<T>,
+    ): Promise<T | GuardDenial> {
       // These two queues have no bound, so they deny no check.
       const inTurn = (): T | Promise<T> => runQueued(turns, undefined, check, undefined) as T | Promise<T>
       if (address === undefined) return runQueued(normal, undefined, inTurn, undefined) as T | Promise<T>
