@@ -3,7 +3,7 @@ import t from 'tap'
 import { DAY, must, newKey, newSession, setUp, USER, type SetUp } from './fixtures.ts'
 
 /** The rows of the account, oldest first, as actor, action and target. */
-async function told({ issuer }: SetUp): Promise<string[]> {
+async function auditLines({ issuer }: SetUp): Promise<string[]> {
   const rows = await issuer.listAudit(USER.accountId, 1000)
   const actor = ({ by, keyId, sessionId }: AuditEntry): string => sessionId ?? keyId ?? by
   return rows.map(row => `${actor(row)} ${row.action} ${row.target}`).toReversed()
@@ -39,7 +39,7 @@ t.test('every change of keys, policies and sessions writes a row with actor, act
     async () => must(await issuer.revokeKey('operator', successor)),
   )
   const rows = await issuer.listAudit(USER.accountId, 1000)
-  const all = await told(set)
+  const all = await auditLines(set)
   t.ok(all.includes(`wallet key.create ${root.key.id}`))
   t.ok(all.includes(`${root.key.id} session.create ${session.sessionId}`))
   t.ok(all.includes(`${session.sessionId} key.create ${id}`))
@@ -71,13 +71,13 @@ t.test('a refusal, a repeat without effect and a read write no row', async t => 
   const session = await newSession(issuer, root.key)
   must(await issuer.endSession(root.key, session.sessionId))
   must(await issuer.revokeKey(root.key, child.key.id))
-  const before = await told(set)
+  const before = await auditLines(set)
   await issuer.createKey({ ...USER, scopes: ['b.read'], parent: root.key })
   await issuer.issueSession(root.key, { scopes: ['b.read'] })
   must(await issuer.endSession(root.key, session.sessionId))
   must(await issuer.revokeKey(root.key, child.key.id))
   must(await issuer.listKeys(root.key))
-  t.same(await told(set), before)
+  t.same(await auditLines(set), before)
 })
 
 t.test(
@@ -89,10 +89,10 @@ t.test(
     const child = await newKey(issuer, [], { parent: root.key })
     clock.advance(1000)
     const fresh = await newKey(issuer, [], { rootBy: 'wallet' })
-    t.ok((await told(set)).includes(`wallet key.retire ${child.key.id}`))
+    t.ok((await auditLines(set)).includes(`wallet key.retire ${child.key.id}`))
     clock.advance(1000)
     await issuer.revokeAccount(USER.accountId)
-    const all = await told(set)
+    const all = await auditLines(set)
     t.ok(all.includes(`operator account.revoke ${USER.accountId}`))
     for (const { key } of [root, fresh]) t.ok(all.includes(`operator key.revoke ${key.id}`))
   },

@@ -228,21 +228,21 @@ t.test(
     seen.calls.length = 0
     const full = { ok: false, code: 'rate_limited', status: 429, message: 'full' } as const
     let asked = 0
-    const refuse = async (): Promise<typeof full> => {
+    const denyRead = async (): Promise<typeof full> => {
       asked++
       return full
     }
-    t.match(await issuer.authenticateKey(text, 'user', refuse), full)
+    t.match(await issuer.authenticateKey(text, 'user', denyRead), full)
     t.same(seen.calls, [], 'refused without a read')
     t.match(await issuer.authenticateKey(text, 'user', read => read()), { ok: true })
     t.match(
-      await issuer.authenticateKey(text, 'user', refuse),
+      await issuer.authenticateKey(text, 'user', denyRead),
       { ok: true },
       'proven before, so never put off',
     )
-    t.match(await issuer.authenticateKey('junk', 'user', refuse), { code: 'unauthorized' })
+    t.match(await issuer.authenticateKey('junk', 'user', denyRead), { code: 'unauthorized' })
     t.equal(asked, 1)
     const wrong = await newKey(createIssuer(setUp().options), [])
-    t.match(await issuer.authenticateKey(wrong.text, 'user', refuse), full)
+    t.match(await issuer.authenticateKey(wrong.text, 'user', denyRead), full)
   },
 )

@@ -55,8 +55,8 @@ t.test('refuses account and user ids that some store cannot store unchanged', as
   const { issuer } = setUp()
   for (const bad of ['acc\ud83d', 'acc\ude00\ud83d', 'acc\0']) {
     for (const owner of [{ accountId: bad }, { userId: bad }]) {
-      const refused = { code: 'invalid_request', status: 400, field: Object.keys(owner)[0] }
-      t.match(await issuer.createKey({ ...USER, scopes: [], ...owner }), refused)
+      const denial = { code: 'invalid_request', status: 400, field: Object.keys(owner)[0] }
+      t.match(await issuer.createKey({ ...USER, scopes: [], ...owner }), denial)
     }
   }
 })
@@ -102,8 +102,8 @@ t.test(
     for (let n = 0; n < 2; n++) await newKey(issuer, [], { parent: delegate.key })
     const quota = { rule: 'max_live_keys', limit: 3, limitOf: 'subtree' }
     for (const parent of [root.key, delegate.key, await newSession(issuer, delegate.key)]) {
-      const refused = await issuer.createKey({ ...USER, scopes: [], parent })
-      t.match(refused, { code: 'policy_blocked', status: 403, details: quota })
+      const denial = await issuer.createKey({ ...USER, scopes: [], parent })
+      t.match(denial, { code: 'policy_blocked', status: 403, details: quota })
     }
     t.equal((await issuer.createKey({ ...USER, scopes: [] })).ok, true, 'the wallet still gets a root')
     must(await issuer.revokeKey(root.key, delegate.key.id))

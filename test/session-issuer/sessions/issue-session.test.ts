@@ -43,8 +43,8 @@ t.test('refuses scopes that the key or session does not hold, by name', async t 
   const { issuer } = setUp()
   const { key } = await newKey(issuer, ['a.read', 'b.read'])
   const session = await newSession(issuer, key, { scopes: ['a.read'] })
-  const refusal = { code: 'insufficient_scope', status: 403, details: { scope: ['c.read', 'd.read'] } }
-  t.match(await issuer.issueSession(key, { scopes: ['a.read', 'c.read', 'd.read'] }), refusal)
+  const denial = { code: 'insufficient_scope', status: 403, details: { scope: ['c.read', 'd.read'] } }
+  t.match(await issuer.issueSession(key, { scopes: ['a.read', 'c.read', 'd.read'] }), denial)
   t.match(await issuer.issueSession(session, { scopes: ['b.read'] }), { details: { scope: ['b.read'] } })
 })
 
@@ -113,8 +113,8 @@ t.test('refuses a label and ids of a user that some store cannot store unchanged
       { ...SUBJECT, accountId: bad },
       { ...SUBJECT, userId: bad },
     ]) {
-      const refused = { code: 'invalid_request', field: 'userId' }
-      t.match(await issuer.issueSession(partner.key, { subject }), refused)
+      const denial = { code: 'invalid_request', field: 'userId' }
+      t.match(await issuer.issueSession(partner.key, { subject }), denial)
     }
   }
   t.equal((await newSession(issuer, partner.key, { subject: SUBJECT, label: 'u\ufffd' })).userId, 'u')

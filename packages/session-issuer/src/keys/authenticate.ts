@@ -41,15 +41,15 @@ interface CachedKey {
 /**
  * One message for every cause: knowing which check failed would help an attacker. `reason` is for the decision event.
  */
-const refusal = (reason: IssuerReason): Promise<IssuerDenial> => {
+const denyKey = (reason: IssuerReason): Promise<IssuerDenial> => {
   const denial = Object.freeze(deny('unauthorized', 'the API key is not valid', { reason }))
   return Promise.resolve(denial)
 }
-const MALFORMED = refusal('not a key of this environment and surface')
-const UNKNOWN = refusal('no such key')
-const WRONG_SECRET = refusal('wrong secret, or its pepper was removed')
-const REVOKED = refusal('revoked')
-const EXPIRED = refusal('the key has expired')
+const MALFORMED = denyKey('not a key of this environment and surface')
+const UNKNOWN = denyKey('no such key')
+const WRONG_SECRET = denyKey('wrong secret, or its pepper was removed')
+const REVOKED = denyKey('revoked')
+const EXPIRED = denyKey('the key has expired')
 
 /**
  * Another process has digested the key under a pepper that is newer than this process: the key may be good, so a 401 would make its

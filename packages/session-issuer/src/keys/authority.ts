@@ -69,7 +69,7 @@ export function policiesMissingFrom(active: ActiveCaller, chain: readonly string
 }
 
 /** Refuses scopes that the caller does not hold, and names them. */
-export function refuseMissingScopes(
+export function denyMissingScopes(
   wanted: readonly string[],
   held: readonly string[],
 ): IssuerDenial | undefined {

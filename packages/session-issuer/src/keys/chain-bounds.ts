@@ -27,8 +27,8 @@ export function createChainCheck(
     const distinct = new Map(chains.map(chain => [chain.join(' '), chain]))
     for (const chain of distinct.values()) {
       const policies = chain.map(id => ({ id, document: documents.get(id) }))
-      const refusal = refuseBytes(policies, maxChainBytes)
-      if (refusal) return refusal
+      const denial = denyLargeChain(policies, maxChainBytes)
+      if (denial) return denial
       const checked = checkPolicyChain(policies)
       if (!checked.ok) return checked
     }
@@ -36,7 +36,7 @@ export function createChainCheck(
   }
 }
 
-function refuseBytes(chain: readonly PolicyRecord[], most: number): IssuerDenial | undefined {
+function denyLargeChain(chain: readonly PolicyRecord[], most: number): IssuerDenial | undefined {
   const bytes = chain.reduce((sum, { document }) => sum + jsonBytes(document), 0)
   if (bytes <= most) return undefined
   const message = `policy and the policies it joins must have at most ${most} bytes of JSON together, got ${bytes}: send a smaller policy`
@@ -44,7 +44,7 @@ function refuseBytes(chain: readonly PolicyRecord[], most: number): IssuerDenial
 }
 
 /** Refuses a new policy of more than `maxPolicyBytes`, without a storage call. */
-export function refusePolicy(
+export function denyLargePolicy(
   policy: unknown,
   { maxPolicyBytes }: Pick<CheckedOptions, 'maxPolicyBytes'>,
 ): IssuerDenial | undefined {

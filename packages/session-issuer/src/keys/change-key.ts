@@ -6,13 +6,13 @@ import {
   isRoot,
   policiesMissingFrom,
   relationOf,
-  refuseMissingScopes,
+  denyMissingScopes,
   staleCredential,
   findActiveCaller,
   type Caller,
   type ActiveCaller,
 } from './authority.ts'
-import { refusePolicy, type CheckChains } from './chain-bounds.ts'
+import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive, toApiKey } from './key.ts'
 import type { CheckedOptions } from '../options.ts'
@@ -52,8 +52,8 @@ export function makeChangeKeys(
   return {
     async changeKey(caller, keyId, change) {
       knownOptions('changeKey', change, CHANGE)
-      const refusedPolicy = refusePolicy(change.policy, options)
-      if (refusedPolicy) return refusedPolicy
+      const policyDenial = denyLargePolicy(change.policy, options)
+      if (policyDenial) return policyDenial
       const accountId = await accountOf(caller, keyId)
       if (accountId === undefined) return keyNotFound
       const random = randomBase62(8)
@@ -63,8 +63,13 @@ export function makeChangeKeys(
         const decided = decideChange(keys, now, request, options.maxPolicies)
         if (!decided.ok) return decided
         const { value, write } = decided
-        const refusal = await refuseChains(keys, decided, [...callerPolicies, ...write.policies], checkChains)
-        if (refusal) return refusal
+        const denial = await denyLargeChains(
+          keys,
+          decided,
+          [...callerPolicies, ...write.policies],
+          checkChains,
+        )
+        if (denial) return denial
         const notes = keyNotes('key.change', write.keys)
         return { ok: true, value, write: { ...write, by: actorOf(caller), notes } }
       })
@@ -134,7 +139,7 @@ function decideChange(
 }
 
 /** Refuses a change by which policies join a chain that would then be too large, of the key itself or of one below it. */
-async function refuseChains(
+async function denyLargeChains(
   before: readonly KeyRecord[],
   { value, write }: { readonly value: ApiKey; readonly write: KeyWrite },
   given: readonly PolicyRecord[],
@@ -146,12 +151,10 @@ async function refuseChains(
   })
   const chainsOf = (isOwn: boolean): (readonly string[])[] =>
     joined.filter(key => (key.lineageId === value.lineageId) === isOwn).map(key => key.policyIds)
-  const refusal = await checkChains(chainsOf(true), given)
-  if (refusal) return refusal
-  const refusalBelow = await checkChains(chainsOf(false), given)
-  return (
-    refusalBelow && { ...refusalBelow, message: `${refusalBelow.message}, or revoke keys below this one` }
-  )
+  const denial = await checkChains(chainsOf(true), given)
+  if (denial) return denial
+  const denialBelow = await checkChains(chainsOf(false), given)
+  return denialBelow && { ...denialBelow, message: `${denialBelow.message}, or revoke keys below this one` }
 }
 
 type Rights = Pick<KeyRecord, 'scopes' | 'policyIds'>
@@ -165,11 +168,11 @@ function rewriteRights(
   policyId: string,
 ): Rights | IssuerDenial {
   const scopes = change.scopes ? [...new Set(change.scopes)] : target.scopes
-  const refusal =
+  const denial =
     (active &&
-      (refuseMissingScopes(target.scopes, active.scopes) ?? refuseMissingScopes(scopes, active.scopes))) ??
-    (parent && refuseMissingScopes(scopes, parent.scopes))
-  if (refusal) return refusal
+      (denyMissingScopes(target.scopes, active.scopes) ?? denyMissingScopes(scopes, active.scopes))) ??
+    (parent && denyMissingScopes(scopes, parent.scopes))
+  if (denial) return denial
   const inherited = target.policyIds.slice(0, target.inheritedPolicies)
   const own = change.policy === undefined ? target.policyIds.slice(target.inheritedPolicies) : []
   const isLooser = change.policy !== undefined || scopes.some(scope => !target.scopes.includes(scope))
@@ -182,8 +185,8 @@ function rewriteRights(
 /** New rights of a key that the caller may only narrow: fewer scopes, one more policy, and nothing else. */
 function narrowRights(target: KeyRecord, change: KeyChange, policyId: string): Rights | IssuerDenial {
   const scopes = change.scopes ? [...new Set(change.scopes)] : target.scopes
-  const refusal = refuseMissingScopes(scopes, target.scopes)
-  if (refusal) return refusal
+  const denial = denyMissingScopes(scopes, target.scopes)
+  if (denial) return denial
   return {
     scopes,
     policyIds: change.policy === undefined ? target.policyIds : [...target.policyIds, policyId],

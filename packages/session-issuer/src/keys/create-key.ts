@@ -13,12 +13,12 @@ import { actorOf, keyNotes } from '../audit.ts'
 import {
   isSession,
   consoleMakesNoKeys,
-  refuseMissingScopes,
+  denyMissingScopes,
   staleCredential,
   findActiveCaller,
   type ActiveCaller,
 } from './authority.ts'
-import { refusePolicy, type CheckChains } from './chain-bounds.ts'
+import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { toApiKey } from './key.ts'
 import { freeKeySlots } from './key-quotas.ts'
@@ -85,8 +85,8 @@ export function makeCreateKey(
     const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
     if (bad)
       return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
-    const refusedPolicy = refusePolicy(request.policy, options)
-    if (refusedPolicy) return refusedPolicy
+    const policyDenial = denyLargePolicy(request.policy, options)
+    if (policyDenial) return policyDenial
     const generated = texts.generate(request.surface)
     const policyId = keyPolicyId(generated.id, randomBase62(8))
     // A session's policies are deleted with it, so a key below the session stores copies of them.
@@ -101,8 +101,8 @@ export function makeCreateKey(
       if (!sessionIds) return staleCredential
       if (active && active.key.surface !== request.surface) return staleCredential
       if (active?.key.console) return consoleMakesNoKeys
-      const refusal = active && refuseMissingScopes(request.scopes, active.scopes)
-      if (refusal) return refusal
+      const denial = active && denyMissingScopes(request.scopes, active.scopes)
+      if (denial) return denial
       const policyIds = chainOf(request, active, policyId)
       const digest = peppers.digest(generated.text)
       const display = texts.display(request.surface, generated.id)

@@ -1,10 +1,10 @@
 import { isStorableText, keyPolicyId, knownOptions, type OptionNames, type Verdict } from '@gatewright/kernel'
 import { actorOf, keyNotes } from '../audit.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
-import { refusePolicy, type CheckChains } from './chain-bounds.ts'
+import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
-import { refuseTtl, type IssuedSession, type SessionRequest } from '../sessions/issue-session.ts'
+import { denyTtl, type IssuedSession, type SessionRequest } from '../sessions/issue-session.ts'
 import type { ApiKey, KeyPolicyRecord, KeyRecord } from '../storage/port.ts'
 import { buildKeyRecord, type KeyRequest } from './create-key.ts'
 import { isLive, toApiKey } from './key.ts'
@@ -50,9 +50,9 @@ export function makeOpenConsole(
       request,
       REQUEST,
     )
-    const refusal =
-      refuseIds(about) ?? refuseTtl(ttlSeconds, options) ?? refusePolicy(request.policy, options)
-    if (refusal) return refusal
+    const denial =
+      denyUnstorableIds(about) ?? denyTtl(ttlSeconds, options) ?? denyLargePolicy(request.policy, options)
+    if (denial) return denial
     const { id, text } = texts.generate('user')
     const secret = { id, prefix: texts.display('user', id), ...peppers.digest(text) }
     const policies: KeyPolicyRecord[] =
@@ -74,7 +74,7 @@ export function makeOpenConsole(
   }
 }
 
-function refuseIds(request: Pick<ConsoleRequest, 'accountId' | 'userId'>): IssuerDenial | undefined {
+function denyUnstorableIds(request: Pick<ConsoleRequest, 'accountId' | 'userId'>): IssuerDenial | undefined {
   const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
   return bad && deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
 }

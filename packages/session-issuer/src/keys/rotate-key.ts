@@ -6,7 +6,7 @@ import {
   isRoot,
   policiesMissingFrom,
   relationOf,
-  refuseMissingScopes,
+  denyMissingScopes,
   staleCredential,
   findActiveCaller,
   type Caller,
@@ -66,8 +66,8 @@ export function makeRotateKey(
       const active = caller && findActiveCaller(caller, keys, now)
       if (caller && !active) return staleCredential
       const target = keys.find(key => key.id === keyId)
-      const refusal = refuseRotation(target, active, now)
-      if (refusal || !target) return refusal ?? keyNotFound
+      const denial = denyRotation(target, active, now)
+      if (denial || !target) return denial ?? keyNotFound
       const sessionIds = caller ? await sessionPath(caller, options.sessions, now) : []
       if (!sessionIds) return staleCredential
       const current = keys.find(key => key.id === target.successorId)
@@ -117,7 +117,7 @@ function rotatedByAfter(
  * Refuses a rotation by a caller that lacks a right of the key, or is bound by a policy that the key is not under: it
  * would get the successor's text and so these rights.
  */
-function refuseRotation(
+function denyRotation(
   target: KeyRecord | undefined,
   active: ActiveCaller | undefined,
   now: EpochMs,
@@ -130,7 +130,7 @@ function refuseRotation(
   if (relation === 'own' && !active.bySession && active.key.id === target.id) return undefined
   if (relation !== 'below' || policiesMissingFrom(active, target.policyIds).length > 0)
     return outsideAuthority
-  return refuseMissingScopes(target.scopes, active.scopes)
+  return denyMissingScopes(target.scopes, active.scopes)
 }
 
 /** Writes the successor. The old key ends with the overlap, and all other keys of the lineage end now. */

@@ -9,8 +9,8 @@ import {
   type OptionNames,
 } from '@gatewright/kernel'
 import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
-import { isSession, refuseMissingScopes } from '../keys/authority.ts'
-import { refusePolicy, type CheckChains } from '../keys/chain-bounds.ts'
+import { isSession, denyMissingScopes } from '../keys/authority.ts'
+import { denyLargePolicy, type CheckChains } from '../keys/chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
@@ -65,8 +65,8 @@ export function makeIssueSession(
   const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
   return async (by, request = {}) => {
     knownOptions('issueSession', request, REQUEST)
-    const refusal = checkRequest(by, request, options)
-    if (refusal) return refusal
+    const denial = checkRequest(by, request, options)
+    if (denial) return denial
     const now = clock.now()
     const parent = isSession(by) ? await sessions.find(by.sessionId) : undefined
     const above = isSession(by) ? parent : by
@@ -118,7 +118,7 @@ export function makeIssueSession(
 }
 
 /** Refuses a life that is no integer within the options. */
-export function refuseTtl(
+export function denyTtl(
   ttlSeconds: number,
   { minSessionTtlSeconds: least, maxSessionTtlSeconds: most }: CheckedOptions,
 ): IssuerDenial | undefined {
@@ -136,8 +136,8 @@ function checkRequest(
 ): IssuerDenial | undefined {
   const { defaultSessionTtlSeconds, maxLabelLength } = options
   const { ttlSeconds = defaultSessionTtlSeconds, scopes = [], label = '', subject } = request
-  const refusedTtl = refuseTtl(ttlSeconds, options)
-  if (refusedTtl) return refusedTtl
+  const ttlDenial = denyTtl(ttlSeconds, options)
+  if (ttlDenial) return ttlDenial
   if (typeof label !== 'string' || label.length > maxLabelLength || !isStorableText(label)) {
     const message = `label must be at most ${maxLabelLength} characters of well-formed Unicode without U+0000`
     return deny('invalid_request', message, { field: 'label' })
@@ -157,7 +157,7 @@ function checkRequest(
       field: 'userId',
     })
   }
-  return refusePolicy(request.policy, options) ?? refuseMissingScopes(scopes, by.scopes)
+  return denyLargePolicy(request.policy, options) ?? denyMissingScopes(scopes, by.scopes)
 }
 
 /**

@@ -88,7 +88,7 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
       const session = await sessions.find(id)
       const account = caller === 'operator' ? (session?.accountId ?? accountId) : caller.accountId
       if (account === undefined) return sessionNotFound
-      const refusal = (keys: readonly KeyRecord[], now: number): IssuerDenial | undefined => {
+      const findDenial = (keys: readonly KeyRecord[], now: number): IssuerDenial | undefined => {
         if (caller === 'operator') return undefined
         const active = findActiveCaller(caller, keys, now)
         if (!active) return staleCredential
@@ -96,7 +96,7 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
       }
       const checked = await updateAccount(
         account,
-        (keys, now): Decision<undefined> => refusal(keys, now) ?? { ok: true, value: undefined },
+        (keys, now): Decision<undefined> => findDenial(keys, now) ?? { ok: true, value: undefined },
       )
       if (!checked.ok) return checked
       // The session ends first, and the keys are then committed against a revision that every write raises. So a key
@@ -104,7 +104,7 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
       // session ended.
       const endedSessions = session ? await revoke(session, caller) : 0
       const revoked = await updateAccount(account, (keys, now): Decision<number> => {
-        const denial = refusal(keys, now)
+        const denial = findDenial(keys, now)
         if (denial) return denial
         const console = session ? consoleOf(session, keys) : []
         const write = endKeys(keys, [...keysCreatedBy(id, keys), ...console], now)
