@@ -155,9 +155,9 @@ for (const { name, mount, port } of cases) {
     const checked = { amountCents: 5 }
     t.same(await post({ amountCents: 5 }), [200, [checked, checked]])
     t.same(await post({ amount: 5 }), [200, [checked, checked]], 'under its old name')
-    const refused = [400, { error: 'invalid_request', field: 'amountCents' }]
-    t.match(await post({ amountCents: -5 }), refused)
-    t.match(await post({ amount: -5 }), refused)
+    const denied = [400, { error: 'invalid_request', field: 'amountCents' }]
+    t.match(await post({ amountCents: -5 }), denied)
+    t.match(await post({ amount: -5 }), denied)
   })
 }
 

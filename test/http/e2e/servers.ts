@@ -21,13 +21,14 @@ import {
   LARGE,
   stream,
   TRANSFERS,
-  type Mounted,
-  type Served,
+  type MountedRoute,
+  type TestServer,
   type Start,
   type World,
 } from './world.ts'
 
-const every = (world: World): Mounted<OpenCall>[] => Object.values(world.routes) as Mounted<OpenCall>[]
+const every = (world: World): MountedRoute<OpenCall>[] =>
+  Object.values(world.routes) as MountedRoute<OpenCall>[]
 
 const writes = (
   world: World,
@@ -44,11 +45,11 @@ const failures = (world: World): ReturnType<World['gate']['idempotent']> =>
 const transfers = (world: World): World['routes']['pay']['route'] =>
   world.gate.idempotent({ operation: 'transfers.create', allOf: ['cards.write'], spends: 'spend' })
 
-async function listen(listener: RequestListener): Promise<Served> {
+async function listen(listener: RequestListener): Promise<TestServer> {
   return served(createServer(listener).listen(0, '127.0.0.1'))
 }
 
-async function served(server: Server): Promise<Served> {
+async function served(server: Server): Promise<TestServer> {
   if (!server.listening) await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

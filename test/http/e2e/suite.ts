@@ -12,7 +12,7 @@ import {
   LARGE,
   POINTS,
   TRANSFERS,
-  type Served,
+  type TestServer,
   type Start,
   type World,
 } from './world.ts'
@@ -51,7 +51,7 @@ export function endToEnd(name: string, start: Start): void {
   const check = (title: string, run: (t: Test, ground: Ground) => Promise<void>): void => {
     void ownTest().test(`${name}: ${title}`, async t => {
       const world = await createWorld()
-      const served: Served = await start(world)
+      const served: TestServer = await start(world)
       t.teardown(() => served.close())
       const ground: Ground = Object.assign(world, {
         url: served.url,
@@ -92,9 +92,9 @@ export function endToEnd(name: string, start: Start): void {
   })
 
   check('names a missing scope, and refuses a session of the other surface', async (t, { send, bearer }) => {
-    const refused = await send('/user/v1/cards/secrets', { headers: { authorization: await bearer() } })
-    t.match(refused, { status: 403, body: { error: 'insufficient_scope', scope: 'cards.secrets.read' } })
-    t.match(refused.headers.get('www-authenticate'), /insufficient_scope/)
+    const denied = await send('/user/v1/cards/secrets', { headers: { authorization: await bearer() } })
+    t.match(denied, { status: 403, body: { error: 'insufficient_scope', scope: 'cards.secrets.read' } })
+    t.match(denied.headers.get('www-authenticate'), /insufficient_scope/)
     const authorization = await bearer({ surface: 'partner' })
     const other = await send('/user/v1/cards', { headers: { authorization } })
     t.match(other, { status: 403, body: { error: 'wrong_surface' } })
@@ -228,8 +228,8 @@ export function endToEnd(name: string, start: Start): void {
       const headers = await write(key)
       t.equal((await send('/user/v1/cards', { headers, body: '{}' })).status, 201)
       const authorization = await bearer({ scopes: ['cards.read'] })
-      const refused = await send('/user/v1/cards', { headers: { ...headers, authorization }, body: '{}' })
-      t.match(refused, { status: 403, body: { error: 'insufficient_scope' } })
+      const denied = await send('/user/v1/cards', { headers: { ...headers, authorization }, body: '{}' })
+      t.match(denied, { status: 403, body: { error: 'insufficient_scope' } })
       t.equal(effects.length, 1)
     },
   )
@@ -334,8 +334,8 @@ export function endToEnd(name: string, start: Start): void {
     check(`a wrong amount is a 400 that names it and frees its key (${form})`, async (t, ground) => {
       const pay = await paid(ground, ['ten'])
       for (const amountCents of ['abc', -1, 1.5, null]) {
-        const refused = await pay({ amountCents })
-        t.match(refused, { status: 400, body: { error: 'invalid_request', field: 'amountCents' } })
+        const denied = await pay({ amountCents })
+        t.match(denied, { status: 400, body: { error: 'invalid_request', field: 'amountCents' } })
       }
       t.match(await pay({ amountCents: 10 }), { status: 201, body: { paid: 10 } })
       t.same(ground.failures, [])
@@ -430,8 +430,8 @@ export function endToEnd(name: string, start: Start): void {
 
   check('refuses a stream with an error that names it', async (t, { send, write, effects, failures }) => {
     const headers = await write()
-    const refused = await send('/user/v1/exports', { headers, body: '{}' })
-    t.match(refused, { status: 500, body: { error: 'internal_error' } })
+    const denied = await send('/user/v1/exports', { headers, body: '{}' })
+    t.match(denied, { status: 500, body: { error: 'internal_error' } })
     t.match(failures, [
       { operation: 'exports.create', error: { message: /exports\.create answered with a stream/ } },
     ])

@@ -45,18 +45,18 @@ export interface World {
 }
 
 export interface Routes {
-  readonly plans: Mounted<OpenCall>
-  readonly whoami: Mounted<OpenCall>
-  readonly fault: Mounted<OpenCall>
-  readonly boom: Mounted<OpenCall>
-  readonly listCards: Mounted<GuardedCall<Access>>
-  readonly revealCard: Mounted<GuardedCall<Access>>
-  readonly createCard: Mounted<IdempotentCall<Access>>
-  readonly pay: Mounted<SpendingCall<Access, SpendHold>>
+  readonly plans: MountedRoute<OpenCall>
+  readonly whoami: MountedRoute<OpenCall>
+  readonly fault: MountedRoute<OpenCall>
+  readonly boom: MountedRoute<OpenCall>
+  readonly listCards: MountedRoute<GuardedCall<Access>>
+  readonly revealCard: MountedRoute<GuardedCall<Access>>
+  readonly createCard: MountedRoute<IdempotentCall<Access>>
+  readonly pay: MountedRoute<SpendingCall<Access, SpendHold>>
 }
 
 /** An operation with its place and a handler that returns its answer. */
-export interface Mounted<C extends OpenCall> {
+export interface MountedRoute<C extends OpenCall> {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly route: Route<C>
@@ -68,7 +68,7 @@ const mounted = <C extends OpenCall>(
   path: string,
   route: Route<C>,
   handler: Handler<C>,
-): Mounted<C> => ({ method, path, route, handler })
+): MountedRoute<C> => ({ method, path, route, handler })
 
 /** Existing handlers, whose answers are captured: `[path, operation, what it does]`. */
 export const existing = [
@@ -213,10 +213,10 @@ export async function effect(
 }
 
 /** A running server of some framework. */
-export interface Served {
+export interface TestServer {
   readonly url: string
   close(): Promise<void>
 }
 
 /** Mounts a world in one framework and listens on a free loopback port. */
-export type Start = (world: World) => Promise<Served>
+export type Start = (world: World) => Promise<TestServer>

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { policy } from '../../scope-guard/policies/arbitrary.ts'
 import { naiveAllows } from '../../scope-guard/policies/naive.ts'
-import { created, refused, rule, scopes, setUp, TEN_CENTS, type Pay } from './spending.ts'
+import { created, denied, rule, scopes, setUp, TEN_CENTS, type Pay } from './spending.ts'
 
 t.test('checks requests that wait for an answer against their own limits', async t => {
   const { send } = await setUp({ ten: { dailySpendCapCents: 10 }, one: { maxAuthAmountCents: 1 } })
@@ -34,7 +34,7 @@ t.test('checks requests that wait for an answer against their own limits', async
 
 t.test('answers 500 to a replay with spends if the guard has no `permits`', async t => {
   const { guard, bearer, idempotency, failures, send } = await setUp()
-  await send(async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? created : refused))
+  await send(async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? created : denied))
   const report = (failure: Failure): unknown => failures.push(failure)
   const plain = { check: guard.check, prepare: guard.prepare }
   const api = gate({ guard: plain, scopes, idempotency, report })

@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import type { Handler } from '@gatewright/http'
 import t from 'tap'
-import { created, refused, setUp, TEN_CENTS, type Pay } from './spending.ts'
+import { created, denied, setUp, TEN_CENTS, type Pay } from './spending.ts'
 
 t.test(
   'the id of a hold is the effect id, and of the second hold of a run the effect id and its number',
@@ -33,7 +33,7 @@ t.test('a refusal gives back every hold of its run, also if another reservation 
   const twice: Handler<Pay> = async ({ reserve }) => {
     const first = await reserve({ amountCents: 6, currency: 'USD' })
     const second = await reserve({ amountCents: 6, currency: 'USD' })
-    return second.ok && first.ok ? created : refused
+    return second.ok && first.ok ? created : denied
   }
   for (const _ of [1, 2]) t.equal((await send(twice)).status, 422)
   t.equal(await left(), 10)
@@ -57,7 +57,7 @@ t.test('a write answered 402 releases its hold, and the retry that carries the p
 t.test('keeps what a run reserved if its answer is stored', async t => {
   for (const status of [201, 303, 404, 409]) {
     const { send, left } = await setUp()
-    const kept: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? { status } : refused)
+    const kept: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? { status } : denied)
     t.equal((await send(kept)).status, status)
     t.match(await send(kept), { status, replayed: true })
     t.equal(await left(), 0)
@@ -97,12 +97,12 @@ t.test('a handler that throws for a malformed body leaves the outcome unknown', 
 
 t.test('if a hold cannot be given back, the outcome is unknown and the failure is reported', async t => {
   const { send, left, broken, failures } = await setUp()
-  const refusing: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? refused : created)
+  const denying: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? denied : created)
   broken.release = async () => Promise.reject(new Error('the store is down'))
-  t.equal((await send(refusing)).status, 422, 'the true answer is sent')
+  t.equal((await send(denying)).status, 422, 'the true answer is sent')
   delete broken.release
   t.match(failures, [{ operation: 'payments.create', error: { code: 'ERR_STORE_UNAVAILABLE' } }])
-  t.match(await send(refusing), { status: 503, body: { error: 'outcome_unknown' } })
+  t.match(await send(denying), { status: 503, body: { error: 'outcome_unknown' } })
   t.equal(await left(), 0, 'the hold stands')
 })
 
@@ -114,14 +114,14 @@ t.test(
     const catching: Handler<Pay> = ({ reserve }) =>
       reserve(TEN_CENTS).then(
         () => created,
-        () => refused,
+        () => denied,
       )
     t.equal((await send(catching)).status, 422)
     t.match(failures, [{ error: { code: 'ERR_STORE_UNAVAILABLE' } }])
     t.match((await send(catching)).body, { error: 'outcome_unknown' })
     const forgetting: Handler<Pay> = ({ reserve }) => {
       void reserve(TEN_CENTS)
-      return refused
+      return denied
     }
     t.equal((await send(forgetting, { key: 'key-00000002' })).status, 422)
     t.match((await send(forgetting, { key: 'key-00000002' })).body, { error: 'outcome_unknown' })
@@ -134,7 +134,7 @@ t.test('frees the key also if the handler has ended its hold itself', async t =>
     const ending: Handler<Pay> = async ({ reserve }) => {
       const hold = await reserve({ amountCents: 5, currency: 'USD' })
       if (hold.ok) await guard[end](hold.value)
-      return refused
+      return denied
     }
     t.equal((await send(ending)).status, 422)
   }
@@ -146,7 +146,7 @@ t.test('refuses reserve after the answer, since its hold would never be given ba
   let late: Pay['reserve'] | undefined
   await send(({ reserve }) => {
     late = reserve
-    return refused
+    return denied
   })
   await t.rejects((late as Pay['reserve'])(TEN_CENTS), /before the handler answers/)
   t.equal(await left(), 10)
@@ -184,12 +184,12 @@ t.test('a run that outlived its lease does not give back the hold of the next ru
     await reserve(TEN_CENTS)
     reserved()
     await slow
-    return refused
+    return denied
   })
   await held
   clock.advance(60_000)
   recoverAs({ state: 'never_happened' })
-  const second = await send(async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? created : refused))
+  const second = await send(async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? created : denied))
   t.equal(second.status, 201)
   response()
   t.equal((await first).status, 503, 'another run has decided')

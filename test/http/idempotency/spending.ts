@@ -79,4 +79,4 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
 }
 
 export const created = { status: 201, body: { paid: true } }
-export const refused = { status: 422, body: { error: 'own' } }
+export const denied = { status: 422, body: { error: 'own' } }

@@ -158,10 +158,10 @@ t.test('an abandoned run stores nothing, not even a 409, and the same key runs a
   const { pay, paid, open, decisions } = await setUp(t)
   const body = { amountCents: 6, ending: 'abandon' }
   for (let round = 0; round < 2; round++) {
-    const refused = await pay(body, 'payment-0004')
-    t.match(refused, { status: 409, body: { error: 'invalid_state', message: 'not yet' } })
-    t.equal(refused.headers.get('idempotency-replayed'), null)
-    t.equal(refused.headers.get('idempotency-expires'), null)
+    const denied = await pay(body, 'payment-0004')
+    t.match(denied, { status: 409, body: { error: 'invalid_state', message: 'not yet' } })
+    t.equal(denied.headers.get('idempotency-replayed'), null)
+    t.equal(denied.headers.get('idempotency-expires'), null)
   }
   t.equal(await paid(), 0)
   open()

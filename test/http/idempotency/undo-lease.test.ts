@@ -3,7 +3,7 @@ import t from 'tap'
 import { setUp } from './spending.ts'
 
 /** A handler that reserves twice and then refuses. Each release takes as long as told. */
-async function refusal(releaseMs: number) {
+async function setUpDenial(releaseMs: number) {
   const bench = await setUp({ ten: { dailySpendCapCents: 10 } })
   const { broken, clock, spend, send } = bench
   const released: unknown[] = []
@@ -21,14 +21,14 @@ async function refusal(releaseMs: number) {
 }
 
 t.test('releases both reservations of a refusal that ends before the last quarter of the lease', async t => {
-  const { released, left, send } = await refusal(44_999)
+  const { released, left, send } = await setUpDenial(44_999)
   t.equal(released.length, 2)
   t.equal(await left(), 10)
   t.match(await send(() => ({ status: 201 })), { status: 201 }, 'the key is free')
 })
 
 t.test('releases nothing more once the last quarter of the lease has begun', async t => {
-  const { released, left, send, failures } = await refusal(45_000)
+  const { released, left, send, failures } = await setUpDenial(45_000)
   t.equal(released.length, 1)
   t.equal(await left(), 6, 'the second reservation stays')
   t.match(await send(() => ({ status: 201 })), { status: 503, body: { error: 'outcome_unknown' } })

@@ -114,11 +114,11 @@ t.test(
   async t => {
     const badTexts = ['\\u0000', '\\ud83d', '\\uD83D!', '\\ude00', '\\ude00\\ud83d', 'a\\ud83d\\ud83d\\ude00']
     for (const bad of badTexts) {
-      const refused = { ok: false, status: 400, code: 'invalid_request' }
-      t.match(json(`{"note":"${bad}"}`), { ...refused, field: 'note' }, bad)
-      t.match(json(`{"note":[1,{"x":["${bad}"]}]}`), { ...refused, field: 'note' }, bad)
-      t.match(json(`{"note":{"${bad}":1}}`), { ...refused, field: 'note' }, bad)
-      t.match(json(`{"${bad}":1}`), { ...refused, field: 'body' }, bad)
+      const denial = { ok: false, status: 400, code: 'invalid_request' }
+      t.match(json(`{"note":"${bad}"}`), { ...denial, field: 'note' }, bad)
+      t.match(json(`{"note":[1,{"x":["${bad}"]}]}`), { ...denial, field: 'note' }, bad)
+      t.match(json(`{"note":{"${bad}":1}}`), { ...denial, field: 'note' }, bad)
+      t.match(json(`{"${bad}":1}`), { ...denial, field: 'body' }, bad)
     }
     const long = 'k'.repeat(10_000)
     t.match(json(`{"${long}":"\\u0000"}`), { ok: false, field: 'body' }, 'an answer repeats no long name')

@@ -2,7 +2,7 @@ import { addedFields, capturedResponse, fieldPairs, sizeError, streamError } fro
 import type { ResponseAuthor } from './express-errors.ts'
 import { sendInstead, setFields, writeHeadFields, type NodeResponse } from './node-response.ts'
 import type { WireResponse } from '../ports.ts'
-import type { AdmittedRequest } from '../route/steps.ts'
+import type { StartedCall } from '../route/steps.ts'
 
 type Callback = () => void
 type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
@@ -16,11 +16,7 @@ type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
 export function captureNode(
   response: NodeResponse,
   operation: string,
-  {
-    finishCaptured,
-    fail,
-    markUnknown,
-  }: Pick<AdmittedRequest<never>, 'finishCaptured' | 'fail' | 'markUnknown'>,
+  { finishCaptured, fail, markUnknown }: Pick<StartedCall<never>, 'finishCaptured' | 'fail' | 'markUnknown'>,
   limitBytes: number,
   author: () => ResponseAuthor,
 ): (error: unknown) => Promise<void> {

@@ -8,7 +8,7 @@ import { BODY_OPTION, checkGate } from './mount-checks.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, connectionOf, sendWire, type NodeResponse } from './node-response.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { admit, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import { startCall, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { Route } from '../route/steps.ts'
 
 export type { ConnectGate, ConnectListener, ConnectMiddleware, ConnectRequest } from './connect-types.ts'
@@ -133,9 +133,9 @@ async function pass<C extends OpenCall>(
   { request, response }: { readonly request: ConnectRequest; readonly response: NodeResponse },
   next: (call: C) => void,
 ): Promise<void> {
-  const admitted = await admit(gate, route, incoming, true)
-  if (!admitted.ok) return sendWire(response, admitted.response)
-  const { call, fields, ...ending } = admitted.value
+  const started = await startCall(gate, route, incoming, true)
+  if (!started.ok) return sendWire(response, started.response)
+  const { call, fields, ...ending } = started.value
   addFields(response, fields)
   const reportSent = (): void => ending.sent(response.statusCode)
   // If the client has disconnected, the response has emitted `close` already.

@@ -12,7 +12,7 @@ import type { Outcome } from '../response/outcome.ts'
 import type { RequestContext } from '../route/request-context.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { authorize, checkGuarding, finish, runOf } from '../route/perform.ts'
-import type { AdmittedRequest, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
+import type { StartedCall, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
 
 export type {
   FastifyApp,
@@ -27,7 +27,7 @@ interface Progress {
   readonly route: object
   readonly authorized: AuthorizedRequest
   readonly connection: Connection
-  admitted?: AdmittedRequest<OpenCall>
+  started?: StartedCall<OpenCall>
   /** Its handler has failed, and an error handler writes the response. */
   failed?: true
 }
@@ -69,7 +69,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
     async preHandler(request, reply) {
       const { route: mounted, authorized, connection } = progress.get(request.raw) as Progress
       const readBody = async (): Promise<Verdict<Uint8Array>> => read(request)
-      const result = await route.admit(authorized, {
+      const result = await route.startCall(authorized, {
         params: paramsOf(request),
         readBody,
         connection,
@@ -77,14 +77,14 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         replaceBody: fields => void (request.body = fields),
       })
       if (!result.ok) return sendReply(reply, result.response)
-      progress.set(request.raw, { route: mounted, authorized, connection, admitted: result.value })
+      progress.set(request.raw, { route: mounted, authorized, connection, started: result.value })
       addReplyFields(reply, result.value.fields)
       return undefined
     },
   })
-  const admittedOf = <C extends OpenCall>(route: Route<C>, { raw }: FastifyRequest): AdmittedRequest<C> => {
+  const startedCallOf = <C extends OpenCall>(route: Route<C>, { raw }: FastifyRequest): StartedCall<C> => {
     const known = progress.get(raw)
-    if (known?.route === route && known.admitted) return known.admitted as unknown as AdmittedRequest<C>
+    if (known?.route === route && known.started) return known.started as unknown as StartedCall<C>
     throw new TypeError(`${route.operation}: mount the route with hooks(route)`)
   }
 
@@ -101,7 +101,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         ...hooks(route, false),
         onSend: async (_request, _reply, payload) => payload,
         bodyLimit: settings.bodyLimitBytes,
-        handler: async (request, reply) => sendReply(reply, await finish(admittedOf(route, request), run)),
+        handler: async (request, reply) => sendReply(reply, await finish(startedCallOf(route, request), run)),
         errorHandler(error, { raw }, reply) {
           const entered = gate.enter(raw, facts(raw))
           if (!entered.ok) return void sendReply(reply, entered.response)
@@ -118,24 +118,24 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         if (known) known.failed = true
       },
       async onSend({ raw }, reply, payload) {
-        const { admitted, authorized, failed } = progress.get(raw) ?? {}
-        if (!admitted) {
+        const { started, authorized, failed } = progress.get(raw) ?? {}
+        if (!started) {
           // A body parser has failed.
           if (authorized) gate.sent(authorized.context, reply.statusCode)
           return payload
         }
         if (!route.idempotent) {
-          admitted.sent(reply.statusCode)
+          started.sent(reply.statusCode)
           return payload
         }
         if (failed) {
-          await admitted.markUnknown(reply.statusCode)
+          await started.markUnknown(reply.statusCode)
           return payload
         }
-        return capture(reply, payload, route.operation, admitted, settings.responseLimitBytes)
+        return capture(reply, payload, route.operation, started, settings.responseLimitBytes)
       },
     }),
-    call: (route, request) => admittedOf(route, request).call,
+    call: (route, request) => startedCallOf(route, request).call,
   }
 }
 
@@ -187,7 +187,7 @@ async function capture(
   reply: FastifyReply,
   payload: unknown,
   operation: string,
-  { finishCaptured, fail }: AdmittedRequest<OpenCall>,
+  { finishCaptured, fail }: StartedCall<OpenCall>,
   limitBytes: number,
 ): Promise<unknown> {
   const status = reply.statusCode

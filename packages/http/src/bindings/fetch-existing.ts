@@ -1,12 +1,12 @@
 import type { OpenGate } from '../gate-types.ts'
 import { parseJsonObject } from '../request/body.ts'
 import type { OpenCall } from '../route/handler-types.ts'
-import { admit, type IncomingRequest } from '../route/perform.ts'
-import type { AdmittedRequest, Route } from '../route/steps.ts'
+import { startCall, type IncomingRequest } from '../route/perform.ts'
+import type { StartedCall, Route } from '../route/steps.ts'
 import { withJson } from './fetch-body.ts'
 import { capture, toResponse, withResponseFields } from './fetch-response.ts'
 
-/** The calls of requests that were admitted, for `FetchGate.call`. */
+/** The calls of requests that were started, for `FetchGate.call`. */
 export type FetchCalls = WeakMap<Request, { readonly route: object; readonly call: OpenCall }>
 
 /** A request of a fetch server. */
@@ -36,9 +36,9 @@ export async function guardExisting<C extends OpenCall>(
     request = withJson(request, fields)
     gate.adopt(request, received.request)
   }
-  const admitted = await admit(gate, route, { ...received, readBody, replaceBody }, true)
-  if (!admitted.ok) return toResponse(admitted.response)
-  const { value } = admitted
+  const started = await startCall(gate, route, { ...received, readBody, replaceBody }, true)
+  if (!started.ok) return toResponse(started.response)
+  const { value } = started
   const { call, fields } = value
   calls.set(request, { route, call })
   const response = await runExisting(route.operation, () => existing(call, request), value)
@@ -57,7 +57,7 @@ export async function guardExisting<C extends OpenCall>(
 async function runExisting(
   operation: string,
   existing: () => Response | Promise<Response>,
-  { markUnknown }: Pick<AdmittedRequest<never>, 'markUnknown'>,
+  { markUnknown }: Pick<StartedCall<never>, 'markUnknown'>,
 ): Promise<Response> {
   try {
     const response: Response | undefined = await existing()

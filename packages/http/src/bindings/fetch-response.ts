@@ -2,7 +2,7 @@ import { addedFields, capturedResponse, fieldPairs, streamError } from './captur
 import { readUpTo, resumeStream } from './fetch-body.ts'
 import type { WireResponse } from '../ports.ts'
 import { missingFields } from '../response/http-response.ts'
-import type { AdmittedRequest } from '../route/steps.ts'
+import type { StartedCall } from '../route/steps.ts'
 
 /** Converts a response to a `Response`. */
 export function toResponse({ status, headers, body }: WireResponse): Response {
@@ -24,7 +24,7 @@ export function withResponseFields(response: Response, fields: WireResponse['hea
 export async function capture(
   response: Response,
   operation: string,
-  { finishCaptured, fail }: Pick<AdmittedRequest<never>, 'finishCaptured' | 'fail'>,
+  { finishCaptured, fail }: Pick<StartedCall<never>, 'finishCaptured' | 'fail'>,
   limitBytes: number,
 ): Promise<Response> {
   const { status, headers } = response

@@ -10,8 +10,8 @@ import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, fieldsByName, connectionOf } from './node-response.ts'
 import type { WireResponse } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { admit, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
-import type { AdmittedRequest, Route } from '../route/steps.ts'
+import { startCall, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import type { StartedCall, Route } from '../route/steps.ts'
 
 export type { RequestFacts } from '../request/facts.ts'
 export type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
@@ -124,13 +124,13 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
       checkGuarding(route)
       return async (ctx, next) => {
         const received = incoming(ctx, () => read.forHandler(ctx))
-        const admitted = await admit(gate, route, received, true)
-        if (!admitted.ok) return sendText(ctx, admitted.response)
-        const { call, fields, sent } = admitted.value
+        const started = await startCall(gate, route, received, true)
+        if (!started.ok) return sendText(ctx, started.response)
+        const { call, fields, sent } = started.value
         addFields(ctx.res, fields)
         calls.set(ctx.req, { route, call })
         if (route.idempotent)
-          return capture(ctx, next, route.operation, admitted.value, gate.settings.responseLimitBytes)
+          return capture(ctx, next, route.operation, started.value, gate.settings.responseLimitBytes)
         const reportSent = (): void => sent(ctx.res.statusCode)
         if (received.connection.ended) reportSent()
         else ctx.res.on('close', reportSent)
@@ -152,11 +152,7 @@ async function capture(
   ctx: KoaContext,
   next: () => Promise<unknown>,
   operation: string,
-  {
-    finishCaptured,
-    fail,
-    markUnknown,
-  }: Pick<AdmittedRequest<never>, 'finishCaptured' | 'fail' | 'markUnknown'>,
+  { finishCaptured, fail, markUnknown }: Pick<StartedCall<never>, 'finishCaptured' | 'fail' | 'markUnknown'>,
   limitBytes: number,
 ): Promise<void> {
   try {

@@ -10,7 +10,7 @@ interface JsonProblem {
 }
 
 /** An object or array whose members have not been checked yet. */
-interface Unchecked {
+interface PendingValue {
   readonly value: object
   readonly level: number
   readonly field: string
@@ -23,7 +23,7 @@ interface Unchecked {
  */
 export function validateJson(root: unknown): JsonProblem | undefined {
   if (typeof root === 'string') return isStorableText(root) ? undefined : unstorable('body')
-  const open: Unchecked[] = isObject(root) ? [{ value: root, level: 1, field: 'body' }] : []
+  const open: PendingValue[] = isObject(root) ? [{ value: root, level: 1, field: 'body' }] : []
   for (let next = open.pop(); next; next = open.pop()) {
     const { value, level } = next
     if (level > MAX_LEVELS) {

@@ -47,14 +47,14 @@ export function plainRender(shapeOf: (facts: RequestFacts) => ErrorShape): Rende
 }
 
 // A stored denial, or a body that was a value, is marked by a parameter of its media type. The mark is removed before sending.
-const REFUSAL = '; gatewright=refusal'
+const DENIAL_MARK = '; gatewright=refusal'
 const VALUE = '; gatewright=value'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Returns the form in which an outcome is stored: not rendered, denials in the plain shape. Throws for a body that JSON cannot represent. */
 export function storedForm(outcome: Outcome): WireResponse {
   if (outcome.kind === 'failure') return wire(failureResponse(outcome.error, 'plain'))
-  if (outcome.kind === 'denial') return marked(wire(denialResponse(outcome.denial, 'plain')), REFUSAL)
+  if (outcome.kind === 'denial') return marked(wire(denialResponse(outcome.denial, 'plain')), DENIAL_MARK)
   const { response } = outcome
   const encoded = wire(response)
   return response.body === undefined || typeof response.body === 'string' ? encoded : marked(encoded, VALUE)
@@ -72,7 +72,7 @@ export function replayOutcome(stored: WireResponse, parse: boolean): Outcome {
     const { headers } = withoutMark(stored)
     return { kind: 'response', response: { status, headers, body: undefined } }
   }
-  const denialHeaders = unmarked(stored, REFUSAL)
+  const denialHeaders = unmarked(stored, DENIAL_MARK)
   if (denialHeaders) {
     const { error, message, field, ...details } = JSON.parse(body) as PlainError
     const named = field === undefined ? {} : { field }
@@ -101,7 +101,7 @@ export function replayOutcome(stored: WireResponse, parse: boolean): Outcome {
 
 /** Returns a stored response without the mark of its media type. */
 export function withoutMark(stored: WireResponse): WireResponse {
-  const headers = unmarked(stored, REFUSAL) ?? unmarked(stored, VALUE)
+  const headers = unmarked(stored, DENIAL_MARK) ?? unmarked(stored, VALUE)
   return headers ? wire({ ...stored, headers }) : stored
 }
 

@@ -12,14 +12,14 @@ import type { StepResult } from './steps.ts'
 export function enter(gate: GateContext, received: RequestFacts): StepResult<RequestContext> {
   const { settings, aliases } = gate
   const context = createRequestContext(gate, received)
-  const refuse = (outcome: Outcome): StepResult<never> => ({
+  const respond = (outcome: Outcome): StepResult<never> => ({
     ok: false,
     response: conclude(gate, context, outcome),
   })
   if (settings.requireHttps && !received.secure)
-    return refuse({ kind: 'denial', denial: deny('https_required', 'this API is served over HTTPS only') })
+    return respond({ kind: 'denial', denial: deny('https_required', 'this API is served over HTTPS only') })
   if (!received.path.startsWith('/'))
-    return refuse({
+    return respond({
       kind: 'denial',
       denial: deny('invalid_request', 'the request target must begin with "/"'),
     })
@@ -30,7 +30,7 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
     if (!resolved.ok) {
       // A denial lists the old names too, so that they are counted and their header fields are sent.
       oldNames.push(...((resolved as { used?: typeof oldNames }).used ?? []))
-      return refuse({ kind: 'denial', denial: resolved })
+      return respond({ kind: 'denial', denial: resolved })
     }
     const { path, headers, used = [], responseHeaders } = resolved.value
     oldNames.push(...used)
@@ -46,6 +46,6 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
       ),
     }
   } catch (error) {
-    return refuse({ kind: 'failure', error })
+    return respond({ kind: 'failure', error })
   }
 }

@@ -5,14 +5,7 @@ import type { RequestFacts } from '../request/facts.ts'
 import type { HttpResponse } from '../response/http-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { Handler, HandlerResponse, OpenCall } from './handler-types.ts'
-import type {
-  AdmittedRequest,
-  AuthorizedRequest,
-  CompleteRoute,
-  Connection,
-  Route,
-  StepResult,
-} from './steps.ts'
+import type { StartedCall, AuthorizedRequest, CompleteRoute, Connection, Route, StepResult } from './steps.ts'
 
 /** A request as the binding of a framework passes it to the gate. */
 export interface IncomingRequest {
@@ -48,12 +41,12 @@ export async function authorize<C extends OpenCall>(
  * Runs all steps before the handler. The body is read after authorization, so that only an authorized
  * client can make the gate wait for a body.
  */
-export async function admit<C extends OpenCall>(
+export async function startCall<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
   incoming: IncomingRequest,
   captured: boolean,
-): Promise<StepResult<AdmittedRequest<C>>> {
+): Promise<StepResult<StartedCall<C>>> {
   const authorized = await authorize(gate, route, incoming)
   if (!authorized.ok) return authorized
   const { params, connection, replaceBody } = incoming
@@ -62,7 +55,7 @@ export async function admit<C extends OpenCall>(
   const isRead = captured ? route.readsBody : method !== 'GET' && method !== 'HEAD'
   const readBody = isRead ? () => incoming.readBody() : noBody
   const source = { params, readBody, connection, captured }
-  return route.admit(authorized.value, replaceBody ? { ...source, replaceBody } : source)
+  return route.startCall(authorized.value, replaceBody ? { ...source, replaceBody } : source)
 }
 
 /** Converts the value that a handler returned to an outcome. Throws a `TypeError` unless it is a response or a denial. */
@@ -118,17 +111,17 @@ function checkField(operation: string, name: unknown, value: unknown): void {
 
 /** Runs a handler and ends the run with the outcome. An error that the handler throws becomes a failure. */
 export async function finish<C extends OpenCall>(
-  admitted: AdmittedRequest<C>,
+  started: StartedCall<C>,
   run: (call: C) => Promise<Outcome>,
 ): Promise<WireResponse> {
   const startedAt = performance.now()
   let outcome: Outcome
   try {
-    outcome = await run(admitted.call)
+    outcome = await run(started.call)
   } catch (error) {
     outcome = { kind: 'failure', error }
   }
-  return admitted.finish(outcome, performance.now() - startedAt)
+  return started.finish(outcome, performance.now() - startedAt)
 }
 
 /** Runs all steps and the handler of a request, and returns the response to send. */
@@ -138,13 +131,13 @@ export async function perform<C extends OpenCall>(
   incoming: IncomingRequest,
   run: (call: C) => Promise<Outcome>,
 ): Promise<WireResponse> {
-  const admitted = await admit(gate, route, incoming, false)
-  return admitted.ok ? finish(admitted.value, run) : admitted.response
+  const started = await startCall(gate, route, incoming, false)
+  return started.ok ? finish(started.value, run) : started.response
 }
 
 /** Throws a `TypeError` unless `route` was made by a gate and every handler is a function. */
-function checkRoute(route: { readonly operation: string; admit: unknown }, ...handlers: unknown[]): void {
-  if (typeof route?.admit !== 'function') {
+function checkRoute(route: { readonly operation: string; startCall: unknown }, ...handlers: unknown[]): void {
+  if (typeof route?.startCall !== 'function') {
     throw new TypeError(
       `a route must be made by open, guarded, guardedBy, idempotent or transactional of the gate, got ${typeof route}`,
     )

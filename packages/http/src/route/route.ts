@@ -9,7 +9,7 @@ import { conclude, concludeSent } from './conclude.ts'
 import { anonymous, type Authenticate, type Authentication } from './credentials.ts'
 import type { GuardedCall, OpenCall, RouteOptions } from './handler-types.ts'
 import type { GateContext, RequestContext } from './request-context.ts'
-import type { AdmittedRequest, AuthorizedRequest, RequestSource, Route, StepResult } from './steps.ts'
+import type { StartedCall, AuthorizedRequest, RequestSource, Route, StepResult } from './steps.ts'
 
 /** What the steps of a route need. */
 export interface RouteDependencies {
@@ -41,35 +41,35 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
         const authenticated = await authenticate(facts)
         const checkedAtMs = performance.now()
         decision.guardMs = checkedAtMs - startedAt
-        if (!authenticated.ok) return refused(gate, context, { kind: 'denial', denial: authenticated })
+        if (!authenticated.ok) return concludeEarly(gate, context, { kind: 'denial', denial: authenticated })
         const { credential, caller, headers, ids } = authenticated.value
         decision.credential = credential
         if (ids) decision.ids = ids
         const admitted = admit ? await admit({ facts, params, caller }) : allow([])
         decision.guardMs = performance.now() - startedAt
-        if (!admitted.ok) return refused(gate, context, { kind: 'denial', denial: admitted }, headers)
+        if (!admitted.ok) return concludeEarly(gate, context, { kind: 'denial', denial: admitted }, headers)
         const fields = joinRateLimits(headers, admitted.value)
         return { ok: true, value: { context, authentication: authenticated.value, checkedAtMs, fields } }
       } catch (error) {
-        return refused(gate, context, { kind: 'failure', error })
+        return concludeEarly(gate, context, { kind: 'failure', error })
       }
     },
 
-    async admit(authorized, source) {
+    async startCall(authorized, source) {
       const { context, fields } = authorized
       try {
         const started = await start(operation, dependencies, authorized, source)
         if (!('outcome' in started)) {
-          return { ok: true, value: admittedRequest<C>(gate, authorized, started) }
+          return { ok: true, value: startedCall<C>(gate, authorized, started) }
         }
         const { outcome, fields: recordFields = [], captured } = started
-        if (!captured) return refused(gate, context, outcome, [...recordFields, ...fields])
+        if (!captured) return concludeEarly(gate, context, outcome, [...recordFields, ...fields])
         const headers = [...recordFields, ...context.fields(), ...fields, ...captured.headers]
         const response = { ...captured, headers }
         concludeSent(gate, context, response)
         return { ok: false, response }
       } catch (error) {
-        return refused(gate, context, { kind: 'failure', error }, fields)
+        return concludeEarly(gate, context, { kind: 'failure', error }, fields)
       }
     },
   }
@@ -80,7 +80,7 @@ const readsBody = ({ recording, schemas }: RouteDependencies): boolean =>
   recording !== undefined || schemas?.body !== undefined
 
 /** Ends a request before its handler: renders a denial, a failure or a replay. */
-function refused(
+function concludeEarly(
   gate: GateContext,
   context: RequestContext,
   outcome: Outcome,
@@ -158,17 +158,17 @@ const NO_RECORD: RunEnding = {
   finishCaptured: async () => ({ fields: [] }),
 }
 
-function admittedRequest<C>(
+function startedCall<C>(
   gate: GateContext,
   { context, fields }: AuthorizedRequest,
   { call, ending }: StartedRun,
-): AdmittedRequest<C> {
-  const finish: AdmittedRequest<C>['finish'] = async (outcome, handlerMs = 0) => {
+): StartedCall<C> {
+  const finish: StartedCall<C>['finish'] = async (outcome, handlerMs = 0) => {
     context.decision.handlerMs = handlerMs
     const { outcome: final, fields: recordFields } = await ending.finish(outcome)
     return conclude(gate, context, final, [...recordFields, ...fields])
   }
-  const finishCaptured: AdmittedRequest<C>['finishCaptured'] = async captured => {
+  const finishCaptured: StartedCall<C>['finishCaptured'] = async captured => {
     // The fields of this request are not part of its response: a repeat gets those of its own.
     const headers = withoutFields(captured.headers, [...context.fields(), ...fields])
     const { instead, fields: recordFields } = await ending.finishCaptured({ ...captured, headers })

@@ -39,7 +39,7 @@ export interface RequestSource extends InputSource {
 }
 
 /** A request whose handler may run. Exactly one of its functions is called, once, to end the run. They never reject. */
-export interface AdmittedRequest<C> {
+export interface StartedCall<C> {
   readonly call: C
   readonly fields: readonly HeaderField[]
   /** Ends the run with the handler's outcome and returns the response to send. If the store fails, the outcome is still sent. */
@@ -68,7 +68,7 @@ export interface Route<C extends OpenCall> {
     params: Readonly<Record<string, string>>,
   ): Promise<StepResult<AuthorizedRequest>>
   /** Reads and checks the request, and begins its idempotency record. */
-  admit(authorized: AuthorizedRequest, source: RequestSource): Promise<StepResult<AdmittedRequest<C>>>
+  startCall(authorized: AuthorizedRequest, source: RequestSource): Promise<StepResult<StartedCall<C>>>
 }
 
 /** An operation with its own handler: a transactional write. */
