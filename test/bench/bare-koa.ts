@@ -23,7 +23,7 @@ export interface WireRecord {
 }
 
 /** What a bare server answers with, and where. */
-export interface Recorded {
+export interface RecordedResponse {
   readonly method: string
   /** A path pattern of @koa/router; undefined: no route has the path. */
   readonly pattern: string | undefined
@@ -39,7 +39,7 @@ const WRITTEN = ['connection', 'content-length', 'date', 'keep-alive', 'transfer
  * The least that Koa and @koa/router can do to answer the same: they find the route, parse a body where one comes, and write
  * recorded fields and bytes.
  */
-export function bareKoa({ method, pattern, others, response }: Recorded): Server {
+export function bareKoa({ method, pattern, others, response }: RecordedResponse): Server {
   const fields = response.fields.filter(([name]) => !WRITTEN.includes(name.toLowerCase()))
   const app = new Koa()
   const router = new Router({ strict: true, sensitive: true })
@@ -83,7 +83,7 @@ async function responseTo(asked: ClientRequest): Promise<[response: IncomingMess
 }
 
 /** Throws when a bare server does not answer a request with what was recorded: each field but the date, and each byte. */
-export async function checkBareKoa(recorded: Recorded, asked: Request): Promise<void> {
+export async function checkBareKoa(recorded: RecordedResponse, asked: Request): Promise<void> {
   const server = bareKoa(recorded)
   server.keepAliveTimeout = KEEP_ALIVE_MS
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -33,16 +33,16 @@ const fresh = (count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => sign(next++)))
 const forgeable = await fresh(300)
 
-interface Responded {
+interface TimedResponse {
   readonly status: number
   readonly ms: number
 }
 
 /** Sends tokens one after another at a rate, whether they are answered or not; the time counts from when each was due. */
-async function poll(port: number, tokens: readonly string[]): Promise<Responded[]> {
+async function poll(port: number, tokens: readonly string[]): Promise<TimedResponse[]> {
   const agent = new Agent({ keepAlive: true })
   const started = performance.now()
-  const all: Promise<Responded>[] = []
+  const all: Promise<TimedResponse>[] = []
   for (const [index, token] of tokens.entries()) {
     const due = started + (index * 1000) / GOOD_PER_SECOND
     while (performance.now() < due) await new Promise(resolve => setTimeout(resolve, due - performance.now()))
@@ -63,7 +63,7 @@ async function poll(port: number, tokens: readonly string[]): Promise<Responded[
   return responded
 }
 
-function summary(name: string, responses: readonly Responded[]) {
+function summary(name: string, responses: readonly TimedResponse[]) {
   const passed = responses.filter(({ status }) => status === 200)
   const times = passed.map(({ ms }) => ms).sort((a, b) => a - b)
   const at = (share: number): string =>
@@ -71,7 +71,7 @@ function summary(name: string, responses: readonly Responded[]) {
   return {
     name,
     sent: responses.length,
-    refused: responses.length - passed.length,
+    denied: responses.length - passed.length,
     p50: at(0.5),
     p99: at(0.99),
   }
@@ -106,9 +106,9 @@ async function part(title: string, junk: Flood['junk'] | undefined): Promise<obj
       await new Promise(resolve => setTimeout(resolve, 500))
     }
     const cpu = async (): Promise<number> => {
-      const told = once(server, 'message')
+      const message = once(server, 'message')
       server.send({})
-      const [{ user, system }] = (await told) as [NodeJS.CpuUsage]
+      const [{ user, system }] = (await message) as [NodeJS.CpuUsage]
       return user + system
     }
     const before = await cpu()
@@ -117,12 +117,12 @@ async function part(title: string, junk: Flood['junk'] | undefined): Promise<obj
       poll(port, unknown),
     ])
     const busy = ((await cpu()) - before) / (seconds * 1e6)
-    const told = once(flooder, 'message')
+    const message = once(flooder, 'message')
     if (junk) flooder.send({})
     const result = {
       title,
       good: [summary('known', knownResponses), summary('unknown', unknownResponses)],
-      junk: junk ? ((await told) as [object])[0] : {},
+      junk: junk ? ((await message) as [object])[0] : {},
       serverCpu: `${(busy * 100).toFixed(0)} % of a core`,
     }
     insistOn(
@@ -132,8 +132,8 @@ async function part(title: string, junk: Flood['junk'] | undefined): Promise<obj
     )
     insistOn([401, 429], 'junk', Object.keys(result.junk).map(Number))
     console.log(`${title}: server ${result.serverCpu}, junk answered ${JSON.stringify(result.junk)}`)
-    for (const { name, sent, refused, p50, p99 } of result.good) {
-      console.log(`  ${name.padEnd(8)} p50 ${p50} ms, p99 ${p99} ms, ${refused} of ${sent} refused`)
+    for (const { name, sent, denied, p50, p99 } of result.good) {
+      console.log(`  ${name.padEnd(8)} p50 ${p50} ms, p99 ${p99} ms, ${denied} of ${sent} refused`)
     }
     return result
   } finally {

@@ -96,7 +96,7 @@ export async function compare(title: string, comparison: Comparison): Promise<Re
 }
 
 /** What a comparison of any kind names: its sides and the work of one sample. */
-export interface Compared<S extends Side> {
+export interface ComparisonSides<S extends Side> {
   readonly ours: S & Ours
   readonly peers: readonly (S & Peer)[]
   readonly operations: number
@@ -105,7 +105,7 @@ export interface Compared<S extends Side> {
 /** The rounds behind `compare`: takes turns, with whatever takes one sample of a side. */
 export async function alternate<S extends Side>(
   title: string,
-  given: Plan & Compared<S> & { readonly sample: (side: S) => Promise<Sample> },
+  given: Plan & ComparisonSides<S> & { readonly sample: (side: S) => Promise<Sample> },
 ): Promise<Result> {
   const { ours, peers, report = printAndSave } = given
   const rounds = extent(given.rounds ?? 10, 1)
@@ -126,7 +126,7 @@ export async function alternate<S extends Side>(
 /** Makes a result of rounds that each hold a sample of ours, of ours again and of every peer. */
 export function resultOf<S extends Side>(
   title: string,
-  { ours, peers, operations }: Compared<S>,
+  { ours, peers, operations }: ComparisonSides<S>,
   measured: readonly (readonly Sample[])[],
 ): Result {
   const names = [ours.name, `${ours.name} (again)`, ...peers.map(peer => peer.name)]

@@ -6,7 +6,7 @@ import { hostStoresEnv, type HostStores } from '../harness/host-stores.ts'
 import { median } from './arithmetic.ts'
 import { extent, ONCE, reportMissed } from './extent.ts'
 import { HEAVIEST, type Weight } from './heavy-documents.ts'
-import type { Listening, Usage } from './servers/heavy-host.child.ts'
+import type { HostAddress, Usage } from './servers/heavy-host.child.ts'
 import type { Setting, Statuses } from './servers/heavy-load.child.ts'
 
 /** A neighbour's p99 may be so many times its quiet one. */
@@ -47,14 +47,14 @@ export async function compareHeavyCallers(given: HeavyCallers): Promise<object> 
   const host = startChild(new URL('./servers/heavy-host.child.js', import.meta.url), [JSON.stringify(env)])
   const children = [host]
   try {
-    const { url, tokens } = await told<Listening>(host)
+    const { url, tokens } = await messageFrom<HostAddress>(host)
     const setting: Setting = { url, callers, weight, heaviest }
     const before = await usage(host)
     const load = startChild(new URL('./servers/heavy-load.child.js', import.meta.url), [
       JSON.stringify(setting),
     ])
     children.push(load)
-    await told(load)
+    await messageFrom(load)
     const measure = (): Promise<Part> => measured(host, () => neighbours(url, tokens, seconds))
     await measure()
     const [quiet, loaded]: [Part[], Part[]] = [[], []]
@@ -63,9 +63,9 @@ export async function compareHeavyCallers(given: HeavyCallers): Promise<object> 
       quiet.push(await measure())
       load.send('start')
       loaded.push(await measure())
-      const answered = told<Statuses>(load)
+      const nextMessage = messageFrom<Statuses>(load)
       load.send('stop')
-      for (const [status, count] of Object.entries(await answered))
+      for (const [status, count] of Object.entries(await nextMessage))
         statuses[status] = (statuses[status] ?? 0) + count
     }
     insistOnStatuses(statuses)
@@ -163,7 +163,7 @@ async function neighbours(url: string, tokens: readonly string[], seconds: numbe
 }
 
 /** What a child sends next. Rejects when it ends instead. */
-async function told<T>(child: ChildProcess): Promise<T> {
+async function messageFrom<T>(child: ChildProcess): Promise<T> {
   const end = new AbortController()
   const fail = (code: number | null): void =>
     end.abort(new Error(`a process of the bench ended with ${code}`))
@@ -179,9 +179,9 @@ async function told<T>(child: ChildProcess): Promise<T> {
 }
 
 function usage(host: ChildProcess): Promise<Usage> {
-  const answered = told<Usage>(host)
+  const nextMessage = messageFrom<Usage>(host)
   host.send('usage')
-  return answered
+  return nextMessage
 }
 
 async function ended(child: ChildProcess): Promise<void> {

@@ -47,12 +47,12 @@ export function heavyPolicy(
     const operations = [...counted, unknownOperation(8)]
     return { maxCount: 1_000_000_000, window: WINDOWS[index % WINDOWS.length], operations }
   })
-  const room = Math.floor((policyBytes - bytesOf({ limits })) / count)
+  const bytesLeft = Math.floor((policyBytes - bytesOf({ limits })) / count)
   const fillers = OPERATIONS - counted.length - 1
   // Each costs two quotes and a comma; the shortest name has 6 characters.
-  const length = Math.min(100, Math.max(6, Math.floor(room / fillers) - 3))
+  const length = Math.min(100, Math.max(6, Math.floor(bytesLeft / fillers) - 3))
   for (const limit of limits) {
-    const names = Math.min(fillers, Math.floor(room / (length + 3)))
+    const names = Math.min(fillers, Math.floor(bytesLeft / (length + 3)))
     for (let n = 0; n < names; n++) limit.operations.push(unknownOperation(length))
   }
   for (const limit of limits) {

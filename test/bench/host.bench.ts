@@ -1,6 +1,6 @@
 // CPU per request of the whole reference host, against Koa and @koa/router that answer the same bytes with the same fields.
 import { request } from '../harness/host.ts'
-import { checkBareKoa, record, type Recorded } from './bare-koa.ts'
+import { checkBareKoa, record, type RecordedResponse } from './bare-koa.ts'
 import { startBenchHost, type BenchHost } from './bench-host.ts'
 import type { Result } from './harness.ts'
 import {
@@ -41,7 +41,12 @@ function hostSide(name: string, line: HostLine): ServerSide {
 }
 
 /** Koa with the answer of one line. Its requests bring the same fields as those to the host. */
-function bareSide(name: string, line: HostLine, responses: Recorded, { user }: BenchHost): ServerSide {
+function bareSide(
+  name: string,
+  line: HostLine,
+  responses: RecordedResponse,
+  { user }: BenchHost,
+): ServerSide {
   const args = [JSON.stringify(responses), JSON.stringify(proofs(user))]
   // A server is warm after some thousand requests; a line has fewer.
   const warmups = Math.ceil(5000 / line.requests)
@@ -49,7 +54,7 @@ function bareSide(name: string, line: HostLine, responses: Recorded, { user }: B
 }
 
 /** What the host answers to a line, on the wire. */
-async function recorded(line: HostLine, { host, user }: BenchHost): Promise<Recorded> {
+async function recorded(line: HostLine, { host, user }: BenchHost): Promise<RecordedResponse> {
   const port = Number(new URL(host.url).port)
   const { headers, ...asked } = requestOf(line, 0)
   const field = FIELD_OF[line.credential]
@@ -57,7 +62,7 @@ async function recorded(line: HostLine, { host, user }: BenchHost): Promise<Reco
   const proven = { ...asked, headers: { ...proof, ...headers } }
   const response = await record(port, proven)
   const pattern = line.status === 404 ? undefined : line.path
-  const found: Recorded = { method: asked.method ?? 'GET', pattern, others: [], response }
+  const found: RecordedResponse = { method: asked.method ?? 'GET', pattern, others: [], response }
   await checkBareKoa(found, proven)
   return found
 }

@@ -48,7 +48,7 @@ export interface ServerPlan extends Plan {
 /** A comparison of servers by their own CPU per request. */
 export interface ServerComparison extends ServerPlan, Omit<ServerLine, 'title'> {}
 
-interface Running {
+interface ServerProcess {
   readonly child: ChildProcess
   readonly port: number
   /** What it asked to be sent with requests: the first with the first, and so on in turn. */
@@ -58,16 +58,16 @@ interface Running {
 }
 
 /** Asks a child what CPU it has used so far, in microseconds. */
-async function cpuOf({ child, ended }: Running): Promise<number> {
-  const told = once(child, 'message', { signal: ended })
+async function cpuOf({ child, ended }: ServerProcess): Promise<number> {
+  const usageMessage = once(child, 'message', { signal: ended })
   // A channel that is closed already would be an event that nobody listens to; `ended` tells of it.
   child.send({}, () => {})
-  const [{ user, system }] = (await told) as [NodeJS.CpuUsage]
+  const [{ user, system }] = (await usageMessage) as [NodeJS.CpuUsage]
   return user + system
 }
 
 /** Starts a side; its process is in `children` before it is waited for. */
-async function start(side: ServerSide, children: ChildProcess[]): Promise<Running> {
+async function start(side: ServerSide, children: ChildProcess[]): Promise<ServerProcess> {
   const child = startChild(side.module, side.args)
   children.push(child)
   const end = new AbortController()
@@ -75,7 +75,7 @@ async function start(side: ServerSide, children: ChildProcess[]): Promise<Runnin
   const [{ port, headers: own }] = (await once(child, 'message', { signal: end.signal }).catch(error => {
     const { message } = (end.signal.reason ?? error) as Error
     throw new Error(`${message} before it listened`)
-  })) as [{ port: number; headers: Running['own'] }]
+  })) as [{ port: number; headers: ServerProcess['own'] }]
   return { child, port, own, ended: end.signal }
 }
 
@@ -90,7 +90,7 @@ async function stopChild(child: ChildProcess): Promise<void> {
 }
 
 async function sample(
-  server: Running,
+  server: ServerProcess,
   { name, request, period, status = 200, own }: ServerSide,
   { requests: count, connections }: { readonly requests: number; readonly connections: number },
 ): Promise<Sample> {
@@ -120,9 +120,9 @@ async function sample(
 async function startAll(
   sides: readonly (readonly ServerSide[])[],
   children: ChildProcess[],
-): Promise<readonly (readonly Running[])[]> {
-  const shared = new Map<string, Promise<Running>>()
-  const running = (side: ServerSide, index: number): Promise<Running> => {
+): Promise<readonly (readonly ServerProcess[])[]> {
+  const shared = new Map<string, Promise<ServerProcess>>()
+  const running = (side: ServerSide, index: number): Promise<ServerProcess> => {
     if (side.process === undefined) return start(side, children)
     const name = `${side.process} ${index === 1 ? 'control' : ''}`
     const found = shared.get(name) ?? start(side, children)
@@ -146,13 +146,13 @@ export async function compareServerLines(
   const rounds = extent(plan.rounds ?? 12, 1)
   const sides = lines.map(({ ours, peers }): ServerSide[] => [ours, ours, ...peers])
   const measured: Sample[][][] = lines.map(() => [])
-  let running: readonly (readonly Running[])[] = []
+  let running: readonly (readonly ServerProcess[])[] = []
   const children: ChildProcess[] = []
   const stop = (): Promise<unknown> => Promise.all(children.splice(0).map(stopChild))
   const one = (line: number, index: number): Promise<Sample> => {
     const { requests } = lines[line] as ServerLine
     const side = sides[line]?.[index] as ServerSide
-    return sample(running[line]?.[index] as Running, side, { requests, connections })
+    return sample(running[line]?.[index] as ServerProcess, side, { requests, connections })
   }
   const warm = async (): Promise<void> => {
     for (const [line, of] of sides.entries()) {

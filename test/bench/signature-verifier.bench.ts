@@ -195,7 +195,7 @@ const FLOOD = extent(400, 20)
 const BURSTS = extent(5, 1)
 
 /** Event-loop delay while many bad signatures arrive at once, from one address class. Rejects if one is accepted. */
-async function flood(title: string, refuses: (proof: WalletProof) => Promise<boolean>): Promise<void> {
+async function flood(title: string, denies: (proof: WalletProof) => Promise<boolean>): Promise<void> {
   const delay = monitorEventLoopDelay({ resolution: 1 })
   const proofs = Array.from({ length: FLOOD }, (_, index) => ({
     ...at(index).proof,
@@ -203,8 +203,8 @@ async function flood(title: string, refuses: (proof: WalletProof) => Promise<boo
   }))
   delay.enable()
   for (let burst = 0; burst < BURSTS; burst++) {
-    const refused = await Promise.all(proofs.map(refuses))
-    if (refused.includes(false)) throw new Error('a bad signature was accepted')
+    const denied = await Promise.all(proofs.map(denies))
+    if (denied.includes(false)) throw new Error('a bad signature was accepted')
     await new Promise(resolve => setTimeout(resolve, 20))
   }
   delay.disable()

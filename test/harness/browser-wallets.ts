@@ -3,7 +3,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { hexToString, isHex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { newWallet } from './host.ts'
-import { putWallets, tellPage, type AnnouncedWallet } from './in-page/wallets.ts'
+import { putWallets, emitWalletEvent, type AnnouncedWallet } from './in-page/wallets.ts'
 
 /** What a wallet signs with: an account, or the owner of a contract wallet under the contract's address. */
 type Account = Pick<PrivateKeyAccount, 'address' | 'signMessage'>
@@ -22,7 +22,7 @@ export interface TestWallet extends AnnouncedWallet {
   account: Account
   chainId: number
   /** Called before each answer; what it returns is thrown in the page instead. */
-  meddle: (method: string) => WalletError | undefined | Promise<WalletError | undefined>
+  errorFor: (method: string) => WalletError | undefined | Promise<WalletError | undefined>
   /** Each text that it was asked to sign. */
   readonly texts: string[]
 }
@@ -40,7 +40,7 @@ export function testWallet(name = 'Test Wallet', changes: Partial<TestWallet> = 
     where: 'announced',
     account: newWallet(),
     chainId: 1,
-    meddle: () => undefined,
+    errorFor: () => undefined,
     texts: [],
     ...changes,
   }
@@ -50,7 +50,7 @@ export function testWallet(name = 'Test Wallet', changes: Partial<TestWallet> = 
 export async function addWallets(context: BrowserContext, wallets: readonly TestWallet[]): Promise<void> {
   await context.exposeBinding('walletOfTest', async (_, uuid: string, method: string, params: unknown[]) => {
     const wallet = wallets.find(each => each.uuid === uuid) as TestWallet
-    const error = await wallet.meddle(method)
+    const error = await wallet.errorFor(method)
     return error ? { error } : { value: await response(wallet, method, params) }
   })
   const announced = wallets.map(({ uuid, name, rdns, icon, where }) => ({ uuid, name, rdns, icon, where }))
@@ -73,5 +73,5 @@ export async function switchAccount(
   account: Account = newWallet(),
 ): Promise<void> {
   wallet.account = account
-  await page.evaluate(tellPage, [wallet.uuid, 'accountsChanged', [account.address]] as const)
+  await page.evaluate(emitWalletEvent, [wallet.uuid, 'accountsChanged', [account.address]] as const)
 }

@@ -8,7 +8,7 @@ import {
 } from 'playwright-core'
 import { chromiumBinary } from './chromium.ts'
 import { startTestHost, type TestHost } from './host.ts'
-import { keptByPage, tellReports } from './in-page/watch.ts'
+import { keptByPage, sendReports } from './in-page/watch.ts'
 import { freePort } from './services.ts'
 
 /** What a page did that no page of the host may do. */
@@ -101,5 +101,5 @@ async function watch(context: BrowserContext, origin: string, faults: PageFaults
     if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) faults.foreign.push(url)
   })
   await context.exposeBinding('reportOfTest', (_, text: string) => faults.reports.push(text))
-  await context.addInitScript(tellReports)
+  await context.addInitScript(sendReports)
 }

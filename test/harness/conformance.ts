@@ -8,20 +8,20 @@ interface Schema {
   readonly $ref?: string
   readonly oneOf?: readonly Schema[]
 }
-interface Documented {
+interface ResponseDescription {
   readonly content?: Record<string, { schema: Schema }>
 }
-interface Described {
+interface OperationDescription {
   readonly parameters?: readonly object[]
-  readonly responses: Readonly<Record<string, Documented | Reference>>
+  readonly responses: Readonly<Record<string, ResponseDescription | Reference>>
 }
 interface Description {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationDescription>>>>
   readonly components: { readonly schemas: Readonly<Record<string, object>> }
 }
 
 /** An answer of the host, and whether its request asked for an Open Responses object. */
-export interface Responded {
+export interface ObservedResponse {
   readonly status: number
   readonly mediaType: string
   readonly body: unknown
@@ -86,7 +86,7 @@ export class Conformance {
   }
 
   /** Throws when the operation does not document the status or the media type, or the body is not of the documented shape. */
-  async check(method: string, path: string, response: Responded): Promise<void> {
+  async check(method: string, path: string, response: ObservedResponse): Promise<void> {
     const { status, mediaType, body } = response
     const compiled = await this.#compiled
     const { description } = compiled
@@ -98,7 +98,7 @@ export class Conformance {
     }
     const given = operation.responses[status]
     if (!given) throw new Error(`${method} ${route} answered ${status}, which it does not document`)
-    const documented = '$ref' in given ? (resolved(description, given.$ref) as Documented) : given
+    const documented = '$ref' in given ? (resolved(description, given.$ref) as ResponseDescription) : given
     if (!documented.content && mediaType === '') return
     const schema = documented.content?.[mediaType]?.schema
     if (!schema) throw new Error(`${method} ${route} describes no ${mediaType} for ${status}`)
@@ -113,7 +113,7 @@ export class Conformance {
 }
 
 /** The alternative that the request asked for. What has none is the same for every request. */
-function formOf(schema: Schema, { openResponses }: Responded): { form: string; schema: Schema } {
+function formOf(schema: Schema, { openResponses }: ObservedResponse): { form: string; schema: Schema } {
   const { oneOf } = schema
   if (!oneOf) return { form: 'plain', schema }
   const found = oneOf.find(({ $ref }) => ($ref === OPEN_RESPONSE) === openResponses)

@@ -12,7 +12,7 @@ export interface PlanNode {
 }
 
 /** How a statement was run: planned for its values, and planned once for all values, as a prepared one comes to be. */
-export interface Explained {
+export interface StatementPlans {
   readonly text: string
   readonly plans: readonly [custom: PlanNode, generic: PlanNode]
 }
@@ -44,8 +44,8 @@ type Run = (text: string, values?: readonly unknown[]) => Promise<{ rows: Record
 export function explainQueries(
   wanted: (text: string) => boolean,
   most: number,
-): { readonly found: Explained[]; stop(): void } {
-  const found: Explained[] = []
+): { readonly found: StatementPlans[]; stop(): void } {
+  const found: StatementPlans[] = []
   const inTransaction = new WeakSet<pg.Client>()
   const real = pg.Client.prototype.query as unknown as Query
   const counts = new Map<string, number>()

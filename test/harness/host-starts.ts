@@ -2,6 +2,6 @@
 export const HOST_STARTED = '# a host started'
 
 /** Tells the runner that `count` hosts were started. */
-export function tellHostStarts(count = 1): void {
+export function reportHostStarts(count = 1): void {
   for (let n = 0; n < count; n += 1) console.log(HOST_STARTED)
 }

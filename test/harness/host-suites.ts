@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Test } from 'tap'
 import { filesBelow } from './files.ts'
-import { tellHostStarts } from './host-starts.ts'
+import { reportHostStarts } from './host-starts.ts'
 import type { HostStores } from './host-stores.ts'
 import { compiled, KEYS_AND_LIMITS, ON_EVERY_STORE } from './test-processes.ts'
 import { runTests } from './test-process.ts'
@@ -19,7 +19,7 @@ export async function runHostSuites(t: Test, stores: HostStores): Promise<void> 
     { files: suites.map(compiled), env: { TEST_HOST_STORES: stores } },
     { env: process.env, timeoutMs: MINUTES_A_SUITE * 60_000, signal },
   )
-  tellHostStarts(hostStarts)
+  reportHostStarts(hostStarts)
   for (const { file, failures } of files) {
     t.equal(failures.length, 0, `${basename(file)} passes on ${stores}`, { failures })
   }

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import type { Clock } from '@gatewright/kernel'
 import { readConfig, startHost, type Decision, type Providers } from '@gatewright/reference-host'
 import { Conformance } from './conformance.ts'
-import { tellHostStarts } from './host-starts.ts'
+import { reportHostStarts } from './host-starts.ts'
 import { hostStoresEnv } from './host-stores.ts'
-import { Leaks, tellLeaks, watchForLeaks } from './leaks.ts'
+import { Leaks, reportResponse, watchForLeaks } from './leaks.ts'
 import { plainNode } from './node.ts'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
@@ -40,7 +40,7 @@ export async function request(
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
-  tellLeaks(url, typeof body === 'string' ? body : JSON.stringify(body ?? ''), response.status, text)
+  reportResponse(url, typeof body === 'string' ? body : JSON.stringify(body ?? ''), response.status, text)
   return {
     status: response.status,
     headers: response.headers,
@@ -70,7 +70,7 @@ export interface TestHost {
 const BEHIND_PROXY = { TRUST_PROXY: '127.0.0.0/8' }
 
 /** Limits that the many bootstraps of a test do not meet. */
-const ROOMY = '{"bootstrapPerAddressPerMinute":10000,"failedCredentialsPerAddressPerMinute":10000}'
+const HIGH_LIMITS = '{"bootstrapPerAddressPerMinute":10000,"failedCredentialsPerAddressPerMinute":10000}'
 
 /**
  * Starts a host in this process, on the stores that `TEST_HOST_STORES` names. `env` adds to the configuration. `clock` replaces the
@@ -86,7 +86,7 @@ export async function startTestHost(
   const config = readConfig({
     PORT: '0',
     DATA_DIR: dataDir,
-    RATE_LIMITS: ROOMY,
+    RATE_LIMITS: HIGH_LIMITS,
     ...BEHIND_PROXY,
     ...stores.env,
     ...env,
@@ -106,7 +106,7 @@ export async function startTestHost(
     rmSync(dataDir, { recursive: true, force: true })
     throw error
   })
-  tellHostStarts()
+  reportHostStarts()
   const conformance = new Conformance(host.url)
   const leaks = new Leaks()
   leaks.exchanged(host.partnerKey ?? '')
@@ -182,7 +182,7 @@ export async function spawnHost(
     // `close`, not `exit`: everything it printed has arrived then.
     child.once('close', code => reject(new Error(`exit ${code}: ${output}`)))
   })
-  tellHostStarts()
+  reportHostStarts()
   const leaks = watchForLeaks(url)
   // The first lines show the key of the sandbox.
   const start = output.length

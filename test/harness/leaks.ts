@@ -49,7 +49,7 @@ export function watchForLeaks(url: string, leaks: Leaks = new Leaks()): Leaks {
 }
 
 /** Tells the watch over a host process, if there is one, of a request and its answer. */
-export function tellLeaks(url: string, asked: string, status: number, responded: string): void {
+export function reportResponse(url: string, asked: string, status: number, responded: string): void {
   const leaks = processes.get(url)
   leaks?.exchanged(asked)
   if (status < 400) leaks?.exchanged(responded)

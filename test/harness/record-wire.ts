@@ -4,7 +4,7 @@ import { bearer, bootstrapUser, startTestHost, type RequestOptions } from './hos
 import { inlined } from './openapi.ts'
 import { partnerUser } from './partner.ts'
 
-interface Described {
+interface OperationDescription {
   readonly requestBody?: { content: { 'application/json': { schema: object; example?: unknown } } }
 }
 
@@ -68,7 +68,7 @@ async function recordWire(file: string): Promise<void> {
   const user = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())
   const published = (await host.send('/openapi.json')).body
   const lines = [JSON.stringify(published).replaceAll(host.url, '<url>')]
-  const paths = inlined(published, published)['paths'] as Record<string, Record<string, Described>>
+  const paths = inlined(published, published)['paths'] as Record<string, Record<string, OperationDescription>>
   for (const [path, item] of Object.entries(paths)) {
     // A new session for each path: it lives for 15 minutes.
     const ofPartner = await partnerUser(host, 'wire', PARTNER_SCOPES)

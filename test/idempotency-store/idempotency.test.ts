@@ -25,9 +25,9 @@ t.test('starts one of 50 simultaneous writes, and refuses the others as in progr
   const { idempotency } = setUp()
   const results = await Promise.all(Array.from({ length: 50 }, () => idempotency.begin(write())))
   t.equal(results.filter(begun => begun.ok && begun.value.state === 'started').length, 1)
-  const refused = results.filter(begun => !begun.ok)
-  t.equal(refused.length, 49)
-  for (const denial of refused) {
+  const denied = results.filter(begun => !begun.ok)
+  t.equal(denied.length, 49)
+  for (const denial of denied) {
     t.match(denial, { code: 'request_in_progress', status: 429, retryAfterSeconds: 1 })
   }
 })

@@ -56,13 +56,13 @@ t.test('rolls back when the response is not final, and runs again on the next re
 
 t.test('commits a definitive refusal, with the rows of the handler', async t => {
   const { idempotency, effects, effect } = await setUp(t)
-  const refuse = () =>
+  const complete409 = () =>
     idempotency.run(write(), async (tx, { effectId }) => {
       await effect(tx, effectId)
       return response(409)
     })
-  t.match(await refuse(), { value: { response: response(409), replayed: false } })
-  t.match(await refuse(), { value: { response: response(409), replayed: true } })
+  t.match(await complete409(), { value: { response: response(409), replayed: false } })
+  t.match(await complete409(), { value: { response: response(409), replayed: true } })
   t.equal(await effects(), 1)
 })
 

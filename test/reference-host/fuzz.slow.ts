@@ -24,14 +24,16 @@ async function heap(): Promise<{ heapBytes: number; unexpected: string[] }> {
   return measured
 }
 
-interface Described {
+interface OperationDescription {
   readonly requestBody?: {
     content: { 'application/json': { schema: { properties?: Record<string, object> } } }
   }
 }
 const { body: published } = await request(url, '/openapi.json')
 const description = inlined(published, published)
-const operations = Object.entries(description['paths'] as Record<string, Record<string, Described>>)
+const operations = Object.entries(
+  description['paths'] as Record<string, Record<string, OperationDescription>>,
+)
   .filter(([path]) => path !== '/metrics')
   .flatMap(([path, item]) =>
     Object.entries(item).map(([method, described]) => ({

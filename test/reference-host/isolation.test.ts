@@ -9,7 +9,7 @@ import { bearer, bootstrapUser, newWallet, startTestHost, type HttpResponse } fr
 import { kycBody } from '../harness/kyc.ts'
 import { inlined } from '../harness/openapi.ts'
 
-interface Described {
+interface OperationDescription {
   readonly deprecated?: boolean
   readonly security: readonly Record<string, unknown>[]
   readonly requestBody?: {
@@ -23,9 +23,10 @@ const host = await startTestHost({ RATE_LIMITS: 'off' }, manualClock(Date.now())
 t.teardown(() => host.close())
 const published = (await host.send('/openapi.json')).body
 const description = inlined(published, published)
-const operations = Object.entries(description['paths'] as Record<string, Record<string, Described>>).flatMap(
-  ([path, item]) =>
-    Object.entries(item).map(([method, each]) => ({ path, method: method.toUpperCase(), ...each })),
+const operations = Object.entries(
+  description['paths'] as Record<string, Record<string, OperationDescription>>,
+).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, each]) => ({ path, method: method.toUpperCase(), ...each })),
 )
 type Operation = (typeof operations)[number]
 const guardedBy = (scheme: string): Operation[] =>

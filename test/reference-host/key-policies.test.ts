@@ -6,7 +6,7 @@ import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse, type TestHost } from '../harness/host.ts'
 
-interface Described {
+interface OperationDescription {
   readonly operationId: string
   readonly security: Record<string, unknown>[]
 }
@@ -25,7 +25,7 @@ interface KeyUse {
  */
 async function keyUses(host: TestHost): Promise<KeyUse[]> {
   const { body } = await host.send('/openapi.json')
-  const paths = Object.entries(body['paths'] as Record<string, Record<string, Described>>)
+  const paths = Object.entries(body['paths'] as Record<string, Record<string, OperationDescription>>)
   return paths.flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, { operationId, security }]): KeyUse[] => {
       const schemes = security.flatMap(Object.keys)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { bearer, bootstrapUser, request, spawnHost, startTestHost } from '../harness/host.ts'
-import { Leaks, tellLeaks, watchForLeaks } from '../harness/leaks.ts'
+import { Leaks, reportResponse, watchForLeaks } from '../harness/leaks.ts'
 
 t.test('the scan at the end of every test host finds a leaked credential', async t => {
   const host = await startTestHost()
@@ -33,6 +33,11 @@ t.test('the scan at the end of every host process finds a secret that it printed
   t.equal(await host.stop('SIGTERM'), 0)
 
   const watched = watchForLeaks('http://a-host-that-says-it')
-  tellLeaks('http://a-host-that-says-it', JSON.stringify({ email }), 400, `{"message":"${email} is wrong"}`)
+  reportResponse(
+    'http://a-host-that-says-it',
+    JSON.stringify({ email }),
+    400,
+    `{"message":"${email} is wrong"}`,
+  )
   t.throws(() => watched.check(), /a secret was said/)
 })

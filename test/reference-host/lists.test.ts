@@ -14,7 +14,7 @@ interface Schema {
   readonly allOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
 }
-interface Described {
+interface OperationDescription {
   readonly operationId: string
   readonly parameters?: readonly { readonly name: string; readonly schema: { readonly maximum?: number } }[]
   readonly responses: {
@@ -28,7 +28,7 @@ const MOST = 200
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 const document = (await host.send('/openapi.json')).body
-const paths = inlined(document, document)['paths'] as Record<string, Record<string, Described>>
+const paths = inlined(document, document)['paths'] as Record<string, Record<string, OperationDescription>>
 // The signing keys are the operator's: no caller adds one.
 const reads = Object.entries(paths).flatMap(([path, { get }]) =>
   get && path !== '/.well-known/jwks.json' ? [{ path, ...get }] : [],

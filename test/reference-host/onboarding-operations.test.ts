@@ -8,7 +8,7 @@ import { memberOf, withdrawalBody } from '../harness/transfers.ts'
 
 type Surface = 'user' | 'partner'
 type Requirements = 'on' | 'partner'
-interface Described {
+interface OperationDescription {
   readonly security: Record<string, unknown>[]
   readonly requestBody?: { readonly content: { 'application/json': { example?: object } } }
 }
@@ -109,7 +109,10 @@ const APART = /^\/consumer\/|\/sessions$|\/kyc(?:\/applications)?$|\/agreements$
 async function closedWrites(host: TestHost, caller: Caller): Promise<string[]> {
   const { surface } = caller
   const published = (await host.send('/openapi.json')).body
-  const described = inlined(published, published['paths']) as Record<string, Record<string, Described>>
+  const described = inlined(published, published['paths']) as Record<
+    string,
+    Record<string, OperationDescription>
+  >
   const found: string[] = []
   for (const [path, item] of Object.entries(described))
     for (const [method, { security, requestBody }] of Object.entries(item)) {

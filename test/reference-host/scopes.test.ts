@@ -2,14 +2,17 @@ import t, { type Test } from 'tap'
 import { internals } from '../harness/internals.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../harness/host.ts'
 
-interface Described {
+interface OperationDescription {
   readonly operationId: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
 }
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
-const paths = (await host.send('/openapi.json')).body['paths'] as Record<string, Record<string, Described>>
+const paths = (await host.send('/openapi.json')).body['paths'] as Record<
+  string,
+  Record<string, OperationDescription>
+>
 const operations = Object.entries(paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, each]) => ({ path, method: method.toUpperCase(), ...each })),
 )

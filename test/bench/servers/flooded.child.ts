@@ -84,4 +84,4 @@ function flood(given: Flood): void {
 }
 
 if (kind === 'serve') serveGuarded(JSON.parse(text) as JWK)
-else process.once('message', (told: Flood) => flood(told))
+else process.once('message', (settings: Flood) => flood(settings))

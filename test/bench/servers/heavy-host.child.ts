@@ -12,7 +12,7 @@ export interface Usage {
 }
 
 /** Said once it listens. */
-export interface Listening {
+export interface HostAddress {
   readonly url: string
   /** Session tokens of the neighbours. */
   readonly tokens: readonly string[]
@@ -34,4 +34,4 @@ process.on('message', () => {
   process.send?.(usage)
 })
 process.once('disconnect', () => process.exit())
-process.send?.({ url: host.url, tokens: users.map(({ token }) => token) } satisfies Listening)
+process.send?.({ url: host.url, tokens: users.map(({ token }) => token) } satisfies HostAddress)

@@ -39,7 +39,7 @@ interface Reply {
   readonly body: string
 }
 
-interface Sending {
+interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: object
 }
@@ -127,7 +127,7 @@ class Caller {
     return dataOf(reply.body)
   }
 
-  #send(path: string, { headers, body }: Sending): Promise<Reply> {
+  #send(path: string, { headers, body }: RequestParts): Promise<Reply> {
     const sent = { 'x-forwarded-for': this.#address, 'content-type': 'application/json', ...headers }
     return new Promise((resolve, reject) => {
       request(url + path, { method: body ? 'POST' : 'GET', agent, headers: sent }, reply => {

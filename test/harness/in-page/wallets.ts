@@ -16,10 +16,10 @@ type Listener = (value: unknown) => void
 export function putWallets(wallets: readonly AnnouncedWallet[]): void {
   const bridge = window as unknown as {
     walletOfTest(uuid: string, method: string, params: unknown): Promise<{ value?: unknown; error?: object }>
-    tellWallet: Record<string, (event: string, value: unknown) => void>
+    sendToWallet: Record<string, (event: string, value: unknown) => void>
     ethereum?: unknown
   }
-  bridge.tellWallet = {}
+  bridge.sendToWallet = {}
   for (const { where, ...info } of wallets) {
     const listeners = new Map<string, Set<Listener>>()
     const of = (event: string): Set<Listener> => {
@@ -37,7 +37,7 @@ export function putWallets(wallets: readonly AnnouncedWallet[]): void {
       on: (event: string, listener: Listener) => void of(event).add(listener),
       removeListener: (event: string, listener: Listener) => void of(event).delete(listener),
     }
-    bridge.tellWallet[info.uuid] = (event, value) => {
+    bridge.sendToWallet[info.uuid] = (event, value) => {
       for (const listener of of(event)) listener(value)
     }
     if (where !== 'announced') bridge.ethereum = provider
@@ -52,9 +52,9 @@ export function putWallets(wallets: readonly AnnouncedWallet[]): void {
 }
 
 /** Lets a wallet tell the page of an event. */
-export function tellPage([uuid, event, value]: readonly [string, string, unknown]): void {
-  const { tellWallet } = window as unknown as {
-    tellWallet: Record<string, (event: string, value: unknown) => void>
+export function emitWalletEvent([uuid, event, value]: readonly [string, string, unknown]): void {
+  const { sendToWallet } = window as unknown as {
+    sendToWallet: Record<string, (event: string, value: unknown) => void>
   }
-  tellWallet[uuid]?.(event, value)
+  sendToWallet[uuid]?.(event, value)
 }

@@ -1,7 +1,7 @@
 // These functions run in the page: the harness sends their text there, so none may use anything from outside itself.
 
 /** Tells the test of every report of the content security policy. */
-export function tellReports(): void {
+export function sendReports(): void {
   document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
     const { reportOfTest } = window as unknown as { reportOfTest(text: string): void }
     reportOfTest(`${violatedDirective} ${blockedURI} ${sample}`)

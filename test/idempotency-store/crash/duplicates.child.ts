@@ -26,10 +26,10 @@ const HANDLER_MS = 300
 const pool = await openPostgresPool(schema, 10)
 const db = fromPgPool(pool)
 
-type Served = Verdict<{ readonly replayed: boolean }, IdempotencyDenial>
+type WriteVerdict = Verdict<{ readonly replayed: boolean }, IdempotencyDenial>
 const busy = (): Promise<void> => new Promise(resolve => setTimeout(resolve, HANDLER_MS))
 
-function transactional(): () => Promise<Served> {
+function transactional(): () => Promise<WriteVerdict> {
   const { run } = createTransactionalIdempotency({ db, storage: tx => postgresTransactionalIdempotency(tx) })
   return () =>
     run(write(), async (tx, { effectId }) => {
@@ -39,9 +39,9 @@ function transactional(): () => Promise<Served> {
     })
 }
 
-function twoPhase(): () => Promise<Served> {
+function twoPhase(): () => Promise<WriteVerdict> {
   const idempotency = createIdempotency({ storage: postgresIdempotency(db) })
-  const perform = async (claim: Claim): Promise<Served> => {
+  const perform = async (claim: Claim): Promise<WriteVerdict> => {
     await busy()
     await db.transaction(tx => payIn(tx, claim.effectId))
     await idempotency.complete(claim, response(201))
@@ -79,7 +79,7 @@ const tookMs = performance.now() - started
 served.abort()
 await others
 
-const name = (result: PromiseSettledResult<Served>): string => {
+const name = (result: PromiseSettledResult<WriteVerdict>): string => {
   if (result.status === 'rejected') return String(result.reason)
   if (!result.value.ok) return result.value.code
   return result.value.value.replayed ? 'replayed' : 'fresh'

@@ -128,8 +128,7 @@ t.test('lets the first duplicate of an account wait while another account fills 
   t.match(await neighbour, { ok: true, value: { state: 'replay', response: response(202) } })
   const results = await Promise.all(duplicates)
   t.equal(results.filter(result => result.ok).length, 3)
-  for (const refused of results.filter(result => !result.ok))
-    t.match(refused, { code: 'request_in_progress' })
+  for (const denied of results.filter(result => !result.ok)) t.match(denied, { code: 'request_in_progress' })
 })
 
 t.test('never shares a response with another payload', async t => {

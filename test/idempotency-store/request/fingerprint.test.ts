@@ -59,8 +59,8 @@ t.test('refuses a body that is not bytes, in both modes', async t => {
       undefined,
       new ArrayBuffer(8),
     ]) {
-      const refusal = { name: 'TypeError', message: /body must be the bytes as received/ }
-      await t.rejects(begin(write({ body: body as never })), refusal)
+      const typeError = { name: 'TypeError', message: /body must be the bytes as received/ }
+      await t.rejects(begin(write({ body: body as never })), typeError)
     }
   }
 })

@@ -20,14 +20,14 @@ export interface Event {
 }
 
 /** The record of one key as the port's text describes it. */
-interface Held {
+interface RecordState {
   readonly fingerprint: string
   readonly fence: number
   readonly state: 'running' | 'done' | 'free'
   readonly until: number
   readonly response: string | null
 }
-type Model = Held | null
+type Model = RecordState | null
 
 /** What a sequential store does: the next state and the result. */
 function step(held: Model, call: Call): [Model, BeginResult | boolean] {

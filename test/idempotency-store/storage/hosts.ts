@@ -19,14 +19,14 @@ export interface Host {
   /** The number of calls of each statement. */
   readonly batchSizes: number[]
   /** SQLSTATEs of statements that were refused. */
-  readonly refused: string[]
+  readonly failedStates: string[]
   /** The largest number of statements in flight. */
   mostInFlight: number
 }
 
 /** A client that records its statements. `after` runs before the caller gets each reply. */
 export function watch(real: SqlClient, after: (batchSizes: number) => Promise<void> = async () => {}): Host {
-  const [batchSizes, refused]: [number[], string[]] = [[], []]
+  const [batchSizes, failedStates]: [number[], string[]] = [[], []]
   let inFlight = 0
   const db: SqlClient = {
     transaction: work => real.transaction(work),
@@ -40,14 +40,14 @@ export function watch(real: SqlClient, after: (batchSizes: number) => Promise<vo
         await after(size)
         return reply
       } catch (error) {
-        refused.push(String((error as { cause?: { code?: unknown } }).cause?.code))
+        failedStates.push(String((error as { cause?: { code?: unknown } }).cause?.code))
         throw error
       } finally {
         inFlight--
       }
     },
   }
-  const host: Host = { db, storage: postgresIdempotency(db), batchSizes, refused, mostInFlight: 0 }
+  const host: Host = { db, storage: postgresIdempotency(db), batchSizes, failedStates, mostInFlight: 0 }
   return host
 }
 

@@ -4,7 +4,7 @@ import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { buffersOf, explainQueries, nodesOf, type Explained } from '../../harness/explain.ts'
+import { buffersOf, explainQueries, nodesOf, type StatementPlans } from '../../harness/explain.ts'
 import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { LEASE, NOW } from './hosts.ts'
 
@@ -30,7 +30,7 @@ async function callEveryMethod(db: SqlClient, name: string): Promise<void> {
   await storage.collect(100, NOW)
 }
 
-function checkPlans(t: Test, { text, plans }: Explained): void {
+function checkPlans(t: Test, { text, plans }: StatementPlans): void {
   const batched = text.includes('unnest')
   const what = `${/delete|begun/.exec(text)?.[0] ?? 'end'}${batched ? ' batched' : ''}`
   for (const [at, plan] of plans.entries()) {

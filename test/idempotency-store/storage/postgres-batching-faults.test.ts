@@ -24,7 +24,7 @@ import {
 } from './hosts.ts'
 
 void t.test('fails only the call that the server refuses', async t => {
-  const { storage, refused, batchSizes } = await openHost(t)
+  const { storage, failedStates: refused, batchSizes } = await openHost(t)
   const fault = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
   const begin = (fingerprint: string, index: number): Promise<BeginResult> =>
     storage.begin(`key ${index}`, fingerprint, LEASE, NOW)
@@ -66,7 +66,7 @@ void t.test('repeats call by call a statement that Postgres cancelled because of
     await locksLow
   })
   t.same(await begun, [STARTED, { state: 'started', fence: NOW + 1 }, { state: 'started', fence: NOW + 1 }])
-  t.same(host.refused, ['40P01'])
+  t.same(host.failedStates, ['40P01'])
 })
 
 /** Frees the keys a and b, so that a begin writes their rows, and returns their digests in order. */
@@ -102,11 +102,11 @@ void t.test('starts each key once under repeatable read', async t => {
 
 void t.test('returns started for a begin that took effect, when its statement is repeated', async t => {
   const { db } = await openHost(t)
-  const refusal = new Fault('ERR_STORE_UNAVAILABLE', 'shut down', {
+  const fault = new Fault('ERR_STORE_UNAVAILABLE', 'shut down', {
     cause: Object.assign(new Error('terminating connection'), { code: '57P01' }),
   })
   const { storage, batchSizes } = watch(db, async size => {
-    if (size > 1) throw refusal
+    if (size > 1) throw fault
   })
   t.same(await beginAll(storage, keys(4)), times(4, STARTED))
   t.same(await endAll(storage, keys(4), done('{}')), times(4, true))
@@ -115,14 +115,14 @@ void t.test('returns started for a begin that took effect, when its statement is
 
 void t.test('does not start a run that another caller ended before its begin is repeated', async t => {
   const { db, storage: other } = await openHost(t)
-  const refusal = new Fault('ERR_STORE_UNAVAILABLE', 'shut down', {
+  const fault = new Fault('ERR_STORE_UNAVAILABLE', 'shut down', {
     cause: Object.assign(new Error('terminating connection'), { code: '57P01' }),
   })
   const { storage } = watch(db, async size => {
     if (size === 1) return
     await other.end('key 1', NOW, done('"decided"'), NOW)
     await other.end('key 2', NOW, { state: 'free', expiresAt: LEASE }, NOW)
-    throw refusal
+    throw fault
   })
   t.same(await beginAll(storage, keys(4)), [
     STARTED,

@@ -19,7 +19,7 @@ import {
 } from './hosts.ts'
 
 void t.test('sends a first call alone, and the calls made meanwhile in one statement', async t => {
-  const { storage, batchSizes, refused } = await openHost(t)
+  const { storage, batchSizes, failedStates: refused } = await openHost(t)
   t.same(await beginAll(storage, keys(50)), times(50, STARTED))
   t.same(await endAll(storage, keys(50), done('{}')), times(50, true))
   t.same(await beginAll(storage, keys(50)), times(50, done('{}')))
@@ -50,7 +50,7 @@ void t.test('sends a response of more than 16 KiB alone', async t => {
 })
 
 void t.test('returns texts byte for byte, and distinguishes an empty response from none', async t => {
-  const { storage, refused } = await openHost(t)
+  const { storage, failedStates: refused } = await openHost(t)
   const texts = [
     '',
     '"',
@@ -115,7 +115,7 @@ void t.test('starts one of many batched begins of a key, on three hosts', async 
   }
   t.ok(Math.max(...hosts.flatMap(host => host.batchSizes)) > 5, 'calls shared statements')
   t.same(
-    hosts.flatMap(host => host.refused),
+    hosts.flatMap(host => host.failedStates),
     [],
   )
 })
@@ -137,7 +137,7 @@ void t.test('keeps one of many batched endings of a key, on three hosts', async 
     }
   }
   t.same(
-    hosts.flatMap(host => host.refused),
+    hosts.flatMap(host => host.failedStates),
     [],
   )
 })
@@ -169,7 +169,7 @@ void t.test('never deadlocks hosts', async t => {
     })
     t.equal(won.filter(Boolean).length, 64, 'each key was ended once')
   }
-  t.same([...one.refused, ...two.refused, ...three.refused], [])
+  t.same([...one.failedStates, ...two.failedStates, ...three.failedStates], [])
 })
 
 void t.test('sends a statement for each call in a transaction, and with batching: false', async t => {

@@ -169,8 +169,8 @@ t.test('does not treat a null reply of a script as a start', async t => {
     }
     const storage = redisIdempotency({ standalone: true, run }, { prefix: uniqueName() })
     const begun = ['first', 'second', 'third'].map(key => storage.begin(key, 'f', 2000, 1000))
-    const refused = { status: 'rejected', reason: { code: 'ERR_STORE_REPLY' } }
-    t.match(await Promise.allSettled(begun), [{ value: { state: 'started' } }, refused, refused])
+    const rejected = { status: 'rejected', reason: { code: 'ERR_STORE_REPLY' } }
+    t.match(await Promise.allSettled(begun), [{ value: { state: 'started' } }, rejected, rejected])
   }
 })
 

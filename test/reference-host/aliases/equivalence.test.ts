@@ -160,7 +160,7 @@ const firstPayin: Step = ({ userTokens }) => ({
   body: { amountCents: 100 },
 })
 
-interface Described {
+interface OperationDescription {
   readonly operationId: string
   readonly deprecated?: boolean
   readonly security?: readonly Readonly<Record<string, unknown>>[]
@@ -170,7 +170,7 @@ interface Described {
 /** A request to one operation of the API description, built from that description. */
 const stepOf =
   (
-    [verb, path, { operationId, security, requestBody }]: readonly [string, string, Described],
+    [verb, path, { operationId, security, requestBody }]: readonly [string, string, OperationDescription],
     { body, token, credential, method }: { body: unknown; token: number; credential: number; method: number },
   ): Step =>
   ({ userKeys, userTokens, partnerTokens, partnerKey }) => {
@@ -194,7 +194,7 @@ const stepOf =
   }
 
 /** Any operation of the API description. */
-const anyOf = (described: readonly (readonly [string, string, Described])[]): fc.Arbitrary<Step> =>
+const anyOf = (described: readonly (readonly [string, string, OperationDescription])[]): fc.Arbitrary<Step> =>
   fc
     .record({
       index: fc.nat(described.length - 1),
@@ -279,15 +279,15 @@ function evidence(host: TestHost): unknown {
   return rest
 }
 
-async function describedBy({ url }: TestHost): Promise<[string, string, Described][]> {
+async function describedBy({ url }: TestHost): Promise<[string, string, OperationDescription][]> {
   const response = await fetch(`${url}/openapi.json`)
-  const { paths } = (await response.json()) as { paths: Record<string, Record<string, Described>> }
+  const { paths } = (await response.json()) as { paths: Record<string, Record<string, OperationDescription>> }
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) =>
       // Metrics count requests and time, so they differ.
       operation.deprecated || path === '/metrics'
         ? []
-        : [[method, path, operation] as [string, string, Described]],
+        : [[method, path, operation] as [string, string, OperationDescription]],
     ),
   )
 }

@@ -83,7 +83,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
 /** What the model knows of a payment. */
-interface Modelled {
+interface PaymentModel {
   readonly id: string
   readonly card: (typeof CARDS)[number]
   readonly name: Extract<Step, { kind: 'pay' }>['name']
@@ -97,13 +97,13 @@ interface Modelled {
 
 /** What must come of steps. */
 class Model {
-  readonly payments: Modelled[] = []
+  readonly payments: PaymentModel[] = []
   readonly locked = new Set<string>()
   readonly canceled = new Set<string>()
   readonly refunds = new Set<string>()
 
   /** What payments hold or have cleared, each part by when it was made. */
-  spent(those: (payment: Modelled, at: number) => boolean): number {
+  spent(those: (payment: PaymentModel, at: number) => boolean): number {
     return this.payments.reduce((sum, payment) => {
       const parts = payment.parts.filter(({ at }) => those(payment, at))
       const of = ({ amount, cleared }: (typeof parts)[number]): number =>
@@ -120,7 +120,7 @@ class Model {
   decline(
     { card, amount, name, currency }: Omit<Extract<Step, { kind: 'pay' }>, 'kind'>,
     now: number,
-    raised?: Modelled,
+    raised?: PaymentModel,
   ): string | undefined {
     if (raised && raised.status !== 'authorized') return 'authorization_not_open'
     const { id, ...about } = CARDS[card] as (typeof CARDS)[number]
@@ -136,10 +136,10 @@ class Model {
           : this.spent((each, at) => each.card.id === id && at > since[frequency])
       if (counted + amount > about.limit.amountCents) return 'card_limit_exceeded'
     }
-    const today = (each: Modelled, at: number): boolean =>
+    const today = (each: PaymentModel, at: number): boolean =>
       'keyLineage' in each.card && Math.floor(at / DAY_MS) === Math.floor(now / DAY_MS)
     if ('keyLineage' in about && this.spent(today) + amount > KEY_DAY) return 'policy_blocked'
-    const ofSession = (each: Modelled): boolean => each.card.id === 'session'
+    const ofSession = (each: PaymentModel): boolean => each.card.id === 'session'
     if (id === 'session' && this.spent(ofSession) + amount > SESSION_TOTAL) return 'policy_blocked'
     if (amount > this.balance()) return 'insufficient_funds'
     return { 'Decline FRAUD': 'suspected_fraud', 'decline merchant': 'merchant_blocked' }[name as string]

@@ -76,7 +76,7 @@ type Run = typeof run extends fc.Arbitrary<infer T> ? T : never
 type Payment = Run['payments'][number]
 
 /** How often what the property is about has happened, so that a test can see that it is not empty. */
-export interface Seen {
+export interface SeenCounts {
   refused: number
   allowedOfOthers: number
   paid: number
@@ -199,7 +199,7 @@ async function spend(
   caller: Session,
   payments: readonly Payment[],
   [pay, payAlone]: readonly [ReturnType<typeof payer>, ReturnType<typeof payer>],
-  seen: Seen,
+  seen: SeenCounts,
 ): Promise<void> {
   const { issuer, keyPolicies, cards, clock } = account
   const services = { issuer, cardKeyPolicies: keyPolicies }
@@ -226,7 +226,10 @@ async function spend(
 }
 
 /** Plays one run: makes the tree, then lets several callers spend, before and after a change of a policy. */
-export async function play({ policies, steps, callers, payments, change }: Run, seen: Seen): Promise<void> {
+export async function play(
+  { policies, steps, callers, payments, change }: Run,
+  seen: SeenCounts,
+): Promise<void> {
   const account = new Account()
   account.keys.push((await newKey(account.issuer, [])).key)
   await account.open(account.keys[0] as ApiKey)

@@ -22,13 +22,13 @@ const DENIED = [
   'partner_identity_dataKey',
 ]
 
-interface Described {
+interface OperationDescription {
   readonly operationId: string
   readonly description?: string
   readonly responses: Readonly<Record<string, object>>
 }
 /** Legacy and further paths of an operation have a number behind its name. */
-const nameOf = ({ operationId }: Described): string => operationId.replace(/_\d+$/, '')
+const nameOf = ({ operationId }: OperationDescription): string => operationId.replace(/_\d+$/, '')
 
 interface Sent {
   readonly method: string
@@ -40,7 +40,7 @@ interface Sent {
 const host = await startTestHost()
 t.teardown(() => host.close())
 const description = (await host.send('/openapi.json')).body
-const paths = description['paths'] as Record<string, Record<string, Described>>
+const paths = description['paths'] as Record<string, Record<string, OperationDescription>>
 const routes = Object.entries(paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({
     method: method.toUpperCase(),

@@ -16,13 +16,13 @@ t.teardown(() => host.close())
 const validate = new Ajv2020({ strict: false }).compile(
   JSON.parse(readFileSync('test/vectors/open-responses.schema.json', 'utf8')) as object,
 )
-interface Wrapped {
+interface OpenResponsesBody {
   readonly status: string
   readonly model: string
   readonly error: { code: string; message: string } | null
   readonly output: [{ content: [{ text: string }] }, { call_id: string; output: string }]
 }
-const wrapped = ({ body }: HttpResponse): Wrapped => body as unknown as Wrapped
+const wrapped = ({ body }: HttpResponse): OpenResponsesBody => body as unknown as OpenResponsesBody
 
 t.test('wraps a success with the same status and headers and the whole normal body as text', async t => {
   const headers = { 'x-open-responses': '1', 'x-open-responses-call-id': 'call-7' }

@@ -3,7 +3,7 @@ import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from
 import { inlined } from '../../harness/openapi.ts'
 import { webToken } from '../../harness/web-sign-in.ts'
 
-interface Described {
+interface OperationDescription {
   readonly operationId: string
   readonly description?: string
   readonly security?: readonly Readonly<Record<string, unknown>>[]
@@ -34,7 +34,10 @@ const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 const { send } = host
 const description = (await send('/openapi.json')).body
-const paths = inlined(description, description['paths']) as Record<string, Record<string, Described>>
+const paths = inlined(description, description['paths']) as Record<
+  string,
+  Record<string, OperationDescription>
+>
 const operations = Object.entries(paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({
     ...operation,

@@ -17,7 +17,7 @@ import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
 const NOW = 1_767_225_600_000
 const { operator, revenue, user } = ledgerAccounts
 
-interface Opened {
+interface OpenLedgers {
   readonly dbs: readonly SqlClient[]
   readonly ledgers: readonly Ledger[]
 }
@@ -26,7 +26,7 @@ interface Opened {
  * Runs a test on both databases: over four connections of Postgres, and over the single writer of an embedded
  * SQLite.
  */
-function onBoth(title: string, run: (t: Test, opened: Opened) => Promise<void>): void {
+function onBoth(title: string, run: (t: Test, opened: OpenLedgers) => Promise<void>): void {
   for (const dialect of ['postgres', 'sqlite'] as const) {
     t.test(`${dialect}: ${title}`, async t => {
       const { connections, close } = await opener(dialect)(dialect === 'postgres' ? 4 : 1, db =>

@@ -37,14 +37,14 @@ const entry = (accountId: string, amountCents: number, more: Partial<Entry> = {}
   ...more,
 })
 
-interface Opened {
+interface LedgerSetUp {
   readonly dbs: readonly SqlClient[]
   readonly dialect: SqlDialect
   move(transfer: Transfer, entries?: readonly Entry[], at?: number): Promise<string>
   count(): Promise<number>
 }
 
-function onBoth(title: string, run: (t: Test, opened: Opened) => Promise<void>): void {
+function onBoth(title: string, run: (t: Test, opened: LedgerSetUp) => Promise<void>): void {
   for (const dialect of ['postgres', 'sqlite'] as const) {
     t.test(`${dialect}: ${title}`, async t => {
       const open = dialect === 'postgres' ? openPostgres : openSqlite

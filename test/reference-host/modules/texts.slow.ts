@@ -18,7 +18,7 @@ t.setTimeout(900_000)
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 
-interface Described {
+interface OperationDescription {
   readonly operationId: string
   /** A legacy spelling of another path. */
   readonly deprecated?: boolean
@@ -30,7 +30,9 @@ interface Described {
 }
 const published = (await host.send('/openapi.json')).body
 const description = inlined(published, published)
-const operations = Object.entries(description['paths'] as Record<string, Record<string, Described>>)
+const operations = Object.entries(
+  description['paths'] as Record<string, Record<string, OperationDescription>>,
+)
   // Provider events are signed: a changed text is a bad signature.
   .filter(([path]) => path !== '/metrics' && path !== '/providers/{name}/events')
   .flatMap(([path, item]) =>

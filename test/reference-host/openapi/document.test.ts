@@ -8,7 +8,7 @@ import { isName } from '../../harness/texts.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())
-interface Described {
+interface OperationDescription {
   readonly operationId: string
   readonly deprecated?: boolean
   readonly security: readonly object[]
@@ -24,7 +24,7 @@ interface Schema {
 }
 const { body } = await host.send('/openapi.json')
 const components = body['components'] as Record<string, Record<string, Schema & { description?: string }>>
-const paths = inlined(body, body['paths']) as Record<string, Record<string, Described>>
+const paths = inlined(body, body['paths']) as Record<string, Record<string, OperationDescription>>
 const all = Object.entries(paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, described]) => ({ path, method, ...described })),
 )

@@ -217,7 +217,7 @@ async function keyShown({ page }: OpenPage): Promise<string> {
 t.test('goes back to the account when the wallet refuses the signature for a key', async t => {
   const wallet = testWallet()
   const { page, faults } = await open(wallet)
-  wallet.meddle = method => (method === 'personal_sign' ? REJECTED : undefined)
+  wallet.errorFor = method => (method === 'personal_sign' ? REJECTED : undefined)
   await openTab(page, 'Keys')
   await press(page, 'Create key')
   await press(page, 'Create key')

@@ -39,7 +39,7 @@ t.test('says what has expired: the request, the text to sign, the sign-in', asyn
 
   await press(page, 'Sign in here instead')
   await pick(page, wallet.name)
-  wallet.meddle = method => {
+  wallet.errorFor = method => {
     if (method === 'personal_sign') clock.advance(300_000)
     return undefined
   }
@@ -47,7 +47,7 @@ t.test('says what has expired: the request, the text to sign, the sign-in', asyn
   await page.clock.setFixedTime(Date.now() + 1_000_000)
   await press(page, 'Sign in')
   await heading(page, 'The text to sign is too old')
-  wallet.meddle = () => undefined
+  wallet.errorFor = () => undefined
   await press(page, 'Try again')
   await heading(page, 'You are signed in')
 

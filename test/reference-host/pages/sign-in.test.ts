@@ -63,7 +63,7 @@ t.test('signs in with the second of two wallets, and makes a key that starts a s
 t.test('goes on after the wallet refused to connect, and to sign', async t => {
   const wallet = testWallet()
   const refused = new Set(['eth_requestAccounts', 'personal_sign'])
-  wallet.meddle = method => (refused.delete(method) ? REJECTED : undefined)
+  wallet.errorFor = method => (refused.delete(method) ? REJECTED : undefined)
   const { page, faults } = await open(wallet)
   await pick(page, wallet.name)
   await heading(page, 'Your wallet did not connect')
@@ -98,7 +98,7 @@ t.test('does not sign in with a signature that comes after the person has left',
   const wallet = testWallet()
   let allow = (): void => {}
   const { page } = await open(wallet)
-  wallet.meddle = method =>
+  wallet.errorFor = method =>
     method === 'personal_sign' ? new Promise(resolve => (allow = () => resolve(undefined))) : undefined
   await pick(page, wallet.name)
   await press(page, 'Sign in')

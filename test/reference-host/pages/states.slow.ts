@@ -84,18 +84,18 @@ const states: Readonly<Record<string, State>> = {
     ({ page }) => shows(page, 'No wallet was found'),
   ),
   connecting: then(opened, async ({ page, given }) => {
-    for (const wallet of given) wallet.meddle = () => new Promise(() => {})
+    for (const wallet of given) wallet.errorFor = () => new Promise(() => {})
     await pick(page, 'Rabbit Wallet')
     await heading(page, 'Open Rabbit Wallet')
   }),
   account: then(atAccount, async () => {}),
   signing: then(atAccount, async ({ page, wallet }) => {
-    wallet.meddle = method => (method === 'personal_sign' ? new Promise(() => {}) : undefined)
+    wallet.errorFor = method => (method === 'personal_sign' ? new Promise(() => {}) : undefined)
     await press(page, 'Sign in')
     await page.getByText('The whole text').click()
   }),
   rejected: then(atAccount, async ({ page, wallet }) => {
-    wallet.meddle = method => (method === 'personal_sign' ? REJECTED : undefined)
+    wallet.errorFor = method => (method === 'personal_sign' ? REJECTED : undefined)
     await press(page, 'Sign in')
     await heading(page, 'You did not sign')
   }),

@@ -36,7 +36,7 @@ export interface Replay {
  * the client sends the same request again with the payment in a header (RFC 9110 section 15.5.3), or after it has
  * corrected a declined card, and a replay would refuse that payment.
  */
-const REFUSED = new Set([
+const NOT_APPLIED = new Set([
   400, 401, 402, 403, 405, 406, 407, 408, 411, 413, 414, 415, 416, 417, 421, 422, 425, 426, 428, 429, 431,
   511,
 ])
@@ -46,7 +46,7 @@ const REFUSED = new Set([
  * `refused`: nothing happened, free the key. `unknown` (5xx and the rest): the effect may have happened.
  */
 export function classify(status: number): 'final' | 'refused' | 'unknown' {
-  if (REFUSED.has(status)) return 'refused'
+  if (NOT_APPLIED.has(status)) return 'refused'
   return status >= 200 && status < 500 ? 'final' : 'unknown'
 }
 

@@ -7,12 +7,12 @@ import { startHost, type RunningHost } from './host.ts'
 import { curlLines } from './sandbox.ts'
 
 /** A host that serves until the process gets a signal, or why it could not start. */
-export type Served =
+export type ServeResult =
   | ({ readonly ok: true } & Pick<RunningHost, 'url' | 'partnerKey'>)
   | { readonly ok: false; readonly problem: string }
 
 /** Starts a host from the environment, says its address and handles signals, which end the process. */
-export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void): Promise<Served> {
+export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void): Promise<ServeResult> {
   const config = readConfig(env)
   if (!config.ok) return failed(config.problems)
   const logger = createLogger(config.value.logLevel)
@@ -71,7 +71,7 @@ function reasonOf(error: unknown, { port, operator }: Config): string {
   return stack ?? message
 }
 
-function failed(problems: readonly string[]): Served {
+function failed(problems: readonly string[]): ServeResult {
   const lines = problems.map(problem => `  ${problem}`)
   return { ok: false, problem: `Gatewright cannot start:\n${lines.join('\n')}` }
 }

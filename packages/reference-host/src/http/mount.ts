@@ -14,7 +14,7 @@ import type { CallerByCredential, LedgerOperation, Operation, PlainOperation } f
 import { targetDenial } from './request-target.ts'
 
 /** One gate, with each operation of the table as a Koa middleware. */
-interface Mounted {
+interface MountedGate {
   readonly koa: KoaGate
   readonly operations: readonly (readonly [operation: Operation, middleware: KoaMiddleware])[]
   /** See `OpenGate.drain`. */
@@ -22,7 +22,7 @@ interface Mounted {
 }
 
 /** Creates the gate and mounts each row of the table as one of its routes. */
-export function mount(table: readonly Operation[], services: MountServices): Mounted {
+export function mount(table: readonly Operation[], services: MountServices): MountedGate {
   const api = createHostGate(table, services)
   const koa = koaGate(api, { body: 'stream' })
   const operations = table.map(

@@ -46,7 +46,7 @@ export function providerMessages({
         clock,
       )
     const header = (name: string): string | undefined => facts.header(name)
-    const checked = await failures.admit(facts.address, () => verified(verify, { header, body }))
+    const checked = await failures.runWithinLimit(facts.address, () => verified(verify, { header, body }))
     if (typeof checked === 'object') return checked
     if (checked !== undefined && MESSAGE_ID.test(checked)) return allow({ provider, messageId: checked })
     await failures.charge(facts.address)

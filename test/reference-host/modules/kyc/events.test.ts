@@ -25,7 +25,7 @@ t.teardown(() => host.close())
 function report(status: KycReport['status'], version: number | null): KycReport {
   return { version, status, reason: null, completionLink: null, externalVerificationLink: null }
 }
-interface Sending {
+interface EventOptions {
   readonly name?: string
   readonly secret?: string
   readonly id?: string
@@ -34,7 +34,7 @@ interface Sending {
 }
 function send(
   body: unknown,
-  { name = 'checks', fields, at = clock.now(), ...more }: Sending = {},
+  { name = 'checks', fields, at = clock.now(), ...more }: EventOptions = {},
 ): Promise<HttpResponse> {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const headers = { ...signedFields(text, { now: at, ...more }), ...fields }
@@ -98,7 +98,7 @@ t.test('the same 401 for every message that is not proven', async t => {
   const one = await applicant('Proof')
   const body = JSON.stringify(event(one.id, 'approved'))
   const good = signedFields(body, { now: clock.now() })
-  const wrong: [string, Sending, string?][] = [
+  const wrong: [string, EventOptions, string?][] = [
     ['unknown provider', { name: 'nobody' }],
     ['wrong secret', { secret: `whsec_${Buffer.alloc(24, 9).toString('base64')}` }],
     ['too old', { at: clock.now() - 301_000 }],

@@ -12,7 +12,7 @@ import {
   buffersOf,
   explainQueries,
   nodesOf,
-  type Explained,
+  type StatementPlans,
   type PlanNode,
 } from '../../../harness/explain.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
@@ -159,7 +159,7 @@ t.test('every statement uses an index among a million pay-ins', async t => {
   /** The cost of the last statement that `act` sent. */
   async function buffersBefore(act: () => Promise<unknown>): Promise<number> {
     await act()
-    return Math.max(...(explained.found.at(-1) as Explained).plans.map(buffersOf))
+    return Math.max(...(explained.found.at(-1) as StatementPlans).plans.map(buffersOf))
   }
 
   /** Every code path that sends a statement of its own. */

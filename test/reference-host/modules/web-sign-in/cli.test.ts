@@ -10,13 +10,13 @@ const { send } = host
 const post = (path: string, body: object, headers: Record<string, string> = {}): Promise<HttpResponse> =>
   send(`/auth/cli/${path}`, { body, headers })
 
-interface Started {
+interface CliLogin {
   readonly requestToken: string
   readonly requestId: string
   readonly code: string
 }
 
-async function start(headers: Record<string, string> = {}): Promise<Started> {
+async function start(headers: Record<string, string> = {}): Promise<CliLogin> {
   const { body } = await post('start', { clientName: 'gw' }, headers)
   const { requestToken, code, url } = body.data as { requestToken: string; code: string; url: string }
   return { requestToken, code, requestId: url.split('#request=')[1] as string }

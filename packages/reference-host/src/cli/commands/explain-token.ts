@@ -13,12 +13,12 @@ import {
 import { UsageError, type CommandArguments, type CommandOutput, type StartCommand } from '../command.ts'
 
 type Options = CommandArguments['options']
-type Decoded = Readonly<Record<string, unknown>>
+type JsonMembers = Readonly<Record<string, unknown>>
 
 /** The parts of a token that may be shown: everything but the signature. */
 interface TokenParts {
-  readonly header: Decoded | undefined
-  readonly claims: Decoded | undefined
+  readonly header: JsonMembers | undefined
+  readonly claims: JsonMembers | undefined
   readonly signatureCharacters: number
 }
 
@@ -61,11 +61,11 @@ function partsOf(token: string): TokenParts {
   return { header: decode(head), claims: decode(payload), signatureCharacters: signature.length }
 }
 
-function decode(segment: string): Decoded | undefined {
+function decode(segment: string): JsonMembers | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(segment, 'base64url').toString('utf8'))
     return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Decoded)
+      ? (value as JsonMembers)
       : undefined
   } catch {
     return undefined
@@ -114,7 +114,7 @@ function outputOf(
   options: Options,
 ): CommandOutput {
   const { header, claims, signatureCharacters } = parts
-  const shown = (value: Decoded | undefined): string =>
+  const shown = (value: JsonMembers | undefined): string =>
     value === undefined ? 'not a JSON object' : JSON.stringify(value, null, 2)
   const result = resultOf(parts, verdict, options)
   return {

@@ -166,12 +166,14 @@ function encryptFor(key: Buffer, value: string): { readonly iv: string; readonly
   return { iv: iv.toString('base64'), data: data.toString('base64') }
 }
 
-type Encrypted = Readonly<Record<keyof typeof revealed, { readonly iv: string; readonly data: string }>>
+type EncryptedSecrets = Readonly<
+  Record<keyof typeof revealed, { readonly iv: string; readonly data: string }>
+>
 
 function revealedData(
   surface: Surface,
   { expirationMonth, expirationYear, last4, issuer }: Omit<Card, 'accountId'> | typeof shownExample,
-  secrets: Encrypted,
+  secrets: EncryptedSecrets,
 ): Record<string, unknown> {
   if (surface === 'user') return { secrets }
   return { ...secrets, expirationMonth, expirationYear, last4, brand: 'visa', keyId: issuer }

@@ -30,7 +30,7 @@ export interface HeldAmount extends Omit<AuthorizationRequest, 'attempt'> {
 }
 
 /** Why an authorization is declined, and by which member of a policy. */
-export interface Declined {
+export interface DeclineCause {
   readonly reason: DeclineReason
   readonly rule?: string
 }
@@ -64,7 +64,7 @@ export async function decide(
   tx: SqlQueries,
   { card, policies, now }: CardAtNow,
   amount: HeldAmount,
-): Promise<SpendHold | Declined> {
+): Promise<SpendHold | DeclineCause> {
   const { amountCents, currency, heldCents = 0 } = amount
   if (currency !== 'USD') return { reason: 'currency_not_supported' }
   if (card.status !== 'active') return { reason: `card_${card.status}` }
@@ -87,7 +87,7 @@ export async function reserveUnder(
   storage: SpendStorage,
   { accountId, policies }: Pick<CardAtNow, 'policies'> & { readonly accountId: string },
   { id, amountCents, currency, heldCents = 0 }: Omit<HeldAmount, 'merchant'>,
-): Promise<SpendHold | Declined> {
+): Promise<SpendHold | DeclineCause> {
   const access = await orUndefined<Verdict<SpendAccess>>(
     async () => policies && guard.checkPolicies(accountId, policies, PAYMENT_RULE),
   )
@@ -105,7 +105,7 @@ export interface CardAtNow {
   readonly now: EpochMs
 }
 
-function blockedBy(denial: Pick<Denial, 'details'> | undefined): Declined {
+function blockedBy(denial: Pick<Denial, 'details'> | undefined): DeclineCause {
   const rule = denial?.details?.['rule']
   return { reason: 'policy_blocked', ...(typeof rule === 'string' ? { rule } : {}) }
 }

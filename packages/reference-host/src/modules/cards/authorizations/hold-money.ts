@@ -9,7 +9,7 @@ import {
   issuerReason,
   type CardAtNow,
   type DecisionServices,
-  type Declined,
+  type DeclineCause,
   type HeldAmount,
 } from './decide.ts'
 import type { DeclineReason } from './states.ts'
@@ -30,7 +30,7 @@ export async function holdMoney(
   at: CardAtNow,
   amount: HeldAmount,
   entry: TransactionEntry,
-): Promise<SpendHold | Declined> {
+): Promise<SpendHold | DeclineCause> {
   const hold = await decide(services, tx, at, amount)
   if ('reason' in hold) return hold
   const reason = await moveMoney(services, tx, at, amount, { hold, entry })

@@ -3,7 +3,7 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { ledgerAccounts } from '../../../ledger/accounts.ts'
 import type { EventStore } from '../../../records/events.ts'
-import type { CardAtNow, Declined } from './decide.ts'
+import type { CardAtNow, DeclineCause } from './decide.ts'
 import { entryOf } from './endings.ts'
 import { holdMoney, type HoldServices } from './hold-money.ts'
 import type { Increment, IncrementStore } from './increment-store.ts'
@@ -18,7 +18,7 @@ export interface IncrementRequest {
   /** The attempt of the card network that makes it. */
   readonly attempt: string
   /** Why the issuer itself declines it. */
-  readonly issuerReason?: Declined['reason'] | undefined
+  readonly issuerReason?: DeclineCause['reason'] | undefined
 }
 
 /** What raising an authorization works with. */
