@@ -25,7 +25,7 @@ t.test(
   },
 )
 
-t.test('answers the inherited policies with their ids, and none for a free key', async t => {
+t.test('returns the inherited policies with their ids, and none for a free key', async t => {
   const bench = setUp()
   const { issuer } = bench
   const root = await newKey(issuer, ['a.read'], { policy: { root: 1 } })
@@ -102,7 +102,7 @@ t.test('of two successors the live one decides, although its host has a slower c
   t.same(await documentsOf(bench, key.id), [{ a: 2 }])
 })
 
-t.test('tells the last policies of a lineage once all its keys have ended', async t => {
+t.test('returns the last policies of a lineage once all its keys have ended', async t => {
   const { issuer, clock } = setUp()
   const { key } = await newKey(issuer, ['a.read'], { policy: { a: 1 } })
   const lineage = { accountId: 'acc', lineageId: key.lineageId }

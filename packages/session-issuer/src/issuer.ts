@@ -37,7 +37,7 @@ export interface Issuer {
   createKey(request: KeyRequest): Promise<Verdict<CreatedKey, IssuerDenial>>
   /**
    * Decides whether a text is a live key of this surface. A malformed text costs no storage call. A key that is not
-   * cached costs one read, which `limitRead` may delay or refuse; without it the read runs at once.
+   * cached costs one read, which `limitRead` may delay or deny; without it the read runs at once.
    */
   authenticateKey<D extends Denial = never>(
     text: unknown,

@@ -19,7 +19,7 @@ export interface IssuerNumbers {
   /** Longest label of a session, in characters, 0 to 1000. Default 120. */
   readonly maxLabelLength: number
   /**
-   * Longest token, in bytes, 256 to 16 384. Default 4096. A request whose token would be longer is refused. Guards have
+   * Longest token, in bytes, 256 to 16 384. Default 4096. A request whose token would be longer is denied. Guards have
    * a limit of their own, also 4096 by default.
    */
   readonly maxTokenBytes: number

@@ -20,7 +20,7 @@ export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
   readonly issuer: string
   /** The `aud` of every token. */
   readonly audience: string
-  /** Part of every key text. A key of the other environment is refused. */
+  /** Part of every key text. A key of the other environment is denied. */
   readonly environment: Environment
   /** The first part of every key text: 2 to 12 of a-z and 0-9, a letter first. Default `gw`. */
   readonly keyPrefix?: string

@@ -36,7 +36,7 @@ t.test('a session narrows its own key and one above it, and widens neither', asy
   const session = await newSession(issuer, child.key)
   t.match(must(await issuer.changeKey(session, root.key.id, { policy: { x: 1 } })).policyIds, { length: 1 })
   const again = must(await issuer.authenticateKey(child.text, 'user'))
-  t.equal(again.policyIds.length, 1, 'a policy above binds what stands below')
+  t.equal(again.policyIds.length, 1, 'a policy above binds what is below')
   must(await issuer.changeKey(again, root.key.id, { scopes: ['a.read'] }))
   const narrow = must(await issuer.authenticateKey(child.text, 'user'))
   t.same(narrow.scopes, ['a.read'])

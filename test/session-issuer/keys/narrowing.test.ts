@@ -110,7 +110,7 @@ async function check(world: World): Promise<void> {
   for (const key of live) {
     for (const lineage of key.ancestry) {
       const above = live.filter(other => other.lineageId === lineage)
-      if (above.length === 0) assert.fail('a key outlived what stands above it')
+      if (above.length === 0) assert.fail('a key outlived what is above it')
       for (const other of above) {
         // The old key of a rotation ends early by design; its successor keeps the end.
         if (!within(key, other, other.successorId === null)) assert.fail('a key holds more than one above it')

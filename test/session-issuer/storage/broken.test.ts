@@ -198,7 +198,7 @@ t.test('catches a listing that ignores its place, and one that skips all of the 
 t.test('catches a collection without the grace period', async t => {
   t.same(await brokenSessions(sound => ({ collect: (limit, now) => sound.collect(limit, now + 600_000) })), [
     'keeps a feed entry for its retention, and no longer',
-    'tells its caller to go on while old feed entries are left, and deletes no younger one',
+    'asks its caller to go on while old feed entries are left, and deletes no younger one',
     'deletes nothing that a host 60 s behind still needs, and at most `limit` sessions',
   ])
 })
@@ -236,7 +236,7 @@ t.test('catches audit rows that are written outside the step of their change, or
   }))
   t.same(apart, [
     'keeps the rows of the commit that wins, and none of those that lost',
-    'keeps the row of a stored session, and none of a refused one',
+    'keeps the row of a stored session, and none of a denied one',
     'keeps one row of simultaneous revocations, and none where nothing was live',
   ])
   const none = await brokenAudit(({ keys }) => ({

@@ -9,7 +9,7 @@ import type { ApiKey, KeyRecord } from '../storage/port.ts'
 import { createUseLog } from './use-log.ts'
 
 /**
- * Runs the read of a key that is not cached, at once or later, or refuses it with a denial of its own. For a host that
+ * Runs the read of a key that is not cached, at once or later, or denies it with a denial of its own. For a host that
  * limits the reads that unknown keys cause.
  */
 export type KeyReadLimiter<D extends Denial> = (
@@ -53,7 +53,7 @@ const EXPIRED = denyKey('the key has expired')
 
 /**
  * Another process has digested the key under a pepper that is newer than this process: the key may be good, so a 401 would make its
- * holder give it up. An unknown key is a 401, so the fault tells whoever sends the id of a key that the key is live. Ids are shown
+ * holder give it up. An unknown key is a 401, so the fault shows whoever sends the id of a key that the key is live. Ids are shown
  * beside each key and have 95 random bits: nobody finds one by trying.
  */
 const pepperMissing = ({ id, pepperId }: KeyRecord): Fault =>

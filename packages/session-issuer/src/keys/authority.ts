@@ -68,7 +68,7 @@ export function policiesMissingFrom(active: ActiveCaller, chain: readonly string
   return active.policyIds.filter(id => !chain.includes(id))
 }
 
-/** Refuses scopes that the caller does not hold, and names them. */
+/** Denies scopes that the caller does not hold, and names them. */
 export function denyMissingScopes(
   wanted: readonly string[],
   held: readonly string[],

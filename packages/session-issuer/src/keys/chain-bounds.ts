@@ -43,7 +43,7 @@ function denyLargeChain(chain: readonly PolicyRecord[], most: number): IssuerDen
   return deny('invalid_request', message, { field: 'policy' })
 }
 
-/** Refuses a new policy of more than `maxPolicyBytes`, without a storage call. */
+/** Denies a new policy of more than `maxPolicyBytes`, without a storage call. */
 export function denyLargePolicy(
   policy: unknown,
   { maxPolicyBytes }: Pick<CheckedOptions, 'maxPolicyBytes'>,

@@ -138,7 +138,7 @@ function decideChange(
   return { ok: true, value, write: { ...write, policies } }
 }
 
-/** Refuses a change by which policies join a chain that would then be too large, of the key itself or of one below it. */
+/** Denies a change by which policies join a chain that would then be too large, of the key itself or of one below it. */
 async function denyLargeChains(
   before: readonly KeyRecord[],
   { value, write }: { readonly value: ApiKey; readonly write: KeyWrite },

@@ -1,7 +1,7 @@
 import type { Surface } from '@gatewright/kernel'
 import { BASE62, randomBase62 } from '../random.ts'
 
-/** The environment of a key. A key of one environment is refused in the other. */
+/** The environment of a key. A key of one environment is denied in the other. */
 export type Environment = 'live' | 'sandbox'
 
 /** Writes and reads the key texts of one issuer. */

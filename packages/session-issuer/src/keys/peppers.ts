@@ -11,7 +11,7 @@ export interface Pepper {
 
 const PEPPER: OptionNames<Pepper> = { id: true, secret: true }
 
-/** A key's digest as it is stored. It begins with its scheme, so that a later version can tell schemes apart. */
+/** A key's digest as it is stored. It begins with its scheme, so that a later version can distinguish schemes. */
 interface KeyDigest {
   readonly digest: string
   readonly pepperId: string

@@ -37,7 +37,7 @@ const ROTATION: OptionNames<RotationOptions> = {
  * allowed for the key itself, the operator, the account's wallet, and a caller above that holds all of its rights; never
  * for a session of the key, which would get a secret that outlives it, and never for the key of a console. While a
  * successor has never been used, rotating again replaces it, so a lost response costs nothing; after its first use the
- * rotation is refused (`already_rotated`). At most one predecessor overlaps.
+ * rotation is denied (`already_rotated`). At most one predecessor overlaps.
  */
 export function makeRotateKey(
   options: CheckedOptions,
@@ -114,7 +114,7 @@ function rotatedByAfter(
 }
 
 /**
- * Refuses a rotation by a caller that lacks a right of the key, or is bound by a policy that the key is not under: it
+ * Denies a rotation by a caller that lacks a right of the key, or is bound by a policy that the key is not under: it
  * would get the successor's text and so these rights.
  */
 function denyRotation(

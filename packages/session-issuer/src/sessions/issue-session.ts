@@ -31,7 +31,7 @@ export interface SessionRequest {
    * session ends earlier when its key or parent session does.
    */
   readonly ttlSeconds?: number
-  /** The user of the session. Required for a partner key, refused for any other. */
+  /** The user of the session. Required for a partner key, denied for any other. */
   readonly subject?: {
     readonly accountId: string
     readonly userId: string | null
@@ -117,7 +117,7 @@ export function makeIssueSession(
   }
 }
 
-/** Refuses a life that is no integer within the options. */
+/** Denies a life that is not an integer within the options. */
 export function denyTtl(
   ttlSeconds: number,
   { minSessionTtlSeconds: least, maxSessionTtlSeconds: most }: CheckedOptions,
@@ -128,7 +128,7 @@ export function denyTtl(
   })
 }
 
-/** Refuses what can be refused without a storage call. */
+/** Denies what can be denied without a storage call. */
 function checkRequest(
   by: ApiKey | Session,
   request: SessionRequest,

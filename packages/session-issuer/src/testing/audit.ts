@@ -32,7 +32,7 @@ export function auditContract(
       assert.deepEqual(byId(await rowsOf(store, account)), byId(won))
     })
 
-    test('keeps the row of a stored session, and none of a refused one', async store => {
+    test('keeps the row of a stored session, and none of a denied one', async store => {
       const root = sessionRecord()
       const child = childOf(root)
       const { accountId } = root

@@ -178,7 +178,7 @@ export function sessionStorageContract(
       assert.ok((await ids()).includes(young.sessionId))
     })
 
-    test('tells its caller to go on while old feed entries are left, and deletes no younger one', async store => {
+    test('asks its caller to go on while old feed entries are left, and deletes no younger one', async store => {
       // Sessions that are too young to be collected: only the entries keep the caller going.
       const expiresAt = NOW + 2 * FEED_RETENTION_MS
       const old = Array.from({ length: 5 }, () => sessionRecord({ expiresAt }))
