@@ -15,14 +15,14 @@ import Koa, { type Context } from 'koa'
 import type { Request } from './load.ts'
 import { KEEP_ALIVE_MS } from './serve.ts'
 
-/** An answer as it was on the wire. */
+/** A response as it was on the wire. */
 export interface WireRecord {
   readonly status: number
   readonly fields: readonly (readonly [name: string, value: string])[]
   readonly body: string
 }
 
-/** What a bare server answers with, and where. */
+/** What a bare server sends, and where. */
 export interface RecordedResponse {
   readonly method: string
   /** A path pattern of @koa/router; undefined: no route has the path. */
@@ -36,7 +36,7 @@ export interface RecordedResponse {
 const WRITTEN = ['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']
 
 /**
- * The least that Koa and @koa/router can do to answer the same: they find the route, parse a body where one comes, and write
+ * The least that Koa and @koa/router can do to respond the same: they find the route, parse a body where one comes, and write
  * recorded fields and bytes.
  */
 export function bareKoa({ method, pattern, others, response }: RecordedResponse): Server {
@@ -82,7 +82,7 @@ async function responseTo(asked: ClientRequest): Promise<[response: IncomingMess
   return [response, await text(response)]
 }
 
-/** Throws when a bare server does not answer a request with what was recorded: each field but the date, and each byte. */
+/** Throws when a bare server does not respond to a request with what was recorded: each field but the date, and each byte. */
 export async function checkBareKoa(recorded: RecordedResponse, asked: Request): Promise<void> {
   const server = bareKoa(recorded)
   server.keepAliveTimeout = KEEP_ALIVE_MS

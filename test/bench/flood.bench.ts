@@ -38,7 +38,7 @@ interface TimedResponse {
   readonly ms: number
 }
 
-/** Sends tokens one after another at a rate, whether they are answered or not; the time counts from when each was due. */
+/** Sends tokens one after another at a rate, without waiting for responses; the time counts from when each was due. */
 async function poll(port: number, tokens: readonly string[]): Promise<TimedResponse[]> {
   const agent = new Agent({ keepAlive: true })
   const started = performance.now()
@@ -77,10 +77,10 @@ function summary(name: string, responses: readonly TimedResponse[]) {
   }
 }
 
-/** Throws where something was answered otherwise: an error is fast, and no figure of a guard. */
+/** Throws where something got another status: an error is fast, and its time says nothing about a guard. */
 function insistOn(expected: readonly number[], what: string, statuses: readonly number[]): void {
   const other = statuses.find(status => !expected.includes(status))
-  if (other !== undefined) throw new Error(`${what} answered ${other}`)
+  if (other !== undefined) throw new Error(`${what} returned ${other}`)
 }
 
 async function part(title: string, junk: Flood['junk'] | undefined): Promise<object> {
@@ -131,7 +131,7 @@ async function part(title: string, junk: Flood['junk'] | undefined): Promise<obj
       [...knownResponses, ...unknownResponses].map(({ status }) => status),
     )
     insistOn([401, 429], 'junk', Object.keys(result.junk).map(Number))
-    console.log(`${title}: server ${result.serverCpu}, junk answered ${JSON.stringify(result.junk)}`)
+    console.log(`${title}: server ${result.serverCpu}, junk returned ${JSON.stringify(result.junk)}`)
     for (const { name, sent, denied, p50, p99 } of result.good) {
       console.log(`  ${name.padEnd(8)} p50 ${p50} ms, p99 ${p99} ms, ${denied} of ${sent} refused`)
     }

@@ -163,7 +163,7 @@ t.test('rejects when an operation rejects', async t => {
   await t.rejects(compare('failing', { ...silent, ours, peers: [], operations: 1 }), { message: 'no' })
 })
 
-t.test('measures servers by their own CPU, and refuses a server that answers another status', async t => {
+t.test('measures servers by their own CPU, and refuses a server that returns another status', async t => {
   const side = (kind: string) => ({
     name: kind,
     module: new URL('./servers/baseline.child.js', import.meta.url),
@@ -176,7 +176,7 @@ t.test('measures servers by their own CPU, and refuses a server that answers ano
   t.ok((result.peers[0]?.cpuMicros ?? 0) > 0)
   const wrong = { ...side('router'), request: () => ({ path: '/nowhere' }) }
   await t.rejects(compareServers('wrong', { ...plan, ours: wrong, peers: [] }), {
-    message: 'router answered 404',
+    message: 'router returned 404',
   })
 })
 
@@ -207,7 +207,7 @@ t.test('asks a process of one name by every line, and its control in a process o
   const run = (more: { process?: string }): Promise<readonly Result[]> =>
     compareServerLines([line('one', more), line('two', more)], plan)
   const titles = (await run({})).map(({ title }) => title)
-  t.same(titles, ['one', 'two'], 'four processes answer 120 each')
-  // It ends once it has answered 200, which is in the second line.
+  t.same(titles, ['one', 'two'], 'four processes serve 120 each')
+  // It ends once it has sent 200, which is in the second line.
   await t.rejects(run({ process: 'shared' }), { message: 'last ended with 5' })
 })

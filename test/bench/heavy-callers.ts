@@ -39,7 +39,7 @@ export interface HeavyCallers {
 /**
  * Measures how long accounts with plain sessions wait for their balances while wallets with the heaviest documents send as much
  * as their rate limits allow, and how much memory the host has: quiet and loaded in turn, each in a process of its own. Bars:
- * p99 under 5 times the quiet one (the median of the rounds), the most resident memory, no answer of the host above 499.
+ * p99 under 5 times the quiet one (the median of the rounds), the most resident memory, no response of the host above 499.
  */
 export async function compareHeavyCallers(given: HeavyCallers): Promise<object> {
   const { stores, callers = 20, weight = HEAVIEST, heaviest = true, seconds } = given
@@ -110,16 +110,16 @@ function report(found: {
   if (!(mostRss <= MOST_RSS))
     reportMissed(`${title}: RSS ${megabytes(mostRss)}, at most ${megabytes(MOST_RSS)} wanted`)
   const failed = Object.keys(statuses).filter(status => / (?:5\d\d|broken)$/.test(status))
-  if (failed.length > 0) reportMissed(`${title}: answered ${failed.join(', ')}`)
+  if (failed.length > 0) reportMissed(`${title}: returned ${failed.join(', ')}`)
   return { ...found, times, mostRss }
 }
 
-/** Throws where a request was answered as it should not be: 403 says that a quota is used up, 429 a limit, 5xx is a missed bar. */
+/** Throws where a request got a status that it must not get: 403 says that a quota is used up, 429 a limit, 5xx is a missed bar. */
 function insistOnStatuses(statuses: Statuses): void {
   const wrong = Object.keys(statuses).find(status => !/ (?:200|403|429|5\d\d|broken|sent)$/.test(status))
-  if (wrong !== undefined) throw new Error(`a request of a caller was answered ${wrong}`)
+  if (wrong !== undefined) throw new Error(`a request of a caller got ${wrong}`)
   for (const kind of ['mint', 'read', 'read new', 'payin', 'list'])
-    if (ONCE && !statuses[`${kind} 200`]) throw new Error(`no ${kind} was answered 200`)
+    if (ONCE && !statuses[`${kind} 200`]) throw new Error(`no ${kind} got 200`)
 }
 
 async function measured(host: ChildProcess, work: () => Promise<number[]>): Promise<Part> {
@@ -132,7 +132,7 @@ async function measured(host: ChildProcess, work: () => Promise<number[]>): Prom
   return { p50: at(0.5), p99: at(0.99), cpu, mostRss: after.mostRss }
 }
 
-/** Reads balances at a steady rate, whether they are answered or not. Each time counts from when the read was due; without a balance it is infinite. */
+/** Reads balances at a steady rate, without waiting for responses. Each time counts from when the read was due; without a balance it is infinite. */
 async function neighbours(url: string, tokens: readonly string[], seconds: number): Promise<number[]> {
   const agent = new Agent({ keepAlive: true })
   const perSecond = READS_PER_SECOND * tokens.length

@@ -121,5 +121,5 @@ export async function prepare({ host, user }: BenchHost): Promise<void> {
   const { headers, ...asked } = payin(REPLAYED)
   const proven = { ...headers, ...bearer(user.token) }
   const { status } = await request(host.url, PAYIN, { ...asked, headers: proven })
-  if (status !== 200) throw new Error(`the pay-in to be repeated was answered ${status}`)
+  if (status !== 200) throw new Error(`the pay-in to be repeated got ${status}`)
 }

@@ -1,4 +1,4 @@
-// CPU per request of the whole reference host, against Koa and @koa/router that answer the same bytes with the same fields.
+// CPU per request of the whole reference host, against Koa and @koa/router that send the same bytes with the same fields.
 import { request } from '../harness/host.ts'
 import { checkBareKoa, record, type RecordedResponse } from './bare-koa.ts'
 import { startBenchHost, type BenchHost } from './bench-host.ts'
@@ -35,12 +35,12 @@ function asks({
   return { request: index => requestOf(line, index), period, status, own }
 }
 
-/** The host as it answers a line; one process answers all lines. */
+/** The host for one line; one process serves all lines. */
 function hostSide(name: string, line: HostLine): ServerSide {
   return { name, module: server('host'), process: 'host', ...asks(line) }
 }
 
-/** Koa with the answer of one line. Its requests bring the same fields as those to the host. */
+/** Koa with the response of one line. Its requests bring the same fields as those to the host. */
 function bareSide(
   name: string,
   line: HostLine,
@@ -53,7 +53,7 @@ function bareSide(
   return { name, module: server('bare-koa'), args, warmups, ...asks(line) }
 }
 
-/** What the host answers to a line, on the wire. */
+/** What the host responds to a line, on the wire. */
 async function recorded(line: HostLine, { host, user }: BenchHost): Promise<RecordedResponse> {
   const port = Number(new URL(host.url).port)
   const { headers, ...asked } = requestOf(line, 0)

@@ -15,7 +15,7 @@ export interface ServerSide extends Side {
   readonly request: (index: number) => Request
   /** After how many requests they repeat. Default: never within a sample. */
   readonly period?: number
-  /** The status every answer must have, so that nobody is fast by refusing. Default 200. */
+  /** The status every response must have, so that nobody is fast by refusing. Default 200. */
   readonly status?: number
   /** Which of the header fields that the server asked for its requests bring. Default: all. */
   readonly own?: readonly string[]
@@ -60,7 +60,7 @@ interface ServerProcess {
 /** Asks a child what CPU it has used so far, in microseconds. */
 async function cpuOf({ child, ended }: ServerProcess): Promise<number> {
   const usageMessage = once(child, 'message', { signal: ended })
-  // A channel that is closed already would be an event that nobody listens to; `ended` tells of it.
+  // A channel that is closed already would be an event that nobody listens to; `ended` reports it.
   child.send({}, () => {})
   const [{ user, system }] = (await usageMessage) as [NodeJS.CpuUsage]
   return user + system
@@ -98,7 +98,7 @@ async function sample(
   const added = server.own.map(fields =>
     Object.fromEntries(Object.entries(fields).filter(([field]) => own?.includes(field) ?? true)),
   )
-  // Those that are under way when the last is answered are new ones too.
+  // Those that are under way when the last response comes are new ones too.
   const distinct = Math.min(count + connections, period ?? Infinity)
   const requests = Array.from({ length: distinct }, (_, index) => {
     const { headers, ...asked } = request(index)
@@ -134,7 +134,7 @@ async function startAll(
 
 /**
  * Compares servers by several kinds of requests, each server in a process of its own; the control too. One client asks them
- * in turn, line by line in every round, and the figure is the server's own CPU per request. They start anew every few
+ * in turn, line by line in every round, and the figure is the server's own CPU per request. They start again every few
  * rounds, then serve samples that are thrown away. Elapsed time includes the start of the client, some 20 ms. Reports each
  * line as `compare` does.
  */

@@ -1,6 +1,6 @@
--- A wrk script: sends the requests of a file in turn until `count` of them are answered with `status`.
+-- A wrk script: sends the requests of a file in turn until `count` of them got `status`.
 -- Arguments: the file, a Lua table of {method, path, headers, body}; count; status.
-local requests, sent, answered = {}, 0, 0
+local requests, sent, received = {}, 0, 0
 local count, status
 
 function init(arguments)
@@ -22,7 +22,7 @@ local function stop(code, text)
 end
 
 function response(got)
-  if got ~= status then stop(1, 'answered ' .. got) end
-  answered = answered + 1
-  if answered == count then stop(0, 'done') end
+  if got ~= status then stop(1, 'returned ' .. got) end
+  received = received + 1
+  if received == count then stop(0, 'done') end
 end

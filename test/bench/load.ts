@@ -17,13 +17,13 @@ export interface Request {
 export interface Load {
   readonly port: number
   /**
-   * Sent in turn, from the first again after the last. A connection sends its next one when it is answered, so that
+   * Sent in turn, from the first again after the last. A connection sends its next one when the response came, so that
    * up to `connections` more than `count` are sent. Not more than some 10 000: they are one Lua table.
    */
   readonly requests: readonly Request[]
   readonly count: number
   readonly connections: number
-  /** The status that every answer must have. */
+  /** The status that every response must have. */
   readonly status: number
   /** Ends the client, which would ask a dead server again and again. */
   readonly signal?: AbortSignal
@@ -45,9 +45,9 @@ function luaTable(requests: readonly Request[]): string {
 
 /**
  * Puts a load on a server of loopback with wrk, as the figures were measured that the bars come from, and resolves when
- * all is answered. The client matters: where it is slower than the server it asks, the server rests between requests,
+ * all responses came. The client matters: where it is slower than the server it asks, the server rests between requests,
  * and where it is much faster it sleeps, and to wake it costs the server up to 4 µs a request, the slower server more
- * often. Rejects for an answer of another status, and after a minute.
+ * often. Rejects for a response of another status, and after a minute.
  */
 export async function load({ port, requests, count, connections, status, signal }: Load): Promise<void> {
   const { path, env } = wrkBinary()
@@ -72,7 +72,7 @@ export async function load({ port, requests, count, connections, status, signal 
         const last = out.trim().split('\n').at(-1) ?? ''
         if (last === 'done') resolve()
         else if (error) reject(new Error(last || error.message))
-        else reject(new Error(`did not answer ${count} requests in ${MOST_SECONDS} s`))
+        else reject(new Error(`did not get responses to ${count} requests in ${MOST_SECONDS} s`))
       })
       const kill = (): void => {
         client.kill('SIGKILL')

@@ -8,7 +8,7 @@ export const KEEP_ALIVE_MS = 65_000
 type Fields = Readonly<Record<string, string>>
 
 /**
- * The child's half of `compareServers`: listens on a free loopback port and tells its own CPU when asked. The requests to it
+ * The child's half of `compareServers`: listens on a free loopback port and reports its own CPU when asked. The requests to it
  * bring `headers`, of several in turn.
  */
 export function serve(server: Server, headers: readonly Fields[] = [{}]): void {

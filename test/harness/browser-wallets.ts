@@ -21,7 +21,7 @@ export const REJECTED: WalletError = { code: 4001, message: 'User rejected the r
 export interface TestWallet extends AnnouncedWallet {
   account: Account
   chainId: number
-  /** Called before each answer; what it returns is thrown in the page instead. */
+  /** Called before each response; what it returns is thrown in the page instead. */
   errorFor: (method: string) => WalletError | undefined | Promise<WalletError | undefined>
   /** Each text that it was asked to sign. */
   readonly texts: string[]
@@ -66,7 +66,7 @@ async function response(wallet: TestWallet, method: string, [text]: readonly unk
   return account.signMessage({ message: { raw: text } })
 }
 
-/** Turns a wallet to another account, and lets it tell the page. */
+/** Turns a wallet to another account, and lets it send the event to the page. */
 export async function switchAccount(
   page: Page,
   wallet: TestWallet,

@@ -92,7 +92,7 @@ export async function openPage(
   return { page, context, faults, addresses, kept }
 }
 
-/** Chromium tells of every answer of 400 and more. */
+/** Chromium reports every response of 400 and more. */
 const isResponse = (text: string): boolean => text.startsWith('Failed to load resource: the server responded')
 
 async function watch(context: BrowserContext, origin: string, faults: PageFaults): Promise<void> {

@@ -3,7 +3,7 @@ import { bearer, type HttpResponse, type TestHost } from './host.ts'
 import { signedFields } from './kyc.ts'
 import { moneyUser, type MoneyUser } from './money.ts'
 
-/** An authorization as answers hold it. */
+/** An authorization as responses hold it. */
 export interface WireAuthorization {
   readonly id: string
   readonly cardId: string
@@ -45,7 +45,7 @@ export function cardUser(send: TestHost['send'], token: string): CardUser {
   }
 }
 
-/** The authorization of an answer; throws on a refusal. */
+/** The authorization of a response; throws on a refusal. */
 export function authorizationOf(response: HttpResponse): WireAuthorization {
   return okay(response)['authorization'] as WireAuthorization
 }

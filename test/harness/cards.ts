@@ -10,7 +10,7 @@ export interface CardOwner {
   call(path: string, options?: RequestOptions): Promise<HttpResponse>
   /** Makes a card and returns it as the surface shows it. */
   make(body?: object): Promise<Record<string, unknown>>
-  /** The card of an answer, however the surface wraps it. */
+  /** The card of a response, however the surface wraps it. */
   cardOf(response: HttpResponse): Record<string, unknown>
   /** The id of a card, however the surface calls it. */
   idOf(card: Record<string, unknown>): string
@@ -66,7 +66,7 @@ export async function partnerOwner(host: TestHost, userId: string = randomUUID()
   return cardOwner('partner', send)
 }
 
-/** Decrypts what a reveal answers, with nothing but what the answers say. */
+/** Decrypts what a reveal returns, from nothing but the responses. */
 export function decrypted(secretKey: string, { iv, data }: { iv: string; data: string }): string {
   const bytes = Buffer.from(data, 'base64')
   const decipher = createDecipheriv('aes-128-gcm', Buffer.from(secretKey, 'hex'), Buffer.from(iv, 'base64'))

@@ -20,7 +20,7 @@ interface Description {
   readonly components: { readonly schemas: Readonly<Record<string, object>> }
 }
 
-/** An answer of the host, and whether its request asked for an Open Responses object. */
+/** A response of the host, and whether its request asked for an Open Responses object. */
 export interface ObservedResponse {
   readonly status: number
   readonly mediaType: string
@@ -28,7 +28,7 @@ export interface ObservedResponse {
   readonly openResponses: boolean
 }
 
-/** Answers that come before any operation: no path, no method, a target that is no path, switched off. */
+/** Responses that come before any operation: no path, no method, a target that is no path, switched off. */
 const UNROUTED = new Set([400, 404, 405, 410])
 const DOCUMENT = 'openapi'
 const OPEN_RESPONSE = '#/components/schemas/OpenResponse'
@@ -37,7 +37,7 @@ const OPEN_RESPONSE = '#/components/schemas/OpenResponse'
 class Compiled {
   readonly description: Description
   readonly #routes: readonly { readonly route: string; readonly pattern: RegExp }[]
-  // Optimized code would take longer to make than it saves in the few answers of a test.
+  // Optimized code would take longer to make than it saves in the few responses of a test.
   readonly #ajv = new Ajv2020({
     strict: false,
     code: { optimize: false },
@@ -77,7 +77,7 @@ async function compiledOf(url: string): Promise<Compiled> {
   return found
 }
 
-/** Holds every answer of a host against the description that the host itself publishes. */
+/** Holds every response of a host against the description that the host itself publishes. */
 export class Conformance {
   readonly #compiled: Promise<Compiled>
 
@@ -94,10 +94,10 @@ export class Conformance {
     const operation = route === undefined ? undefined : description.paths[route]?.[method.toLowerCase()]
     if (!operation) {
       if (UNROUTED.has(status)) return
-      throw new Error(`${method} ${path} answered ${status}, but no description has it`)
+      throw new Error(`${method} ${path} returned ${status}, but no description has it`)
     }
     const given = operation.responses[status]
-    if (!given) throw new Error(`${method} ${route} answered ${status}, which it does not document`)
+    if (!given) throw new Error(`${method} ${route} returned ${status}, which it does not document`)
     const documented = '$ref' in given ? (resolved(description, given.$ref) as ResponseDescription) : given
     if (!documented.content && mediaType === '') return
     const schema = documented.content?.[mediaType]?.schema
@@ -118,7 +118,7 @@ function formOf(schema: Schema, { openResponses }: ObservedResponse): { form: st
   if (!oneOf) return { form: 'plain', schema }
   const found = oneOf.find(({ $ref }) => ($ref === OPEN_RESPONSE) === openResponses)
   if (!found)
-    throw new Error(`no alternative for ${openResponses ? 'an Open Responses object' : 'a plain answer'}`)
+    throw new Error(`no alternative for ${openResponses ? 'an Open Responses object' : 'a plain response'}`)
   return { form: openResponses ? 'Open Responses' : 'plain', schema: found }
 }
 

@@ -30,7 +30,7 @@ export async function startEvm(chainId = 31_337): Promise<Evm> {
   return { url: `http://127.0.0.1:${port}`, chainId, stop }
 }
 
-/** One JSON-RPC request; throws what the node answers as an error. */
+/** One JSON-RPC request; throws what the node returns as an error. */
 export async function rpc<T = `0x${string}`>(url: string, method: string, ...params: unknown[]): Promise<T> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const headers = { 'content-type': 'application/json' }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** A node of a plan, as Postgres tells it. */
+/** A node of a plan, as Postgres reports it. */
 export interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string

@@ -40,7 +40,7 @@ async function faultyClients<Client>(
   }
 }
 
-/** Redis: a malformed answer is a valid reply of another kind, the text PONG. */
+/** Redis: a malformed response is a valid reply of another kind, the text PONG. */
 export async function faultyRedis(): Promise<FaultyClients<RedisClient>> {
   const target = process.env['TEST_REDIS_URL'] as string
   return faultyClients(
@@ -53,7 +53,7 @@ export async function faultyRedis(): Promise<FaultyClients<RedisClient>> {
   )
 }
 
-/** Postgres: in a malformed answer every row (`DataRow`, type D) comes with one garbled column. */
+/** Postgres: in a malformed response every row (`DataRow`, type D) comes with one garbled column. */
 export async function faultyPostgres(
   migrate: (db: SqlClient) => Promise<void>,
 ): Promise<FaultyClients<SqlClient>> {

@@ -5,7 +5,7 @@ import type { Random } from './random.ts'
 /** Host processes on shared stores, some of which are killed now and then. */
 export interface Fleet {
   /**
-   * Asks one host after the other until one has an answer: a lost connection, 503 and `request_in_progress` are none.
+   * Asks one host after the other until one has a response: a lost connection, 503 and `request_in_progress` are none.
    * So a write needs an idempotency key.
    */
   send: TestHost['send']
@@ -60,7 +60,7 @@ export async function startFleet(
         at = (at + 1) % size
         await delay(tries < size ? 5 : 100)
       }
-      throw new Error(`${path}: no answer from any host`)
+      throw new Error(`${path}: no response from any host`)
     },
     killing(chance, pauseMs = 100) {
       const stop = new AbortController()

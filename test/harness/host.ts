@@ -11,7 +11,7 @@ import { Leaks, reportResponse, watchForLeaks } from './leaks.ts'
 import { plainNode } from './node.ts'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
-/** An HTTP answer with its JSON body. */
+/** An HTTP response with its JSON body. */
 export interface HttpResponse {
   readonly status: number
   readonly headers: Headers
@@ -26,7 +26,7 @@ export interface RequestOptions {
   readonly body?: unknown
 }
 
-/** Sends one request. Every answer of the host with a body must be JSON. */
+/** Sends one request. Every response of the host with a body must be JSON. */
 export async function request(
   url: string,
   path: string,
@@ -60,7 +60,7 @@ export interface TestHost {
   readonly decisions: Decision[]
   /** Runs one of the host's chores now, or all whose names begin with these words: `run jobs` runs the jobs of each kind. */
   chore(name: string): Promise<void>
-  /** Sends a request, and holds the answer against the host's own API description. */
+  /** Sends a request, and holds the response against the host's own API description. */
   send(path: string, options?: RequestOptions): Promise<HttpResponse>
   /** Stops it. Rejects when a secret that went through it is in its errors, decision events or metrics. */
   close(): Promise<void>
@@ -259,7 +259,7 @@ export async function bootstrapUser(
   const { status, body } = await send('/user/v1/bootstrap', {
     body: await signedBootstrap(wallet, extra, now),
   })
-  if (status !== 200) throw new Error(`bootstrap answered ${status}: ${JSON.stringify(body)}`)
+  if (status !== 200) throw new Error(`bootstrap returned ${status}: ${JSON.stringify(body)}`)
   return {
     key: body['userApiKey'] as string,
     token: body['sessionToken'] as string,

@@ -1,6 +1,6 @@
-/** Credentials as answers carry them: API keys and session tokens. */
+/** Credentials as responses carry them: API keys and session tokens. */
 const CREDENTIALS = [/gw_\w+_(?:user|partner)_\w{16}_\w{36}/g, /eyJ[\w-]+\.[\w-]+\.[\w-]+/g]
-/** Members of bodies that hold what a person told, or a secret. Shorter values could be in a text by chance. */
+/** Members of bodies that hold what a person has entered, or a secret. Shorter values could be in a text by chance. */
 const PRIVATE_MEMBERS =
   /"(?:displayName|email|nationalId|line1|phoneNumber|secretKey)":"((?=[^"]*[@\d ])[^"\\]{10,})"/g
 /** Sealed texts that clients carry: a key id, a dot and base64url. */
@@ -48,7 +48,7 @@ export function watchForLeaks(url: string, leaks: Leaks = new Leaks()): Leaks {
   return leaks
 }
 
-/** Tells the watch over a host process, if there is one, of a request and its answer. */
+/** Reports a request and its response to the watch over a host process, if there is one. */
 export function reportResponse(url: string, asked: string, status: number, responded: string): void {
   const leaks = processes.get(url)
   leaks?.exchanged(asked)

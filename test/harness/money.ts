@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { bearer, bootstrapUser, type HttpResponse, type TestHost, type WalletUser } from './host.ts'
 
-/** A pay-in as answers hold it. */
+/** A pay-in as responses hold it. */
 export interface WirePayin {
   readonly id: string
   readonly status: string
@@ -59,7 +59,7 @@ export async function newMoneyUser(
   return { ...user, ...moneyUser(send, user) }
 }
 
-/** The pay-in of an answer; throws on a refusal. */
+/** The pay-in of a response; throws on a refusal. */
 export function payinOf(response: HttpResponse): WirePayin {
   if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(response.body)}`)
   return response.body.data['payin'] as WirePayin

@@ -1,7 +1,7 @@
 /** A description, or a part of one. */
 type Json = Readonly<Record<string, unknown>>
 
-/** What a reference like `#/components/schemas/Error` stands for. Throws where nothing is. */
+/** What a reference like `#/components/schemas/Error` refers to. Throws where nothing is. */
 export function resolved(description: object, reference: string): Json {
   const steps = reference.replace(/^#\//, '').split('/')
   const found = steps.reduce<unknown>((part, step) => (part as Json | undefined)?.[step], description)
@@ -9,7 +9,7 @@ export function resolved(description: object, reference: string): Json {
   return found as Json
 }
 
-/** A part of a description, with what each of its references stands for in their places. */
+/** A part of a description, with what each of its references refers to in their places. */
 export function inlined<T>(description: object, part: T): T {
   if (Array.isArray(part)) return part.map(each => inlined(description, each) as unknown) as T
   if (typeof part !== 'object' || part === null) return part

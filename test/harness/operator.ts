@@ -6,7 +6,7 @@ import { startTestHost, type TestHost } from './host.ts'
 /** A token for the operator page, a new one in each process. */
 export const OPERATOR_TOKEN = randomBytes(24).toString('hex')
 
-/** An answer of the operator listener. */
+/** A response of the operator listener. */
 export interface OperatorResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>

@@ -25,7 +25,7 @@ export async function chainUser(
   const wallet = mnemonicToAccount(DEVELOPMENT_MNEMONIC, { addressIndex: account })
   const body = await signedBootstrap(wallet as never, { sessionTtlSeconds: 86_400, ...extra }, now)
   const response = await send('/user/v1/bootstrap', { body })
-  if (response.status !== 200) throw new Error(`bootstrap answered ${response.status}`)
+  if (response.status !== 200) throw new Error(`bootstrap returned ${response.status}`)
   const { userApiKey: key, sessionToken } = response.body as unknown as Record<string, string>
   const of = (token: string): ChainUser => ({
     account,

@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** What the proxy does to the next bytes. `cutBefore`: drops the request. `cutAfter`: drops the answer. `silent`: keeps the request. */
+/** What the proxy does to the next bytes. `cutBefore`: drops the request. `cutAfter`: drops the response. `silent`: keeps the request. */
 export type Harm = 'none' | 'cutBefore' | 'cutAfter' | 'malformed' | 'silent'
 
 /** A TCP proxy on loopback that can hurt what passes through it. */
@@ -16,7 +16,7 @@ export interface FaultProxy {
 }
 
 /**
- * Stands between a client and a real server. With `malformed`, `rewrite` turns each answer into other bytes
+ * A proxy between a client and a real server. With `malformed`, `rewrite` turns each reply into other bytes
  * that are valid in the server's protocol but not what the caller expects.
  */
 export async function faultProxy(target: string, rewrite: (response: Buffer) => Buffer): Promise<FaultProxy> {

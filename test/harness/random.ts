@@ -1,4 +1,4 @@
-/** Numbers from a seed (mulberry32), so that a run can be told again. */
+/** Numbers from a seed (mulberry32), so that a run can be repeated. */
 export interface Random {
   /** At least 0, below 1. */
   next(): number

@@ -59,7 +59,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
 }
 
-/** A cluster of one node that tells clients the port of a proxy in front of it. */
+/** A cluster of one node that gives clients the port of a proxy in front of it. */
 export async function startProxiedRedisCluster(): Promise<{ proxy: FaultProxy; stop(): Promise<void> }> {
   const node = await startRedis(['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())])
   const proxy = await faultProxy(node.url, bytes => bytes)

@@ -8,17 +8,17 @@ export interface RpcCall {
   readonly params: readonly unknown[]
 }
 
-/** What a node answers to one question. */
+/** What a node returns for one call. */
 export type RpcEntry = { readonly result: unknown } | { readonly error: unknown }
 
-/** A JSON-RPC endpoint between a reader and a real node, which can answer as bad endpoints do. */
+/** A JSON-RPC endpoint between a reader and a real node, which can reply as bad endpoints do. */
 export interface RpcFront {
   readonly url: string
   /** The questions so far, by HTTP request. */
   readonly requests: RpcCall[][]
-  /** Makes the answer to one question; `real` asks the node. At first what the node says. */
+  /** Makes the reply to one call; `real` asks the node. At first what the node says. */
   response: (call: RpcCall, real: () => Promise<RpcEntry>) => RpcEntry | Promise<RpcEntry>
-  /** Answers the whole HTTP request instead, when set. */
+  /** Responds to the whole HTTP request instead, when set. */
   raw: ((response: ServerResponse) => void) | undefined
   close(): Promise<void>
 }

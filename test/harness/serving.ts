@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 
-/** Resolves once a server, just started as a process of its own, answers at the address. Throws with its output if it ends first. */
+/** Resolves once a server, just started as a process of its own, responds at the address. Throws with its output if it ends first. */
 export async function serving(url: string, child: ChildProcess): Promise<void> {
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (output += String(chunk)))

@@ -5,7 +5,7 @@ const FOLDER = '/dev/shm'
 const NEEDED_BYTES = 8 * 1024 ** 3
 
 /**
- * Puts the temporary files of this process and of those it starts into memory, where the system has a folder for that and room in
+ * Puts the temporary files of this process and of those it starts into memory, where the system has a folder for that and space in
  * it: on a disk SQLite and Redis wait at every commit. Tests kill processes and never the machine, so nothing is lost.
  */
 export function keepTemporaryFilesInMemory(): void {

@@ -11,7 +11,7 @@ export async function signedLogin(
   extra: Record<string, unknown> = {},
 ): Promise<Record<string, unknown>> {
   const { body, status } = await send('/auth/challenge', { body: { address: wallet.address, ...extra } })
-  if (status !== 200) throw new Error(`challenge answered ${status}: ${JSON.stringify(body)}`)
+  if (status !== 200) throw new Error(`challenge returned ${status}: ${JSON.stringify(body)}`)
   const { nonce, challengeToken, message } = body.data
   const signature = await wallet.signMessage({ message: message as string })
   return { address: wallet.address, ...extra, nonce, challengeToken, signature }

@@ -177,7 +177,7 @@ t.test('encodes a body as JSON, unless there is none', async t => {
   })
 })
 
-t.test('reports a handler that returns no answer, with the operation and what to return', async t => {
+t.test('reports a handler that returns no response, with the operation and what to return', async t => {
   for (const [given, kind] of [
     [undefined, 'nothing: a return is missing'],
     [null, 'null'],
@@ -195,7 +195,7 @@ t.test('reports a handler that returns no answer, with the operation and what to
   }
 })
 
-t.test('a report or errors function that throws does not change the answer', async t => {
+t.test('a report or errors function that throws does not change the response', async t => {
   const broken = (): never => {
     throw new Error('broken')
   }

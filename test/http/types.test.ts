@@ -106,7 +106,7 @@ const mistakes: Record<string, [code: string, message: RegExp, member?: string]>
     /is not assignable|Target signature provides too few arguments/,
   ],
   'a handler that returns nothing': [`http.handle(list, () => {})`, /Type 'void' is not assignable/],
-  'an answer with a misspelt status': [`http.handle(list, () => ({ stauts: 200 }))`, /stauts/],
+  'a response with a misspelt status': [`http.handle(list, () => ({ stauts: 200 }))`, /stauts/],
   'a guard whose check is not one': [
     `gate({ guard: { ...guard, check: 5 }, scopes })`,
     /'number' is not assignable/,
@@ -126,7 +126,7 @@ const mistakes: Record<string, [code: string, message: RegExp, member?: string]>
   'an option of an open gate': [`gate({ bodyLimitBytes: '5' })`, /'number'/, 'bodyLimitBytes'],
   'an option of another type': [`gate({ guard, scopes, bodyLimitBytes: '5' })`, /'number'/, 'bodyLimitBytes'],
   'a body choice that Fastify does not have': [`fastifyGate(api, { body: 'stream' })`, /"stream"/],
-  'a handler that returns no answer': [`http.handle(list, () => ({ body: 1 }))`, /status/],
+  'a handler that returns no response': [`http.handle(list, () => ({ body: 1 }))`, /status/],
 }
 
 const fileOf = (index: number): string => `mistake_${index}.ts`

@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('tells a run that another has decided about its key', async t => {
+t.test('reports to a run that another has decided about its key', async t => {
   const { here, elsewhere, clock } = setUp()
   const claim = await start(here)
   clock.advance(LEASE_MS)

@@ -30,7 +30,7 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
   readonly errors?: ErrorShape | ((facts: RequestFacts) => ErrorShape)
   /** CIDRs of your own proxies, whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted. Default: none. */
   readonly trustProxy?: readonly string[]
-  /** Refuses plain HTTP with 403 `https_required`, before anything else is decided. Default false. */
+  /** Denies plain HTTP with 403 `https_required`, before anything else is decided. Default false. */
   readonly requireHttps?: boolean
   /** Largest request body, in bytes. Default 262 144, 0 to 16 777 216. */
   readonly bodyLimitBytes?: number

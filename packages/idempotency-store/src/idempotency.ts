@@ -39,7 +39,7 @@ export type Completion =
   | { readonly state: 'stored'; readonly expiresAt: EpochMs }
   /** The status says that nothing happened: the key is free. */
   | { readonly state: 'released' }
-  /** The status does not tell whether the effect happened: the run is lost. */
+  /** The status does not say whether the effect happened: the run is lost. */
   | { readonly state: 'unknown' }
   /** Another run or a recovery has decided about the key. Nothing was changed. */
   | { readonly state: 'late' }
@@ -47,13 +47,13 @@ export type Completion =
 /** Decides whether a write is new, running, done, or of unknown outcome. */
 export interface Idempotency {
   /**
-   * Starts a write, replays its response, or refuses. Of simultaneous calls one starts; the others wait up to `waitMs` for
+   * Starts a write, replays its response, or denies it. Of simultaneous calls one starts; the others wait up to `waitMs` for
    * its response. Authorise the caller before: a replay must be authorised too.
    * Denials: all of this package. Faults: `ERR_STORE_*`; then the write must not run.
    */
   begin(request: IdempotentRequest): Promise<Verdict<RunOrReplay, IdempotencyDenial>>
   /**
-   * Ends a run with its response; `classify` tells which are stored. If the store fails, it is tried three times; then the
+   * Ends a run with its response; `classify` says which are stored. If the store fails, it is tried three times; then the
    * fault is thrown, and the run is lost when its lease ends. Call it, and wait for it, also when the client has
    * disconnected.
    *

@@ -46,7 +46,7 @@ export interface IdempotencyBaseOptions {
   /** How long a duplicate waits for the first response, in ms. Default 5 000, 0..60 000. */
   readonly waitMs?: number
   /**
-   * How many duplicates wait at once in this process, shared fairly among accounts; further ones are refused immediately.
+   * How many duplicates wait at once in this process, shared fairly among accounts; further ones are denied immediately.
    * Default 200, 0..100 000. While all places are taken, an account that has fewer of them than another takes one of it, so one
    * account's duplicates never keep another account's first duplicate from waiting.
    */
@@ -62,7 +62,7 @@ export interface IdempotencyBaseOptions {
   readonly maxCachedBytes?: number
   /**
    * How payloads are compared. Default `raw`: byte by byte. Changing it changes every fingerprint, so retries of earlier
-   * writes are refused as reused keys.
+   * writes are denied as reused keys.
    */
   readonly fingerprint?: FingerprintMode
   /** Finds out what became of a lost run. Called at most once per request. Without it, the outcome stays unknown. */

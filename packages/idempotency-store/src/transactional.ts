@@ -72,7 +72,7 @@ interface CompletedRun extends StartedRun {
   readonly result: TransactionResult
 }
 
-/** Begins a run and rolls it back, because its response is not final: tells whether the write may run. */
+/** Begins a run and rolls it back, because its response is not final: says whether the write may run. */
 const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
 
 /** Makes idempotent writes that commit together with the business rows. Throws a `TypeError` for a wrong option. */

@@ -1,4 +1,4 @@
-// Koa and @koa/router with the answers that a host gave. Arguments: what `bareKoa` takes, and the proof that goes with every
+// Koa and @koa/router with the responses that a host gave. Arguments: what `bareKoa` takes, and the proof that goes with every
 // request, so that both servers read the same bytes.
 import { bareKoa, type RecordedResponse } from '../bare-koa.ts'
 import { serve } from '../serve.ts'

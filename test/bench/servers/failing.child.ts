@@ -1,4 +1,4 @@
-// A server that ends: before it listens (`start`), at its tenth request (`load`), or once it has answered 200 (`last`).
+// A server that ends: before it listens (`start`), at its tenth request (`load`), or once it has sent 200 (`last`).
 import { createServer } from 'node:http'
 import { serve } from '../serve.ts'
 

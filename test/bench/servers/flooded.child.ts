@@ -7,13 +7,13 @@ import { BENCH_AUDIENCE, BENCH_ISSUER } from '../tokens.ts'
 
 const [kind, text] = process.argv.slice(2) as [string, string]
 
-/** What `flood` is told: where to send what, how often a second and for how long. */
+/** What `flood` gets: where to send what, how often a second and for how long. */
 export interface Flood {
   readonly port: number
   readonly address: string
   /** Junk number n is the head of one of these with the signature of another. */
   readonly tokens: readonly string[]
-  /** `cheap`: the key id is unknown. `forged`: only a signature check tells it from a good token. */
+  /** `cheap`: the key id is unknown. `forged`: only a signature check distinguishes it from a good token. */
   readonly junk: 'cheap' | 'forged'
   readonly perSecond: number
   readonly seconds: number
@@ -54,7 +54,7 @@ function junkOf({ tokens, junk }: Flood): (n: number) => string {
   }
 }
 
-/** Sends junk in bursts of 10 ms, whether it is answered or not, and tells how it was answered. */
+/** Sends junk in bursts of 10 ms, without waiting for responses, and reports their statuses. */
 function flood(given: Flood): void {
   const { port, address, perSecond, seconds } = given
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })

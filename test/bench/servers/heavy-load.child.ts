@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { newWallet, signedBootstrap } from '../../harness/host.ts'
 import { heavyPayin, heavyPolicy, type Weight } from '../heavy-documents.ts'
 
-/** What this process is told at its start. */
+/** The settings of this process. */
 export interface Setting {
   readonly url: string
   readonly callers: number
@@ -14,7 +14,7 @@ export interface Setting {
   readonly heaviest: boolean
 }
 
-/** How often each kind of request was answered with each status: `payin 200`. */
+/** How often each kind of request got each status: `payin 200`. */
 export type Statuses = Readonly<Record<string, number>>
 
 /** Requests of one caller in a second: 600 a minute by its key, of them 120 writes and 60 mints. */
@@ -70,7 +70,7 @@ class Caller {
         body: { ttlSeconds: 86_400 },
         headers: { 'x-user-key': key },
       })
-      if (status !== 200) throw new Error(`a session of a key was answered ${status}: ${body}`)
+      if (status !== 200) throw new Error(`a session of a key got ${status}: ${body}`)
       this.#parent = dataOf(body)['sessionToken'] as string
     }
     for (let n = 0; n < keysBelow; n++)
@@ -80,7 +80,7 @@ class Caller {
       this.#parent = (await this.#made('/user/v1/sessions', body))['sessionToken'] as string
     }
     const { status, body } = await this.run('mint')
-    if (status !== 200) throw new Error(`a session was answered ${status}: ${body}`)
+    if (status !== 200) throw new Error(`a session got ${status}: ${body}`)
   }
 
   /** Sends one request of the mix. */
@@ -117,13 +117,13 @@ class Caller {
     )
     replies.push(this.#payin(this.#parent, payinBytes + 1))
     for (const { status, body } of await Promise.all(replies))
-      if (status !== 400) throw new Error(`a heavier document was answered ${status}: ${body}`)
+      if (status !== 400) throw new Error(`a heavier document got ${status}: ${body}`)
   }
 
   async #made(path: string, body: object): Promise<Record<string, unknown>> {
     const headers = this.#parent === '' ? {} : bearer(this.#parent).headers
     const reply = await this.#send(path, { headers, body })
-    if (reply.status !== 200) throw new Error(`${path} answered ${reply.status}: ${reply.body}`)
+    if (reply.status !== 200) throw new Error(`${path} returned ${reply.status}: ${reply.body}`)
     return dataOf(reply.body)
   }
 
@@ -185,7 +185,7 @@ function start(): void {
   }, 10)
 }
 
-/** Stops, waits for the responses, and tells how all were answered. */
+/** Stops, waits for the responses, and reports the status of all. */
 async function stop(): Promise<void> {
   clearInterval(timer)
   await Promise.all(underWay)

@@ -21,7 +21,7 @@ async function host(stores: Record<string, string>): Promise<void> {
   listening(Number(new URL(host.url).port), fields)
 }
 
-/** Claim, pay-in, history and answer in one transaction with prepared statements: what the host writes, and nothing else. */
+/** Claim, pay-in, history and response in one transaction with prepared statements: what the host writes, and nothing else. */
 async function bare({ DATABASE_URL }: Record<string, string>): Promise<void> {
   const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 10 })
   const statement = (name: string, text: string) => (client: pg.PoolClient, values: unknown[]) =>

@@ -1,6 +1,6 @@
 // These functions run in the page: the harness sends their text there, so none may use anything from outside itself.
 
-/** Scrolls a list from its start to its end, at first by small steps and then by leaps, and tells what was in the document. */
+/** Scrolls a list from its start to its end, at first by small steps and then by leaps, and returns what was in the document. */
 export async function scrollThrough(selector: string): Promise<{
   readonly frames: number
   /** The most rows that were in the document at once. */

@@ -6,13 +6,13 @@ export interface AnnouncedWallet {
   readonly name: string
   readonly rdns: string
   readonly icon: string
-  /** Whether it announces itself (EIP-6963), stands at `window.ethereum`, or both. */
+  /** Whether it announces itself (EIP-6963), is at `window.ethereum`, or both. */
   readonly where: 'announced' | 'window' | 'both'
 }
 
 type Listener = (value: unknown) => void
 
-/** Puts wallets into the page. What they are asked is answered by the test. */
+/** Puts wallets into the page. The test responds to what they are asked. */
 export function putWallets(wallets: readonly AnnouncedWallet[]): void {
   const bridge = window as unknown as {
     walletOfTest(uuid: string, method: string, params: unknown): Promise<{ value?: unknown; error?: object }>
@@ -51,7 +51,7 @@ export function putWallets(wallets: readonly AnnouncedWallet[]): void {
   }
 }
 
-/** Lets a wallet tell the page of an event. */
+/** Lets a wallet send an event to the page. */
 export function emitWalletEvent([uuid, event, value]: readonly [string, string, unknown]): void {
   const { sendToWallet } = window as unknown as {
     sendToWallet: Record<string, (event: string, value: unknown) => void>

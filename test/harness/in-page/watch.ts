@@ -1,6 +1,6 @@
 // These functions run in the page: the harness sends their text there, so none may use anything from outside itself.
 
-/** Tells the test of every report of the content security policy. */
+/** Sends the test every report of the content security policy. */
 export function sendReports(): void {
   document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
     const { reportOfTest } = window as unknown as { reportOfTest(text: string): void }
@@ -41,7 +41,7 @@ interface Axe {
   }>
 }
 
-/** Runs axe-core in the page and tells what it finds wrong, one line each. */
+/** Runs axe-core in the page and returns what it finds wrong, one line each. */
 export async function findProblems(source: string): Promise<string[]> {
   // oxlint-disable-next-line no-implied-eval -- the debugger may do what the policy of the page forbids
   const axe = new Function('module', `${source}; return module.exports`)({ exports: {} }) as Axe

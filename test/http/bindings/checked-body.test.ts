@@ -99,7 +99,7 @@ const ofFastify =
     return served(app.server, t)
   }
 
-/** Servers whose existing handler answers with the body that it read, and with the one that was checked. */
+/** Servers whose existing handler responds with the body that it read, and with the one that was checked. */
 const servers: Readonly<Record<string, Mount>> = {
   'Express, stream': ofExpress('stream'),
   'Express, kept': ofExpress('kept'),

@@ -21,7 +21,7 @@ t.test(
       const init = { method: 'POST', headers, body: new Blob([sent]).stream(), duplex: 'half' }
       return post(new Request(`http://host${path}`, init as RequestInit), undefined)
     }
-    // Whole JSON on both sides of the cut, so that only the length tells.
+    // Whole JSON on both sides of the cut, so that only the length differs.
     const whole = '{"name":"a"}  '
     for (const announced of [100, whole.length - 2]) {
       const cut = await send(announced, whole)

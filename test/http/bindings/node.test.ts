@@ -193,7 +193,7 @@ async function plain(
   return listen(t, (request, response) => guard(request, response, () => handler(request, response)))
 }
 
-t.test('sends an answer that is not text unchanged, and replays its status', async t => {
+t.test('sends a response that is not text unchanged, and replays its status', async t => {
   const place = await ground()
   const url = await plain(t, place, (_request, response) =>
     response.writeHead(201, ['X-A', 'b']).end(Buffer.from([255])),
@@ -205,7 +205,7 @@ t.test('sends an answer that is not text unchanged, and replays its status', asy
   t.match([again.status, await again.text()], [201, ''])
 })
 
-t.test('refuses a large answer in chunks with an error that names the operation', async t => {
+t.test('refuses a large response in chunks with an error that names the operation', async t => {
   const place = await ground()
   const url = await plain(t, place, (_request, response) => {
     for (let i = 0; i < 200; i++) response.write('x')
@@ -215,7 +215,7 @@ t.test('refuses a large answer in chunks with an error that names the operation'
   t.match(place.failures, [{ error: { message: /cards\.create wrote more than 100 bytes in chunks/ } }])
 })
 
-t.test('answers for a handler that throws synchronously, and its outcome is unknown', async t => {
+t.test('responds for a handler that throws synchronously, and its outcome is unknown', async t => {
   const place = await ground()
   let runs = 0
   const url = await plain(t, place, () => {
@@ -247,7 +247,7 @@ t.test('reports a handler that returns nothing, and its outcome is unknown', asy
   t.equal(runs, 1)
 })
 
-t.test('answers 503 if another run has completed the write meanwhile', async t => {
+t.test('returns 503 if another run has completed the write meanwhile', async t => {
   const recover = async (): Promise<{ state: 'never_happened' }> => ({ state: 'never_happened' })
   const place = await ground({ leaseMs: 1000, recover })
   const waiting: ServerResponse[] = []
@@ -303,7 +303,7 @@ t.test('serves HTTP/2', async t => {
 })
 
 t.test(
-  'Express: outside a route, an answer of 400 leaves the outcome unknown, since it may come from an error handler',
+  'Express: outside a route, a response of 400 leaves the outcome unknown, since it may come from an error handler',
   async t => {
     for (const [mount, outcome] of [
       ['use', 'outcome_unknown'],
@@ -330,7 +330,7 @@ t.test(
 )
 
 t.test(
-  'Express: recognizes the answer of an error handler of the application, of a router or of the route',
+  'Express: recognizes the response of an error handler of the application, of a router or of the route',
   async t => {
     const { api, route, headers } = await ground()
     const onError: express.ErrorRequestHandler = (_error, _request, response, _next) =>

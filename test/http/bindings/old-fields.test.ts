@@ -69,7 +69,7 @@ async function served(server: Server, t: Test): Promise<Send> {
     })
 }
 
-/** Servers whose handler answers with the body that it got from its framework. */
+/** Servers whose handler responds with the body that it got from its framework. */
 const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> | Send>> = {
   'fetch, from a clone': ({ api, route }) =>
     fetchGate(api, { body: 'clone', peer: 'none' }).wrap(route, async request =>
@@ -125,7 +125,7 @@ const cases = Object.entries(servers).flatMap(([name, mount]) => [
 ])
 for (const { name, mount, port } of cases) {
   t.test(
-    `${name}: an existing handler gets current names, and the answer says that an old one was used`,
+    `${name}: an existing handler gets current names, and the response says that an old one was used`,
     async t => {
       const made = await setUp(port)
       const send = await mount(made, t)
@@ -156,7 +156,7 @@ for (const { name, mount, port } of cases) {
 }
 
 for (const kind of ['recorded', 'transactional'] as const) {
-  t.test(`${kind}: a replay announces the old names of its body, as the first answer did`, async t => {
+  t.test(`${kind}: a replay announces the old names of its body, as the first response did`, async t => {
     const database = new Database(':memory:')
     t.teardown(() => database.close())
     const db = fromSqlite(database)

@@ -63,7 +63,7 @@ const chunked = (text: string): ReadableStream =>
     },
   })
 
-/** Express and Koa with no parser: one existing handler behind `guard`, and one that returns its answer. */
+/** Express and Koa with no parser: one existing handler behind `guard`, and one that returns its response. */
 const unparsed: Record<string, (t: Test, place: Place) => Promise<string>> = {
   Express(t, { api, route, runs }) {
     const gw = expressGate(api, { body: 'parsed' })
@@ -149,7 +149,7 @@ t.test("a body that the parser does not read is the client's mistake: 415", asyn
 })
 
 t.test(
-  'answers 415 for an empty object that was parsed from a body that is not JSON, and accepts it from JSON',
+  'returns 415 for an empty object that was parsed from a body that is not JSON, and accepts it from JSON',
   async t => {
     const at = await place()
     const app = express()

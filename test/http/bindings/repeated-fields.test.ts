@@ -1,4 +1,4 @@
-// A header field that an answer has twice, such as Link or Set-Cookie, is sent twice on every server, and also in a replay. Links of
+// A header field that a response has twice, such as Link or Set-Cookie, is sent twice on every server, and also in a replay. Links of
 // old names are sent beside those of the handler, and only to who used an old name.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -311,7 +311,7 @@ for (const name of ['an existing Express handler', 'an existing fetch handler'])
   })
 }
 
-t.test('Koa: an error answer has all fields of old names', async t => {
+t.test('Koa: an error response has all fields of old names', async t => {
   const { api } = await setUp()
   const app = new Koa()
   app.silent = true

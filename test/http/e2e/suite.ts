@@ -106,7 +106,7 @@ export function endToEnd(name: string, start: Start): void {
     const event = async (path: string, sent: Sent = {}): Promise<Decision | undefined> => {
       const before = decisions.length
       const { status } = await send(path, sent)
-      // A server may tell of its end after the client has the answer.
+      // A server may report its end after the client has the response.
       for (let turns = 0; decisions.length === before && turns < 10_000; turns++) await setImmediate()
       t.equal(decisions.length, before + 1, `one event for ${path}`)
       t.equal(decisions.at(-1)?.status, status, path)
@@ -142,14 +142,14 @@ export function endToEnd(name: string, start: Start): void {
     t.match(await event(FAILING, { headers: await write(), body: '{"thrown":418}' }), { replayed: false })
   })
 
-  check('after drain() every answer closes its connection', async (t, { send, gate }) => {
+  check('after drain() every response closes its connection', async (t, { send, gate }) => {
     t.not((await send('/plans')).headers.get('connection'), 'close')
     gate.drain()
     for (const path of ['/plans', '/user/v1/cards', '/boom'])
       t.equal((await send(path)).headers.get('connection'), 'close', path)
   })
 
-  check('sends the state of a limit with every answer, and enforces it', async (t, { send, bearer }) => {
+  check('sends the state of a limit with every response, and enforces it', async (t, { send, bearer }) => {
     const headers = { authorization: await bearer(), origin: 'https://app.test' }
     for (let left = POINTS - 1; left >= 0; left--) {
       const { status, headers: fields } = await send('/user/v1/cards', { headers })
@@ -163,7 +163,7 @@ export function endToEnd(name: string, start: Start): void {
   })
 
   for (const [path, form] of [
-    ['/user/v1/cards', 'a handler that returns its answer'],
+    ['/user/v1/cards', 'a handler that returns its response'],
     ['/user/v1/orders', 'an existing handler'],
   ] as const) {
     check(`a write runs once per key (${form})`, async (t, { send, write, effects }) => {
@@ -235,7 +235,7 @@ export function endToEnd(name: string, start: Start): void {
   )
 
   check(
-    'an old name serves the same operation and marks the answer as deprecated',
+    'an old name serves the same operation and marks the response as deprecated',
     async (t, { send, write, effects }) => {
       const headers = await write()
       const first = await send('/user/v1/cards', { headers, body: '{"name":"a"}' })
@@ -270,7 +270,7 @@ export function endToEnd(name: string, start: Start): void {
   })
 
   check(
-    'answers faults with 503 and errors with 500, without internal details',
+    'responds to faults with 503 and errors with 500, without internal details',
     async (t, { send, failures }) => {
       const fault = await send('/fault')
       t.match(fault, { status: 503, body: { error: 'service_unavailable' } })
@@ -322,7 +322,7 @@ export function endToEnd(name: string, start: Start): void {
   })
 
   for (const [path, form] of [
-    ['/user/v1/payments', 'a handler that returns its answer'],
+    ['/user/v1/payments', 'a handler that returns its response'],
     [TRANSFERS, 'an existing handler'],
   ] as const) {
     const paid = async ({ send, write, bearer }: Ground, policyIds: readonly string[], key?: string) => {
@@ -418,22 +418,25 @@ export function endToEnd(name: string, start: Start): void {
     t.equal(effects.length, 1)
   })
 
-  check('replays the status of an answer that is too large to store', async (t, { send, write, effects }) => {
-    const headers = await write()
-    const first = await send('/user/v1/reports', { headers, body: '{}' })
-    t.match(first, { status: 201, text: LARGE })
-    const again = await send('/user/v1/reports', { headers, body: '{}' })
-    t.match(again, { status: 201, text: '' })
-    t.equal(again.headers.get('idempotency-replayed'), 'true')
-    t.equal(effects.length, 1)
-  })
+  check(
+    'replays the status of a response that is too large to store',
+    async (t, { send, write, effects }) => {
+      const headers = await write()
+      const first = await send('/user/v1/reports', { headers, body: '{}' })
+      t.match(first, { status: 201, text: LARGE })
+      const again = await send('/user/v1/reports', { headers, body: '{}' })
+      t.match(again, { status: 201, text: '' })
+      t.equal(again.headers.get('idempotency-replayed'), 'true')
+      t.equal(effects.length, 1)
+    },
+  )
 
   check('refuses a stream with an error that names it', async (t, { send, write, effects, failures }) => {
     const headers = await write()
     const denied = await send('/user/v1/exports', { headers, body: '{}' })
     t.match(denied, { status: 500, body: { error: 'internal_error' } })
     t.match(failures, [
-      { operation: 'exports.create', error: { message: /exports\.create answered with a stream/ } },
+      { operation: 'exports.create', error: { message: /exports\.create returned a stream/ } },
     ])
     t.match(await send('/user/v1/exports', { headers, body: '{}' }), { body: { error: 'outcome_unknown' } })
     t.equal(effects.length, 1)

@@ -55,7 +55,7 @@ export interface Routes {
   readonly pay: MountedRoute<SpendingCall<Access, SpendHold>>
 }
 
-/** An operation with its place and a handler that returns its answer. */
+/** An operation with its place and a handler that returns its response. */
 export interface MountedRoute<C extends OpenCall> {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -70,7 +70,7 @@ const mounted = <C extends OpenCall>(
   handler: Handler<C>,
 ): MountedRoute<C> => ({ method, path, route, handler })
 
-/** Existing handlers, whose answers are captured: `[path, operation, what it does]`. */
+/** Existing handlers, whose responses are captured: `[path, operation, what it does]`. */
 export const existing = [
   ['/user/v1/orders', 'orders.create', 'json'],
   ['/user/v1/reports', 'reports.create', 'large'],
@@ -100,7 +100,7 @@ export async function paying({ json, reserve }: SpendingCall<Access, SpendHold>)
 /** An existing handler that fails as its body says. */
 export const FAILING = '/user/v1/failures'
 
-/** Makes its effect; throws an error that frameworks answer with a status, or gives the status to write. */
+/** Makes its effect; throws an error that frameworks turn into a status, or gives the status to write. */
 export function failing(world: Pick<World, 'effects'>, call: IdempotentCall<Access>): number {
   world.effects.push(call.effect.effectId)
   const body = call.json()

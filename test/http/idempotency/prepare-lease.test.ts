@@ -5,7 +5,7 @@ import { rule, setUp } from './spending.ts'
 
 const LEASE_MS = 60_000
 
-/** A route whose `prepare` and handler take as long as told. While they run, `meanwhile` is called. */
+/** A route whose `prepare` and handler take as long as given. While they run, `meanwhile` is called. */
 async function slowRoute(took: { prepareMs?: number; handlerMs?: number }) {
   const bench = await setUp()
   const { api, handle, clock, bearer, recoverAs } = bench
@@ -45,7 +45,7 @@ t.test('a prepare that outlasts its lease lets no second handler run', async t =
   const first = await send()
   t.equal(others[0]?.status, 201)
   t.equal(first.status, 201)
-  t.equal(first.headers.get('idempotency-replayed'), 'true', 'it gets the answer of the other run')
+  t.equal(first.headers.get('idempotency-replayed'), 'true', 'it gets the response of the other run')
   t.same(await first.json(), await others[0]?.json())
   t.same(seen, { prepared: 2, handled: 1 })
   t.same(failures, [])

@@ -116,7 +116,7 @@ const servers: Readonly<Record<string, (made: SetUp, t: Test) => Promise<Send> |
   },
 }
 
-/** Sends two requests with one key, and returns the second answer. */
+/** Sends two requests with one key, and returns the second response. */
 function sender({ authorization }: SetUp, send: Send) {
   return async (target: string, headers: Record<string, string> = {}) => {
     const fields = {

@@ -7,7 +7,7 @@ import { policy } from '../../scope-guard/policies/arbitrary.ts'
 import { naiveAllows } from '../../scope-guard/policies/naive.ts'
 import { created, denied, rule, scopes, setUp, TEN_CENTS, type Pay } from './spending.ts'
 
-t.test('checks requests that wait for an answer against their own limits', async t => {
+t.test('checks requests that wait for a response against their own limits', async t => {
   const { send } = await setUp({ ten: { dailySpendCapCents: 10 }, one: { maxAuthAmountCents: 1 } })
   let go: () => void = () => {}
   const waiting = new Promise<void>(resolve => (go = resolve))
@@ -32,7 +32,7 @@ t.test('checks requests that wait for an answer against their own limits', async
   ])
 })
 
-t.test('answers 500 to a replay with spends if the guard has no `permits`', async t => {
+t.test('returns 500 to a replay with spends if the guard has no `permits`', async t => {
   const { guard, bearer, idempotency, failures, send } = await setUp()
   await send(async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? created : denied))
   const report = (failure: Failure): unknown => failures.push(failure)
@@ -74,7 +74,7 @@ const capsMoney = ({ limits = [], ...caps }: Policy): boolean =>
   )
 
 t.test(
-  'replays an answer if a new call with its amount would satisfy the policies and per-operation limits',
+  'replays a response if a new call with its amount would satisfy the policies and per-operation limits',
   async t => {
     let [responded, blocked] = [0, 0]
     const chain = fc
@@ -105,11 +105,13 @@ t.test(
         if (expected) responded++
         else blocked++
         if (replay.replayed !== expected || replay.status !== (expected ? 201 : 403)) {
-          throw new Error(`${JSON.stringify(replay)}, expected ${expected ? 'the answer' : 'policy_blocked'}`)
+          throw new Error(
+            `${JSON.stringify(replay)}, expected ${expected ? 'the response' : 'policy_blocked'}`,
+          )
         }
       }),
       { numRuns: 400 },
     )
-    t.ok(responded > 50 && blocked > 50, `both cases occurred: ${responded} answered, ${blocked} blocked`)
+    t.ok(responded > 50 && blocked > 50, `both cases occurred: ${responded} responded, ${blocked} blocked`)
   },
 )

@@ -39,7 +39,7 @@ t.test('a refusal gives back every hold of its run, also if another reservation 
   t.equal(await left(), 10)
 })
 
-t.test('a write answered 402 releases its hold, and the retry that carries the payment runs', async t => {
+t.test('a write that got 402 releases its hold, and the retry that carries the payment runs', async t => {
   const { send, left } = await setUp()
   let payments = 0
   const charge: Handler<Pay> = async ({ reserve }) => {
@@ -54,7 +54,7 @@ t.test('a write answered 402 releases its hold, and the retry that carries the p
   t.equal(payments, 2)
 })
 
-t.test('keeps what a run reserved if its answer is stored', async t => {
+t.test('keeps what a run reserved if its response is stored', async t => {
   for (const status of [201, 303, 404, 409]) {
     const { send, left } = await setUp()
     const kept: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? { status } : denied)
@@ -99,11 +99,11 @@ t.test('if a hold cannot be given back, the outcome is unknown and the failure i
   const { send, left, broken, failures } = await setUp()
   const denying: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? denied : created)
   broken.release = async () => Promise.reject(new Error('the store is down'))
-  t.equal((await send(denying)).status, 422, 'the true answer is sent')
+  t.equal((await send(denying)).status, 422, 'the true response is sent')
   delete broken.release
   t.match(failures, [{ operation: 'payments.create', error: { code: 'ERR_STORE_UNAVAILABLE' } }])
   t.match(await send(denying), { status: 503, body: { error: 'outcome_unknown' } })
-  t.equal(await left(), 0, 'the hold stands')
+  t.equal(await left(), 0, 'the hold is kept')
 })
 
 t.test(
@@ -141,14 +141,14 @@ t.test('frees the key also if the handler has ended its hold itself', async t =>
   t.equal(await left(), 5, 'what was settled stays spent')
 })
 
-t.test('refuses reserve after the answer, since its hold would never be given back', async t => {
+t.test('refuses reserve after the response, since its hold would never be given back', async t => {
   const { send, left } = await setUp()
   let late: Pay['reserve'] | undefined
   await send(({ reserve }) => {
     late = reserve
     return denied
   })
-  await t.rejects((late as Pay['reserve'])(TEN_CENTS), /before the handler answers/)
+  await t.rejects((late as Pay['reserve'])(TEN_CENTS), /before the handler returns/)
   t.equal(await left(), 10)
 })
 
@@ -193,5 +193,5 @@ t.test('a run that outlived its lease does not give back the hold of the next ru
   t.equal(second.status, 201)
   response()
   t.equal((await first).status, 503, 'another run has decided')
-  t.equal(await left(), 0, 'the hold of the second run stands')
+  t.equal(await left(), 0, 'the hold of the second run is kept')
 })

@@ -67,7 +67,7 @@ async function setUp(t: { teardown(end: () => void): void }) {
 
 for (const mount of ['recorded', 'transactional'] as const) {
   t.test(
-    `${mount}: one key for two resources is a conflict, and never the answer about the other`,
+    `${mount}: one key for two resources is a conflict, and never the response about the other`,
     async t => {
       const { pay, effects } = await setUp(t)
       t.match(await pay(mount, 'A'), { status: 200, replayed: false, body: { paid: 'A' } })

@@ -97,7 +97,7 @@ async function setUp(t: { teardown(end: () => void): void }) {
   }
 }
 
-t.test('record, spend, rows and answer commit together, and a repeat gets the stored response', async t => {
+t.test('record, spend, rows and response commit together, and a repeat gets the stored response', async t => {
   const { pay, paid, decisions, prepares } = await setUp(t)
   const first = await pay({ amountCents: 4 }, 'payment-0001')
   t.match(first, { status: 201, body: { amountCents: 4, prepared: { rate: 1 } } })
@@ -114,7 +114,7 @@ t.test('record, spend, rows and answer commit together, and a repeat gets the st
 })
 
 t.test(
-  'reserves anew when a key is used again after its retention, although the first hold is still open',
+  'reserves again when a key is used again after its retention, although the first hold is still open',
   async t => {
     const { pay, paid, clock } = await setUp(t)
     const body = { amountCents: 3, ending: 'own id' }

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { setUp } from './spending.ts'
 
-/** A handler that reserves twice and then refuses. Each release takes as long as told. */
+/** A handler that reserves twice and then refuses. Each release takes the given time. */
 async function setUpDenial(releaseMs: number) {
   const bench = await setUp({ ten: { dailySpendCapCents: 10 } })
   const { broken, clock, spend, send } = bench

@@ -26,7 +26,7 @@ const UNSENDABLE: Record<string, HandlerResponse> = {
   'a header name with a space': { status: 201, headers: [['Bad Name', 'x']] },
   'a status above 599': { status: 1000 },
   'a status below 200': { status: 101 },
-  'a body of an answer that has none': { status: 204, body: { a: 1 } },
+  'a body of a response that has none': { status: 204, body: { a: 1 } },
 }
 
 async function setUp(render?: (outcome: Outcome) => never) {
@@ -58,7 +58,7 @@ async function listen(t: { teardown(end: () => void): void }, listener: RequestL
 }
 
 for (const [title, reply] of Object.entries(UNSENDABLE)) {
-  t.test(`answers 500 for ${title}, reports it, and leaves the outcome of a write unknown`, async t => {
+  t.test(`returns 500 for ${title}, reports it, and leaves the outcome of a write unknown`, async t => {
     const { api, headers, failures, decisions } = await setUp()
     const http = expressGate(api, { body: 'stream' })
     const url = await listen(
@@ -85,7 +85,7 @@ for (const [title, reply] of Object.entries(UNSENDABLE)) {
 }
 
 t.test(
-  'ends the run of a handler whose body JSON cannot represent, also if it answers through Koa',
+  'ends the run of a handler whose body JSON cannot represent, also if it responds through Koa',
   async t => {
     const { api, headers, failures } = await setUp()
     const http = koaGate(api, { body: 'stream' })

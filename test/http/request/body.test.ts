@@ -121,7 +121,7 @@ t.test(
       t.match(json(`{"${bad}":1}`), { ...denial, field: 'body' }, bad)
     }
     const long = 'k'.repeat(10_000)
-    t.match(json(`{"${long}":"\\u0000"}`), { ok: false, field: 'body' }, 'an answer repeats no long name')
+    t.match(json(`{"${long}":"\\u0000"}`), { ok: false, field: 'body' }, 'a response repeats no long name')
     for (const good of [
       '\\ud83d\\ude00',
       '\\ufffd',

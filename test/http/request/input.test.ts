@@ -82,7 +82,7 @@ t.test('names the field at any depth, and the body for an issue without a path',
   t.match(await (await none(post({}), undefined)).json(), { field: 'body', message: 'body: no body will do' })
 })
 
-t.test('translates old field names before the check, and names them in the answer', async t => {
+t.test('translates old field names before the check, and names them in the response', async t => {
   const deprecatedSince = Date.UTC(2026, 0, 1)
   const aliases = createAliases({
     requestFields: [
@@ -103,7 +103,7 @@ t.test('translates old field names before the check, and names them in the answe
   t.equal(response.headers.get('deprecation'), `@${deprecatedSince / 1000}`)
 })
 
-t.test('answers 500 if a schema throws, and refuses an invalid schema at construction', async t => {
+t.test('returns 500 if a schema throws, and refuses an invalid schema at construction', async t => {
   const { api, handle, post } = await setUp()
   const throwing: StandardSchema = {
     '~standard': {

@@ -74,9 +74,6 @@ t.test('in development the cause of a denial is printed once, and never in produ
     (await runNode(['--input-type=module', '-e', script], { ...process.env, NODE_ENV })).output
   const lines = (await run('development')).split('\n').filter(line => line.startsWith('gatewright:'))
   t.equal(lines.length, 1)
-  t.match(
-    lines[0],
-    /^gatewright: cards\.list was answered 401 unauthorized: .+ \(printed once, in development\)$/,
-  )
+  t.match(lines[0], /^gatewright: cards\.list got 401 unauthorized: .+ \(printed once, in development\)$/)
   t.equal(await run('production'), '')
 })

@@ -9,7 +9,7 @@ import { bench } from '../../scope-guard/issuer.ts'
 const scopes = scopeCatalogue(['cards.write'])
 const rule = { operation: 'cards.create', allOf: ['cards.write'] } as const
 
-/** Puts every answer into an envelope that names the request. */
+/** Puts every response into an envelope that names the request. */
 const envelope: Render = (outcome, { operation, requestId }) => {
   const plain =
     outcome.kind === 'response'
@@ -45,7 +45,7 @@ async function setUp(render: Render, errors?: 'problem', maxResponseBytes = 262_
   return { send, reported, responseWith: (next: object) => void (response = next) }
 }
 
-t.test('renders every answer, and a replay from what the handler returned', async t => {
+t.test('renders every response, and a replay from what the handler returned', async t => {
   const { send } = await setUp(envelope)
   const first = await send('key-00000001')
   t.match(first, { status: 201, body: { of: 'cards.create', data: { id: 7 } } })
@@ -76,7 +76,7 @@ t.test('renders denials and failures, and a stored denial as a denial again', as
   t.match(await send('key-00000003'), { status: 500, body: { data: { error: 'internal_error' } } })
 })
 
-t.test('replays the status of an answer whose body was too long to store, and of a refusal', async t => {
+t.test('replays the status of a response whose body was too long to store, and of a refusal', async t => {
   const { send, responseWith } = await setUp(envelope, undefined, 7)
   await send('key-00000001')
   const long = await send('key-00000001')
@@ -117,7 +117,7 @@ t.test('renders a stored refusal in the shape of the request that repeats the wr
   t.match(await problem.json(), { code: 'conflict', detail: 'there is one' })
 })
 
-t.test('reports a renderer that throws, and answers 500 without its message', async t => {
+t.test('reports a renderer that throws, and returns 500 without its message', async t => {
   const { send, reported } = await setUp((outcome: Outcome) => {
     throw new Error(`cannot render ${outcome.kind}`)
   })

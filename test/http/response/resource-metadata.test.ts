@@ -48,7 +48,7 @@ t.test('serves the metadata at the well-known path of the resource', async t => 
   })
 })
 
-t.test('every 401 names the metadata, and no other answer does', async t => {
+t.test('every 401 names the metadata, and no other response does', async t => {
   const { challenge, bearer } = await served({ ...described, resource: 'https://api.example/v1' })
   const url = 'resource_metadata="https://api.example/.well-known/oauth-protected-resource/v1"'
   t.same(await challenge(), [401, `Bearer realm="api", ${url}`])

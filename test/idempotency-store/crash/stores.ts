@@ -115,7 +115,7 @@ async function stepBatch(connection: pg.PoolClient, batch: Batch, steps: Steps):
   steps.before()
   connection.query(batch)
   steps.during()
-  // Its answer comes by the callback.
+  // Its response comes by the callback.
   return { rows: [] }
 }
 

@@ -203,7 +203,7 @@ t.test('a recovered response has the spends of the lost run', async t => {
   await t.rejects(broken.begin(write()), { name: 'Fault' })
 })
 
-/** Ends a run that has reserved something, and tells what happened to the key. */
+/** Ends a run that has reserved something, and returns what happened to the key. */
 async function ended(status: number, { elapsedMs = 0, fails = false } = {}) {
   const clock = manualClock()
   const storage = memoryIdempotency()

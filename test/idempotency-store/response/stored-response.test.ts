@@ -37,7 +37,7 @@ t.test('frees the key on refusals by validation, authorisation and rate limits',
   }
 })
 
-t.test('a retry with the payment starts the write that was answered 402', async t => {
+t.test('a retry with the payment starts the write that got 402', async t => {
   const { completion, again } = await twice(response(402))
   t.same(completion, { state: 'released' })
   t.match(again, { ok: true, value: { state: 'started' } })

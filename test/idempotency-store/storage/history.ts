@@ -79,7 +79,7 @@ export function isLinearizable(events: readonly Event[]): boolean {
   return search(0, null)
 }
 
-/** What a lane is told to do; the fence of an ending is known only when it is made. */
+/** What a lane does; the fence of an ending is known only when it is made. */
 export type Order =
   | { readonly verb: 'begin'; readonly fingerprint: 'a' | 'b'; readonly afterMs: number }
   | {

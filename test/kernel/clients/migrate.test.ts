@@ -328,7 +328,7 @@ t.test('rejects a DDL file that it cannot read, and names the line', async t => 
     ],
     [
       '-- version 1\na\n-- both',
-      'DDL line 3: "-- both" ends nothing: no "-- postgres only" or "-- sqlite only" stands above',
+      'DDL line 3: "-- both" ends nothing: no "-- postgres only" or "-- sqlite only" is above',
     ],
   ] as const)
     for (const dialect of ['postgres', 'sqlite'] as const)

@@ -12,7 +12,7 @@ const address = '192.0.2.1'
 interface Client extends Bench {
   /** A token of a session of its own. */
   good(n: number): Promise<string>
-  /** The same with a signature by another key: only a signature check tells it from a good one. */
+  /** The same with a signature by another key: only a signature check distinguishes it from a good one. */
   forged(n: number): Promise<string>
   /** The code of the denial, or `ok`. */
   send(authorization: string, from?: string): Promise<string>

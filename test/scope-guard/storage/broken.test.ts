@@ -108,7 +108,7 @@ t.test('detects an adapter that gives back without checking that the hold exists
   t.ok(failed.includes('lets one of 40 simultaneous settlements and releases of a hold take effect'))
 })
 
-t.test('detects an adapter that tells nothing of open holds, or counts them for ever', async t => {
+t.test('detects an adapter that reports no open holds, or counts them for ever', async t => {
   const sound = memorySpends()
   const count = (held: (usage: CounterUsage) => number): SpendStorage => ({
     ...sound,

@@ -8,7 +8,7 @@ import { isWebPlatform } from '../verifications.ts'
 /** Looks at Node's buffers. */
 const ofNode = { skip: isWebPlatform && 'the memory is not made of Node buffers' }
 
-/** A guard that tells how often it had to verify, by how often it asked for the key. */
+/** A guard that counts how often it had to verify, by how often it asked for the key. */
 async function counting(options: Partial<GuardOptions>) {
   const key = await signingKey()
   const source = localKeys({ keys: [key.jwk] })

@@ -43,14 +43,14 @@ export function addedFields(captured: WireResponse, response: WireResponse): rea
 export function streamError(operation: string, stream: object): TypeError {
   const name = stream.constructor?.name ?? 'object'
   return new TypeError(
-    `${operation} answered with a stream (${name}): an idempotent operation must answer with a value that can be stored`,
+    `${operation} returned a stream (${name}): an idempotent operation must return a value that can be stored`,
   )
 }
 
 /** Makes the error of an idempotent operation that writes a large response in chunks, which would have to be buffered. */
 export function sizeError(operation: string, limitBytes: number): TypeError {
   return new TypeError(
-    `${operation} wrote more than ${limitBytes} bytes in chunks: an idempotent operation must send a large answer with a single call`,
+    `${operation} wrote more than ${limitBytes} bytes in chunks: an idempotent operation must send a large response with a single call`,
   )
 }
 

@@ -1,7 +1,7 @@
 import type { ConnectRequest } from './connect-types.ts'
 
 /**
- * Who wrote a captured response. Express passes what a handler throws to error handlers, whose responses cannot be told from
+ * Who wrote a captured response. Express passes what a handler throws to error handlers, whose responses cannot be distinguished from
  * those of the handler. `unknown`: it cannot be determined.
  */
 export type ResponseAuthor = 'handler' | 'error handler' | 'unknown'

@@ -27,7 +27,7 @@ export function createReservations(
   return {
     // Not `async`: an async function would return a second promise, whose rejection is unhandled if the handler does not await it.
     reserve(spend) {
-      if (!open) return Promise.reject(new TypeError('reserve must be called before the handler answers'))
+      if (!open) return Promise.reject(new TypeError('reserve must be called before the handler returns'))
       const { amountCents, currency, countsAs } = spend
       const nth = made.length + 1
       const holdId = spend.holdId ?? (nth === 1 ? effectId : `${effectId}-${nth}`)

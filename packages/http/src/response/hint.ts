@@ -1,7 +1,7 @@
 import type { Denial } from '@gatewright/kernel'
 import { environment, printError } from '@gatewright/kernel/platform'
 
-/** Tells a developer the cause of a denial, which the response does not contain. */
+/** Shows a developer the cause of a denial, which the response does not contain. */
 export type Hint = (operation: string | undefined, denial: Pick<Denial, 'code' | 'status' | 'reason'>) => void
 
 /** Causes that are printed at most: a client must not be able to fill a log. */
@@ -13,7 +13,7 @@ export function developmentHint(): Hint | undefined {
   const printed = new Set<string>()
   return (operation = 'a request', { code, status, reason }) => {
     if (reason === undefined || printed.size === MOST) return
-    const line = `gatewright: ${operation} was answered ${status} ${code}: ${reason} (printed once, in development)`
+    const line = `gatewright: ${operation} got ${status} ${code}: ${reason} (printed once, in development)`
     if (printed.has(line)) return
     printed.add(line)
     printError(line)

@@ -6,7 +6,7 @@ import { createRequestContext, type GateContext, type RequestContext } from './r
 import type { StepResult } from './steps.ts'
 
 /**
- * Begins a request: first refuses plain HTTP if HTTPS is required, then translates old names of paths and header fields into
+ * Begins a request: first denies plain HTTP if HTTPS is required, then translates old names of paths and header fields into
  * current ones. Denials: `https_required`, `invalid_request`, and those of the aliases.
  */
 export function enter(gate: GateContext, received: RequestFacts): StepResult<RequestContext> {

@@ -30,7 +30,7 @@ export interface GuardedCall<A extends AccessLike> extends OpenCall {
 
 /**
  * A write that runs at most once per idempotency key. Pass `effectId` or `fence` to the system that makes the effect. The
- * key is free again if the handler returns a refusal (400, 402, 403, 422 ...). If it throws, the outcome is unknown.
+ * key is free again if the handler returns a 4xx response that changed nothing (400, 402, 403, 422 ...). If it throws, the outcome is unknown.
  */
 export interface IdempotentCall<A extends AccessLike, P = unknown> extends GuardedCall<A> {
   readonly effect: { readonly effectId: string; readonly fence: number }
@@ -104,7 +104,7 @@ export interface RouteOptions<T = unknown, B = unknown, Q = unknown, P = unknown
 export interface WriteOptions<A extends AccessLike, X = unknown, B = unknown, Q = unknown, P = unknown>
   extends RouteOptions<A, B, Q, P> {
   /**
-   * Whether the query is part of the write, so that its key is refused (400 `idempotency_key_reused`) with another query. Default:
+   * Whether the query is part of the write, so that its key is denied (400 `idempotency_key_reused`) with another query. Default:
    * it is with a `query` schema, and in front of an existing handler (`guard`, `wrap`, `hooks`), which may read any parameter.
    * Parameters of different names may change their order; all else is compared as received.
    */

@@ -92,7 +92,7 @@ function checkSendable(operation: string, { status, headers, body }: HttpRespons
   if (status < 200 || status > 599)
     throw new TypeError(`${operation}: the handler's status must be 200 to 599, got ${status}`)
   if (BODILESS.includes(status) && body !== undefined && body !== '')
-    throw new TypeError(`${operation}: an answer with status ${status} must not have a body`)
+    throw new TypeError(`${operation}: a response with status ${status} must not have a body`)
   for (const [name, value] of headers) checkField(operation, name, value)
 }
 

@@ -64,7 +64,7 @@ export function decide<Run extends StartedRun, Result>(
   return lead(coordinator, request, run, giveUpAt, strategy)
 }
 
-/** Waits for the outcome of the leader. If the leader ends without an outcome, decides about this request anew. */
+/** Waits for the outcome of the leader. If the leader ends without an outcome, decides about this request again. */
 async function follow<Run extends StartedRun, Result>(
   coordinator: Coordinator,
   request: IdentifiedRequest,
@@ -175,7 +175,7 @@ async function wait(
   }
 }
 
-/** Decodes a cached response anew for each request, so that no caller can change the response of another. */
+/** Decodes a cached response again for each request, so that no caller can change the response of another. */
 const toReplay = ({ text, expiresAt }: CachedResponse): Replay => ({
   response: decodeResponse(text),
   expiresAt,

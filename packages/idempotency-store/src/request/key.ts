@@ -50,7 +50,7 @@ function trimBlanks(text: string): string {
 /**
  * Reads the `Idempotency-Key` header field. The bare form and the structured-field string
  * (draft-ietf-httpapi-idempotency-key-header-07 section 2.1) of a text are the same key. Parameters of the string and
- * blanks around it are ignored; a key of spaces only is refused. After unquoting, a key has `min` to `max` characters, both
+ * blanks around it are ignored; a key of spaces only is denied. After unquoting, a key has `min` to `max` characters, both
  * included. Denials: `idempotency_key_required`, `idempotency_key_invalid`.
  */
 export function readKey(

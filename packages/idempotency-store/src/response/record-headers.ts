@@ -4,7 +4,7 @@ import type { EpochMs, HeaderField } from '@gatewright/kernel'
 export const recordHeaderNames: readonly string[] = ['Idempotency-Replayed', 'Idempotency-Expires']
 
 /**
- * Makes the header fields that tell the client about the stored response: `Idempotency-Replayed: true` on a replay, and
+ * Makes the header fields that inform the client about the stored response: `Idempotency-Replayed: true` on a replay, and
  * `Idempotency-Expires`, the HTTP date until which the key gets this response, if it is stored.
  */
 export function recordHeaders(record: {

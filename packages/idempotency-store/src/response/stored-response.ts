@@ -42,7 +42,7 @@ const NOT_APPLIED = new Set([
 ])
 
 /**
- * Tells what a status says about the effect. `final` (2xx, 3xx, definitive 4xx): it is decided, store the response.
+ * Decides what a status says about the effect. `final` (2xx, 3xx, definitive 4xx): it is decided, store the response.
  * `refused`: nothing happened, free the key. `unknown` (5xx and the rest): the effect may have happened.
  */
 export function classify(status: number): 'final' | 'refused' | 'unknown' {

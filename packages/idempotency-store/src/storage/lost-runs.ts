@@ -11,7 +11,7 @@ export interface ListedLostRun {
   readonly digest: string
   /** The fence of the lost run, which is also about when it began, in ms. */
   readonly fence: number
-  /** The id of the run's effect. Clients were told it as `operationId`. */
+  /** The id of the run's effect. Clients were given it as `operationId`. */
   readonly effectId: string
   /** When its lease ended; null if its owner reported that it does not know the outcome. */
   readonly leaseEndedAt: EpochMs | null

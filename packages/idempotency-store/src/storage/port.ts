@@ -30,7 +30,7 @@ export type Ending =
  */
 export interface IdempotencyStorage {
   /**
-   * Starts a run, or tells why not. Of simultaneous calls for one key, on any number of hosts, exactly one gets `started`.
+   * Starts a run, or says why not. Of simultaneous calls for one key, on any number of hosts, exactly one gets `started`.
    * A run is running while `now < leaseUntil`. From `leaseUntil` on it is lost, and stays so until `end`: time alone never
    * makes a lost key new. A response is replayed while `now < expiresAt`; from `expiresAt` on the key can be started
    * again. The fence is `now`, or one more than the key's last fence if that is larger. So it also grows after a record

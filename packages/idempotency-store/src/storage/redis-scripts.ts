@@ -41,12 +41,12 @@ export const BEGIN: ScriptPair = scriptPair(`
  * or nothing, and the response. Returns 1 if the run has this ending, otherwise 0.
  */
 export const END: ScriptPair = scriptPair(`
-  local held, head, px, answer = call('GET', key), ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+  local held, head, px, stored = call('GET', key), ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
   if not held then return 0 end
   if sub(held, 1, 17) ~= 'r' .. sub(head, 2, 17) then
-    return sub(held, 1, 17) == sub(head, 1, 17) and sub(held, 77) == answer and 1 or 0
+    return sub(held, 1, 17) == sub(head, 1, 17) and sub(held, 77) == stored and 1 or 0
   end
-  local ended = head .. sub(held, 34, 76) .. answer
+  local ended = head .. sub(held, 34, 76) .. stored
   if px == '' then call('SET', key, ended) else call('SET', key, ended, 'PX', px) end
   return 1
 `)

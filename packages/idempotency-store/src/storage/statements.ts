@@ -54,7 +54,7 @@ const replaceIfEnded = (column: string): string =>
 
 /**
  * The end of the INSERT of a begin. It locks the existing row, replaces it if it has ended, and returns it in any case.
- * The column `owner` tells whether the caller's run is in the row: without it, two begins with equal arguments would both
+ * The column `owner` says whether the caller's run is in the row: without it, two begins with equal arguments would both
  * read their own values back. (`do update ... where` would return no row to the loser of a race.)
  */
 export const REPLACE_OR_RETURN: string = `on conflict (digest) do update set

@@ -25,7 +25,7 @@ const PLACEHOLDERS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>
 
 /**
  * Reads the versions of a `.sql` file for one store. Lines that are markers:
- * - `-- version N` starts a version; what stands above the first is a comment on the file;
+ * - `-- version N` starts a version; what is above the first is a comment on the file;
  * - `-- postgres only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
  *
  * Names in braces become what the store calls them: `{id}` (text that is compared byte by byte), `{json}`, `{position}` (a column
@@ -59,7 +59,7 @@ export function readVersions(text: string, dialect: SqlDialect): string[] {
         wrong(line, `expected "-- postgres only" or "-- sqlite only", got "${content}"`)
       only = { dialect: store, line }
     } else if (content === '-- both') {
-      if (!only) wrong(line, '"-- both" ends nothing: no "-- postgres only" or "-- sqlite only" stands above')
+      if (!only) wrong(line, '"-- both" ends nothing: no "-- postgres only" or "-- sqlite only" is above')
       only = undefined
     } else {
       const written = content.replace(/\{[a-z ]+\}/g, name =>
