@@ -29,7 +29,7 @@ function row(line: Line & Ours & Peer): string[] {
   ]
 }
 
-/** Rows of cells as lines whose columns stand under each other; `names` are the columns that start at the left. */
+/** Rows of cells as lines whose columns are aligned; `names` are the columns that start at the left. */
 export function columns(rows: readonly (readonly string[])[], names: readonly number[]): string[] {
   const count = Math.max(...rows.map(cells => cells.length))
   const widths = Array.from({ length: count }, (_, column) =>

@@ -11,7 +11,7 @@ interface Claim {
   readonly title: string
 }
 
-/** A heading, the test, and optionally what is not defended. Nothing else may stand below a heading of a claim. */
+/** A heading, the test, and optionally what is not defended. Nothing else may be below a heading of a claim. */
 const CLAIM =
   /^#### (?<claim>.+[^.])\n\n- Test: `(?<file>test\/[^`]+\.ts)`, `(?<title>[^`]+)`\n(?:- Not defended: .+\n)?$/
 
