@@ -147,25 +147,25 @@ for (const requirements of ['on', 'partner'] as const)
       const asked: { name: string; path: string; body: object; key: string }[] = []
       for (const [name, request] of Object.entries(GATED[surface]))
         asked.push({ name, ...(await request(caller, friend)), key: randomUUID() })
-      const refused = async (rule: (typeof RULES)[number], fresh = false): Promise<void> => {
+      const denied = async (rule: (typeof RULES)[number], fresh = false): Promise<void> => {
         for (const { name, path, body, key } of asked) {
           const response = await call(path, { body, key: fresh ? randomUUID() : key })
           t.ok(isClosed(surface, rule, response), `${name}: ${rule}, got ${JSON.stringify(response.body)}`)
         }
       }
       if (!open) {
-        await refused('kyc_required')
+        await denied('kyc_required')
         for (const status of ['pending', 'manual_review']) {
           await kyc(surface === 'user' ? status.replace('_r', 'R') : status)
-          await refused('kyc_required')
+          await denied('kyc_required')
         }
         await kyc('approved')
-        await refused('agreements_required')
+        await denied('agreements_required')
         await accept()
       }
       for (const status of ['locked', 'denied']) {
         await kyc(status)
-        await refused('account_locked')
+        await denied('account_locked')
       }
       await kyc('approved')
       if (surface === 'partner') {
@@ -189,7 +189,7 @@ for (const requirements of ['on', 'partner'] as const)
           `${name}: the stored response, though a requirement is not met`,
         )
       }
-      await refused('account_locked', true)
+      await denied('account_locked', true)
       t.same(host.failures, [])
     })
 

@@ -128,7 +128,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
   }
 }
 
-const refusedWith = (surface: Surface, rule: string): object =>
+const deniedWith = (surface: Surface, rule: string): object =>
   surface === 'user'
     ? { status: 403, replayed: null, body: { error: 'policy_blocked', rule } }
     : {
@@ -150,7 +150,7 @@ for (const dialect of DIALECTS) {
       ] as const
       const everyWay = async (rule: string): Promise<void> => {
         for (const [way, key] of ways)
-          t.match(await make(surface, way, key), refusedWith(surface, rule), `${way} ${key}`)
+          t.match(await make(surface, way, key), deniedWith(surface, rule), `${way} ${key}`)
       }
       await everyWay('kyc_required')
       await status('pending')
@@ -184,11 +184,11 @@ void t.test(
     const { make, status } = await setUp(t, 'sqlite', ['partner'])
     t.match(await make('user', 'required', 'key-00000001'), { status: 200 })
     t.match(await make('user', 'none'), { status: 200 })
-    t.match(await make('partner', 'none'), refusedWith('partner', 'kyc_required'))
+    t.match(await make('partner', 'none'), deniedWith('partner', 'kyc_required'))
     for (const gone of ['locked', 'denied']) {
       await status(gone)
-      t.match(await make('user', 'required', 'key-00000002'), refusedWith('user', 'account_locked'))
-      t.match(await make('partner', 'none'), refusedWith('partner', 'account_locked'))
+      t.match(await make('user', 'required', 'key-00000002'), deniedWith('user', 'account_locked'))
+      t.match(await make('partner', 'none'), deniedWith('partner', 'account_locked'))
     }
   },
 )

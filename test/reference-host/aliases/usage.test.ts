@@ -26,13 +26,13 @@ t.test(
     await mint('/consumer/v1/sessions', { 'x-consumer-key': 'junk' })
     await host.send('/consumer/v1/nothing')
     const narrow = await bootstrapUser(host.send, { sessionScopes: ['cards.read'] })
-    const refused = await host.send('/consumer/v1/subscriptions/payin', {
+    const denied = await host.send('/consumer/v1/subscriptions/payin', {
       body: {},
       headers: bearer(narrow.token),
     })
-    t.equal(refused.status, 403)
-    t.match(refused.headers.get('deprecation'), /^@\d+$/, 'refusals say it too')
-    t.match(refused.headers.get('link'), '</user/v1/subscriptions/payin>; rel="successor-version"')
+    t.equal(denied.status, 403)
+    t.match(denied.headers.get('deprecation'), /^@\d+$/, 'denials say it too')
+    t.match(denied.headers.get('link'), '</user/v1/subscriptions/payin>; rel="successor-version"')
     await host.close()
 
     const report = (await aliases('report')) as {

@@ -23,7 +23,7 @@ async function raw(path: string, method = 'GET'): Promise<{ status: number; body
   })
 }
 
-t.test('refuses a body that is not a JSON object of acceptable size and type', async t => {
+t.test('denies a body that is not a JSON object of acceptable size and type', async t => {
   for (const body of ['{', '{"a":1}x', '\ufeff{}', '"text"', 'null', '[]', '7']) {
     t.match(await host.send(PAYIN, { body, headers }), {
       status: 400,
@@ -49,7 +49,7 @@ t.test('refuses a body that is not a JSON object of acceptable size and type', a
   t.equal(fits.status, 200, 'the connection and the host are still good')
 })
 
-t.test('refuses text that is not UTF-8', async t => {
+t.test('denies text that is not UTF-8', async t => {
   const response = await fetch(host.url + PAYIN, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
@@ -81,7 +81,7 @@ t.test(
   },
 )
 
-t.test('refuses a request target that is not a path, and never aliases an ambiguous one', async t => {
+t.test('denies a request target that is not a path, and never aliases an ambiguous one', async t => {
   t.match(await raw('http://elsewhere.example/healthz'), { status: 400, body: { error: 'invalid_request' } })
   for (const path of [
     '//consumer/v1/bootstrap',

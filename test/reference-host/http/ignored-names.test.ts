@@ -50,7 +50,7 @@ const routes = Object.entries(paths).flatMap(([path, item]) =>
     name: nameOf(operation),
   })),
 )
-/** Operations that are described as refusing unknown names. The others list them. */
+/** Operations that are described as denying unknown names. The others list them. */
 const STRICT = Object.values(paths)
   .flatMap(item => Object.values(item))
   .flatMap(each => (each.description?.startsWith('Refuses a member') ? [nameOf(each)] : []))
@@ -123,7 +123,7 @@ const front = createServer((request, response) => {
 await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve))
 t.teardown(() => front.close())
 
-t.test('every operation refuses unknown names, or accepts and lists them', async t => {
+t.test('every operation denies unknown names, or accepts and lists them', async t => {
   const { code, output } = await runShell(shellLines('docs/api.md'), {
     HOST: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
     PARTNER_KEY: host.partnerKey,

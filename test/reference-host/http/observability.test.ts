@@ -69,7 +69,7 @@ t.test('is ready while its dependencies work, and names each', async t => {
   })
 })
 
-t.test('is not ready while Redis is down, and refuses requests that need it', async t => {
+t.test('is not ready while Redis is down, and denies requests that need it', async t => {
   const redis = await startRedis([])
   const host = await startTestHost({ REDIS_URL: redis.url })
   t.teardown(() => host.close())

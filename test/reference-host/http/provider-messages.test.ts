@@ -49,19 +49,19 @@ t.test(
       value: { provider: 'own', messageId: 'evt_1' },
     })
     t.same(charged, [])
-    const refusals = [
+    const denials = [
       await ask('own', FIELDS),
       await ask('own', { 'x-own-id': 'has spaces' }),
       await ask('nobody', FIELDS),
     ]
-    for (const refusal of refusals) t.match(refusal, { ok: false, code: 'unauthorized', status: 401 })
+    for (const denial of denials) t.match(denial, { ok: false, code: 'unauthorized', status: 401 })
     t.same(charged, ['192.0.2.1', '192.0.2.1', '192.0.2.1'])
     hasPlace = false
     t.same(await ask('signed', FIELDS), full)
   },
 )
 
-t.test('a verifier of a provider that throws refuses the message, and only a fault is passed on', async t => {
+t.test('a verifier of a provider that throws denies the message, and only a fault is passed on', async t => {
   let charged = 0
   const failures = {
     runWithinLimit: async (_: string, work: () => Promise<unknown>) => work(),

@@ -101,9 +101,9 @@ t.test('a bootstrap with an unknown member uses up no nonce', async t => {
   t.match(await send('/user/v1/bootstrap', { body }), { status: 200 })
 })
 
-t.test('exactly the operations that make or change a key or a session refuse unknown members', async t => {
-  const refusing = operations.filter(({ description: text }) => text?.startsWith('Refuses a member'))
-  t.same([...new Set(refusing.map(({ name }) => name))].sort(), STRICT.toSorted())
+t.test('exactly the operations that make or change a key or a session deny unknown members', async t => {
+  const denying = operations.filter(({ description: text }) => text?.startsWith('Refuses a member'))
+  t.same([...new Set(denying.map(({ name }) => name))].sort(), STRICT.toSorted())
   for (const { name, path, requestBody } of operations) {
     const open = requestBody?.content['application/json'].schema.additionalProperties
     if (requestBody) t.equal(open === false, STRICT.includes(name), `the body of ${path}`)
@@ -120,7 +120,7 @@ const sender =
       ...(body === undefined ? {} : { body }),
     })
 
-async function refusesUnknown(t: Test, operation: (typeof operations)[number]): Promise<void> {
+async function deniesUnknown(t: Test, operation: (typeof operations)[number]): Promise<void> {
   const { path, method, security = [], parameters = [], requestBody } = operation
   const schema = requestBody?.content['application/json'].schema
   const members = Object.keys(schema?.properties ?? {})
@@ -154,14 +154,14 @@ async function refusesUnknown(t: Test, operation: (typeof operations)[number]): 
   }
 }
 
-t.test('refuses every misspelt member and query parameter, and suggests the right one', async t => {
+t.test('denies every misspelt member and query parameter, and suggests the right one', async t => {
   const before = await keyCount()
   for (const operation of operations.filter(({ name }) => STRICT.includes(name)))
-    await refusesUnknown(t, operation)
+    await deniesUnknown(t, operation)
   t.equal(await keyCount(), before, 'and nothing was made')
 })
 
-t.test('refuses an unknown member inside an object that an operation knows', async t => {
+t.test('denies an unknown member inside an object that an operation knows', async t => {
   const wallet = { chain: 'evm', address: `0x${'1'.repeat(40)}` }
   const headers = { 'x-partner-key': host.partnerKey }
   await send('/partner/v1/users/resolve', { body: { externalUserId: 'ann', wallet }, headers })

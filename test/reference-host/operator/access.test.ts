@@ -46,7 +46,7 @@ t.test('answers no figure and takes no write without the operator token', async 
   t.match(await host.ask('/operator/api/nothing', { headers: { authorization: undefined } }), { status: 401 })
 })
 
-t.test('refuses pages of other origins, also of other ports of this machine', async t => {
+t.test('denies pages of other origins, also of other ports of this machine', async t => {
   const foreign = ['https://evil.example', 'http://127.0.0.1:1', 'http://localhost:3000', 'null']
   for (const origin of foreign) {
     for (const [method, path] of PATHS) {
@@ -88,14 +88,14 @@ t.test('answers to the names of this machine only, against DNS rebinding', async
   t.equal((await host.ask(FIGURES, { headers: { host: `localhost:${port}` } })).status, 200)
 })
 
-t.test('refuses what a proxy passes on, since it would seem to be on this machine', async t => {
+t.test('denies what a proxy passes on, since it would seem to be on this machine', async t => {
   for (const name of ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip']) {
     const response = await host.ask(FIGURES, { headers: { [name]: '203.0.113.9' } })
     t.match(response, { status: 403, body: { error: 'behind_proxy' } }, name)
   }
 })
 
-t.test('refuses bodies and methods that it does not know', async t => {
+t.test('denies bodies and methods that it does not know', async t => {
   const check = '/operator/api/ledger-check'
   t.match(await host.ask(check, { body: '[]' }), { status: 400 })
   t.match(await host.ask(check, { body: '{', headers: { 'content-type': 'application/json' } }), {

@@ -23,7 +23,7 @@ async function open(wallet: TestWallet): Promise<OpenPage & { token: string }> {
   return { ...opened, token: data.sessionToken }
 }
 
-/** Whether a token is refused within 5 seconds. The guard reads of ended sessions within one. */
+/** Whether a token is denied within 5 seconds. The guard reads of ended sessions within one. */
 async function ends(token: string): Promise<boolean> {
   for (let n = 0; n < 100; n++) {
     if ((await host.send('/user/v1/users', { headers: bearer(token) })).status === 401) return true
@@ -54,8 +54,8 @@ t.test('a console is made by one signature, used, and ended by signing out', asy
   const writes = ['/deposits', '/payments', '/withdrawals', '/cards', '/subscriptions/checkout', '/bills']
   for (const path of writes) {
     const headers = { ...bearer(token), 'idempotency-key': 'with-a-console' }
-    const refused = await host.send(`/user/v1${path}`, { body: { amountCents: 1 }, headers })
-    t.match(refused, { status: 403, body: { error: 'insufficient_scope' } }, path)
+    const denied = await host.send(`/user/v1${path}`, { body: { amountCents: 1 }, headers })
+    t.match(denied, { status: 403, body: { error: 'insufficient_scope' } }, path)
   }
   await page.route('**/sessions/current', route => route.fulfill({ status: 503, body: '{}' }))
   await press(page, 'Sign out')

@@ -67,11 +67,11 @@ t.test('sends the security header fields with documents and assets', async t => 
   t.not(plain.headers.get('etag'), tag)
 })
 
-t.test('answers HEAD, and refuses other methods', async t => {
+t.test('responds to HEAD, and denies other methods', async t => {
   t.match(await fetch(`${host.url}/helper`, { method: 'HEAD' }), { status: 200 })
-  const refused = await fetch(`${host.url}/helper`, { method: 'POST' })
-  t.equal(refused.status, 405)
-  t.equal(refused.headers.get('allow'), 'GET, HEAD')
+  const denied = await fetch(`${host.url}/helper`, { method: 'POST' })
+  t.equal(denied.status, 405)
+  t.equal(denied.headers.get('allow'), 'GET, HEAD')
 })
 
 t.test('is not there with HELPER_PAGE=off', async t => {

@@ -41,7 +41,7 @@ function inMemory(change: Partial<Record<Defect, true>> = {}) {
       async issue(id, { limit }, within) {
         if (!change.deaf) within.throwIfAborted()
         if (limit?.amountCents === 1) {
-          if (change.issuesRefused) issued += 1
+          if (change.issuesRejected) issued += 1
           return change.throwsError ? Promise.reject(new Error('refused')) : { rejected: 'too little' }
         }
         if (change.slow) await new Promise(resolve => setTimeout(resolve, 5))
@@ -85,7 +85,7 @@ type Defect =
   | 'miscounts'
   | 'lies'
   | 'invents'
-  | 'issuesRefused'
+  | 'issuesRejected'
   | 'throwsError'
 
 t.test('the contract passes a good issuer and finds each broken one', async t => {
@@ -103,7 +103,7 @@ t.test('the contract passes a good issuer and finds each broken one', async t =>
     ['deaf', /aborted/],
     ['talks', /without digits of a card/],
     ['shouts', /fits into a path/],
-    ['issuesRefused', /expected no/],
+    ['issuesRejected', /expected no/],
     ['throwsError', /expected no/],
   ] as const) {
     t.match((await failures(inMemory({ [defect]: true }))).join(), expected, defect)

@@ -18,7 +18,7 @@ export interface CredentialServices {
   readonly issuer: Issuer
   readonly limits: EntryLimits
   readonly directUserKey: boolean
-  /** Whether requests without HTTPS are refused. The host's own documents are exempt. */
+  /** Whether requests without HTTPS are denied. The host's own documents are exempt. */
   readonly requireHttps: boolean
   readonly webTokens: WebTokens
   /** Whether this host accepts a partner key. */
@@ -171,7 +171,7 @@ const guardFacts = (facts: RequestFacts): GuardFacts => ({
 /**
  * With `DIRECT_USER_KEY`, accepts a user key in `X-User-Key` or as the bearer token in place of a session,
  * with all rights of the key. The guard decides as for a session just minted from it. Two different keys are
- * refused.
+ * denied.
  */
 async function checkSessionOrUserKey(
   services: CredentialServices,

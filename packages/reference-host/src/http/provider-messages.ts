@@ -29,7 +29,7 @@ export interface ProviderMessageServices {
   readonly failures: FailureLimit
 }
 
-const refused = deny('unauthorized', 'not a recent message signed by this provider')
+const denied = deny('unauthorized', 'not a recent message signed by this provider')
 
 /** Creates the check of provider messages. */
 export function providerMessages({
@@ -50,7 +50,7 @@ export function providerMessages({
     if (typeof checked === 'object') return checked
     if (checked !== undefined && MESSAGE_ID.test(checked)) return allow({ provider, messageId: checked })
     await failures.charge(facts.address)
-    return refused
+    return denied
   }
 }
 

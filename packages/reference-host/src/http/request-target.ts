@@ -9,7 +9,7 @@ const ID = /^[!-~]{1,120}$/
 /**
  * Denies a path or query parameter that cannot be valid; undefined when all can be. `not_found`: the path
  * parameter does not have the form of an id. `invalid_request`: a query parameter is not well-formed text, or is not
- * known and the operation refuses unknown ones. U+FFFD is refused, because `URLSearchParams` replaces invalid UTF-8
+ * known and the operation denies unknown ones. U+FFFD is denied, because `URLSearchParams` replaces invalid UTF-8
  * by it.
  */
 export function targetDenial(

@@ -6,7 +6,7 @@ import type { Operation } from './operation.ts'
 /** The most names that one response lists as ignored. */
 const MAX_IGNORED = 20
 
-/** Denies the first query parameter that the operation does not know, if it refuses unknown ones. Denial: `invalid_request`. */
+/** Denies the first unknown query parameter, where the operation denies unknown ones. Denial: `invalid_request`. */
 export function unknownParameter(
   operation: Pick<Operation, 'query' | 'unknownMembers'>,
   query: URLSearchParams,
@@ -18,7 +18,7 @@ export function unknownParameter(
   return deny('invalid_request', `${field} ${unknownName('query parameter', name, first.known)}`, { field })
 }
 
-/** Describes the first member of a body that the operation does not know, if it refuses unknown ones. */
+/** Describes the first unknown member of a body, where the operation denies unknown ones. */
 export function unknownMember(
   operation: Pick<Operation, 'body' | 'unknownMembers'>,
   body: unknown,

@@ -74,7 +74,7 @@ function describeOperation(
     operationId,
     tags: [tagOf(id)],
     summary: title,
-    ...(unknownMembers === 'deny' ? { description: REFUSES_UNKNOWN } : {}),
+    ...(unknownMembers === 'deny' ? { description: DENIES_UNKNOWN } : {}),
     parameters: parameters(operation, components),
     security: securityRequirements(operation, host),
     ...requestBody(operation, host, components),
@@ -82,7 +82,7 @@ function describeOperation(
   }
 }
 
-const REFUSES_UNKNOWN =
+const DENIES_UNKNOWN =
   'Refuses a member of the body and a query parameter that it does not know: 400 `invalid_request`, with the name as `field`.'
 
 const tagOf = (id: string): string => id.split('.')[0] as string

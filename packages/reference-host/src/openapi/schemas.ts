@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
 import { component } from '../schemas/fields.ts'
 
-const refusal = {
+const errorMembers = {
   error: Type.String({ description: 'The code, for programs. It does not change' }),
   message: Type.String({ description: 'What was wrong, for people. It may change' }),
   field: Type.Optional(Type.String({ description: 'The member, parameter or header field that was wrong' })),
@@ -9,19 +9,19 @@ const refusal = {
 
 /** Every error. Some codes add members, such as `scope` or `limit`. */
 export const ErrorSchema = Type.Object(
-  refusal,
+  errorMembers,
   component('Error', 'Why a request failed. Some codes add members, such as `scope` or `limit`'),
 )
 
 const ErrorItem = Type.Object(
-  { ...refusal, code: Type.String({ description: 'The same as `error`' }) },
+  { ...errorMembers, code: Type.String({ description: 'The same as `error`' }) },
   component('ErrorItem', 'One reason of an error, as the envelope lists it'),
 )
 
 /** An error in the envelope of the partner surface. */
 export const PartnerErrorSchema = Type.Object(
   {
-    ...refusal,
+    ...errorMembers,
     ok: Type.Literal(false),
     data: Type.Object({}, { maxProperties: 0 }),
     summary: Type.String({ description: 'The same as `message`' }),

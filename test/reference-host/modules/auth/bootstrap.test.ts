@@ -17,7 +17,7 @@ const clock = manualClock(Date.now())
 const host = await startTestHost({}, clock)
 t.teardown(() => host.close())
 const bootstrap = (body: unknown): Promise<HttpResponse> => host.send(PATH, { body })
-const isRefused = (
+const isDenied = (
   test: Test,
   response: HttpResponse,
   status: number,
@@ -76,9 +76,9 @@ t.test('accepts one of 20 simultaneous uses of a statement and no later use', as
   const responses = await Promise.all(Array.from({ length: 20 }, () => bootstrap(body)))
   t.equal(responses.filter(({ status }) => status === 200).length, 1)
   for (const response of responses.filter(({ status }) => status !== 200)) {
-    isRefused(t, response, 401, 'invalid_signature')
+    isDenied(t, response, 401, 'invalid_signature')
   }
-  isRefused(t, await bootstrap(body), 401, 'invalid_signature')
+  isDenied(t, await bootstrap(body), 401, 'invalid_signature')
 })
 
 t.test('denies anything that the wallet did not sign, with the same body for every cause', async t => {
@@ -94,7 +94,7 @@ t.test('denies anything that the wallet did not sign, with the same body for eve
     bootstrap(await signed(clock.now() + 61_000)),
   ])
   for (const response of denied) {
-    isRefused(t, response, 401, 'invalid_signature')
+    isDenied(t, response, 401, 'invalid_signature')
     t.same(response.body, denied[0]?.body)
     t.match(response.headers.get('www-authenticate'), /^Bearer/)
   }
@@ -110,17 +110,17 @@ t.test(
       expiresAt: new Date(clock.now() + 600_001).toISOString(),
     }
     const signature = await wallet.signMessage({ message: templateA(long) })
-    isRefused(t, await bootstrap({ ...long, signature }), 400, 'invalid_request', 'expiresAt')
+    isDenied(t, await bootstrap({ ...long, signature }), 400, 'invalid_request', 'expiresAt')
 
     const good = await signedBootstrap(wallet, {}, clock.now())
     for (const field of ['address', 'signature', 'nonce', 'issuedAt', 'expiresAt']) {
       const { [field]: _, ...missing } = good
-      isRefused(t, await bootstrap(missing), 400, 'invalid_request', field)
-      isRefused(t, await bootstrap({ ...good, [field]: 7 }), 400, 'invalid_request', field)
+      isDenied(t, await bootstrap(missing), 400, 'invalid_request', field)
+      isDenied(t, await bootstrap({ ...good, [field]: 7 }), 400, 'invalid_request', field)
     }
     const wrong = await bootstrap({ ...good, address: mistyped(wallet.address) })
-    isRefused(t, wrong, 400, 'invalid_request', 'address')
-    isRefused(
+    isDenied(t, wrong, 400, 'invalid_request', 'address')
+    isDenied(
       t,
       await bootstrap({ ...good, sessionTtlSeconds: 59 }),
       400,
@@ -134,7 +134,7 @@ t.test(
 t.test('denies unknown scopes and scopes beyond the key, and ignores retired ones', async t => {
   const good = await signedBootstrap(newWallet(), {}, clock.now())
   const unknown = await bootstrap({ ...good, scopes: ['users.read', 'users.fly'] })
-  isRefused(t, unknown, 400, 'invalid_request', 'scopes')
+  isDenied(t, unknown, 400, 'invalid_request', 'scopes')
   t.match(unknown.body['message'], /users\.fly/)
 
   const beyond = await bootstrap({
@@ -142,7 +142,7 @@ t.test('denies unknown scopes and scopes beyond the key, and ignores retired one
     scopes: ['users.read'],
     sessionScopes: ['users.read', 'cards.read'],
   })
-  isRefused(t, beyond, 403, 'insufficient_scope')
+  isDenied(t, beyond, 403, 'insufficient_scope')
   t.equal(beyond.body['scope'], 'cards.read')
 
   const scopes = ['users.read', 'cards.read', 'deposits-swapped.read']
@@ -161,21 +161,21 @@ t.test('denies unknown scopes and scopes beyond the key, and ignores retired one
 t.test('denies an unknown policy field at write time, naming it', async t => {
   const good = await signedBootstrap(newWallet(), {}, clock.now())
   for (const name of ['policy', 'sessionPolicy']) {
-    isRefused(
+    isDenied(
       t,
       await bootstrap({ ...good, [name]: { maxAuthAmountCent: 1 } }),
       400,
       'invalid_request',
       `${name}.maxAuthAmountCent`,
     )
-    isRefused(
+    isDenied(
       t,
       await bootstrap({ ...good, [name]: { maxAuthAmountCents: -1 } }),
       400,
       'invalid_request',
       `${name}.maxAuthAmountCents`,
     )
-    isRefused(t, await bootstrap({ ...good, [name]: [] }), 400, 'invalid_request', name)
+    isDenied(t, await bootstrap({ ...good, [name]: [] }), 400, 'invalid_request', name)
   }
   t.equal((await bootstrap({ ...good, policy: { maxAuthAmountCents: 1 } })).status, 200)
 })
@@ -197,17 +197,17 @@ t.test(
     t.same(all.body['scopes'], ['users.read', 'cards.read'], 'without a body: all scopes of the key')
     const mint = (body: unknown, headers = { 'x-user-key': key }): Promise<HttpResponse> =>
       host.send('/user/v1/sessions', { body, headers })
-    isRefused(t, await mint({ scopes: ['keys.read'] }), 403, 'insufficient_scope')
-    isRefused(t, await mint({ ttlSeconds: 86_401 }), 400, 'invalid_request', 'ttlSeconds')
-    isRefused(
+    isDenied(t, await mint({ scopes: ['keys.read'] }), 403, 'insufficient_scope')
+    isDenied(t, await mint({ ttlSeconds: 86_401 }), 400, 'invalid_request', 'ttlSeconds')
+    isDenied(
       t,
       await mint({}, { 'x-user-key': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0') }),
       401,
       'unauthorized',
     )
-    isRefused(t, await mint({}, { 'x-user-key': host.partnerKey }), 401, 'unauthorized')
+    isDenied(t, await mint({}, { 'x-user-key': host.partnerKey }), 401, 'unauthorized')
     const bare = await host.send('/user/v1/sessions', { body: {} })
-    isRefused(t, bare, 401, 'unauthorized')
+    isDenied(t, bare, 401, 'unauthorized')
     t.match(bare.headers.get('www-authenticate'), /^Bearer/)
     t.notMatch(bare.headers.get('www-authenticate'), /error=/, 'no credential was sent')
   },
@@ -219,14 +219,14 @@ t.test('denies two different keys under the two header names', async t => {
     body: {},
     headers: { 'x-user-key': key, 'x-consumer-key': `${key}x` },
   })
-  isRefused(t, response, 400, 'invalid_request', 'x-user-key')
+  isDenied(t, response, 400, 'invalid_request', 'x-user-key')
 })
 
 t.test('ends a session at its expiry with session_expired', async t => {
   const { token } = await bootstrapUser(host.send, {}, clock.now())
   clock.advance(900_000)
   const response = await host.send('/user/v1/subscriptions/payin', { body: {}, headers: bearer(token) })
-  isRefused(t, response, 401, 'session_expired')
+  isDenied(t, response, 401, 'session_expired')
   t.match(response.headers.get('www-authenticate'), /error="invalid_token"/)
   t.same(host.failures, [])
 })

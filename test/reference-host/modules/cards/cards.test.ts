@@ -128,7 +128,7 @@ t.test('a user has at most 50 open cards', async t => {
   t.match(denied, { status: 403, body: { error: 'policy_blocked', rule: 'max_cards' } })
   t.equal(((await owner.call('/cards')).body.data['cards'] as object[]).length, 50, 'one page has them all')
   await owner.call(`/cards/${ids[0]}/delete-now`, { method: 'POST' })
-  t.equal((await owner.call('/cards', { body: {}, headers })).status, 200, 'the refusal was not stored')
+  t.equal((await owner.call('/cards', { body: {}, headers })).status, 200, 'the rejection was not stored')
 })
 
 onBoth('keeps notes of up to 684 characters, and denies longer ones', async (t, owner) => {

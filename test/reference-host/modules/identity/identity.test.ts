@@ -89,10 +89,10 @@ t.test('only the label of the wallet can be changed', async t => {
 
 t.test('the data key is denied on both surfaces, to every caller with the scope', async t => {
   const { token } = await bootstrapUser(host.send)
-  const refused = { status: 403, body: { error: 'policy_blocked', rule: 'data_key_never_leaves' } }
-  t.match(await host.send('/user/v1/identity/data-key', { headers: bearer(token) }), refused)
+  const denied = { status: 403, body: { error: 'policy_blocked', rule: 'data_key_never_leaves' } }
+  t.match(await host.send('/user/v1/identity/data-key', { headers: bearer(token) }), denied)
   const path = '/partner/v1/encryption/data-key'
-  t.match(await (await partnerUser(host, 'ann', ['encryption.read']))(path), refused)
+  t.match(await (await partnerUser(host, 'ann', ['encryption.read']))(path), denied)
   const without = await (await partnerUser(host, 'ann', ['encryption.write']))(path)
   t.match(without, { status: 403, body: { error: 'insufficient_scope', scope: 'encryption.read' } })
   t.same(host.failures, [])

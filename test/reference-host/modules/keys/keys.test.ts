@@ -127,8 +127,8 @@ t.test('ends the sessions of a changed or revoked key within a second', async t 
     body: { id: child.id, revokedAt: String },
   })
   t.ok((await endsWithin(next)) < 1100)
-  const refused = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': child.text } })
-  t.match(refused, { status: 401, body: { error: 'unauthorized' } })
+  const denied = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': child.text } })
+  t.match(denied, { status: 401, body: { error: 'unauthorized' } })
 })
 
 t.test('revokes by PATCH too, and denies a change of nothing', async t => {

@@ -72,10 +72,10 @@ t.test('denies a receiver that is nobody, oneself, or misspelled', async t => {
   await host.send('/partner/v1/users/resolve', { body, headers: { 'x-partner-key': host.partnerKey } })
   for (const nobody of [`0x${'12'.repeat(20)}`, partnerWallet])
     t.match(await pay(ann, nobody, 1), { status: 404, body: { error: 'not_found', field: 'to' } })
-  const refused = { status: 400, body: { error: 'invalid_request', field: 'to' } }
-  t.match(await pay(ann, ann.address, 1), refused)
+  const denied = { status: 400, body: { error: 'invalid_request', field: 'to' } }
+  t.match(await pay(ann, ann.address, 1), denied)
   const mixed = '0x52908400098527886E0F7030069857D2E4169eE7'
-  t.match(await pay(ann, mixed, 1), { ...refused, body: { message: /checksum/ } }, 'a wrong checksum')
+  t.match(await pay(ann, mixed, 1), { ...denied, body: { message: /checksum/ } }, 'a wrong checksum')
   for (const [field, wrong] of [
     ['to', { amountCents: 1 }],
     ['to.walletAddress', { to: {}, amountCents: 1 }],

@@ -22,9 +22,9 @@ t.test('a session that is denied for its scopes stores no wallet address', async
   const [one, two] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
   await send('/users/resolve', { userId: 'ann' })
   const wanted = { userId: 'ann', scopes: ['cards.read', 'cards.write'], walletAddress: one }
-  const refused = await send('/sessions', wanted)
-  t.match(refused, { status: 403, body: { error: 'insufficient_scope', message: /cards\.write/ } })
-  t.notMatch(refused.body, { message: /cards\.read/ })
+  const denied = await send('/sessions', wanted)
+  t.match(denied, { status: 403, body: { error: 'insufficient_scope', message: /cards\.write/ } })
+  t.notMatch(denied.body, { message: /cards\.read/ })
   t.match((await send('/users/resolve', { userId: 'ann' })).body.data, { walletAddress: null })
   t.equal((await send('/sessions', { ...wanted, scopes: ['cards.read'], walletAddress: two })).status, 200)
   t.match((await send('/users/resolve', { userId: 'ann' })).body.data, { walletAddress: two })

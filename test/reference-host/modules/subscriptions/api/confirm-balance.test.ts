@@ -67,8 +67,8 @@ t.test('a balance that is too small pays nothing, and the same key pays once it 
   await user.fund(499)
   const payinId = await checkout(user)
   const key = randomUUID()
-  const refused = await user.write(CONFIRM, { payinId }, key)
-  t.match(refused, {
+  const denied = await user.write(CONFIRM, { payinId }, key)
+  t.match(denied, {
     status: 400,
     body: { error: 'invalid_request', field: 'payinId', message: /fund the balance/ },
   })
@@ -113,9 +113,9 @@ t.test('a pay-in that fills the balance cannot be paid from it', async t => {
   const { id } = payinOf(await user.write('/subscriptions/payin', { amountCents: 500 }))
   t.match(await user.write(CONFIRM, { payinId: id }), { status: 400, body: { field: 'payinId' } })
   const named = { payinId: id, txHash: `0x${'ab'.repeat(32)}` }
-  const refused = await user.write('/subscriptions/payin/confirm', named)
+  const denied = await user.write('/subscriptions/payin/confirm', named)
   t.match(
-    refused,
+    denied,
     { status: 400, body: { field: 'payinId', message: /no address/ } },
     'no receiver is configured',
   )
@@ -242,8 +242,8 @@ t.test(
     const key = randomUUID()
     for (const status of ['locked', 'denied']) {
       t.equal((await user.write('/sandbox/kyc', { status })).status, 200)
-      const refused = await user.write(CONFIRM, { payinId }, key)
-      t.match(refused, { status: 403, body: { error: 'policy_blocked', rule: 'account_locked' } }, status)
+      const denied = await user.write(CONFIRM, { payinId }, key)
+      t.match(denied, { status: 403, body: { error: 'policy_blocked', rule: 'account_locked' } }, status)
     }
     t.equal(await user.balance(), 1200)
     await user.write('/sandbox/kyc', { status: 'pending' })

@@ -51,8 +51,8 @@ t.test('30 simultaneous pay-ins get 30 addresses of the wallet, and none that is
 t.test('an account gets ten unpaid addresses a day and more the next day', async t => {
   const user = await newUser()
   for (let n = 0; n < 10; n += 1) await given(user)
-  const refused = { status: 403, body: { error: 'policy_blocked', rule: 'max_unpaid_addresses' } }
-  t.match(await user.write('/subscriptions/payin', anywhere), refused)
+  const denied = { status: 403, body: { error: 'policy_blocked', rule: 'max_unpaid_addresses' } }
+  t.match(await user.write('/subscriptions/payin', anywhere), denied)
   clock.advance(86_400_000)
   t.ok(await given(await user.renewed()))
 })
