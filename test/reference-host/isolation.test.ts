@@ -18,7 +18,7 @@ interface OperationDescription {
     }
   }
 }
-// The clock stands still, so that no withdrawal is completed meanwhile.
+// The clock does not advance, so that no withdrawal is completed meanwhile.
 const host = await startTestHost({ RATE_LIMITS: 'off' }, manualClock(Date.now()))
 t.teardown(() => host.close())
 const published = (await host.send('/openapi.json')).body
@@ -125,8 +125,8 @@ async function createUserRecords(): Promise<AccountRecords> {
   })
   const keyId = key.body['userKeyId'] as string
   await send('/user/v1/subscriptions/payin/confirm-balance', { payinId: idOf(bought, 'payin') })
-  const told = await host.send('/user/v1/notifications', { headers: bearer(user.token) })
-  const [notification] = told.body.data['notifications'] as { id: string }[]
+  const notified = await host.send('/user/v1/notifications', { headers: bearer(user.token) })
+  const [notification] = notified.body.data['notifications'] as { id: string }[]
   const referral = await host.send('/user/v1/referrals', { headers: bearer(user.token) })
   const contract = idOf(await send('/user/v1/contracts', {}), 'contract')
   const transfer = { amountCents: 100, fromContractId: null, toContractId: contract }
@@ -166,7 +166,7 @@ async function createUserRecords(): Promise<AccountRecords> {
       session,
       payin,
       bought,
-      told,
+      notified,
       referral,
       card,
       folder,
@@ -226,9 +226,9 @@ t.test("no user operation shows or changes another user's records: their ids are
       const denial = denials.get(asked.place) as HttpResponse
       const response = await send(asked, asked.byId ? `bob-tries-${n}` : 'same-for-everybody')
       const where = `${method} ${asked.path}`
-      const told = JSON.stringify(response.body)
+      const bodyText = JSON.stringify(response.body)
       t.same(
-        ann.texts.filter(own => told.includes(own)),
+        ann.texts.filter(own => bodyText.includes(own)),
         [],
         where,
       )

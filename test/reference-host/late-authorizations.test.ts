@@ -92,26 +92,29 @@ t.test('a commit that comes too late is reversed', async t => {
   t.match(again.body.data, { applied: false, decision: { approved: false, declineReason: 'unavailable' } })
 })
 
-t.test('a network that asks again while the first decision is late is told what then holds', async t => {
-  const cardId = await user.card()
-  const data = networkRequest(cardId)
-  const before = await user.balance()
-  await slowCommits()
-  t.match((await request(data)).body.data['decision'], unavailable.decision)
-  // Waits for the commit of the first attempt, at whose end that attempt is about to undo it.
-  const { decision } = (await request(data)).body.data as { decision: { approved: boolean } }
-  await rows(db, 'drop trigger slow_commit on gw_authorizations')
-  await delay(500)
-  const { authorizations } = (await user.read(`/cards/${cardId}/authorizations`)).body.data
-  const held = { status: 'authorized', declineReason: null }
-  const undone = { status: 'reversed', declineReason: 'unavailable' }
-  t.match(authorizations, [decision.approved ? held : undone])
-  t.equal(await user.balance(), before - (decision.approved ? 100 : 0))
-  t.same(await internals.accountsThatDiffer(db), [])
-})
+t.test(
+  'a network that asks again while the first decision is late gets the decision that then holds',
+  async t => {
+    const cardId = await user.card()
+    const data = networkRequest(cardId)
+    const before = await user.balance()
+    await slowCommits()
+    t.match((await request(data)).body.data['decision'], unavailable.decision)
+    // Waits for the commit of the first attempt, at whose end that attempt is about to undo it.
+    const { decision } = (await request(data)).body.data as { decision: { approved: boolean } }
+    await rows(db, 'drop trigger slow_commit on gw_authorizations')
+    await delay(500)
+    const { authorizations } = (await user.read(`/cards/${cardId}/authorizations`)).body.data
+    const held = { status: 'authorized', declineReason: null }
+    const undone = { status: 'reversed', declineReason: 'unavailable' }
+    t.match(authorizations, [decision.approved ? held : undone])
+    t.equal(await user.balance(), before - (decision.approved ? 100 : 0))
+    t.same(await internals.accountsThatDiffer(db), [])
+  },
+)
 
 t.test(
-  'a repeat that is late too leaves nothing held, since the network was never told approved',
+  'a repeat that is late too leaves nothing held, since the network never received an approval',
   async t => {
     const cardId = await user.card()
     const data = networkRequest(cardId)
@@ -132,7 +135,7 @@ t.test(
   },
 )
 
-t.test('a late repeat of what was told approved reverses nothing', async t => {
+t.test('a late repeat of a reported approval reverses nothing', async t => {
   const cardId = await user.card()
   const data = networkRequest(cardId)
   t.match((await request(data)).body.data['decision'], { approved: true })

@@ -1,5 +1,5 @@
 // Hosts on one database are killed at random while clients move money in every way there is, and are compared with a model of what
-// the clients did and were told. `MONEY_MODEL_SEED` runs another seed, or one again that has failed.
+// the clients did and received. `MONEY_MODEL_SEED` runs another seed, or one again that has failed.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -40,7 +40,7 @@ const [AT_ONCE, STILL_FIT] = [20, 5]
 for (const stores of ['embedded', 'postgres'] as const) {
   t.test(`requests at once do not pass a quota: ${stores}`, async t => {
     const { env, drop } = await hostStoresEnv(stores)
-    // The clock stands still, so that no deposit or withdrawal ends meanwhile.
+    // The clock does not advance, so that no deposit or withdrawal ends meanwhile.
     const host = await startTestHost({ ...env, RATE_LIMITS: 'off' }, manualClock(Date.now()))
     t.teardown(async () => {
       await host.close()

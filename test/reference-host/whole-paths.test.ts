@@ -75,14 +75,14 @@ for (const requirements of GATES) {
       t.match(memberOf(cleared, 'authorization'), { status: 'cleared', clearedCents: 1400 })
 
       // The client polls by the same request with new keys until it reads `ready`.
-      const told: HttpResponse[] = []
-      while (told.length < 10 && told.at(-1)?.body.data['status'] !== 'ready') {
-        if (told.length === 3) await work(0)
-        told.push(await call('/withdrawals', withdrawalBody(2000)))
+      const polls: HttpResponse[] = []
+      while (polls.length < 10 && polls.at(-1)?.body.data['status'] !== 'ready') {
+        if (polls.length === 3) await work(0)
+        polls.push(await call('/withdrawals', withdrawalBody(2000)))
       }
-      t.equal(new Set(told.map(({ body }) => body.data['id'])).size, 1, 'all polls return one withdrawal')
+      t.equal(new Set(polls.map(({ body }) => body.data['id'])).size, 1, 'all polls return one withdrawal')
       t.same(
-        told.map(({ body }) => [body.data['status'], body.data['repeated']]),
+        polls.map(({ body }) => [body.data['status'], body.data['repeated']]),
         [
           ['pending', false],
           ['pending', true],

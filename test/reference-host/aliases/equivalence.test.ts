@@ -12,7 +12,7 @@ import { counterparts, respell, type Current, type Spelling } from './spelling.t
 
 // Two hosts get the same sequence of requests: the first in current names only, the second each in a random
 // spelling. If a legacy name used another limiter bucket, idempotency record, key, session or operation
-// anywhere, their answers would differ.
+// anywhere, their responses would differ.
 
 const START = Date.UTC(2026, 5, 1)
 const LIMITS = JSON.stringify({
@@ -297,7 +297,7 @@ const described = await describedBy(probe)
 await probe.close()
 
 t.test(
-  'old and new names give the same answers, limits, records and decision events for every operation',
+  'old and new names give the same responses, limits, records and decision events for every operation',
   async t => {
     const used = new Set<string>()
     const operations = new Set<string>()
@@ -387,7 +387,7 @@ t.test(
           assert.equal(
             'deprecation' in other.headers,
             aliases.length > 0,
-            `${at}: deprecation is said on every answer`,
+            `${at}: deprecation is on every response`,
           )
         }
       } finally {
@@ -422,6 +422,6 @@ t.test(
       [],
       'every operation was asked',
     )
-    t.ok(replays >= 5, `${replays} answers were replays`)
+    t.ok(replays >= 5, `${replays} responses were replays`)
   },
 )

@@ -43,7 +43,7 @@ export function respell(request: Current, spelling: Spelling): Current {
 }
 
 /**
- * Compares the answers of two hosts whose ids and tokens are random: texts may differ if each has exactly one
+ * Compares the responses of two hosts whose ids and tokens are random: texts may differ if each has exactly one
  * counterpart throughout, so that a replayed id is the replayed id on both. Throws with the place of the
  * first difference.
  */

@@ -79,7 +79,7 @@ async function openCallers() {
   const statement = await signedBootstrap(wallet, { sessionTtlSeconds: 86_400, ...policies }, clock.now())
   const booted = ok(await send('/user/v1/bootstrap', { body: statement })).body
   const key = booted['userApiKey'] as string
-  /** A session under three policies of nearly 8 KiB: room for a fourth. 32 counters count each of its calls that spends. */
+  /** A session under three policies of nearly 8 KiB: a fourth still fits. 32 counters count each of its calls that spends. */
   const minted = await send('/user/v1/sessions', {
     body: { policy: longPolicy, ttlSeconds: 86_400 },
     headers: bearer(booted['sessionToken'] as string),

@@ -256,7 +256,7 @@ async function take(
       id: payment.id,
       amountCents: each.amount,
     })
-    assert.equal(again.status, payment.status, 'a decision stands')
+    assert.equal(again.status, payment.status, 'a decision is final')
   } else if (each.kind === 'clear') {
     await bench.later(payment.id, (tx, row) => bench.service.clear(tx, row, each.amount, now))
     let left = payment.status === 'authorized' ? each.amount : 0

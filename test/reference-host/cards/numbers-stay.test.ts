@@ -16,12 +16,12 @@ t.test('numbers and keys are in no file, event or metric, and are the same after
   const other = partner.idOf(await partner.make())
   const [one, two] = [await revealed(user, id), await revealed(partner, other)]
   await user.call('/cards/disposable/proposals', { body: { amountCents: 100 } })
-  const told = await user.call('/notifications')
+  const notifications = await user.call('/notifications')
   const said = [
     JSON.stringify(host.decisions),
     await (await fetch(`${host.url}/metrics`)).text(),
     host.failures.map(String).join(),
-    JSON.stringify([told.body, one.response.body, two.response.body]),
+    JSON.stringify([notifications.body, one.response.body, two.response.body]),
   ]
   await host.close()
   const files = readdirSync(dataDir).map(name => readFileSync(join(dataDir, name)).toString('latin1'))

@@ -169,7 +169,7 @@ t.test('returns the transfers of a transaction, in any case of its hash', async 
   t.same(more, [])
   const blockNumber = await newest()
   const query = { tokens, receivers: [shop], fromBlock: blockNumber, toBlock: blockNumber }
-  t.same(await reader.transfers(query), [transfer], 'and the same as its block tells')
+  t.same(await reader.transfers(query), [transfer], 'and the same as in its block')
 })
 
 t.test(

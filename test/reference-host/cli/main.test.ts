@@ -28,7 +28,7 @@ t.test('as a process, prints the result and exits with 0, or the problem and exi
   t.match(unasked, { code: 1, output: /needs --yes without a terminal/ })
 })
 
-t.test('does nothing when the operator answers no', async t => {
+t.test('does nothing when the operator says no', async t => {
   const args = ['keys', 'revoke', 'nope']
   const questions: string[] = []
   const responding = (response: string) => ({

@@ -105,7 +105,7 @@ t.test('takes no key of a user, and no key that is not stored', async t => {
   t.match(await json('keys', 'list', user.userId), [{ id: keyId, state: 'live' }])
 })
 
-t.test('ends with 1 when the operator answers no, and prints nothing as data', async t => {
+t.test('ends with 1 when the operator says no, and prints nothing as data', async t => {
   const keyId = await create('Acme')
   for (const args of [[], ['--json']]) {
     const responded = runCommand(['partner-keys', 'revoke', keyId, ...args], { env, ask: async () => 'n' })

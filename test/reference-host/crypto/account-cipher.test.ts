@@ -55,7 +55,7 @@ t.test('says undecryptable when any bit of the text or the IV was changed', () =
   ),
 )
 
-t.test('answers a problem, and never throws, for any other JSON value', () => {
+t.test('returns a problem, and never throws, for any other JSON value', () => {
   const near = fc.record(
     { v: fc.constantFrom(1, 2, '1'), iv: fc.string({ maxLength: 20 }), ct: fc.string({ maxLength: 40 }) },
     { requiredKeys: [] },

@@ -81,7 +81,7 @@ onBoth('an erased key ends within 60 seconds; its texts open never again', async
   t.same(await cipher.decrypt('acc', [value]), [{ problem: 'undecryptable' }])
 })
 
-onBoth('a ring without the key of the column is a fault, not an answer', async (t, { dbs: [db] }) => {
+onBoth('a ring without the key of the column is a fault, not a result', async (t, { dbs: [db] }) => {
   await accountKeys(db, sealer, manualClock()).findOrCreate('acc')
   const other = accountKeys(db, createSealer([{ id: 'new', secret: randomBytes(32) }]), manualClock())
   await t.rejects(other.find('acc'), { name: 'Fault', code: 'ERR_DATA_KEY_MISSING' })

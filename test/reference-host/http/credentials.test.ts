@@ -59,7 +59,7 @@ async function holdBack(host: TestHost, held: HeldRequest): Promise<() => Promis
   })
   const response = once(client, 'response')
   await new Promise(resolve => client.write(text.slice(0, -1), resolve))
-  // Whole requests with the same key, sent later: when they are answered, the first one is checked.
+  // Whole requests with the same key, sent later: when their responses are there, the first one is checked.
   for (let n = 0; n < 3; n++) await host.send(path, { method, headers, body: {} })
   return async () => {
     client.end(text.slice(-1))
@@ -121,7 +121,7 @@ for (const [title, method, change] of [
   })
 
 t.test(
-  'a user key in place of a session is read again when the feed is too old to tell of its end',
+  'a user key in place of a session is read again when the feed is too old to report its end',
   async t => {
     const { host, env, clock } = await open(t, { env: { DIRECT_USER_KEY: 'on' } })
     const { key } = await bootstrapUser(host.send)

@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../../harness/host.ts'
 import { startRedis } from '../../harness/services.ts'
 
 const DOCUMENTS = ['/.well-known/jwks.json', '/openapi.json', '/readyz', '/metrics']
-const ROOMY = { RATE_LIMITS: '{"documentsPerAddressPerMinute":100000}' }
+const HIGH_LIMITS = { RATE_LIMITS: '{"documentsPerAddressPerMinute":100000}' }
 
 async function hostFor(
   t: Test,
@@ -26,7 +26,7 @@ const get = (
 
 t.test('renders metrics once for 1,000 requests within a second, and again in the next', async t => {
   const clock = manualClock(Date.now())
-  const host = await hostFor(t, ROOMY, clock)
+  const host = await hostFor(t, HIGH_LIMITS, clock)
   const rendered = new Set<string>()
   for (let round = 0; round < 20; round++) {
     const replies = await Promise.all(Array.from({ length: 50 }, () => get(host, '/metrics')))
@@ -47,7 +47,7 @@ t.test(
     const redis = await startRedis([])
     t.teardown(() => redis.stop())
     const clock = manualClock(Date.now())
-    const host = await hostFor(t, { ...ROOMY, REDIS_URL: redis.url }, clock)
+    const host = await hostFor(t, { ...HIGH_LIMITS, REDIS_URL: redis.url }, clock)
     const client = await createClient({ url: redis.url }).connect()
     client.on('error', () => {})
     t.teardown(() => client.destroy())
@@ -75,7 +75,7 @@ t.test(
 )
 
 t.test('sends the same bytes of the API description, and 304 to clients that have them', async t => {
-  const host = await hostFor(t, ROOMY)
+  const host = await hostFor(t, HIGH_LIMITS)
   const first = await get(host, '/openapi.json')
   const etag = first.headers.get('etag') as string
   t.match(etag, /^"[\w-]{43}"$/)

@@ -59,7 +59,7 @@ t.test('denies text that is not UTF-8', async t => {
 })
 
 t.test(
-  'answers an unknown path with 404 and a wrong method with 405 and Allow, in the shape of the surface',
+  'responds to an unknown path with 404 and a wrong method with 405 and Allow, in the shape of the surface',
   async t => {
     for (const path of [
       '/nope',
@@ -97,7 +97,7 @@ t.test('denies a request target that is not a path, and never aliases an ambiguo
   }
 })
 
-t.test('puts a request id on every answer', async t => {
+t.test('puts a request id on every response', async t => {
   for (const path of ['/healthz', '/nope', PAYIN]) {
     t.match((await host.send(path)).headers.get('x-request-id'), /^[0-9a-f-]{36}$/)
   }

@@ -107,7 +107,7 @@ const front = createServer((request, response) => {
     if (strict) {
       const { error, field } = (await first.json()) as { error?: string; field?: string }
       if (first.status !== 400 || error !== 'invalid_request' || ![MEMBER, PARAMETER].includes(field ?? ''))
-        problems.push(`${name} answered ${first.status} ${error} ${field} to unknown names`)
+        problems.push(`${name} returned ${first.status} ${error} ${field} to unknown names`)
       responded.add(name)
     }
     const final = strict ? await forward(sent) : first
@@ -138,6 +138,6 @@ t.test('every operation denies unknown names, or accepts and lists them', async 
   t.same(
     [...new Set(enveloped)].filter(name => !responded.has(name)).sort(),
     DENIED,
-    'every other operation has answered',
+    'every other operation has responded',
   )
 })

@@ -30,7 +30,7 @@ t.test('accepts 5 of 6 requests of a key with a limit of 5, over all of its sess
   t.equal((await pay(other.token)).status, 200)
 })
 
-t.test('answers invalid keys and tokens with 401 in any number, and never denies the owner', async t => {
+t.test('denies invalid keys and tokens with 401 in any number, and never denies the owner', async t => {
   const host = await startTestHost({ RATE_LIMITS: '{"failedCredentialsPerAddressPerMinute":3}' })
   t.teardown(() => host.close())
   const user = await bootstrapUser(host.send)

@@ -86,7 +86,7 @@ t.test('is not ready while Redis is down, and denies requests that need it', asy
   t.match(pay, { status: 503, body: { error: 'service_unavailable' } }, 'no money moves without its limits')
 })
 
-t.test('answers OPTIONS and HEAD, and lets browsers read its header fields', async t => {
+t.test('responds to OPTIONS and HEAD, and lets browsers read its header fields', async t => {
   const host = await startTestHost()
   t.teardown(() => host.close())
   const preflight = await fetch(`${host.url}/user/v1/keys`, { method: 'OPTIONS' })

@@ -61,7 +61,7 @@ t.test('wraps errors of every kind too, on both surfaces', async t => {
   t.same(wrapped(errors[2] as HttpResponse).model, 'Gatewright Sandbox.partner')
 })
 
-t.test('stores the unwrapped answer, so that a replay can be wrapped or not', async t => {
+t.test('stores the unwrapped response, so that a replay can be wrapped or not', async t => {
   const { token } = await bootstrapUser(host.send)
   const pay = (headers: Record<string, string>): Promise<HttpResponse> =>
     host.send('/user/v1/subscriptions/payin', {
@@ -75,7 +75,7 @@ t.test('stores the unwrapped answer, so that a replay can be wrapped or not', as
   t.same(JSON.parse(wrapped(first).output[1].output), replay.body)
 })
 
-t.test("does not wrap answers without the header, and never the host's own documents", async t => {
+t.test("does not wrap responses without the header, and never the host's own documents", async t => {
   t.notOk('object' in (await host.send('/user/v1/keys', { headers: { 'x-open-responses': '0' } })).body)
   t.match(await host.send('/healthz', { headers: { 'x-open-responses': '1' } }), { body: { status: 'ok' } })
 })

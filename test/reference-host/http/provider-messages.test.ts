@@ -14,7 +14,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 const BODY = Buffer.from('{"event_type":"ping","data":{"success":true}}')
 const clock = manualClock(1_731_705_121_000)
 
-t.test('accepts the known answer of Standard Webhooks', async t => {
+t.test('accepts the test vector of Standard Webhooks', async t => {
   const verify = standardWebhooks([SECRET], clock)
   t.equal(await verify({ header: name => FIELDS[name], body: BODY }), FIELDS['webhook-id'])
   t.equal(

@@ -17,7 +17,7 @@ async function listenerOf(url: string): Promise<Server> {
   return server
 }
 
-/** Sends the beginning of a request, and resolves to how long the host kept the connection, in ms, and what it answered. */
+/** Sends the beginning of a request, and resolves to how long the host kept the connection, in ms, and what it sent. */
 async function sendSlowly(
   url: string,
   head: string,

@@ -4,7 +4,7 @@ import type { Random } from '../../harness/random.ts'
 import { memberOf, withdrawalBody } from '../../harness/transfers.ts'
 import { decided, event, openSession, read, wasSent, write, wrong, type Act, type Client } from './client.ts'
 import { cardActs } from './card-acts.ts'
-import { count, endWithdrawal, held, leastRoom, policyOf, putAside } from './model.ts'
+import { count, endWithdrawal, held, leastAvailable, policyOf, putAside } from './model.ts'
 
 const MAGIC = [1_000_001, 1_000_003, 1_000_004]
 const MOST_CONTRACTS = 4
@@ -13,8 +13,8 @@ const ok = (response: HttpResponse) => ({ response, passed: response.status === 
 
 /** Pays with the key's caps: spends what fits into the balance and the cap. */
 async function spend(client: Client, amountCents: number, what: string, ask: () => Promise<HttpResponse>) {
-  const fits = (room: { balance: number; spend: number }): boolean =>
-    amountCents <= room.balance && amountCents <= room.spend
+  const fits = (available: { balance: number; spend: number }): boolean =>
+    amountCents <= available.balance && amountCents <= available.spend
   const result = await decided(client, `${what} of ${amountCents}`, fits, async () => ok(await ask()))
   if (result.passed) {
     client.model.available -= amountCents
@@ -64,7 +64,7 @@ const moneyActs: Readonly<Record<string, Act>> = {
     const { passed } = await decided(
       client,
       `a move of ${amountCents}`,
-      room => has(room.balance),
+      available => has(available.balance),
       async () => ok(await write(client, random, '/deposits/transfer', body, { root: true })),
     )
     if (!passed) return
@@ -108,14 +108,14 @@ const moneyActs: Readonly<Record<string, Act>> = {
   async withdraw(client, random) {
     const { model } = client
     if (model.withdrawals.filter(({ status }) => status === 'open').length >= 15) return 'idle'
-    const room = leastRoom(model)
-    const isRich = Math.min(room.balance, room.spend, room.withdrawal) > 1_000_004
+    const available = leastAvailable(model)
+    const isRich = Math.min(available.balance, available.spend, available.withdrawal) > 1_000_004
     const magic = random.next() < (isRich ? 0.6 : 0.05) ? random.of(MAGIC) : undefined
     const amountCents = magic ?? 100 + random.under(3000)
     const { response, passed } = await decided(
       client,
       `a withdrawal of ${amountCents}`,
-      room => Math.min(room.balance, room.spend, room.withdrawal) >= amountCents,
+      available => Math.min(available.balance, available.spend, available.withdrawal) >= amountCents,
       async () => ok(await write(client, random, '/withdrawals', withdrawalBody(amountCents))),
     )
     if (!passed) return

@@ -22,7 +22,7 @@ async function authorize(
   const { passed } = await decided(
     client,
     `a payment by card of ${amountCents}, ${card.countedCents} counted of ${card.limitCents}`,
-    room => withinLimit && Math.min(room.balance, room.spend) >= amountCents,
+    available => withinLimit && Math.min(available.balance, available.spend) >= amountCents,
     async () => {
       const asked = await ask()
       made = asked

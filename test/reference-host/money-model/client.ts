@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { networkEvent } from '../../harness/card-payments.ts'
 import { bearer, bootstrapUser, type HttpResponse, type TestHost } from '../../harness/host.ts'
 import type { Random } from '../../harness/random.ts'
-import { leastRoom, mostRoom, newModel, policyOf, type Model, type Room } from './model.ts'
+import { leastAvailable, mostAvailable, newModel, policyOf, type Model, type Available } from './model.ts'
 
 /** A client in the model: a wallet, and a key below its first one, whose caps bind what leaves. */
 export interface Client {
@@ -81,8 +81,8 @@ export async function write(
   const one = (): Promise<HttpResponse> => send(`/user/v1${path}`, { body, headers })
   const all = await Promise.all(Array.from({ length: copies }, one))
   const passed = all.filter(({ status }) => status === 200)
-  const told = new Set(passed.map(response => JSON.stringify(response.body.data)))
-  if (told.size > 1) model.wrong.push(`one key was told ${[...told].join(' and ')}`)
+  const results = new Set(passed.map(response => JSON.stringify(response.body.data)))
+  if (results.size > 1) model.wrong.push(`one key got ${[...results].join(' and ')}`)
   const [first = all[0] as HttpResponse] = passed
   if (first.status === 200) responses.push({ path, body, key, root, data: JSON.stringify(first.body.data) })
   return first
@@ -108,19 +108,19 @@ export function wrong({ model, name }: Client, what: string, { status, body }: H
 }
 
 /**
- * Holds a decision against what the model allows: `fits` tells whether the amount fits into a room. What has come back meanwhile,
- * or has not, is unknown; between the two rooms either decision is right.
+ * Compares a decision with the model: `fits` says whether the amount is within what is available. What has come back meanwhile
+ * is unknown; between the two amounts either decision is right.
  */
 export async function decided(
   client: Client,
   what: string,
-  fits: (room: Room) => boolean,
+  fits: (available: Available) => boolean,
   ask: () => Promise<{ readonly response: HttpResponse; readonly passed: boolean }>,
 ): Promise<{ readonly response: HttpResponse; readonly passed: boolean }> {
   const { model } = client
-  const least = leastRoom(model)
+  const least = leastAvailable(model)
   const { response, passed } = await ask()
-  const most = mostRoom(model)
+  const most = mostAvailable(model)
   if (client.alone && passed !== fits(passed ? most : least)) {
     wrong(client, `${what}, with ${JSON.stringify({ least, most })}`, response)
   }

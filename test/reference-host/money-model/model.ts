@@ -34,7 +34,7 @@ interface Caps {
   withdrawn: number
 }
 
-/** The expected state of an account, from what its client did and was told. */
+/** The expected state of an account, from what its client did and received. */
 export interface Model {
   available: number
   /** Payments to this account that were sent and have no response yet. */
@@ -81,17 +81,17 @@ const undecided = ({ withdrawals }: Model): KnownWithdrawal[] =>
   withdrawals.filter(({ refused, status }) => refused && status === 'open')
 
 /** What can be had for certain, or at the most: rejected withdrawals and payments under way may have come or not. */
-export interface Room {
+export interface Available {
   readonly balance: number
   readonly spend: number
   readonly withdrawal: number
 }
-export function leastRoom(model: Model): Room {
+export function leastAvailable(model: Model): Available {
   const { spendCap, withdrawalCap, spent, withdrawn } = model.caps
   return { balance: model.available, spend: spendCap - spent, withdrawal: withdrawalCap - withdrawn }
 }
-export function mostRoom(model: Model): Room {
-  const least = leastRoom(model)
+export function mostAvailable(model: Model): Available {
+  const least = leastAvailable(model)
   const back = sum(undecided(model).map(each => each.amountCents))
   return {
     balance: least.balance + model.incoming + back,

@@ -13,7 +13,7 @@ import { request } from '../../harness/host.ts'
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-log-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
-t.test('a host whose log cannot be written serves on, and stops when it is told to', async t => {
+t.test('a host whose log cannot be written serves on, and stops when it is asked to', async t => {
   const full = openSync('/dev/full', 'w')
   const child = plainNode(['packages/reference-host/dist/main.js'], {
     env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'info' },
@@ -33,7 +33,7 @@ t.test('a host whose log cannot be written serves on, and stops when it is told 
   t.same(await exit, [0, null])
 })
 
-t.test('drops lines while the disk is full, and writes whole ones when there is room again', async t => {
+t.test('drops lines while the disk is full, and writes whole ones when there is space again', async t => {
   const log = join(folder, 'log')
   const script = `
     const { createLogger } = await import(process.cwd() + '/packages/reference-host/dist/observability/log.js')
@@ -44,7 +44,7 @@ t.test('drops lines while the disk is full, and writes whole ones when there is 
     truncateSync(${JSON.stringify(log)})
     logger.info('after')
     console.log(JSON.stringify({ megabytes }))`
-  // The limit stands for the end of the disk: files end at 64 blocks.
+  // The limit simulates the end of the disk: files end at 64 blocks.
   const shell = `ulimit -f 64; exec "$0" --input-type=module -e "$1" 2>>"$2"`
   const child = spawn('sh', ['-c', shell, process.execPath, script, log])
   let output = ''

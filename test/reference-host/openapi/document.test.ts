@@ -62,7 +62,7 @@ t.test('takes the legacy names of schemes and body members from the alias table'
   t.same(properties['externalUserId'], { ...properties['userId'], deprecated: true })
 })
 
-t.test('lets user operations answer only the statuses that their surface documents', async t => {
+t.test('lets user operations return only the statuses that their surface documents', async t => {
   const allowed = new Set(['200', '400', '401', '403', '404', '413', '415', '429', '500', '503'])
   for (const { path, responses } of all.filter(({ path }) => /^\/(user|identity(?!\/kyc))\//.test(path))) {
     t.same(
@@ -116,7 +116,7 @@ t.test('names and describes every schema that it uses, and uses every schema tha
     for (const { name, description } of parameters) t.ok(description, `${path} ${name}`)
 })
 
-t.test('offers each answer of an operation as an Open Responses object too, but no document', async t => {
+t.test('offers each response of an operation as an Open Responses object too, but no document', async t => {
   for (const { path, responses, parameters } of all) {
     const offered = parameters.some(({ name }) => name === 'X-Open-Responses')
     t.equal(offered, /^\/(user|partner|consumer|identity(?!\/kyc)|users)\//.test(path), path)

@@ -32,7 +32,7 @@ t.test('listens on loopback only', async t => {
   t.equal(new URL(host.operatorUrl).hostname, '127.0.0.1')
 })
 
-t.test('answers no figure and takes no write without the operator token', async t => {
+t.test('returns no figure and takes no write without the operator token', async t => {
   const near = `${OPERATOR_TOKEN.slice(0, -1)}${OPERATOR_TOKEN.endsWith('a') ? 'b' : 'a'}`
   for (const [method, path] of PATHS) {
     const body = method === 'POST' ? { body: {} } : {}
@@ -70,7 +70,7 @@ t.test('denies pages of other origins, also of other ports of this machine', asy
   t.match(crossSite, { status: 403, body: { error: 'wrong_origin' } })
 })
 
-t.test('answers to the names of this machine only, against DNS rebinding', async t => {
+t.test('responds to the names of this machine only, against DNS rebinding', async t => {
   const { port } = new URL(host.operatorUrl)
   for (const name of [
     'evil.example',

@@ -20,7 +20,7 @@ const host = await startOperatedHost(env, { now: () => Date.now() + ahead })
 const { db, close } = openDatabaseOf(env)
 const figures = async <T = Figures>(name: string): Promise<T> => {
   const { status, body } = await host.ask(`/operator/api/${name}`)
-  if (status !== 200) throw new Error(`${name} answered ${status}`)
+  if (status !== 200) throw new Error(`${name} returned ${status}`)
   return body as T
 }
 /** Every sample of a metric: its labels and its value. */
@@ -80,7 +80,7 @@ await t.test('measures the latency of each store as the metrics do', async t => 
   }
 })
 
-await t.test('tells how old the revocation feed is', async t => {
+await t.test('reports how old the revocation feed is', async t => {
   const { ageSeconds } = await figures<{ ageSeconds: number }>('feed')
   t.ok(ageSeconds >= 0 && ageSeconds < 5)
   const [sample] = await metric('gatewright_revocation_feed_age_seconds')
@@ -92,7 +92,7 @@ await t.test('names the callers of legacy names as the command does', async t =>
     aliases: { id: string; count: number; users: unknown[] }[]
     unobservable: number
   }>('aliases')
-  t.equal(unobservable, 4, 'old answer fields and schemes')
+  t.equal(unobservable, 4, 'old response fields and schemes')
   t.match(aliases, [
     { id: 'prefix:/consumer/v1', count: 2, callers: 1, users: [{ count: 2, principal: /^\w/ }] },
   ])
@@ -177,11 +177,11 @@ await t.test('resolves a lost run once, of two operators who decide at the same 
   t.equal(shownRuns.length, 1)
 })
 
-await t.test('answers retries of a completed run with the data that the operator gave', async t => {
+await t.test('responds to retries of a completed run with the data that the operator gave', async t => {
   const headers = { ...bearer(user.token), 'idempotency-key': randomUUID() }
   const path = '/user/v1/subscriptions/payin'
   const first = await host.send(path, { body: { amountCents: 1 }, headers })
-  // The host has the answer in its memory, so another one on the same database is asked.
+  // The host has the response in its memory, so another one on the same database is asked.
   await db.query(
     `update gw_idempotency set state = 'running', response = null, until = 0 where response is not null`,
   )

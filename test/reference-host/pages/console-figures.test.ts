@@ -132,16 +132,16 @@ t.test('says every member of a policy in words, also one that it does not know',
   t.end()
 })
 
-t.test('a list that is read anew does not wait for the page of the list before', async t => {
+t.test('a list that is read again does not wait for the page of the list before', async t => {
   const responses: ((page: object) => void)[] = []
   const feed = transactionFeed(() => new Promise(resolve => responses.push(resolve)))
   const page = (id: string) => ({ ok: true, data: { transactions: [id], nextCursor: null } })
   void feed.more()
   feed.clear()
-  const anew = feed.more()
+  const second = feed.more()
   t.equal(responses.length, 2, 'a request of its own')
   responses[0]?.(page('before'))
   responses[1]?.(page('new'))
-  await anew
+  await second
   t.same(feed.items, ['new'])
 })

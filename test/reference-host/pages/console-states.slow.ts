@@ -85,7 +85,7 @@ const failing = (route: Route): Promise<void> =>
     headers: { 'x-request-id': '4bf92f3577b34da6', 'retry-after': '5' },
     json: { error: 'service_unavailable', message: 'a store is down' },
   })
-/** A host that tells what is reserved apart. */
+/** A host that reports what is reserved separately. */
 const reserving = async (route: Route): Promise<void> => {
   const reply = await route.fetch()
   const body = (await reply.json()) as { data: { caps: { used: number; reserved?: number }[] } }

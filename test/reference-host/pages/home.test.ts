@@ -45,7 +45,7 @@ await t.test('links no page that is off, and is not there without any', async t 
   t.match(await none.send('/'), { status: 404 })
 })
 
-await t.test('answers JSON to those who prefer it, and says that the answer varies', async t => {
+await t.test('returns JSON to those who prefer it, and says that the response varies', async t => {
   const ask = (accept: string) => fetch(`${host.url}/`, { headers: { accept } })
   const json = await ask('application/json')
   t.equal(json.headers.get('vary'), 'Accept')

@@ -139,15 +139,15 @@ await t.test('resolves a lost run by the keyboard, and says when somebody else w
     const dialog = on.getByRole('dialog')
     await dialog.getByLabel(outcome).check()
     if (data !== undefined) {
-      await dialog.getByLabel('Data of the answer').fill('no JSON')
+      await dialog.getByLabel('Response data').fill('no JSON')
       await dialog.getByRole('button', { name: 'Decide' }).click()
       await dialog.getByRole('alert').filter({ hasText: 'no JSON object' }).waitFor()
-      await dialog.getByLabel('Data of the answer').fill(data)
+      await dialog.getByLabel('Response data').fill(data)
     }
     await dialog.getByRole('button', { name: 'Decide' }).click()
   }
   await decide(page, 'It took effect', '{"id":"x"}')
-  await page.getByText('Retries of this request are now answered as completed.').first().waitFor()
+  await page.getByText('Retries of this request now return the completed response.').first().waitFor()
   await decide(other.page, 'It took no effect')
   await other.page
     .getByText('Somebody has decided about this run meanwhile. Nothing was changed.')

@@ -47,7 +47,7 @@ t.test('says what went wrong and what helps', async t => {
     requestId: null,
     retryAfterSeconds,
   })
-  t.match(sentence(problem(0)), /did not answer/)
+  t.match(sentence(problem(0)), /did not respond/)
   t.match(sentence(problem(429, 1)), /Try again in 1 second\./)
   t.match(sentence(problem(503)), /Try again in a moment\./)
   t.match(sentence(problem(500)), /request id/)

@@ -76,7 +76,7 @@ t.test('goes on after the wallet refused to connect, and to sign', async t => {
   t.same(faults, { reports: [], foreign: [], errors: [] })
 })
 
-t.test('starts over when the wallet turns to another account, told or untold', async t => {
+t.test('starts over when the wallet turns to another account, announced or not', async t => {
   const wallet = testWallet()
   const { page } = await open(wallet)
   await pick(page, wallet.name)
@@ -112,7 +112,7 @@ t.test('does not sign in with a signature that comes after the person has left',
   t.equal(logins, 0)
 })
 
-t.test('asks no wallet to sign once another was chosen, however late the host answers', async t => {
+t.test('asks no wallet to sign once another was chosen, however late the host responds', async t => {
   const [first, second] = [testWallet('First'), testWallet('Second')]
   const { page } = await open(first, second)
   await pick(page, 'First')
@@ -131,7 +131,7 @@ t.test('asks no wallet to sign once another was chosen, however late the host an
   response()
   await (await responded).finished()
   await page.unrouteAll({ behavior: 'wait' })
-  // What a late answer would change is changed before a later one arrives.
+  // What a late response would change is changed before a later one arrives.
   await press(page, 'Sign in')
   await heading(page, 'You are signed in')
   t.same([first.texts.length, second.texts.length], [0, 1])

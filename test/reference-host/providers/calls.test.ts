@@ -5,7 +5,7 @@ import { internals } from '../../harness/internals.ts'
 const { limited } = internals
 const unavailable = { name: 'Fault', code: 'ERR_PROVIDER_UNAVAILABLE' }
 
-/** Calls a provider that never answers, with a garbage collection during the call. */
+/** Calls a provider that never responds, with a garbage collection during the call. */
 async function callSilent(signal: AbortSignal, limitMs: number): Promise<unknown> {
   const alive = setTimeout(() => {}, 60_000)
   const call = limited('silent', 'kyc', signal, { count: () => {}, limitMs }, () => new Promise(() => {}))
@@ -36,11 +36,11 @@ t.test('many calls at once with one signal of the caller cause no warning', asyn
   t.same(warnings, [])
 })
 
-t.test('a provider is told when its call is canceled, before or during the call', async t => {
+t.test('a provider is notified when its call is canceled, before or during the call', async t => {
   for (const early of [true, false]) {
     const caller = new AbortController()
     if (early) caller.abort()
-    const told = new Promise<void>(resolve => {
+    const notified = new Promise<void>(resolve => {
       const call = limited('silent', 'kyc', caller.signal, { count: () => {} }, within => {
         if (within.aborted) resolve()
         within.addEventListener('abort', () => resolve())
@@ -49,6 +49,6 @@ t.test('a provider is told when its call is canceled, before or during the call'
       void t.rejects(call, unavailable)
     })
     caller.abort()
-    await told
+    await notified
   }
 })

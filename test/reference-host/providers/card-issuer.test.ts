@@ -137,7 +137,7 @@ t.test('derives numbers that pass Luhn, evenly, and another for another id or se
   t.end()
 })
 
-t.test('a reply has the right form, and a failure tells no number', async t => {
+t.test('a reply has the right form, and a failure reveals no number', async t => {
   const good: CardIssuer = {
     name: 'slow',
     issue: async () => ({ last4: '1234', expirationMonth: 1, expirationYear: 2030 }),

@@ -112,7 +112,7 @@ t.test(
   },
 )
 
-t.test('a call ends in time, a reply has the right form, and a failure tells nothing', async t => {
+t.test('a call ends in time, a reply has the right form, and a failure reveals nothing', async t => {
   // The time limit holds no process, and nothing else of this test would.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
@@ -134,8 +134,8 @@ t.test('a call ends in time, a reply has the right form, and a failure tells not
     submit(() => new Promise(() => {}), AbortSignal.abort()),
     { code: 'ERR_PROVIDER_UNAVAILABLE' },
   )
-  const telling = (): Promise<never> => Promise.reject(new TypeError('Ada Sample 123-45-6789'))
-  await t.rejects(submit(telling), {
+  const revealing = (): Promise<never> => Promise.reject(new TypeError('Ada Sample 123-45-6789'))
+  await t.rejects(submit(revealing), {
     code: 'ERR_PROVIDER_UNAVAILABLE',
     message: 'provider slow failed: TypeError',
   })

@@ -12,7 +12,7 @@ import {
   startTestHost,
 } from '../../harness/host.ts'
 
-t.test('answers 503 with Retry-After when a table cannot be used, and reports the fault', async t => {
+t.test('returns 503 with Retry-After when a table cannot be used, and reports the fault', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-broken-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   const host = await startTestHost({ DATA_DIR: dataDir })

@@ -14,7 +14,7 @@ function folder(t: Test): string {
   return path
 }
 
-/** The port of a server that takes connections and never answers. */
+/** The port of a server that takes connections and never responds. */
 async function silentPort(t: Test): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer(socket => sockets.add(socket.on('error', () => {})))

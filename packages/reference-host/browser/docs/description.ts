@@ -6,12 +6,12 @@ interface Description {
 }
 
 /**
- * Loads the API description. The forms would otherwise ask for every answer as an Open Responses object, since the only values of that
+ * Loads the API description. The forms would otherwise ask for every response as an Open Responses object, since the only values of that
  * header field are chosen at once: here the field begins as not sent.
  */
 export async function loadDescription(): Promise<object> {
   const response = await fetch('/openapi.json', { credentials: 'omit', redirect: 'error' })
-  if (!response.ok) throw new Error(`the description answered ${response.status}`)
+  if (!response.ok) throw new Error(`the description returned ${response.status}`)
   const description = (await response.json()) as Description
   const parameter = description.components?.parameters?.['OpenResponses']
   if (parameter) parameter.examples = { default: { value: '1', 'x-disabled': true } }

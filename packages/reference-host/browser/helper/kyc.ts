@@ -28,7 +28,7 @@ type Tone = 'ok' | 'warn' | 'bad'
 const NOT_BEGUN = [
   'warn',
   'Not begun',
-  'You have not told the host who you are. The program that uses your account can send it.',
+  'You have not sent the host your identity data. The program that uses your account can send it.',
 ] as const
 
 /** What each status means to the person. */

@@ -1,5 +1,5 @@
 import { start } from './start.ts'
 
 start()
-// Another link of a command line in the same tab. Loading anew asks first where a key would be lost.
+// Another link of a command line in the same tab. Loading again asks first where a key would be lost.
 addEventListener('hashchange', () => location.reload())

@@ -4,7 +4,7 @@ import { say } from '../shared/live.ts'
 import { show } from './screen.ts'
 import { findWallets, type Wallet } from './wallets.ts'
 
-/** What stands above the list of wallets, and what a choice does. */
+/** What is shown above the list of wallets, and what a choice does. */
 interface PickOptions {
   readonly title: string
   readonly step: string

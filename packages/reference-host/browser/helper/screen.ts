@@ -14,7 +14,7 @@ export interface ScreenContent {
   readonly whole?: boolean
 }
 
-/** Tells whether a screen is still shown: what was awaited for one that is gone is dropped. */
+/** Whether a screen is still shown: what was awaited for one that is gone is dropped. */
 export type IsShown = () => boolean
 
 let shownScreens = 0
@@ -31,7 +31,7 @@ export function show({ title, step, body, wide = false, whole = false }: ScreenC
   return currentScreen()
 }
 
-/** Tells of the screen that is shown now whether it still is. */
+/** Returns whether the screen that is shown now still is. */
 export function currentScreen(): IsShown {
   const number = shownScreens
   return () => shownScreens === number
@@ -55,7 +55,7 @@ export function showFault({
   /** What happened, and what was lost. What the host said comes first. */
   readonly text: readonly Child[]
   readonly problem?: Problem | undefined
-  /** For support, where `problem` is not told. */
+  /** For support, where `problem` is not shown. */
   readonly requestId?: string | null
   readonly ways: readonly Way[]
 }): IsShown {

@@ -1,7 +1,7 @@
 import { call, type Problem } from '../shared/api.ts'
 import { withCurrentChain, type Signer } from './signer.ts'
 
-/** A sign-in as the host answers it. */
+/** A sign-in as the host returns it. */
 export interface SignedInSession {
   readonly sessionId: string
   readonly address: string
@@ -73,7 +73,7 @@ export async function getChallenge(
     : { ok: false, problem: reply.problem }
 }
 
-/** Signs in with a signed text. The answer has no token where a command line was approved. */
+/** Signs in with a signed text. The response has no token where a command line was approved. */
 export async function logIn(
   signer: Signer,
   { nonce, expiresAt, challengeToken }: Challenge,

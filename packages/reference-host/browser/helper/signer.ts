@@ -12,7 +12,7 @@ export type WalletFault =
   | { readonly kind: 'rejected' | 'busy' | 'changed' }
   | { readonly kind: 'failed'; readonly message: string }
 
-/** The answer of a wallet. */
+/** The result of a wallet. */
 export type Asked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fault: WalletFault }

@@ -38,14 +38,14 @@ const MOST_WALLETS = 20
 export function findWallets(changed: (wallets: readonly Wallet[], searching: boolean) => void): () => void {
   const found = new Map<string, Wallet>()
   let searching = true
-  const tell = (): void => changed([...found.values()], searching)
+  const report = (): void => changed([...found.values()], searching)
   const announced = (event: Event): void => {
     const wallet = readAnnouncement((event as CustomEvent<Announcement>).detail)
     if (!wallet || found.has(wallet.id) || found.size >= MOST_WALLETS) return
     // A wallet that comes late takes the place of the one without a name.
     found.delete(UNNAMED)
     found.set(wallet.id, wallet)
-    tell()
+    report()
   }
   window.addEventListener('eip6963:announceProvider', announced)
   window.dispatchEvent(new Event('eip6963:requestProvider'))
@@ -54,7 +54,7 @@ export function findWallets(changed: (wallets: readonly Wallet[], searching: boo
     const provider = (window as { ethereum?: Provider }).ethereum
     if (found.size === 0 && typeof provider?.request === 'function')
       found.set(UNNAMED, { id: UNNAMED, name: 'Browser wallet', icon: undefined, rdns: undefined, provider })
-    tell()
+    report()
   }, ANNOUNCE_MS)
   return () => {
     clearTimeout(timer)

@@ -7,10 +7,10 @@ import { plot } from './plot.ts'
 import { slotTimes, valuesAt } from './times.ts'
 
 const MEANING: Readonly<Record<Outcome, string>> = {
-  allowed: 'answered 2xx or 3xx',
-  refused: 'answered 4xx',
-  limited: 'answered 429',
-  failed: 'answered 5xx',
+  allowed: 'status 2xx or 3xx',
+  refused: 'status 4xx',
+  limited: 'status 429',
+  failed: 'status 5xx',
 }
 
 /** Requests by outcome over the last 24 hours. */

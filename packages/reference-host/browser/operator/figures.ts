@@ -1,4 +1,4 @@
-// What the operator listener answers (`src/operator/endpoints.ts`).
+// What the operator listener returns (`src/operator/endpoints.ts`).
 
 /** The outcomes of a request, in the order in which they are shown. */
 export const OUTCOMES = ['allowed', 'refused', 'limited', 'failed'] as const

@@ -51,7 +51,7 @@ export function lostRunPanel(ask: Ask): Panel {
     const reply = await ask('lost-runs/resolve', { run: run.run, ...decision })
     const done =
       decision.outcome === 'completed'
-        ? 'Retries of this request are now answered as completed.'
+        ? 'Retries of this request now return the completed response.'
         : 'The key is free. The next retry runs the write again.'
     const text = reply.ok
       ? done

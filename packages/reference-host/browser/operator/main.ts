@@ -38,7 +38,7 @@ async function unlock(token: string): Promise<string | undefined> {
   const host = await ask<HostFigures>('host')
   if (!host.ok) {
     if (host.problem.status === 401) return 'This is not the token of this host.'
-    if (host.problem.status === 0) return 'The host did not answer. Check that it runs and try again.'
+    if (host.problem.status === 0) return 'The host did not respond. Check that it runs and try again.'
     return `The host refused: ${host.problem.message}.`
   }
   const heading = el('h1', { tabindex: -1 }, 'Operator page')

@@ -54,7 +54,7 @@ export function plot(options: PlotOptions): HTMLElement {
       ),
     ),
   )
-  const tell = (index: number | null): void => {
+  const showValues = (index: number | null): void => {
     const at = index ?? times.length - 1
     time.textContent = times[at] === undefined ? '' : clock(times[at])
     for (const [line, { values: all }] of lines.entries()) {
@@ -63,16 +63,16 @@ export function plot(options: PlotOptions): HTMLElement {
       if (cell) cell.textContent = typeof value === 'number' ? options.show(value) : '–'
     }
   }
-  tell(null)
+  showValues(null)
   // The place has a width once it is in the document.
   new ResizeObserver((_, observer) => {
     observer.disconnect()
-    if (place.clientWidth > 0) draw(place, options, tell)
+    if (place.clientWidth > 0) draw(place, options, showValues)
   }).observe(place)
   return el('figure', { class: 'figure' }, key, place)
 }
 
-function draw(place: HTMLElement, options: PlotOptions, tell: (index: number | null) => void): void {
+function draw(place: HTMLElement, options: PlotOptions, showValues: (index: number | null) => void): void {
   const { times, lines, unit } = options
   const style = getComputedStyle(place)
   const colour = (name: string): string => style.getPropertyValue(name)
@@ -129,7 +129,7 @@ function draw(place: HTMLElement, options: PlotOptions, tell: (index: number | n
           points: { show: times.length < 30, size: 6, fill: colour(line.colour) },
         })),
       ],
-      hooks: { setCursor: [({ cursor }) => tell(cursor.idx ?? null)] },
+      hooks: { setCursor: [({ cursor }) => showValues(cursor.idx ?? null)] },
     },
     [[...times], ...lines.map(({ values }) => [...values])] as uPlot.AlignedData,
     place,
@@ -140,7 +140,7 @@ function draw(place: HTMLElement, options: PlotOptions, tell: (index: number | n
 
 const FONT = '12px system-ui, sans-serif'
 
-/** Draws the plot anew when its place becomes wider or narrower, until it is replaced. */
+/** Draws the plot again when its place becomes wider or narrower, until it is replaced. */
 function followWidth(place: HTMLElement, chart: uPlot): void {
   const observer = new ResizeObserver(() => {
     if (!place.isConnected) {

@@ -15,11 +15,7 @@ export async function askDecision(run: LostRun): Promise<Decision | undefined> {
     'It took no effect',
     'Its key becomes free: the next retry of the client runs the write again. Make sure that it can no longer take effect.',
   )
-  const completed = radio(
-    'completed',
-    'It took effect',
-    'Retries of the client are answered 200 with the data below.',
-  )
+  const completed = radio('completed', 'It took effect', 'Retries of the client get 200 with the data below.')
   const data = el(
     'textarea',
     {
@@ -35,7 +31,7 @@ export async function askDecision(run: LostRun): Promise<Decision | undefined> {
   const field = el(
     'div',
     { class: 'field', hidden: true },
-    el('label', { for: 'data' }, 'Data of the answer'),
+    el('label', { for: 'data' }, 'Response data'),
     data,
     el(
       'p',

@@ -1,8 +1,8 @@
 /** Why a call failed, in a form that a page can show. */
 export interface Problem {
-  /** The HTTP status; 0 where no answer came. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number
-  /** The error code of docs/errors.md; `unreachable` where no answer came. */
+  /** The error code of docs/errors.md; `unreachable` without a response. */
   readonly code: string
   /** What the host said. */
   readonly message: string
@@ -13,7 +13,7 @@ export interface Problem {
   readonly retryAfterSeconds: number | null
 }
 
-/** The answer to a call of the host's API. */
+/** The response to a call of the host's API. */
 export type Reply<T> =
   | { readonly ok: true; readonly data: T }
   | { readonly ok: false; readonly problem: Problem }
@@ -62,7 +62,7 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
 const UNREACHABLE: Problem = {
   status: 0,
   code: 'unreachable',
-  message: 'no answer',
+  message: 'no response',
   requestId: null,
   retryAfterSeconds: null,
 }
@@ -89,7 +89,7 @@ function problemOf({ status, headers }: Response, json: Record<string, unknown>)
 export function sentence({ status, message, retryAfterSeconds }: Problem): string {
   const soon =
     retryAfterSeconds === null ? 'Try again in a moment.' : `Try again in ${seconds(retryAfterSeconds)}.`
-  if (status === 0) return 'The host did not answer. Check your connection and try again.'
+  if (status === 0) return 'The host did not respond. Check your connection and try again.'
   if (status === 429) return `Too many requests came from your network. ${soon}`
   if (status === 503) return `The host cannot do this right now. ${soon}`
   if (status >= 500) return 'The host made a mistake. Try again, and tell support the request id if it stays.'

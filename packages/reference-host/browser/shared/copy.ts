@@ -9,14 +9,19 @@ export function copyButton(what: string, text: () => string): HTMLButtonElement 
   const made = el('button', { type: 'button', class: 'button small', 'aria-label': `Copy ${what}` }, label)
   made.addEventListener('click', () => {
     navigator.clipboard.writeText(text()).then(
-      () => tell(label, 'Copied', `Copied ${what}.`),
-      () => tell(label, 'Not copied', `Your browser did not copy the ${what}. Select the text and copy it.`),
+      () => showOutcome(label, 'Copied', `Copied ${what}.`),
+      () =>
+        showOutcome(
+          label,
+          'Not copied',
+          `Your browser did not copy the ${what}. Select the text and copy it.`,
+        ),
     )
   })
   return made
 }
 
-function tell(label: HTMLElement, shown: string, sentence: string): void {
+function showOutcome(label: HTMLElement, shown: string, sentence: string): void {
   label.textContent = shown
   say(sentence)
   setTimeout(() => {

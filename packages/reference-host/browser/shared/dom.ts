@@ -1,4 +1,4 @@
-/** What can stand inside an element. `false` and undefined are left out. */
+/** What an element can contain. `false` and undefined are left out. */
 export type Child = Node | string | false | undefined
 
 /** Attributes and listeners of a new element. `on*` are listeners, booleans are present or absent attributes. */

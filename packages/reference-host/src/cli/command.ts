@@ -12,7 +12,7 @@ export interface CommandContext {
   readonly partners: PartnerStore
   readonly clock: Clock
   readonly container: Container
-  /** Tells the operator how far long work is. */
+  /** Reports to the operator how far long work is. */
   readonly progress: (text: string) => void
 }
 
@@ -78,7 +78,7 @@ export class UsageError extends Error {}
 const FIRST_NOTE_MS = 1000
 const NEXT_NOTES_MS = 5000
 
-/** Waits for work that may take long, and tells the operator from the first second on that it is still running. */
+/** Waits for work that may take long, and reports to the operator from the first second on that it is still running. */
 export async function reportElapsed<T>(
   { progress }: Pick<CommandContext, 'progress'>,
   title: string,

@@ -23,8 +23,8 @@ export function tableLines(table: Table, width: number = Infinity): string[] {
   })
 }
 
-function narrow(widths: number[], room: number): void {
-  let excess = widths.reduce((sum, width) => sum + width, 0) - room
+function narrow(widths: number[], available: number): void {
+  let excess = widths.reduce((sum, width) => sum + width, 0) - available
   for (; excess > 0; excess--) {
     const widest = widths.indexOf(Math.max(...widths))
     if ((widths[widest] as number) <= LEAST) return

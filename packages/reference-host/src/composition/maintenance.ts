@@ -117,7 +117,7 @@ function garbageCollection(container: Container, report: (error: unknown) => voi
   }
 }
 
-/** Tells the metrics which jobs wait. */
+/** Reports to the metrics which jobs wait. */
 async function measureJobs(container: Container): Promise<void> {
   const now = container.get(token.CLOCK).now()
   container.get(token.METRICS).waitingJobs(await countJobs(container.get(token.JOBS), now))
@@ -137,7 +137,7 @@ async function measureStores(container: Container): Promise<void> {
   )
 }
 
-/** Tells the metrics how many rows a person must look at. */
+/** Reports to the metrics how many rows a person must look at. */
 async function measureAttention(db: SqlQueries, metrics: Metrics): Promise<void> {
   for (const [kind, count] of Object.entries(await countAttention(db))) metrics.attention(kind, count)
 }

@@ -106,7 +106,7 @@ function repetition(receivers: readonly PayinReceiver[]): Problem {
 }
 
 /**
- * An address in two roles, on any chain. Tokens may share a receiver, since the token tells the payments
+ * An address in two roles, on any chain. Tokens may share a receiver, since the token distinguishes the payments
  * apart.
  */
 function collision(receivers: readonly PayinReceiver[]): Problem {

@@ -16,7 +16,7 @@ export interface CallerByCredential {
   /** The user key when `X-User-Key` was sent, else the session with the operation's scopes. */
   readonly 'user-key-or-session': ApiKey | Access
   readonly session: Access
-  /** A web token, told apart by its text, else the session with the operation's scopes. */
+  /** A web token, recognized by its text, else the session with the operation's scopes. */
   readonly 'session-or-web-token': Access | WebCaller
   /** The user key when `X-User-Key` was sent, else a web token, else the session with the operation's scopes. */
   readonly 'user-key-web-token-or-session': ApiKey | WebCaller | Access

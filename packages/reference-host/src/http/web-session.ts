@@ -33,7 +33,7 @@ export interface WebTokens {
 /** A sealed text has one dot, a session token two, an API key none. */
 const BEARER = /^bearer ([\w-]+\.[\w-]+)$/i
 
-/** The web token in a request's `Authorization`, told apart from a session by its text. */
+/** The web token in a request's `Authorization`, recognized by its text. */
 export function bearerWebToken(authorization: string | undefined): string | undefined {
   return BEARER.exec(authorization ?? '')?.[1]
 }

@@ -4,7 +4,7 @@ import { ownerOf } from './accounts.ts'
 import type { Ledger, Transfer, TransferResult } from './ledger.ts'
 import type { TransactionEntry, TransactionStore } from './transactions.ts'
 
-/** Moves money together with the transaction rows that tell the accounts about it. */
+/** Moves money together with the transaction rows that show it to the accounts. */
 export interface Money {
   /**
    * Moves money as `Ledger.transfer` does and, with the result `done`, writes the transaction rows. Take locks in the order business

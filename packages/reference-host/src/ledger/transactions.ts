@@ -22,7 +22,7 @@ export interface Merchant {
 /** What a transaction row says of one business object, such as a card authorization, for one account. */
 export interface TransactionEntry {
   readonly accountId: string
-  /** The business object. `part` tells apart several rows of one object, such as the two sides of a payment. Default: ''. */
+  /** The business object. `part` distinguishes several rows of one object, such as the two sides of a payment. Default: ''. */
   readonly source: { readonly kind: string; readonly id: string; readonly part?: string }
   readonly type: TransactionType
   readonly status: 'pending' | 'completed' | 'declined' | 'reversed' | 'failed'

@@ -63,7 +63,7 @@ export function operatorAccess(token: string, port: () => number): OperatorAcces
           'only the operator page itself may ask: its origin is that of this listener',
         )
       const [, given = ''] = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header('authorization') ?? '') ?? []
-      // The digests have one length, so the comparison tells nothing about the token.
+      // The digests have one length, so the comparison reveals nothing about the token.
       if (!timingSafeEqual(digestOf(given), expected))
         return deny('unauthorized', 'send the operator token as Authorization: Bearer')
       return undefined

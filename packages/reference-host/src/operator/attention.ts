@@ -16,7 +16,7 @@ export async function countAttention(db: SqlQueries): Promise<Attention> {
   return Object.fromEntries(await Promise.all(counts)) as Attention
 }
 
-/** The kinds whose rows only tell of money that was not moved. Withdrawals that need attention may also be open. */
+/** The kinds whose rows only report money that was not moved. Withdrawals that need attention may also be open. */
 export type ReportedKind = 'authorization' | 'deposit'
 
 /** One report of a provider whose money was not moved. */
@@ -65,7 +65,7 @@ async function readReports(
 }
 
 /**
- * Marks all reports about a row as handled, and returns them. `reference` tells how, and the account can see it. Undefined: the row
+ * Marks all reports about a row as handled, and returns them. `reference` says how, and the account can see it. Undefined: the row
  * needs no attention. Of simultaneous calls one takes effect.
  */
 export async function resolveAttention(

@@ -5,7 +5,7 @@ import type { ListedLostRun, LostRuns } from '@gatewright/idempotency-store/post
 /** A lost run as operators see it: `run` names it, its instants are RFC 3339. */
 export interface DescribedLostRun {
   readonly run: string
-  /** What the client was told as `operationId`. */
+  /** What the client was given as `operationId`. */
   readonly operationId: string
   readonly beganAt: string
   /** Null if the handler reported that it does not know the outcome. */

@@ -3,7 +3,7 @@ import { compileSchema } from '../schemas/check.ts'
 import type { MessageVerifier } from './messages.ts'
 import { validateRejection, type Rejection } from './rejection.ts'
 
-/** What an issuer is told about a new card. The host itself keeps the limit: it decides every authorization. */
+/** What an issuer is given about a new card. The host itself keeps the limit: it decides every authorization. */
 export interface CardOrder {
   readonly limit: { readonly amountCents: number; readonly frequency: string } | null
   readonly disposable: boolean

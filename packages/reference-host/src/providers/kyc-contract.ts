@@ -103,7 +103,7 @@ export function kycProviderContract(
   })
 }
 
-/** Stands for an absent `down` or `malformed`, so that their part of the contract passes. */
+/** Replaces an absent `down` or `malformed`, so that their part of the contract passes. */
 async function notTested(code: Fault['code']): Promise<never> {
   throw new Fault(code, 'not tested')
 }

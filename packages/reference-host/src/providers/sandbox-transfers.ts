@@ -48,7 +48,7 @@ function addressOf(id: string, currency: string, network: string) {
     ?.networks.find(each => each.id === network)?.chainId
   if (chainId) return { depositAddress: `0x${digest.slice(0, 40)}`, extraId: null, chainId }
   if (network === 'ripple') {
-    // All share an address, as at exchanges; the tag tells deposits apart.
+    // All share an address, as at exchanges; the tag distinguishes deposits.
     const extraId = String(Number.parseInt(digest.slice(0, 8), 16))
     return { depositAddress: 'rSandboxSandboxSandboxSandbox1234', extraId, chainId: null }
   }
@@ -57,9 +57,9 @@ function addressOf(id: string, currency: string, network: string) {
 }
 
 /** Amounts with which a withdrawal takes another course. */
-const MAGIC: Readonly<Record<number, 'refused' | 'answer lost' | 'lost'>> = {
+const MAGIC: Readonly<Record<number, 'refused' | 'response lost' | 'lost'>> = {
   1_000_001: 'refused',
-  1_000_003: 'answer lost',
+  1_000_003: 'response lost',
   1_000_004: 'lost',
 }
 /** After what time a withdrawal that is ready is completed. */

@@ -88,7 +88,7 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
   const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
   const started = new Set<Promise<void>>()
 
-  /** Leases up to `limit` due jobs. `where` is a condition whose one `?` stands for all `values`. */
+  /** Leases up to `limit` due jobs. `where` is a condition whose one `?` is replaced by all `values`. */
   const lease = async (
     where: string,
     values: readonly (string | number)[],

@@ -6,7 +6,7 @@ export const NAME_FORMAT = 'name'
 
 /**
  * Whether a text is valid as a name: well-formed Unicode in normal form C (NFC) without control characters,
- * so that every store tells different names apart. Invisible characters (joiners, directions) are allowed:
+ * so that every store distinguishes different names. Invisible characters (joiners, directions) are allowed:
  * names are compared by code point, and pages that show them must isolate them.
  */
 export function isName(text: string): boolean {

@@ -86,7 +86,7 @@ async function migrateTables(options: pg.PoolConfig): Promise<void> {
 
 /**
  * Balances are read after a lock that other transactions held: a snapshot from before it, as in stricter levels, would miss what they
- * spent, and REPEATABLE READ does not tell.
+ * spent, and REPEATABLE READ does not show it.
  */
 async function checkIsolation(sql: SqlClient): Promise<void> {
   const [row] = await rows(sql, 'show default_transaction_isolation')

@@ -11,7 +11,7 @@ export interface RedisConnection {
 const ignore = (): void => {}
 
 /**
- * Replaces each connection that does not reply to a PING within `limitMs`. When a machine is gone without a word, TCP tells only after
+ * Replaces each connection that does not reply to a PING within `limitMs`. When a machine is gone without a word, TCP reports it only after
  * about 15 minutes. Commands that wait on such a connection fail, and none is sent again: whether they ran is unknown. Returns what
  * ends it.
  */

@@ -69,21 +69,24 @@ t.test('accepts the body of SIWE clients once: a message with an expiry, and its
   t.match(await bootstrap(endless), { status: 400, body: { error: 'invalid_request', field: 'expiresAt' } })
 })
 
-t.test('tells observe which field of a message was wrong, and clients one text for every cause', async t => {
-  const digest = `urn:gatewright:request:sha256:${'0'.repeat(64)}`
-  const wrong = { domain: 'evil.example.com', uri: 'https://evil.example.com/', resources: [digest] }
-  const responses = await Promise.all(
-    Object.entries(wrong).map(async ([name, value]) => bootstrap(await siwe({ [name]: value }))),
-  )
-  for (const response of responses) {
-    t.equal(response.status, 401)
-    t.same(response.body, responses[0]?.body)
-  }
-  const reasons = host.decisions.slice(-3).map(({ reason }) => reason)
-  for (const field of ['domain', 'uri', 'requestDigest']) {
-    t.ok(reasons.includes(`message and request differ in ${field}`), field)
-  }
-})
+t.test(
+  'reports to observe which field of a message was wrong, and sends clients one text for every cause',
+  async t => {
+    const digest = `urn:gatewright:request:sha256:${'0'.repeat(64)}`
+    const wrong = { domain: 'evil.example.com', uri: 'https://evil.example.com/', resources: [digest] }
+    const responses = await Promise.all(
+      Object.entries(wrong).map(async ([name, value]) => bootstrap(await siwe({ [name]: value }))),
+    )
+    for (const response of responses) {
+      t.equal(response.status, 401)
+      t.same(response.body, responses[0]?.body)
+    }
+    const reasons = host.decisions.slice(-3).map(({ reason }) => reason)
+    for (const field of ['domain', 'uri', 'requestDigest']) {
+      t.ok(reasons.includes(`message and request differ in ${field}`), field)
+    }
+  },
+)
 
 t.test('makes no key from the signature of a sign-in, whichever body it is sent in', async t => {
   const wallet = newWallet()

@@ -35,7 +35,7 @@ const accountOf = async (column: string, value: string): Promise<string> => {
   return (rows[0] as { account_id: string }).account_id
 }
 
-t.test('tells apart what is available, promised and put aside', async t => {
+t.test('distinguishes what is available, promised and put aside', async t => {
   const user = await newMoneyUser(host.send, clock.now())
   const read = async () => (await user.read('/balances')).body.data['balances']
   const empty = { currency: 'USD', availableCents: 0, pendingCents: 0, contractsCents: 0 }

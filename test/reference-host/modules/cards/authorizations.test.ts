@@ -86,8 +86,8 @@ t.test('a decline is a response, stored under its key, and holds nothing', async
   t.match(await user.pay(cardId, { currency: 'EUR' }), { declineReason: 'currency_not_supported' })
   const [newest] = (await user.read('/transactions?limit=1')).body.data['transactions'] as object[]
   t.match(newest, { amountCents: 0, currency: 'USD', description: 'Card payment in EUR' })
-  const [told] = (await user.read('/notifications?limit=1')).body.data['notifications'] as object[]
-  t.match(told, { kind: 'authorization.declined', text: 'A card payment was declined.' })
+  const [notification] = (await user.read('/notifications?limit=1')).body.data['notifications'] as object[]
+  t.match(notification, { kind: 'authorization.declined', text: 'A card payment was declined.' })
   t.match(await user.pay(cardId, { merchant: { name: 'decline fraud' } }), {
     declineReason: 'suspected_fraud',
   })
@@ -353,7 +353,7 @@ t.test('events clear, reverse and refund once, and excess moves nothing', async 
   t.match(metrics, /authorizations_total\{outcome="authorized",reason=""\} [1-9]/)
 })
 
-t.test('tells the owner of each payment', async t => {
+t.test('notifies the owner of each payment', async t => {
   const user = await funded()
   await user.pay(await user.card(), { amountCents: 1234 })
   const { body } = await user.read('/notifications?limit=1')

@@ -75,12 +75,12 @@ t.test('a secrets session works for 5 minutes, for the session that opened it', 
   t.equal((await revealed(stranger, id)).response.status, 404, 'a card of another account')
 })
 
-t.test('a reveal is an event that names key and session, and tells the account', async t => {
+t.test('a reveal is an event that names key and session, and notifies the account', async t => {
   const owner = await newUser()
   const id = owner.idOf(await owner.make())
   await revealed(owner, id)
-  const told = await owner.call('/notifications?limit=5')
-  t.match(told.body.data['notifications'], [
+  const notified = await owner.call('/notifications?limit=5')
+  t.match(notified.body.data['notifications'], [
     { kind: 'card.revealed', subject: { kind: 'card', id } },
     { kind: 'card.active' },
   ])

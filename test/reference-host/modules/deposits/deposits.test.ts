@@ -29,7 +29,7 @@ function report(
 const denied = (t: Test, response: HttpResponse, field: string): void =>
   void t.match(response, { status: 400, body: { error: 'invalid_request', field } }, field)
 
-t.test('credits play money as before, and tells its body from a deposit of the provider', async t => {
+t.test('credits play money as before, and distinguishes its body from a deposit of the provider', async t => {
   const user = await fundedUser(host, 0, { now: clock.now() })
   const made = await user.write('/deposits', { amountCents: 500, currency: 'USD' }, 'play-0001')
   t.match(depositOf(made), { status: 'completed', amountCents: 500, currency: 'USD' })
@@ -151,7 +151,7 @@ t.test('credits each payment id of a provider once, whatever deposit it names', 
   t.match(notifications, [{ kind: 'deposit.paid' }])
 })
 
-t.test('tells account and operator once of a payment that has the id of another', async t => {
+t.test('notifies account and operator once of a payment that has the id of another', async t => {
   const user = await fundedUser(host, 0, { now: clock.now() })
   const [one, two] = [
     depositOf(await user.write('/deposits', USDC)),
@@ -178,9 +178,9 @@ t.test('tells account and operator once of a payment that has the id of another'
   t.equal(await attention(), before + 2)
   t.equal(await balanceOf(user), 100)
   const { notifications } = (await user.read('/notifications?limit=4')).body.data
-  const told = (notifications as { kind: string }[]).map(({ kind }) => kind)
+  const kinds = (notifications as { kind: string }[]).map(({ kind }) => kind)
   t.match(String(host.failures.splice(0)), new RegExp(`payment of-${one.id} of 150 US cents .* not credited`))
-  t.equal(told.filter(kind => kind === 'deposit.payment_conflict').length, 2, 'each once')
+  t.equal(kinds.filter(kind => kind === 'deposit.payment_conflict').length, 2, 'each once')
   const both = [
     { id: `of-${one.id}`, creditedCents: 150 },
     { id: `new-${one.id}`, creditedCents: 7 },

@@ -43,7 +43,7 @@ t.test('a session reads what it is, may do and is bound by, from the root down',
   t.ok(left > 0 && left <= 900_000, 'ends with the session')
 })
 
-t.test('shows for each cap what is used, what is left and when it starts anew', async t => {
+t.test('shows for each cap what is used, what is left and when it resets', async t => {
   const { token } = await bootstrapUser(host.send, { policy: { dailySpendCapCents: 2500 } })
   const pay = {
     body: { amountCents: 2000 },

@@ -110,7 +110,7 @@ t.test('a delegate that fills its key quota does not lock the wallet out', async
   const denied = await call(token, '/user/v1/keys', { body: {} })
   const quota = { error: 'policy_blocked', rule: 'max_live_keys', limit: 20, limitOf: 'subtree' }
   t.match(denied, { status: 403, body: quota })
-  // 30 more proofs than the account has room for besides the delegate's keys, which were just created and
+  // 30 more proofs than fit in the account besides the delegate's keys, which were just created and
   // used.
   for (let n = 0; n < 49; n++) t.equal((await bootstrap()).status, 200, `proof ${n + 2}`)
   t.match(await bootstrap(), { status: 403, body: { rule: 'max_live_keys', limit: 50, limitOf: 'account' } })

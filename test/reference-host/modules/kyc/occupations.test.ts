@@ -5,12 +5,12 @@ import { kycBody, kycPartnerUser, kycUser, type Person } from '../../../harness/
 
 const SPECIAL = ['SELFEMP', 'UNEMPLO', 'RETIRED', 'STUDENT', 'OTHERXX']
 const clock = manualClock(Date.now())
-const told: string[] = []
+const submitted: string[] = []
 const host = await startTestHost({}, clock, {
   kyc: {
     name: 'listener',
     async submit(_id, { occupation }) {
-      told.push(occupation)
+      submitted.push(occupation)
       const links = { completionLink: null, externalVerificationLink: null }
       return { version: null, status: 'approved', reason: null, ...links }
     },
@@ -45,16 +45,16 @@ for (const surface of ['user', 'partner'] as const) {
 
   void t.test(`hands the provider the occupation that was sent, listed or not: ${surface}`, async t => {
     for (const occupation of ['15-1132', '15-1252', '99-9999', '00-0000', ...SPECIAL, 'employee', 'other']) {
-      told.length = 0
+      submitted.length = 0
       const response = await (await person(surface)).submit(kycBody('Smith', { occupation }))
       t.equal(response.status, 200, occupation)
-      t.same(told, [occupation])
+      t.same(submitted, [occupation])
     }
   })
 
   void t.test(`denies an unknown occupation, and names the field: ${surface}`, async t => {
     const one = await person(surface)
-    told.length = 0
+    submitted.length = 0
     for (const occupation of [
       '',
       '151132',
@@ -78,6 +78,6 @@ for (const surface of ['user', 'partner'] as const) {
         status: 400,
         body: { error: 'invalid_request', field: 'occupation' },
       })
-    t.same(told, [])
+    t.same(submitted, [])
   })
 }

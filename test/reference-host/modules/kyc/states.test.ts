@@ -43,7 +43,7 @@ const step = fc.oneof(
 )
 
 t.test(
-  'only listed changes happen, whatever comes in whatever order, and history tells each of them',
+  'only listed changes happen, whatever comes in whatever order, and history lists each of them',
   async t => {
     const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
     t.teardown(close)
@@ -183,8 +183,8 @@ t.test('reports with versions come to the same end in any order of arrival: to t
     // The job asks while the application is pending, and the provider returns its status.
     if (await kyc.waiting(db, id)) await apply(newest, true)
     const closed = decided !== undefined && ['locked', 'denied', 'canceled'].includes(decided)
-    const stands = closed && !steps.some(({ kind }) => kind === 'asks again')
-    const end = stands ? before : { status: newest.to, reason: `v${newest.version}` }
+    const isFinal = closed && !steps.some(({ kind }) => kind === 'asks again')
+    const end = isFinal ? before : { status: newest.to, reason: `v${newest.version}` }
     const after = await kyc.read(db, account)
     if (after.status !== end.status || after.reason !== end.reason)
       throw new Error(`${after.status} ${after.reason}, not ${end.status} ${end.reason}`)
@@ -288,7 +288,7 @@ t.test('a lock of the provider that an operator confirms is ended by no report',
   t.equal(await says('locked', 5), 'applied')
 })
 
-t.test('a confirmed lock is told once, in words of its own', async t => {
+t.test('a confirmed lock is reported once, in words of its own', async t => {
   const { db, kyc } = await openKyc(t)
   for (const [status, cause] of [
     ['locked', 'operator'],

@@ -50,7 +50,7 @@ for (const surface of ['user', 'partner'] as const) {
     t.match(await one.submit(kycBody('Smith')), denial, 'it is decided')
   })
 
-  void t.test(`submits anew after more information was asked for: ${surface}`, async t => {
+  void t.test(`submits again after more information was asked for: ${surface}`, async t => {
     const one = await newPerson(surface)
     const first = one.application(await one.submit(kycBody('Information')))
     const second = one.application(await one.submit(kycBody('Approved')))
@@ -105,7 +105,7 @@ t.test('a decision back to pending asks the provider again', async t => {
   t.equal(await one.status(), 'denied')
 })
 
-t.test('nothing submitted: 404 for users, a status for partners, and users.resolve tells it', async t => {
+t.test('nothing submitted: 404 for users, a status for partners, and users.resolve reports it', async t => {
   const user = await kycUser(host, clock.now())
   t.match(await user.call('/kyc/status'), { status: 404, body: { error: 'not_found' } })
   const one = await kycPartnerUser(host, 'kim')

@@ -36,7 +36,7 @@ async function pay(token: string, times: number): Promise<string[]> {
   return ids
 }
 
-t.test('tells that a pay-in was settled, in words of the product', async t => {
+t.test('reports that a pay-in was settled, in words of the product', async t => {
   const token = await newUser()
   t.match((await list(token)).body.data, { notifications: [], unreadCount: 0, nextCursor: null })
   const [id] = await pay(token, 1)
@@ -55,7 +55,7 @@ t.test('tells that a pay-in was settled, in words of the product', async t => {
   })
 })
 
-t.test('tells that a pay-in expired, and nobody but its account', async t => {
+t.test('reports that a pay-in expired, to its account only', async t => {
   const [user, other] = await Promise.all([
     bootstrapUser(host.send, {}, clock.now()),
     bootstrapUser(host.send, {}, clock.now()),
@@ -63,16 +63,16 @@ t.test('tells that a pay-in expired, and nobody but its account', async t => {
   await write(user.token, '/user/v1/subscriptions/payin', { amountCents: 12_345 })
   clock.advance(86_400_000)
   await host.chore('expire pay-ins')
-  const told = async (key: string): Promise<HttpResponse> => {
+  const notifications = async (key: string): Promise<HttpResponse> => {
     const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
     return list(minted.body['sessionToken'] as string)
   }
   const text = 'A pay-in was not paid in time. Amount: 123.45 USD.'
-  t.match((await told(user.key)).body.data, {
+  t.match((await notifications(user.key)).body.data, {
     unreadCount: 1,
     notifications: [{ kind: 'payin.expired', text }],
   })
-  t.same(shown(await told(other.key)), [])
+  t.same(shown(await notifications(other.key)), [])
 })
 
 t.test('pages newest first, with unread ones alone where asked, and counts all of them', async t => {

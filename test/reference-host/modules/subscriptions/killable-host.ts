@@ -26,7 +26,7 @@ class FailedChore extends Error {
   }
 }
 
-/** A host process that can be told to kill itself at a statement. */
+/** A host process that kills itself on request at a statement. */
 interface KillableProcess {
   readonly url: string
   /** Rejects when the process is killed by the order. */

@@ -32,8 +32,8 @@ async function write(client: Client, random: Random, path: string, body: object)
   const copies = random.next() < 0.15 ? 2 : 1
   const all = await Promise.all(Array.from({ length: copies }, () => user.write(path, body, key)))
   const passed = all.filter(({ status }) => status === 200)
-  const told = new Set(passed.map(response => JSON.stringify(response.body.data)))
-  if (told.size > 1) model.wrong.push(`one key was told ${[...told].join(' and ')}`)
+  const results = new Set(passed.map(response => JSON.stringify(response.body.data)))
+  if (results.size > 1) model.wrong.push(`one key got ${[...results].join(' and ')}`)
   const [first = all[0] as HttpResponse] = passed
   if (first.status === 200) responses.push({ path, body, key, data: first.body.data })
   return first
@@ -139,7 +139,7 @@ const acts: Readonly<Record<string, Act>> = {
     const same = JSON.stringify(response.body.data) === JSON.stringify(asked.data)
     if (response.status !== 200 || !same) {
       model.wrong.push(
-        `told ${JSON.stringify(asked.data)}, then ${response.status} ${JSON.stringify(response.body)}`,
+        `got ${JSON.stringify(asked.data)}, then ${response.status} ${JSON.stringify(response.body)}`,
       )
     }
   },

@@ -1,5 +1,5 @@
 // Four hosts on one Postgres and one chain are killed at random, and compared with a model of what their
-// clients did and were told.
+// clients did and received.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ async function farFromMidnight(): Promise<void> {
 }
 
 t.test(
-  'balances, states and caps match what the clients did and were told, whichever hosts are killed',
+  'balances, states and caps match what the clients did and received, whichever hosts are killed',
   async t => {
     await farFromMidnight()
     t.comment(`measured with seed ${SEED}`)

@@ -16,7 +16,7 @@ export interface KnownPayin {
   named: boolean
 }
 
-/** The expected state of an account, from what its client did and was told. */
+/** The expected state of an account, from what its client did and received. */
 export interface Model {
   readonly capCents: number
   readonly payins: Map<string, KnownPayin>
@@ -28,7 +28,7 @@ export interface Model {
   /** The remaining amounts of the cap in denials, each with its least and greatest possible value. */
   readonly blocked: { readonly remaining: number; readonly most: number }[]
   /** Each pay-in as responses showed it. */
-  readonly told: WirePayin[]
+  readonly received: WirePayin[]
   readonly wrong: string[]
 }
 
@@ -41,7 +41,7 @@ export function newModel(capCents: number): Model {
     deposited: 0,
     used: 0,
     blocked: [],
-    told: [],
+    received: [],
     wrong: [],
   }
 }
@@ -68,7 +68,7 @@ export function noteMade(
   const units = BigInt(payin.payTo?.units as string)
   const known = { id, amountCents, plan, subscriptionId, units }
   model.payins.set(id, { ...known, balancePaid: false, transfer: undefined, named: false })
-  model.told.push(payin)
+  model.received.push(payin)
   model.used += amountCents
   if (subscriptionId !== null) model.subscriptions.add(subscriptionId)
 }
@@ -80,7 +80,7 @@ export function noteBalancePaid(model: Model, known: KnownPayin, { status, body 
   if (status !== 200 || payin?.status !== 'settled') {
     return void model.wrong.push(`paying from the balance: ${status} ${JSON.stringify(body)}`)
   }
-  model.told.push(payin)
+  model.received.push(payin)
   if (payin.method === 'balance') known.balancePaid = true
   else if (known.transfer === undefined) model.wrong.push(`${known.id} is settled, and nobody paid it`)
 }
@@ -88,7 +88,7 @@ export function noteBalancePaid(model: Model, known: KnownPayin, { status, body 
 /** Records the response to a submitted transaction. */
 export function noteNamed(model: Model, known: KnownPayin, { status, body }: HttpResponse): void {
   if (status !== 200) return void model.wrong.push(`naming: ${status} ${JSON.stringify(body)}`)
-  model.told.push(body.data['payin'] as WirePayin)
+  model.received.push(body.data['payin'] as WirePayin)
   known.named = true
 }
 
@@ -131,12 +131,14 @@ export function differences(
     const { status, method } = byId.get(id) ?? {}
     expect(`pay-in ${id}`, { status, method }, endOf(known))
   }
-  for (const told of model.told) {
-    const now = byId.get(told.id)
-    const same = now?.amountCents === told.amountCents && now.subscriptionId === told.subscriptionId
-    const stays = told.status !== 'settled' || (now?.status === 'settled' && now.method === told.method)
-    const begun = told.status === 'awaiting_payment' || now?.status !== 'awaiting_payment'
-    if (!same || !stays || !begun) wrong.push(`told ${JSON.stringify(told)}, found ${JSON.stringify(now)}`)
+  for (const received of model.received) {
+    const now = byId.get(received.id)
+    const same = now?.amountCents === received.amountCents && now.subscriptionId === received.subscriptionId
+    const stays =
+      received.status !== 'settled' || (now?.status === 'settled' && now.method === received.method)
+    const begun = received.status === 'awaiting_payment' || now?.status !== 'awaiting_payment'
+    if (!same || !stays || !begun)
+      wrong.push(`received ${JSON.stringify(received)}, found ${JSON.stringify(now)}`)
   }
   const paid = [...model.payins.values()].filter(known => endOf(known).status === 'settled')
   const active = [...new Set(paid.flatMap(({ subscriptionId }) => subscriptionId ?? []))]

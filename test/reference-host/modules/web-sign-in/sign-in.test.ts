@@ -115,7 +115,7 @@ t.test('a signature for a sign-in makes no key by bootstrap, and the other way r
   t.match(response, { status: 401, body: denied })
 })
 
-t.test('tells a valid, an expired and an invalid token apart, always with 200', async t => {
+t.test('distinguishes a valid, an expired and an invalid token, always with 200', async t => {
   const token = await webToken(send)
   t.match(await look(token), { status: 'valid', address: String })
   clock.advance(599_999)

@@ -6,7 +6,7 @@ import { show, type IsShown } from '../screen.ts'
 import { codeBoxes, type CodeBoxes } from './code-boxes.ts'
 import type { CliRequest } from './request.ts'
 
-/** Who asks, with which account one would answer, and what the two buttons do. */
+/** Who asks, which account would approve, and what the two buttons do. */
 interface CheckOptions {
   readonly request: CliRequest
   readonly account: string
@@ -37,7 +37,7 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
     boxes.mark(false)
   })
   const send = (running: Promise<string | undefined>): void => {
-    // One answer at a time: the other button would race with it.
+    // One decision at a time: the other button would race with it.
     for (const each of [yes, no]) whileSending(each, running)
     void running.then(text => text !== undefined && fault(text))
   }
@@ -82,7 +82,7 @@ function facts({ clientName, clientAddress, startedAt }: CliRequest, account: st
   )
 }
 
-/** A name that the program chose: isolated, so that no character of it can turn or hide what stands beside it. */
+/** A name that the program chose: isolated, so that no character of it can turn or hide what is beside it. */
 function claimedName(name: string): Child {
   return el('span', {}, el('bdi', {}, `“${name}”`), el('span', {}, ' (so it calls itself)'))
 }

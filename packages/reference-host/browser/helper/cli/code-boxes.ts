@@ -20,7 +20,7 @@ export function codeBoxes(describedBy: string): CodeBoxes {
   const boxes = Array.from({ length: LENGTH }, (_, place) => box(place, describedBy))
   const group = (from: number): HTMLElement =>
     el('div', { class: 'code-group' }, ...boxes.slice(from, from + 4))
-  let tell = (): void => {}
+  let notify = (): void => {}
   const made: CodeBoxes = {
     element: el('div', { class: 'code-boxes' }, group(0), group(4)),
     value: () => boxes.map(({ value }) => value).join(''),
@@ -29,7 +29,7 @@ export function codeBoxes(describedBy: string): CodeBoxes {
       if (wrong) (boxes.find(({ value }) => value === '') ?? boxes[0])?.focus()
     },
     whenChanged(listener) {
-      tell = listener
+      notify = listener
     },
   }
   const put = (place: number, text: string): void => {
@@ -41,7 +41,7 @@ export function codeBoxes(describedBy: string): CodeBoxes {
       if (target) target.value = character
     }
     boxes[Math.min(from + code.length, LENGTH - 1)]?.focus()
-    tell()
+    notify()
   }
   for (const [place, each] of boxes.entries()) listen(each, place, boxes, put)
   return made

@@ -17,7 +17,7 @@ export function showApproved(address: string): void {
   say('The command line is signed in.')
 }
 
-/** Shows that a command line was not signed in. `ended`: whether the host was told, which takes the code. */
+/** Shows that a command line was not signed in. `ended`: whether the host was notified, which takes the code. */
 export function showDenied(ended: boolean): void {
   const rest = ended
     ? 'The request has ended, and nobody can approve it any more.'

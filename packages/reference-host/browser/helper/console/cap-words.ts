@@ -32,11 +32,11 @@ export function capUnit({ unit, cap }: Pick<Cap, 'unit' | 'cap'>): string {
   return cap === 1 ? 'call' : 'calls'
 }
 
-/** When a cap starts anew, such as "Starts anew in 5 hours, at 2026-11-23 00:00 UTC". */
+/** When a cap resets, such as "Resets in 5 hours, at 2026-11-23 00:00 UTC". */
 export function capReset({ window, resetsAt }: Cap): string {
   if (window === 'operation') return 'For each payment by itself.'
-  if (resetsAt === null) return 'Never starts anew.'
-  return `Starts anew ${fromNow(resetsAt)}, at ${utc(resetsAt).slice(0, 16)} UTC.`
+  if (resetsAt === null) return 'Never resets.'
+  return `Resets ${fromNow(resetsAt)}, at ${utc(resetsAt).slice(0, 16)} UTC.`
 }
 
 /**

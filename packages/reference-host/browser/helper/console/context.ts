@@ -2,7 +2,7 @@ import { call, type CallOptions, type Reply } from '../../shared/api.ts'
 import type { SignedIn } from '../sign-in.ts'
 import { transactionFeed, type TransactionFeed } from './transaction-feed.ts'
 
-/** A console session, as `POST /auth/console` answers it. The token is a secret for the memory of this page. */
+/** A console session, as `POST /auth/console` returns it. The token is a secret for the memory of this page. */
 export interface ConsoleSession {
   readonly sessionToken: string
   readonly sessionId: string
@@ -20,7 +20,7 @@ export interface ConsoleWays {
   readonly createFirstKey: () => void
   /** Shows the form of a new key, lets the wallet sign, and shows the key once. */
   readonly createKey: (back: () => void) => void
-  /** Begins anew with the choice of a wallet. */
+  /** Starts again with the choice of a wallet. */
   readonly startAgain: () => void
 }
 
@@ -31,7 +31,7 @@ export interface ConsoleContext {
   readonly session: ConsoleSession
   readonly ways: ConsoleWays
   readonly transactions: TransactionFeed
-  /** Calls an operation of `/user/v1`. An answer that the session has ended shows that, over everything. */
+  /** Calls an operation of `/user/v1`. A response that the session has ended shows that, over everything. */
   call<T>(path: string, options?: Omit<CallOptions, 'token'>): Promise<Reply<T>>
   /** Shows the console again after another screen, at the part where one was. */
   show(): void

@@ -86,7 +86,7 @@ function showConsole(address: string, session: ConsoleSession, ways: ConsoleWays
     showExpired(ways, () => ways.signAgain(next => void openConsole(next, ways, tab)))
   const expired = (): void => {
     stop()
-    // Another screen, such as a key that is shown once, stays: it is told on the way back.
+    // Another screen, such as a key that is shown once, stays: it is reported on the way back.
     if (frame()) tellExpired()
   }
   const signOut = async (): Promise<void> => {

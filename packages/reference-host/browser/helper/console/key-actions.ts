@@ -76,7 +76,7 @@ export async function rotateKey({ ways, show }: ConsoleContext, key: Key): Promi
     showFault({
       title: 'The key was not rotated',
       problem: made.problem,
-      text: ['The old key works as before, unless the host did not answer: then rotate it again.'],
+      text: ['The old key works as before, unless the host did not respond: then rotate it again.'],
       ways: [['Back to your account', show]],
     })
   }

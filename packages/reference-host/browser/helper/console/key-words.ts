@@ -22,7 +22,7 @@ const LIMIT_WINDOWS: Readonly<Record<string, string>> = {
 const text = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value))
 const cents = (value: unknown): string => `${money(Number(value))} USD`
 
-/** Each member of a policy in words. A member without an entry is told by its name and value. */
+/** Each member of a policy in words. A member without an entry is shown by its name and value. */
 const MEMBERS: Readonly<Record<string, (value: never) => string>> = {
   maxAuthAmountCents: value => `At most ${cents(value)} in one payment`,
   dailySpendCapCents: value => `At most ${cents(value)} spent a day`,

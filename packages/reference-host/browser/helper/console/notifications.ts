@@ -29,15 +29,15 @@ function shown(context: ConsoleContext, page: Page, again: () => Promise<void>):
     return [empty('Nothing has happened yet.', 'Payments, cards and your identity check tell you here.')]
   const count = el('p', { class: 'muted', 'aria-live': 'polite' })
   let unread = page.unreadCount
-  const tell = (change: number): void => {
+  const countUnread = (change: number): void => {
     unread += change
     count.textContent = unread === 0 ? 'All read.' : `${unread} unread.`
   }
-  tell(0)
+  countUnread(0)
   const list = el('ul', { class: 'rows' })
   const fault = el('div')
   const add = ({ notifications }: Page): void =>
-    list.append(...notifications.map(each => row(context, each, fault, tell)))
+    list.append(...notifications.map(each => row(context, each, fault, countUnread)))
   add(page)
   const all = button('Mark all as read', () => markAll(context, fault, again), 'small')
   const bar = el('div', { class: 'section-head' }, count, page.unreadCount > 0 && all)
@@ -48,7 +48,7 @@ function row(
   context: ConsoleContext,
   { id, title, text, read, createdAt }: Notification,
   fault: HTMLElement,
-  tell: (change: number) => void,
+  countUnread: (change: number) => void,
 ): HTMLElement {
   const dot = el('span', { class: 'badge' }, 'New')
   const mark = button(
@@ -59,7 +59,7 @@ function row(
       for (const gone of [mark, dot]) gone.remove()
       item.classList.remove('unread')
       item.focus()
-      tell(-1)
+      countUnread(-1)
       return undefined
     },
     'small',

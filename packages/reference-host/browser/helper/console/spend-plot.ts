@@ -133,6 +133,6 @@ function optionsOf({ tags, days }: Spending, { width, dayName, hovered }: PlotCo
   }
 }
 
-/** Places of labels: some days before today, and each so many days before that. Today itself has no room at the edge. */
+/** Places of labels: some days before today, and each so many days before that. Today itself has no space at the edge. */
 const labelled = (count: number, step: number) => (): number[] =>
   Array.from({ length: Math.floor(count / step) }, (_, place) => count - 2 - place * step).toReversed()

@@ -11,7 +11,7 @@ interface Loaded<T> {
 
 /** Reads and shows a part: a skeleton while it lasts, and what went wrong with a way to try again. */
 export async function load<T>(into: HTMLElement, { what, read, show }: Loaded<T>): Promise<void> {
-  // What stands there stays until there is something new: nothing jumps when it is read again.
+  // What is shown stays until there is something new: nothing jumps when it is read again.
   if (into.childElementCount === 0) fill(into, skeleton(what))
   into.setAttribute('aria-busy', 'true')
   const reply = await read()
@@ -58,7 +58,7 @@ export function empty(text: string, explanation: string, action?: HTMLElement): 
   )
 }
 
-/** Says what became of something that was asked for, such as `key` and `ended`. Without an answer of the host nobody knows. */
+/** Says what became of something that was asked for, such as `key` and `ended`. Without a response of the host nobody knows. */
 export function notDone(what: string, done: string, { status }: Problem): string {
   return status === 0 || status >= 500
     ? `It is not known whether the ${what} was ${done}. Read again, and repeat it if it was not.`

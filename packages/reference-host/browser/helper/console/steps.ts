@@ -15,7 +15,7 @@ const STEPS: Readonly<Record<string, readonly [name: string, how: string]>> = {
 }
 const STATUSES = { done: ['ok', 'Done'], open: ['warn', 'Open'], skipped: ['', 'Skipped'] } as const
 const CAN_SKIP = ['funding', 'card']
-/** How the identity check stands, in words. */
+/** The state of the identity check, in words. */
 const CHECKS: Readonly<Record<string, string>> = {
   pending: 'Your identity is being checked. There is nothing for you to do.',
   manualReview: 'A person looks at your application. There is nothing for you to do.',
@@ -87,7 +87,7 @@ function row(
   )
 }
 
-/** Says how the identity check stands, where an application was sent. */
+/** Shows the state of the identity check, where an application was sent. */
 async function tellCheck(context: ConsoleContext, about: HTMLElement): Promise<void> {
   const reply = await context.call<{ application: Application }>('/kyc/status')
   if (!reply.ok) return

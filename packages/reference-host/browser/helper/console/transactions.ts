@@ -30,8 +30,8 @@ export function transactionsPanel(context: ConsoleContext): Child[] {
     fill: (row, place) => fillRow(row, feed.items[place] as Transaction),
     nearEnd: () => void more(),
   })
-  const more = async (): Promise<void> => told(await feed.more())
-  const told = (problem: Problem | undefined): void => {
+  const more = async (): Promise<void> => showState(await feed.more())
+  const showState = (problem: Problem | undefined): void => {
     state.textContent = feed.complete
       ? `All ${feed.items.length} shown.`
       : `${feed.items.length} read so far. Scroll for more.`
@@ -45,11 +45,11 @@ export function transactionsPanel(context: ConsoleContext): Child[] {
     else if (feed.items.length === 0) fill(body, noTransactions())
     else {
       fill(body, list.element, state, fault)
-      told(undefined)
+      showState(undefined)
     }
   }
   void first()
-  const anew = button(
+  const readAgain = button(
     'Read again',
     () => {
       feed.clear()
@@ -57,7 +57,7 @@ export function transactionsPanel(context: ConsoleContext): Child[] {
     },
     'small',
   )
-  return [section('Transactions', [body], anew)]
+  return [section('Transactions', [body], readAgain)]
 }
 
 const noTransactions = (): HTMLElement =>

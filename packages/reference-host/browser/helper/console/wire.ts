@@ -1,4 +1,4 @@
-// What the console reads of the host's answers (`/openapi.json` has all of it).
+// What the console reads of the host's responses (`/openapi.json` has all of it).
 
 /** A cap of a key, and how much of it is used. */
 export interface Cap {
@@ -11,7 +11,7 @@ export interface Cap {
   readonly cap: number
   /** Spent or held in the window. */
   readonly used: number
-  /** The part of `used` that operations without an outcome hold. Hosts before it answer none. */
+  /** The part of `used` that operations without an outcome hold. Older hosts return none. */
   readonly reserved?: number
   readonly remaining: number
   readonly resetsAt: string | null

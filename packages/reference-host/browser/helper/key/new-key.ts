@@ -4,7 +4,7 @@ import { button, el } from '../../shared/dom.ts'
 import { say } from '../../shared/live.ts'
 import { show, type Way } from '../screen.ts'
 
-/** A key as the host answers it once. */
+/** A key as the host returns it once. */
 export interface NewKey {
   readonly userApiKey: string
   readonly userKeyId: string

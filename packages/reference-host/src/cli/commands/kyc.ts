@@ -10,7 +10,7 @@ const LIST = `select a.id, a.account_id as "accountId", u.kyc_status as "status"
   from gw_kyc_applications a join gw_users u on u.account_id = a.account_id
   where u.kyc_status <> 'approved' order by a.submitted_at desc limit $1`
 
-/** Commands on identity checks. They show nothing of what people have told. */
+/** Commands on identity checks. They show no application data. */
 export const kycCommands: readonly Command[] = [
   {
     name: 'kyc list',

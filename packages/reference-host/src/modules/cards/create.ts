@@ -80,7 +80,7 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
       if (!folder.ok) return folder
       const made = prepared && (await insertIssued(services, tx, accountId, terms, prepared))
       if (made && !made.ok) return made
-      // The same request again, after its record has ended: the card as it stands now.
+      // The same request again, after its record has ended: the card as it is now.
       const card = made?.value ?? (await services.cards.find(tx, accountId, terms.id))
       return card ? allow({ data: cardResponse(surface, card), summary: 'The card is made.' }) : noSuchCard
     },

@@ -12,7 +12,7 @@ const CONFIRMED_LOCK = [
 ] as const
 
 /**
- * Title and text of each kind. `{amount}` stands for the amount of the event; a text with it is cut to its first sentence for an
+ * Title and text of each kind. `{amount}` is replaced by the amount of the event; a text with it is cut to its first sentence for an
  * event without one. Never card data, addresses or personal data: only what is written here is shown.
  */
 const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = {

@@ -20,7 +20,7 @@ export async function eraseObstacles(db: SqlQueries, accountId: string): Promise
 }
 
 /**
- * Blanks what a user told about itself: profile, KYC fields, and the data key, without which no text that the account
+ * Blanks the personal data of a user: profile, KYC fields, and the data key, without which no text that the account
  * has encrypted opens again. Denied while money or an open card is left, and for an unknown user (no obstacles).
  * The account stays, with what happened on it. Repeating it changes nothing.
  */

@@ -2,7 +2,7 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Sealer } from '../../records/sealed.ts'
 import type { User, UserStore } from './store.ts'
 
-/** What users tell of themselves. Stored as one sealed column. */
+/** The personal data of a user. Stored as one sealed column. */
 export interface Profile {
   readonly displayName: string | null
   readonly email: string | null

@@ -13,7 +13,7 @@ export interface User {
   readonly wallet: string | null
   readonly walletAddress: string | null
   readonly walletLabel: string | null
-  /** What the user tells of themselves, sealed; null for nothing. See `openProfile`. */
+  /** The personal data of the user, sealed; null for nothing. See `openProfile`. */
   readonly sealedProfile: string | null
   readonly kycStatus: string
   readonly createdAt: EpochMs

@@ -49,7 +49,7 @@ export type PreparedWithdrawal = { readonly terms: NewWithdrawal } | { readonly 
 
 type Terms = Pick<NewWithdrawal, 'amountCents' | 'destination'>
 
-/** Tells whether a withdrawal has the same amount and destination. */
+/** Whether a withdrawal has the same amount and destination. */
 export const isEqual =
   (wanted: Terms) =>
   ({ amountCents, destination }: Withdrawal): boolean =>

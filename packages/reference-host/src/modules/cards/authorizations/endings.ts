@@ -66,7 +66,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
   ): Promise<Authorization> => {
     if (amountCents === 0) return row
     const excessCents = row.excessCents + amountCents
-    // The row adds up both directions; its events tell them apart.
+    // The row adds up both directions; its events distinguish them.
     const event = { cause: 'excess', detail: attention, amountCents, now }
     return change(tx, row, { attention, excessCents }, event)
   }

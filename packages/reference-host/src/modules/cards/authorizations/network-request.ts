@@ -72,13 +72,13 @@ async function decideRequest(
   return db.transaction(async tx => {
     await store.lockId(tx, request.id)
     const card = ownCard && (await cards.lockById(tx, cardId))
-    // Locked, so that it is not undone while it is told.
+    // Locked, so that it is not undone while it is reported.
     const known = await store.lockById(tx, request.id)
     const response = async (): Promise<NetworkResponse | undefined> => {
       const conflict = known && conflictOf(known.id, askedBy(known), { amountCents, currency, cardId })
       if (conflict) return declineConflict(tx, services, known, conflict, now)
       if (known) {
-        // The network may be told now what an attempt before was too late for: that one must not undo it.
+        // This response may approve what an earlier attempt approved too late: the earlier one must not undo it.
         if (known.status === 'authorized' && known.attempts.length > 0)
           await store.setAttempts(tx, known.id, withAttempt(known.attempts, attempt))
         return { outcome: 'repeated', decision: decisionOf(known) }

@@ -16,7 +16,7 @@ interface SettlementServices {
   readonly payins: PayinStore
   readonly subscriptions: SubscriptionStore
   readonly money: Money
-  /** Tells the account how a pay-in ended. */
+  /** Notifies the account of how a pay-in ended. */
   readonly events: EventStore
   readonly guard: Guard
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
@@ -96,7 +96,7 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
     return true
   }
 
-  /** The last move of a pay-in, and the event that tells its account. */
+  /** The last move of a pay-in, and the event that notifies its account. */
   const end = async (tx: SqlQueries, payin: Payin, ...move: EndMove): Promise<Payin> => {
     const [cause, , now] = move
     const ended = await payins.move(tx, payin, ...move)
