@@ -31,7 +31,7 @@ export function knownOptions<Options extends object>(
 export function integerOption(name: string, value: unknown, least: number, most: number): number {
   if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
     return value as number
-  const bounds = most === Number.POSITIVE_INFINITY ? `of at least ${least}` : `from ${least} to ${most}`
+  const bounds = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`
   const given = typeof value === 'number' ? String(value) : kindOf(value)
   throw new TypeError(`${name} must be an integer ${bounds}, not ${given}`)
 }

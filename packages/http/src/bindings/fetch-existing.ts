@@ -22,7 +22,7 @@ export async function guardExisting<C extends OpenCall>(
   route: Route<C>,
   received: IncomingFetch,
   existing: (call: C, request: Request) => Response | Promise<Response>,
-  hasThrown: () => boolean = () => false,
+  hasThrown?: () => boolean,
 ): Promise<Response> {
   let { request } = received
   const readBody = async (): ReturnType<IncomingRequest['readBody']> => {
@@ -42,15 +42,16 @@ export async function guardExisting<C extends OpenCall>(
   const { call, fields } = value
   calls.set(request, { route, call })
   const response = await runExisting(route.operation, () => existing(call, request), value)
-  if (hasThrown()) {
+  if (hasThrown?.()) {
     await value.markUnknown(response.status)
     return withResponseFields(response, fields)
   }
-  if (!route.idempotent) value.sent(response.status)
-  const finished = route.idempotent
-    ? await capture(response, route.operation, value, gate.settings.responseLimitBytes)
-    : response
-  return withResponseFields(finished, fields)
+  if (route.idempotent) {
+    const captured = await capture(response, route.operation, value, gate.settings.responseLimitBytes)
+    return withResponseFields(captured, fields)
+  }
+  value.sent(response.status)
+  return withResponseFields(response, fields)
 }
 
 /** Runs an existing handler. If it throws or returns no response, the outcome of the run is unknown, and the server renders the error. */

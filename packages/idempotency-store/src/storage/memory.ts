@@ -23,7 +23,7 @@ const OPTIONS: OptionNames<MemoryIdempotencyOptions> = { capacity: true }
  */
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStorage {
   const { capacity = 10_000 } = knownOptions('memoryIdempotency', options, OPTIONS)
-  integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
+  integerOption('capacity', capacity, 1, Infinity)
   warnMemoryStorage('IdempotencyStorage')
   const records = new Map<
     string,

@@ -22,7 +22,7 @@ const keyOf = ({ alias, principal }: AliasUsageKey): string => `${alias}\n${prin
 /** Keeps the usage in this process; it is gone when the process ends. For tests and single-process tools. */
 export function memoryAliasUsage(options: MemoryAliasUsageOptions = {}): AliasUsageStorage {
   const { capacity = 100_000 } = knownOptions('memoryAliasUsage', options, OPTIONS)
-  integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
+  integerOption('capacity', capacity, 1, Infinity)
   warnMemoryStorage('AliasUsageStorage')
   const usage = new Map<string, AliasUsage>()
   const writers = new Map<string, { sequence: number; seenAt: EpochMs }>()

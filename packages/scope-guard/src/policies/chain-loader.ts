@@ -58,7 +58,7 @@ const MOST_SWEPT = 32
 const EMPTY_CHAIN = compileChain([])
 const EMPTY: LoadedChain = {
   chain: EMPTY_CHAIN,
-  place: { key: '', chain: EMPTY_CHAIN, keptUntil: Number.POSITIVE_INFINITY },
+  place: { key: '', chain: EMPTY_CHAIN, keptUntil: Infinity },
 }
 
 /**

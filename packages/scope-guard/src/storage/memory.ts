@@ -38,7 +38,7 @@ const sameItems = (a: readonly HeldItem[], b: readonly HeldItem[]): boolean =>
  */
 export function memorySpends(options: MemoryOptions = {}): SpendStorage {
   const { capacity = 100_000 } = knownOptions('memorySpends', options, OPTIONS)
-  integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
+  integerOption('capacity', capacity, 1, Infinity)
   warnMemoryStorage('SpendStorage')
   const counters = new Map<string, Counter>()
   const holds = new Map<string, readonly HeldItem[]>()

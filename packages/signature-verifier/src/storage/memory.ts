@@ -61,7 +61,7 @@ function add(keys: BoundedKeys, key: string, expiresAt: EpochMs, now: EpochMs): 
  */
 export function memoryNonces(options: MemoryNoncesOptions = {}): ChallengeStorage {
   const { capacity = 100_000 } = knownOptions('memoryNonces', options, OPTIONS)
-  integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
+  integerOption('capacity', capacity, 1, Infinity)
   warnMemoryStorage('NonceStorage')
   const nonces: BoundedKeys = { capacity, expiries: new Map(), earliest: -Infinity }
   const challenges: BoundedKeys = { capacity, expiries: new Map(), earliest: -Infinity }
