@@ -224,11 +224,14 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
       const hold = { id, accountId, amountCents: AMOUNT, requested, held: true }
       const destination = { currency: 'usdc', network: 'base', address: 'a', extraId: null }
       const entry = {
-        ...({ accountId, type: 'collateral', status: 'completed', direction: 'credit' } as const),
+        accountId,
+        type: 'collateral',
+        status: 'completed',
+        direction: 'credit',
         source: { kind: 'credit', id: accountId },
         amountCents: AMOUNT,
         description: '',
-      }
+      } as const
       const fund = {
         id: `fund:${accountId}`,
         debit: ledgerAccounts.sandbox,

@@ -90,7 +90,9 @@ function withdrawalsInMemory(change: Change = {}) {
   return async (): Promise<WithdrawalProviderUnderTest> => {
     const paid = new Map<string, number>()
     const report = {
-      ...({ status: change.lies ? ('sent' as 'ready') : 'ready', reason: null, txHash: null } as const),
+      status: change.lies ? ('sent' as 'ready') : 'ready',
+      reason: null,
+      txHash: null,
       paidCents: null,
       relay: null,
     }

@@ -1,6 +1,7 @@
 import * as token from '../../composition/registrations.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { checkLedger } from '../../ledger/check.ts'
+import type { TransactionEntry } from '../../ledger/transactions.ts'
 import { isOpen } from '../../modules/subscriptions/payins/states.ts'
 import { userAccountOf } from '../accounts.ts'
 import { integerArgument } from '../arguments.ts'
@@ -45,8 +46,11 @@ export const ledgerCommands: readonly Command[] = [
         amountCents,
         cause: 'credit',
       }
-      const entry = {
-        ...({ accountId, type: 'collateral', status: 'completed', direction: 'credit' } as const),
+      const entry: TransactionEntry = {
+        accountId,
+        type: 'collateral',
+        status: 'completed',
+        direction: 'credit',
         source: { kind: 'credit', id: reference },
         amountCents,
         description: 'Credit by the operator',

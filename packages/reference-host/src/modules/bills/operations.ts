@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
+import type { TransactionEntry } from '../../ledger/transactions.ts'
 import { lockAccount } from '../../records/lock-account.ts'
 import { Currency, component, instant, instantOrNull, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
@@ -139,8 +140,11 @@ function payBill(services: ModuleServices, bills: BillStore): Operation {
       if (bill.paidAt !== null) return invalidState('user', 'this bill is paid', 'status')
       const { id, amountCents } = bill
       const payment = { id, accountId, credit: ledgerAccounts.bills, amountCents, cause: 'bill' }
-      const entry = {
-        ...({ accountId, type: 'payment', status: 'completed', direction: 'debit' } as const),
+      const entry: TransactionEntry = {
+        accountId,
+        type: 'payment',
+        status: 'completed',
+        direction: 'debit',
         source: { kind: 'bill', id },
         amountCents,
         description: 'Bill',

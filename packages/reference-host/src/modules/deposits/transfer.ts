@@ -116,7 +116,10 @@ function entriesOf(id: string, accountId: string, body: Static<typeof Body>): Tr
   if (from !== null && to !== null) return []
   return [
     {
-      ...({ accountId, source: { kind: 'move', id }, type: 'collateral', status: 'completed' } as const),
+      accountId,
+      source: { kind: 'move', id },
+      type: 'collateral',
+      status: 'completed',
       ...(from === null
         ? { direction: 'debit', description: 'Put aside' }
         : { direction: 'credit', description: 'Taken back' }),

@@ -113,19 +113,23 @@ function createPayment(services: ModuleServices): Operation {
       const payment = { id, accountId, credit, amountCents, cause: 'payment' }
       const common = { type: 'payment', status: 'completed', amountCents, memo } as const
       const side = (part: string): TransactionEntry['source'] => ({ kind: 'payment', id, part })
-      const sent = {
-        ...({ accountId, source: side('sent'), direction: 'debit', description: 'Payment sent' } as const),
+      const sent: TransactionEntry = {
+        ...common,
+        accountId,
+        source: side('sent'),
+        direction: 'debit',
+        description: 'Payment sent',
         counterparty: to.walletAddress.toLowerCase(),
       }
-      const received = {
-        ...({ accountId: receiver.value, source: side('received'), direction: 'credit' } as const),
+      const received: TransactionEntry = {
+        ...common,
+        accountId: receiver.value,
+        source: side('received'),
+        direction: 'credit',
         description: 'Payment received',
         counterparty: (await users.ofAccount(tx, accountId)).walletAddress,
       }
-      const entries = [
-        { ...common, ...sent },
-        { ...common, ...received },
-      ]
+      const entries = [sent, received]
       const paid = await payAtOnce(services, context, payment, entries, now)
       if (!paid.ok) return paid
       const subject = { kind: 'payment', id }

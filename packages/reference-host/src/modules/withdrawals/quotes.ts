@@ -85,7 +85,9 @@ const lower = ({ currency, network }: { currency: string; network: string }) => 
 /** The operations that say what can be withdrawn, and for how much. */
 export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
   const common = {
-    ...({ surface: 'partner', credential: 'session', scopes: [] } as const),
+    surface: 'partner',
+    credential: 'session',
+    scopes: [],
     anyOf: ['withdrawals.write', 'deposits.read'],
   } as const
   const limitsOf = async (wanted: typeof asset, { minAmountCents, maxAmountCents }: typeof exampleLimits) => {
