@@ -371,3 +371,31 @@ t.test('shows the last 20 things that happened to an authorization', async t => 
   t.equal(history.length, 20)
   t.match([history[0], history.at(-1)], [{ cause: 'cleared' }, { cause: 'refunded', amountCents: 19 }])
 })
+
+t.test('refunds in parts give back what was cleared and no more, the rest is excess', async t => {
+  const user = await funded()
+  const one = networkRequest(await user.card(), { amountCents: 600 })
+  await event('request', one)
+  await event('cleared', { id: one.id, amountCents: 600 })
+  const before = await user.balance()
+  const refund = async (amountCents: number): Promise<number> => {
+    await event('refunded', { id: one.id, amountCents })
+    return (await user.balance()) - before
+  }
+  t.equal(await refund(400), 400)
+  t.equal(await refund(300), 600)
+  t.equal(await refund(1), 600)
+  const { body } = await user.read(`/cards/${one.cardId}/authorizations`)
+  const [{ history }] = body.data['authorizations'] as [{ history: { cause: string; amountCents: number }[] }]
+  t.same(
+    history.map(({ cause, amountCents }) => [cause, amountCents]),
+    [
+      ['requested', 600],
+      ['cleared', 600],
+      ['refunded', 400],
+      ['refunded', 200],
+      ['excess', 100],
+      ['excess', 1],
+    ],
+  )
+})
