@@ -374,7 +374,8 @@ t.test('shows the last 20 things that happened to an authorization', async t => 
 
 t.test('refunds in parts give back what was cleared and no more, the rest is excess', async t => {
   const user = await funded()
-  const one = networkRequest(await user.card(), { amountCents: 600 })
+  const cardId = await user.card()
+  const one = networkRequest(cardId, { amountCents: 600 })
   await event('request', one)
   await event('cleared', { id: one.id, amountCents: 600 })
   const before = await user.balance()
@@ -385,7 +386,7 @@ t.test('refunds in parts give back what was cleared and no more, the rest is exc
   t.equal(await refund(400), 400)
   t.equal(await refund(300), 600)
   t.equal(await refund(1), 600)
-  const { body } = await user.read(`/cards/${one.cardId}/authorizations`)
+  const { body } = await user.read(`/cards/${cardId}/authorizations`)
   const [{ history }] = body.data['authorizations'] as [{ history: { cause: string; amountCents: number }[] }]
   t.same(
     history.map(({ cause, amountCents }) => [cause, amountCents]),
