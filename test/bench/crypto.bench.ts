@@ -27,7 +27,7 @@ for (const size of [32, 1024]) {
   report(
     await compare(`crypto: encrypt ${ITEMS} texts of ${size} bytes`, {
       ours: { name: 'AccountCipher.encrypt', run: () => cipher.encrypt(ACCOUNT, texts) },
-      peers: [{ name: 'bare WebCrypto', run: () => Promise.all(texts.map(bareEncrypt)), atLeast: 1 }],
+      peers: [{ name: 'bare WebCrypto', run: () => Promise.all(texts.map(bareEncrypt)), minRatio: 1 }],
       operations: 60,
     }),
   )
@@ -43,7 +43,7 @@ for (const size of [32, 1024]) {
                 webcrypto.subtle.decrypt({ name: 'AES-GCM', iv, additionalData }, key, data),
               ),
             ),
-          atLeast: 1,
+          minRatio: 1,
         },
       ],
       operations: 60,

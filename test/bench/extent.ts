@@ -6,7 +6,7 @@ export function extent(usual: number, least: number): number {
   return ONCE ? Math.min(usual, least) : usual
 }
 
-/** Prints a bar that was missed, and makes the process exit with 1. Where benches run once, no figure is judged. */
+/** Prints a bar that was missed, and makes the process exit with 1. Where benches run once, no figure is compared. */
 export function reportMissed(text: string): void {
   if (ONCE) return
   console.log(`  MISSED ${text}`)

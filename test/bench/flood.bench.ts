@@ -1,4 +1,4 @@
-// How long good tokens wait while their own address floods the server with junk: quiet, junk that is refused without a
+// How long good tokens wait while their own address floods the server with junk: quiet, junk that is denied without a
 // signature check, and forged tokens. Then how long neighbours wait while wallets with the heaviest documents that a host accepts
 // send as much as their rate limits allow. BENCH_SECONDS (default 10) per part, BENCH_JUNK (default 2000) per second, BENCH_CALLERS
 // (default 20) of those wallets.
@@ -133,7 +133,7 @@ async function part(title: string, junk: Flood['junk'] | undefined): Promise<obj
     insistOn([401, 429], 'junk', Object.keys(result.junk).map(Number))
     console.log(`${title}: server ${result.serverCpu}, junk returned ${JSON.stringify(result.junk)}`)
     for (const { name, sent, denied, p50, p99 } of result.good) {
-      console.log(`  ${name.padEnd(8)} p50 ${p50} ms, p99 ${p99} ms, ${denied} of ${sent} refused`)
+      console.log(`  ${name.padEnd(8)} p50 ${p50} ms, p99 ${p99} ms, ${denied} of ${sent} denied`)
     }
     return result
   } finally {

@@ -79,11 +79,11 @@ t.test('samples ours twice and each peer once per round, in turns, and drops the
 })
 
 t.test('says which bars were missed, and none that were met exactly', async t => {
-  const run = (atMostMicros: number, atLeast: number): Promise<Result> =>
+  const run = (atMostMicros: number, minRatio: number): Promise<Result> =>
     alternate('bars', {
       ...silent,
       ours: { name: 'ours', atMostMicros },
-      peers: [{ name: 'peer', atLeast }],
+      peers: [{ name: 'peer', minRatio }],
       operations: 1,
       sample: async ({ name }) => sample(name === 'ours' ? 3 : 6),
     })

@@ -12,9 +12,12 @@ export interface Ours {
   readonly atMostMicros?: number
 }
 
-/** A peer. With `atLeast`, a median CPU ratio (peer / ours) below it is a missed bar. */
+/**
+ * A peer. `minRatio` is the bar: the least median ratio of CPU times, peer / ours. 2 means that the peer must need at least twice
+ * our time, 1 / 1.2 that we may need at most 1.2 times the peer's.
+ */
 export interface Peer {
-  readonly atLeast?: number
+  readonly minRatio?: number
 }
 
 /** How often to measure. */
@@ -136,14 +139,14 @@ export function resultOf<S extends Side>(
   if (atMostMicros !== undefined && !(ourLine.cpuMicros <= atMostMicros)) {
     missed.push(`${ours.name}: ${ourLine.cpuMicros.toFixed(2)} µs, at most ${atMostMicros} wanted`)
   }
-  const judged = peerLines.map((line, index) => {
-    const atLeast = peers[index]?.atLeast
-    if (atLeast === undefined) return line
-    if (!(line.ratio.median >= atLeast)) {
-      missed.push(`${line.name}: ${line.ratio.median.toFixed(2)} x ours, at least ${atLeast} wanted`)
+  const peersWithBar = peerLines.map((line, index) => {
+    const minRatio = peers[index]?.minRatio
+    if (minRatio === undefined) return line
+    if (!(line.ratio.median >= minRatio)) {
+      missed.push(`${line.name}: ${line.ratio.median.toFixed(2)} x ours, at least ${minRatio} wanted`)
     }
-    return { ...line, atLeast }
+    return { ...line, minRatio }
   })
-  const ourJudged = atMostMicros === undefined ? ourLine : { ...ourLine, atMostMicros }
-  return { title, operations, rounds: measured.length, ours: ourJudged, control, peers: judged, missed }
+  const ourResult = atMostMicros === undefined ? ourLine : { ...ourLine, atMostMicros }
+  return { title, operations, rounds: measured.length, ours: ourResult, control, peers: peersWithBar, missed }
 }

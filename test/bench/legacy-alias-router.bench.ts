@@ -93,14 +93,14 @@ for (const [name, prefix, share] of [
   }
   await compare(`legacy-alias-router: resolve ${name}, 3 rows`, {
     ours: { name: 'resolve', before, run: resolving(few) },
-    peers: [{ ...match, atLeast: 1 / share }],
+    peers: [{ ...match, minRatio: 1 / share }],
     operations: OPERATIONS,
     rounds: 4,
   })
   await compare(`legacy-alias-router: resolve ${name}, 1,003 rows`, {
     ours: { name: 'resolve, 1,003 rows', before, run: resolving(many) },
     peers: [
-      { ...match, atLeast: 1 / share },
+      { ...match, minRatio: 1 / share },
       { name: 'resolve, 3 rows', before, run: resolving(few) },
     ],
     operations: OPERATIONS,

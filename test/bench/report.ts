@@ -13,8 +13,8 @@ export const digits = (value: number): string => value.toFixed(value < 100 ? 2 :
 
 function row(line: Line & Ours & Peer): string[] {
   const { median, low, high } = line.ratio
-  const bar = line.atLeast
-    ? `>= ${digits(line.atLeast)} x`
+  const bar = line.minRatio
+    ? `>= ${digits(line.minRatio)} x`
     : line.atMostMicros
       ? `<= ${line.atMostMicros} µs`
       : ''
@@ -62,7 +62,7 @@ export function table(result: Result): string {
 
 /**
  * Prints the table and the missed bars, which make the process exit with 1, and writes `build/bench/<title>.json`. Where
- * benches run once, nothing is judged or written.
+ * benches run once, nothing is compared or written.
  */
 export function printAndSave(result: Result): void {
   console.log(table(result))

@@ -19,12 +19,12 @@ const side = (name: string, kind: string) => {
 const guarded = side('guarded: limit, fields, chain of two', 'koa-guard-full')
 await compareServers('scope-guard: Koa with @koa/router', {
   ours: guarded,
-  peers: [{ ...side('bare', 'koa-bare'), atLeast: 0.85 }],
+  peers: [{ ...side('bare', 'koa-bare'), minRatio: 0.85 }],
   requests: 40_000,
 })
 await compareServers('scope-guard: Koa, equal checks', {
   ours: guarded,
-  peers: [{ ...side('koa-jwt, ES256 KeyObject', 'koa-jwt'), atLeast: 1 }],
+  peers: [{ ...side('koa-jwt, ES256 KeyObject', 'koa-jwt'), minRatio: 1 }],
   requests: 8000,
 })
 const frameworks = [
@@ -35,7 +35,7 @@ const frameworks = [
 for (const [framework, kind, peer] of frameworks) {
   await compareServers(`scope-guard: ${framework}, equal checks`, {
     ours: side('guarded', `${kind}-guard`),
-    peers: [{ ...side(peer, `${kind}-peer`), atLeast: 1 }, side('bare', `${kind}-bare`)],
+    peers: [{ ...side(peer, `${kind}-peer`), minRatio: 1 }, side('bare', `${kind}-bare`)],
     requests: 6000,
   })
 }

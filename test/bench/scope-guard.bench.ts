@@ -32,13 +32,13 @@ const guard = createGuard(options)
 
 /** The same checks as one function for this one route, with the same libraries: what a team would write by hand. */
 function byHand(): (authorization: string) => Promise<unknown> {
-  interface Principal {
+  interface Caller {
     readonly keyId: string
     readonly exp: number
     readonly surface: unknown
     readonly scopes: ReadonlySet<string>
   }
-  const cache = new LRUCache<string, Principal>({ max: 10_000 })
+  const cache = new LRUCache<string, Caller>({ max: 10_000 })
   const limiter = new RateLimiterMemory({ keyPrefix: 'hand', points: 1_000_000_000, duration: 86_400 })
   const policyField = '"hand";q=1000000000;w=86400'
   const denied = (operation: string): boolean => operation.startsWith('withdrawals.')
@@ -51,26 +51,26 @@ function byHand(): (authorization: string) => Promise<unknown> {
     if (token.length > 4096) return undefined
     const now = Date.now()
     const digest = hash('sha256', token, 'latin1' as 'hex')
-    let principal = cache.get(digest)
-    if (!principal) {
+    let caller = cache.get(digest)
+    if (!caller) {
       const { payload } = await jwtVerify(token, key, { issuer: BENCH_ISSUER, audience: BENCH_AUDIENCE })
       const { client_id, exp, scope, gw_surface } = payload as Record<string, unknown>
       const scopes = new Set((scope as string).split(' '))
-      principal = { keyId: client_id as string, exp: exp as number, surface: gw_surface, scopes }
-      cache.set(digest, principal)
+      caller = { keyId: client_id as string, exp: exp as number, surface: gw_surface, scopes }
+      cache.set(digest, caller)
     }
-    if (now >= principal.exp * 1000 || principal.surface !== 'user') return undefined
-    if (!principal.scopes.has('cards.read')) return undefined
+    if (now >= caller.exp * 1000 || caller.surface !== 'user') return undefined
+    if (!caller.scopes.has('cards.read')) return undefined
     let state: RateLimiterRes
     try {
-      state = await limiter.consume(principal.keyId)
+      state = await limiter.consume(caller.keyId)
     } catch {
       return undefined
     }
     if (denied('cards.list') || !allowed('cards.list') || now >= until) return undefined
     const reset = Math.ceil(state.msBeforeNext / 1000)
     return {
-      principal,
+      caller,
       headers: [
         ['RateLimit-Policy', policyField],
         ['RateLimit', `"hand";r=${state.remainingPoints};t=${reset}`],
@@ -82,8 +82,8 @@ const hand = byHand()
 
 for (let n = 0; n < tokens.length; n++) {
   const verdict = await guard.check({ authorization: fresh(n) }, rule)
-  if (!verdict.ok || verdict.value.headers.length !== 2) throw new Error('the bench measures a refusal')
-  if ((await hand(fresh(n))) === undefined) throw new Error('the peer refuses')
+  if (!verdict.ok || verdict.value.headers.length !== 2) throw new Error('the bench measures a denial')
+  if ((await hand(fresh(n))) === undefined) throw new Error('the peer denies')
 }
 const verification = {
   issuer: BENCH_ISSUER,
@@ -95,13 +95,13 @@ const verification = {
 
 await compare('scope-guard: cached token, one memory limit, fields, chain of two', {
   ours: { name: 'guard.check', run: n => guard.check({ authorization: fresh(n) }, rule), atMostMicros: 3 },
-  peers: [{ name: 'the same by hand', run: n => hand(fresh(n)), atLeast: 1 / 1.2 }],
+  peers: [{ name: 'the same by hand', run: n => hand(fresh(n)), minRatio: 1 / 1.2 }],
   operations: 200_000,
 })
 
 await compare('scope-guard: against a jose ES256 verification', {
   ours: { name: 'guard.check', run: n => guard.check({ authorization: fresh(n) }, rule) },
-  peers: [{ name: 'jose', run: n => jwtVerify(fresh(n).slice(7), key, verification), atLeast: 28 }],
+  peers: [{ name: 'jose', run: n => jwtVerify(fresh(n).slice(7), key, verification), minRatio: 28 }],
   operations: 10_000,
 })
 
@@ -117,11 +117,11 @@ const fastJwt = createVerifier({
 })
 for (let n = 0; n < tokens.length; n++) {
   const verdict = await guard.authenticate({ authorization: fresh(n) })
-  if (!verdict.ok) throw new Error('the bench measures a refusal')
+  if (!verdict.ok) throw new Error('the bench measures a denial')
 }
 await compare('scope-guard: cached verification', {
   ours: { name: 'guard.authenticate', run: n => guard.authenticate({ authorization: fresh(n) }) },
-  peers: [{ name: 'fast-jwt with its cache', run: n => fastJwt(fresh(n).slice(7)), atLeast: 2 }],
+  peers: [{ name: 'fast-jwt with its cache', run: n => fastJwt(fresh(n).slice(7)), minRatio: 2 }],
   operations: 200_000,
 })
 
@@ -146,14 +146,14 @@ for (const [algorithm, share] of FIRST_SEEN) {
   const token = (index: number): string => unseen.tokens[index % unseen.tokens.length] as string
   const rules = { ...verification, algorithms: [algorithm] }
   const verdict = await cold.authenticate({ authorization: `Bearer ${token(0)}` })
-  if (!verdict.ok) throw new Error('the bench measures a refusal')
+  if (!verdict.ok) throw new Error('the bench measures a denial')
   await compare(`scope-guard: token seen for the first time, ${algorithm}`, {
     ours: {
       name: 'guard.authenticate',
       run: n => cold.authenticate({ authorization: `Bearer ${token(n)}` }),
     },
     peers: [
-      { name: 'raw jose', run: n => jwtVerify(token(n), publicKey, rules), atLeast: 1 / share },
+      { name: 'raw jose', run: n => jwtVerify(token(n), publicKey, rules), minRatio: 1 / share },
       { name: 'fast-jwt without its cache', run: n => uncached(token(n)) },
     ],
     operations: 4000,

@@ -104,7 +104,7 @@ const siwe = {
 
 await compare('signature-verifier: an accepted proof of template A, pure JS', {
   ours: { name: 'verify', before: () => open(), run: index => expect(at(index).proof, ACCEPTED) },
-  peers: [{ ...viem, atLeast: 1 / 1.05 }, siwe],
+  peers: [{ ...viem, minRatio: 1 / 1.05 }, siwe],
   operations: OPERATIONS,
 })
 
@@ -115,7 +115,7 @@ await compare('signature-verifier: a refused signature, pure JS (two recoveries)
     before: () => open(),
     run: index => expect({ ...at(index).proof, signature: at(index + 1).signature }, WRONG_SIGNER),
   },
-  peers: [{ ...viem, atLeast: 1 / 2.1 }],
+  peers: [{ ...viem, minRatio: 1 / 2.1 }],
   operations: OPERATIONS,
 })
 
@@ -123,7 +123,7 @@ await compare('signature-verifier: a refused signature, pure JS (two recoveries)
 async function compareJunk(
   title: string,
   count: number,
-  atLeast: number,
+  minRatio: number,
   junk: (proof: WalletProof, index: number) => WalletProof,
   denial: string,
 ): Promise<void> {
@@ -136,7 +136,7 @@ async function compareJunk(
         for (const proof of proofs) await expect(proof, denial)
       },
     },
-    peers: [{ ...viem, atLeast: atLeast / count }],
+    peers: [{ ...viem, minRatio: minRatio / count }],
     operations: OPERATIONS,
   })
 }
@@ -166,7 +166,7 @@ await compareJunk(
 )
 
 /** Verifications per CPU second with another recovery: ten of ours beside one of viem. */
-async function compareRecipe({ name, ...recovery }: FastestRecover, atLeast: number): Promise<void> {
+async function compareRecipe({ name, ...recovery }: FastestRecover, minRatio: number): Promise<void> {
   const spread = 10
   await compare(`signature-verifier: accepted proofs, ${name}, ${spread} beside one of viem`, {
     ours: {
@@ -177,7 +177,7 @@ async function compareRecipe({ name, ...recovery }: FastestRecover, atLeast: num
         for (let one = 0; one < spread; one++) await expect(at((index % 15) * spread + one).proof, ACCEPTED)
       },
     },
-    peers: [{ ...viem, atLeast: atLeast / spread }],
+    peers: [{ ...viem, minRatio: minRatio / spread }],
     operations: OPERATIONS,
   })
 }

@@ -43,7 +43,7 @@ const WRONG: Readonly<Record<string, string>> = {
  * whenever, it must find nothing. Subscriptions are taken to have been renewed without gaps.
  */
 export async function auditMoney(db: SqlClient, dialect: SqlDialect): Promise<readonly string[]> {
-  const { sumCents, wrongAccounts } = await createLedger(db, dialect).check()
+  const { sumCents, wrongAccounts } = await createLedger(db).check()
   const found = sumCents === 0 ? [] : [`the ledger adds up to ${sumCents}`]
   found.push(...wrongAccounts.map(account => `ledger account ${account} is wrong`))
   // One transaction each would see different moments; a host may be running.

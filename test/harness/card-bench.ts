@@ -1,6 +1,6 @@
 import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import type { ManualClock } from '@gatewright/kernel/testing'
-import { createLedger, eventStore, ledgerAccounts, migrateLedger } from '@gatewright/reference-host'
+import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/reference-host'
 import { createGuard, type PolicyDocument } from '@gatewright/scope-guard'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { migrateSpends as migrateSqlite, sqliteSpends } from '@gatewright/scope-guard/sqlite'
@@ -9,13 +9,13 @@ import { internals } from './internals.ts'
 type Service = ReturnType<typeof internals.authorizations>
 type Row = Awaited<ReturnType<Service['authorize']>>
 type Request = Parameters<Service['authorize']>[2]
-type NewCard = Parameters<ReturnType<typeof internals.cardStore>['insert']>[2][number]
+type NewCard = Parameters<(typeof internals.cards)['insert']>[2][number]
 /** What is counted against one card, and what happens to its payments, without a host. */
 export interface CardBench {
   readonly db: SqlClient
   readonly service: Service
-  readonly store: ReturnType<typeof internals.authorizationStore>
-  readonly cards: ReturnType<typeof internals.cardStore>
+  readonly store: typeof internals.authorizationTable
+  readonly cards: typeof internals.cards
   /** The policies that each lineage of keys carries now. A lineage without an entry cannot be read. */
   readonly keys: Map<string, readonly PolicyDocument[]>
   /** Every decision that was counted. */
@@ -38,18 +38,15 @@ export interface CardBench {
 
 /** Creates the tables that a bench needs beside those of the host. */
 export async function prepareCardBench(db: SqlClient, dialect: SqlDialect): Promise<void> {
-  await migrateLedger(db, dialect)
+  await migrateLedger(db)
   await (dialect === 'postgres' ? migrateSpends : migrateSqlite)(db)
 }
 
 /** Makes the services of card payments over a database. */
 export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock): CardBench {
-  const events = eventStore(dialect)
-  const ledger = createLedger(db, dialect)
-  const transactions = internals.transactionStore(dialect)
-  const money = internals.createMoney(ledger, transactions)
-  const cards = internals.cardStore(dialect, events)
-  const store = internals.authorizationStore(dialect)
+  const ledger = createLedger(db)
+  const money = internals.createMoney(ledger)
+  const { authorizationTable: store, cards } = internals
   const keys: CardBench['keys'] = new Map()
   const counted: string[] = []
   const keyPolicies = { read: async ({ lineageId }: { lineageId: string }) => keys.get(lineageId) }
@@ -61,14 +58,9 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
     failedCredentials: 'off',
   })
   const service = internals.authorizations({
-    store,
-    cards,
     guard,
     ledger,
     money,
-    transactions,
-    events,
-    incrementStore: internals.incrementStore,
     spendStorage: dialect === 'postgres' ? postgresSpends : sqliteSpends,
     count: (outcome, reason) => counted.push(reason || outcome),
   })
@@ -120,27 +112,33 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
       await db.transaction(tx => cards.insert(tx, accountId, [made], clock.now()))
     },
     async pay(cardId, request) {
-      const policies = await internals.cardPolicies(keyPolicies, await lock(await cards.findById(db, cardId)))
+      const policies = await internals.cardPolicies(
+        keyPolicies,
+        await lock(await cards.anyAccount.find(db, cardId)),
+      )
       return db.transaction(async tx => {
-        const card = await lock(await cards.lockById(tx, cardId))
+        const card = await lock(await cards.anyAccount.lock(tx, cardId))
         const merchant = { name: 'Shop', mcc: '5734', city: null, country: 'US' }
         const full = { amountCents: 100, currency: 'USD', merchant, ...request }
         return service.authorize(tx, { card, policies, now: clock.now() }, full)
       })
     },
     async raise(authorizationId, request) {
-      const { cardId } = await lock(await store.findById(db, authorizationId))
-      const policies = await internals.cardPolicies(keyPolicies, await lock(await cards.findById(db, cardId)))
+      const { cardId } = await lock(await store.anyAccount.find(db, authorizationId))
+      const policies = await internals.cardPolicies(
+        keyPolicies,
+        await lock(await cards.anyAccount.find(db, cardId)),
+      )
       return db.transaction(async tx => {
-        const card = await lock(await cards.lockById(tx, cardId))
-        const row = await lock(await store.lockById(tx, authorizationId))
+        const card = await lock(await cards.anyAccount.lock(tx, cardId))
+        const row = await lock(await store.anyAccount.lock(tx, authorizationId))
         return service.increment(tx, { card, policies, now: clock.now() }, row, {
           attempt: 'bench',
           ...request,
         })
       })
     },
-    later: (id, act) => db.transaction(async tx => act(tx, await lock(await store.lockById(tx, id)))),
+    later: (id, act) => db.transaction(async tx => act(tx, await lock(await store.anyAccount.lock(tx, id)))),
     balance: accountId => ledger.balance(db, ledgerAccounts.user(accountId)),
     async faults() {
       const { sumCents, wrongAccounts } = await ledger.check()

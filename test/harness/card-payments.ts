@@ -45,7 +45,7 @@ export function cardUser(send: TestHost['send'], token: string): CardUser {
   }
 }
 
-/** The authorization of a response; throws on a refusal. */
+/** The authorization of a response; throws on a denial. */
 export function authorizationOf(response: HttpResponse): WireAuthorization {
   return okay(response)['authorization'] as WireAuthorization
 }

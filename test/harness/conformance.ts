@@ -47,7 +47,7 @@ class Compiled {
 
   constructor(text: string) {
     this.description = JSON.parse(text) as Description
-    // Once, and not in each schema: ajv walks through all of what it compiles.
+    // Once, and not in each schema: ajv visits everything that it compiles.
     this.#ajv.addSchema({ $id: DOCUMENT, components: this.description.components })
     this.#routes = Object.keys(this.description.paths).map(route => ({ route, pattern: patternOf(route) }))
   }

@@ -21,7 +21,7 @@ export function onBothDatabases(
     void ownTest().test(`${dialect}: ${title}`, async t => {
       const open = dialect === 'postgres' ? openPostgres : openSqlite
       const { connections, close } = await open(dialect === 'postgres' ? 4 : 1, async db => {
-        await migrateHost(db, dialect)
+        await migrateHost(db)
         await prepare(db, dialect)
       })
       t.teardown(close)

@@ -2,6 +2,8 @@
 type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') &
   typeof import('../../packages/reference-host/dist/records/sealed.js') &
   typeof import('../../packages/reference-host/dist/records/events.js') &
+  typeof import('../../packages/reference-host/dist/records/columns.js') &
+  typeof import('../../packages/reference-host/dist/records/table.js') &
   typeof import('../../packages/reference-host/dist/storage/migrate.js') &
   typeof import('../../packages/reference-host/dist/product/scopes.js') &
   typeof import('../../packages/reference-host/dist/http/app.js') &
@@ -24,11 +26,28 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/providers/withdrawals.js') &
   typeof import('../../packages/reference-host/dist/providers/limited-transfers.js') &
   typeof import('../../packages/reference-host/dist/providers/sandbox-transfers.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/deposit.js') &
   typeof import('../../packages/reference-host/dist/modules/deposits/records.js') &
   typeof import('../../packages/reference-host/dist/modules/deposits/job.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/records.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/job.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/withdrawal.js') &
+  typeof import('../../packages/reference-host/dist/modules/withdrawals/create.js') &
+  typeof import('../../packages/reference-host/dist/modules/withdrawals/destination.js') &
+  typeof import('../../packages/reference-host/dist/modules/withdrawals/terms.js') &
+  typeof import('../../packages/reference-host/dist/modules/withdrawals/operations.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/create.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/operations.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/transfer.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/wire.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/play-money.js') &
+  typeof import('../../packages/reference-host/dist/modules/payments/operations.js') &
+  typeof import('../../packages/reference-host/dist/modules/bills/operations.js') &
+  typeof import('../../packages/reference-host/dist/modules/contracts/operations.js') &
+  typeof import('../../packages/reference-host/dist/modules/contracts/store.js') &
+  typeof import('../../packages/reference-host/dist/modules/users/store.js') &
+  typeof import('../../packages/reference-host/dist/schemas/check.js') &
+  typeof import('../../packages/reference-host/dist/schemas/names.js') &
   typeof import('../../packages/reference-host/dist/modules/onboarding/requirements.js') &
   typeof import('../../packages/reference-host/dist/modules/agreements/acceptance.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
@@ -65,6 +84,8 @@ const FILES = [
   'records/jobs',
   'records/sealed',
   'records/events',
+  'records/columns',
+  'records/table',
   'storage/migrate',
   'product/scopes',
   'http/app',
@@ -86,11 +107,28 @@ const FILES = [
   'providers/withdrawals',
   'providers/limited-transfers',
   'providers/sandbox-transfers',
+  'modules/deposits/deposit',
   'modules/deposits/records',
   'modules/deposits/job',
   'modules/withdrawals/records',
   'modules/withdrawals/job',
   'modules/withdrawals/withdrawal',
+  'modules/withdrawals/create',
+  'modules/withdrawals/destination',
+  'modules/withdrawals/terms',
+  'modules/withdrawals/operations',
+  'modules/deposits/create',
+  'modules/deposits/operations',
+  'modules/deposits/transfer',
+  'modules/deposits/wire',
+  'modules/deposits/play-money',
+  'modules/payments/operations',
+  'modules/bills/operations',
+  'modules/contracts/operations',
+  'modules/contracts/store',
+  'modules/users/store',
+  'schemas/check',
+  'schemas/names',
   'modules/onboarding/requirements',
   'modules/agreements/acceptance',
   'modules/kyc/records',

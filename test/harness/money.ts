@@ -59,7 +59,7 @@ export async function newMoneyUser(
   return { ...user, ...moneyUser(send, user) }
 }
 
-/** The pay-in of a response; throws on a refusal. */
+/** The pay-in of a response; throws on a denial. */
 export function payinOf(response: HttpResponse): WirePayin {
   if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(response.body)}`)
   return response.body.data['payin'] as WirePayin

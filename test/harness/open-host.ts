@@ -32,7 +32,7 @@ export async function startOpenHost(clock?: Clock, given: Record<string, string>
     db,
     dialect,
     async wrongSums() {
-      const { sumCents, wrongAccounts } = await createLedger(db, dialect).check()
+      const { sumCents, wrongAccounts } = await createLedger(db).check()
       const differences = await internals.accountsThatDiffer(db)
       return [...(sumCents === 0 ? [] : [`the sum is ${sumCents}`]), ...wrongAccounts, ...differences]
     },

@@ -10,9 +10,9 @@ const LONGEST = /\/kills\.slow\.ts$/
 /** Files that share a process: more save little, and the last process is waited for on one core. */
 const FILES_A_PROCESS = 36
 
-/** The suites that speak to a host over HTTP only, so that they can run on any stores. */
+/** The suites that speak to a host over HTTP only, or to its operations, so that they can run on any stores. Those of locks name theirs. */
 export const ON_EVERY_STORE =
-  /^test\/reference-host\/(?:modules\/.*\.test|modules\/texts\.slow|http\/(?:errors|limits|open-responses)\.test)\.ts$/
+  /^test\/reference-host\/(?:modules\/(?!.*\/locks\.).*\.test|modules\/texts\.slow|http\/(?:errors|limits|open-responses)\.test)\.ts$/
 /** Those of them that depend on where keys, sessions and limits are stored. */
 export const KEYS_AND_LIMITS = /^test\/reference-host\/(?:modules\/(?:auth|keys|identity)\/|http\/)/
 /** Those of them that move money between accounts: their races end in other ways on Postgres. */

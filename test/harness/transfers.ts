@@ -64,7 +64,7 @@ export function withdrawalBody(amountCents: number, extra: object = {}): Record<
   return { amountCents, destination: { currency: 'usdc', network: 'base', address: OUTSIDE, ...extra } }
 }
 
-/** A member of a response's data that is an object; throws on a refusal. */
+/** A member of a response's data that is an object; throws on a denial. */
 export function memberOf(
   response: HttpResponse,
   name: string,

@@ -21,7 +21,7 @@ async function start(idempotency: Idempotency, facts = write()): Promise<Claim> 
   return begun.value.claim
 }
 
-t.test('starts one of 50 simultaneous writes, and refuses the others as in progress', async t => {
+t.test('starts one of 50 simultaneous writes, and denies the others as in progress', async t => {
   const { idempotency } = setUp()
   const results = await Promise.all(Array.from({ length: 50 }, () => idempotency.begin(write())))
   t.equal(results.filter(begun => begun.ok && begun.value.state === 'started').length, 1)
@@ -57,7 +57,7 @@ t.test('replays the first response to the same request for 24 hours', async t =>
   t.match(await idempotency.begin(write()), { ok: true, value: { state: 'started' } })
 })
 
-t.test('refuses the key with another payload, another method or one changed byte', async t => {
+t.test('denies the key with another payload, another method or one changed byte', async t => {
   const { idempotency } = setUp()
   await idempotency.complete(await start(idempotency), response(201))
   for (const change of [

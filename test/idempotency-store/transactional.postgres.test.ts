@@ -19,6 +19,7 @@ import t, { type Test } from 'tap'
 import { faultProxy } from '../harness/proxy.ts'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'
 import { response, write } from './support.ts'
+import { CONTROLLING_TEXTS, SINGLE_STATEMENTS } from './transaction-texts.ts'
 
 /** Hosts of one database, each with a pool of its own. */
 async function setUp(t: Test, hosts: number, poolSize: number, options: IdempotencyBaseOptions = {}) {
@@ -220,19 +221,7 @@ t.test('throws a fault when the handler uses the pool, or ends its transaction',
     () => rows(host.db, 'select 1'),
     () => host.db.transaction(tx => rows(tx, 'select 1')),
     () => host.run(write({ key: 'another-key' }), effect),
-    tx => tx.query('commit'),
-    tx => tx.query(' ROLLBACK'),
-    tx => tx.query('begin'),
-    tx => tx.query('-- done\n/* now */ commit'),
-    tx => tx.query('End transaction'),
-    tx => tx.query('start transaction'),
-    tx => tx.query('select 1; commit'),
-    tx => tx.query("select ';' ; /* ; */ -- ;\n ; rollback"),
-    tx => tx.query('select $$;$$ as a, $tag$ $$ ; $tag$ as b;commit;'),
-    tx => tx.query("select E'\\';'; commit --'"),
-    tx => tx.query('; commit'),
-    tx => tx.query("select U&'\\';commit;select ''"),
-    tx => tx.query('select /* /* ; */ */ 1;commit'),
+    ...CONTROLLING_TEXTS.map(text => (tx: SqlQueries) => tx.query(text)),
   ]
   for (const misuse of misuses) {
     const run = host.run(write(), async (tx, facts) => {
@@ -247,20 +236,8 @@ t.test('throws a fault when the handler uses the pool, or ends its transaction',
 
 t.test('allows a semicolon at the end, and in texts, names and comments', async t => {
   const { host, effects } = await setUp(t, 1, 1)
-  const texts = [
-    'select 1;',
-    'select 1 ; ; -- done; commit\n',
-    "select 'a;b' as x, 'it''s; fine' as y",
-    "select E'a\\';b' as x",
-    "select 'a\\' as x",
-    'select 1 as "a;""b;"',
-    'select $$a;b$$ as x, $t$ $$;$$ $t$ as y',
-    'select 1 /* ; /* nested ; */ ; */ as x -- ;',
-    'do $do$ begin perform 1; perform 2; end $do$',
-    'select a$b from (select 1 as a$b) as t',
-  ]
   const run = await host.run(write(), async (tx, facts) => {
-    for (const text of texts) await tx.query(text)
+    for (const text of SINGLE_STATEMENTS) await tx.query(text)
     return effect(tx, facts)
   })
   t.match(run, { ok: true, value: { replayed: false } })
@@ -294,6 +271,7 @@ t.test('works with a transaction object whose methods use this', async t => {
   const { db } = host
   const wrapped = (inner: SqlTransaction) => ({
     inner,
+    dialect: inner.dialect,
     query(text: string, values?: readonly SqlValue[]) {
       return this.inner.query(text, values)
     },
@@ -304,6 +282,7 @@ t.test('works with a transaction object whose methods use this', async t => {
   })
   const { run } = createTransactionalIdempotency({
     db: {
+      dialect: db.dialect,
       query: (text, values) => db.query(text, values),
       transaction: (work, options) => db.transaction(tx => work(wrapped(tx)), options),
     },

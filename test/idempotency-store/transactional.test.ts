@@ -54,7 +54,7 @@ t.test('rolls back when the response is not final, and runs again on the next re
   t.match(await idempotency.run(write(), async () => response(201)), { value: { replayed: false } })
 })
 
-t.test('commits a definitive refusal, with the rows of the handler', async t => {
+t.test('commits a definitive denial, with the rows of the handler', async t => {
   const { idempotency, effects, effect } = await setUp(t)
   const complete409 = () =>
     idempotency.run(write(), async (tx, { effectId }) => {
@@ -77,7 +77,7 @@ t.test('rolls back and rethrows an error of the handler, and runs again on the n
   t.match(await idempotency.run(write(), async () => response(201)), { value: { replayed: false } })
 })
 
-t.test('refuses the key with another payload', async t => {
+t.test('denies the key with another payload', async t => {
   const { idempotency } = await setUp(t)
   await idempotency.run(write(), async () => response(201))
   const other = await idempotency.run(write({ text: '{}' }), async () => response(201))

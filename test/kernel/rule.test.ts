@@ -1,11 +1,11 @@
 import { throws } from 'node:assert/strict'
-import { checkRule } from '@gatewright/kernel'
+import { checkedRule } from '@gatewright/kernel'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'
 
 const wrong = (rule: unknown, message: RegExp): void => {
-  t.throws(() => checkRule(rule), { name: 'TypeError', message }, JSON.stringify(rule))
+  t.throws(() => checkedRule(rule), { name: 'TypeError', message }, JSON.stringify(rule))
 }
 
 t.test('accepts a rule that names its scopes, or says that it needs none', async t => {
@@ -16,7 +16,7 @@ t.test('accepts a rule that names its scopes, or says that it needs none', async
     { operation: 'cards.secrets.read', allOf: [], surface: 'user', limit: 'reads', cardSecrets: true },
     { operation: 'payments.create', allOf: [], spends: 'withdrawal' },
   ]) {
-    t.equal(checkRule(rule), rule)
+    t.equal(checkedRule(rule), rule)
   }
 })
 
@@ -64,7 +64,7 @@ t.test('rejects any other member, with any name and value', async t => {
   await holds(
     t,
     fc.property(name, fc.anything(), (member, value) => {
-      throws(() => checkRule({ operation: 'a.b', allOf: ['x'], [member]: value }), {
+      throws(() => checkedRule({ operation: 'a.b', allOf: ['x'], [member]: value }), {
         name: 'TypeError',
         message: `rule of "a.b": ${member} is not known; known are ${known.join(', ')}`,
       })

@@ -17,9 +17,9 @@ const day = (day: number): number => Date.UTC(2026, 0, day)
 async function usage() {
   const storage = memoryAliasUsage()
   const rows = [
-    { alias: 'prefix:/consumer/v1', principal: 'key_1', count: 3, firstSeen: day(2), lastSeen: day(3) },
-    { alias: 'prefix:/consumer/v1', principal: 'key_2', count: 4, firstSeen: day(2), lastSeen: day(9) },
-    { alias: 'prefix:/dropped', principal: 'key_1', count: 1, firstSeen: day(1), lastSeen: day(1) },
+    { alias: 'prefix:/consumer/v1', caller: 'key_1', count: 3, firstSeen: day(2), lastSeen: day(3) },
+    { alias: 'prefix:/consumer/v1', caller: 'key_2', count: 4, firstSeen: day(2), lastSeen: day(9) },
+    { alias: 'prefix:/dropped', caller: 'key_1', count: 1, firstSeen: day(1), lastSeen: day(1) },
   ]
   await storage.add({ writer: 'w', sequence: 1, rows }, day(9))
   return storage
@@ -62,7 +62,7 @@ t.test('reads all pages of a large store', async t => {
   for (let batch = 0; batch < 5; batch++) {
     const rows = Array.from({ length: 500 }, (_, index) => ({
       alias: 'prefix:/old',
-      principal: `key_${batch}_${index}`,
+      caller: `key_${batch}_${index}`,
       count: 2,
       firstSeen: since,
       lastSeen: since,

@@ -1,5 +1,5 @@
 import {
-  checkShadowing,
+  assertNoShadowing,
   createAliases,
   dueAliases,
   legacyPaths,
@@ -162,7 +162,7 @@ t.test('rejects an old path that hides a served path, also with parameters', asy
   const hides =
     (...served: string[]) =>
     () =>
-      checkShadowing(table, served)
+      assertNoShadowing(table, served)
   t.doesNotThrow(hides('/user/v1/start', '/user/v00', '/user', '/signup/{id}', '/', '/healthz'))
   t.throws(hides('/ok', '/user/v0/keys'), /prefix:\/user\/v0: hides "\/user\/v0\/keys"/)
   t.throws(hides('/user/v0'), /hides/)

@@ -36,9 +36,9 @@ t.test('collects uses and writes them in one batch', async t => {
   await log.flush()
   t.equal(batches.length, 1)
   t.same(await storage.page(undefined, 10), [
-    { alias: 'prefix:/a', principal: 'anonymous', count: 1, firstSeen: 1005, lastSeen: 1005 },
-    { alias: 'prefix:/a', principal: 'key_1', count: 2, firstSeen: 1000, lastSeen: 1005 },
-    { alias: 'prefix:/c', principal: 'key_1', count: 1, firstSeen: 1005, lastSeen: 1005 },
+    { alias: 'prefix:/a', caller: 'anonymous', count: 1, firstSeen: 1005, lastSeen: 1005 },
+    { alias: 'prefix:/a', caller: 'key_1', count: 2, firstSeen: 1000, lastSeen: 1005 },
+    { alias: 'prefix:/c', caller: 'key_1', count: 1, firstSeen: 1005, lastSeen: 1005 },
   ])
   await log.flush()
   t.equal(batches.length, 1, 'nothing new is not written')
@@ -131,11 +131,11 @@ t.test('splits uses into batches, and drops further pairs while the store is dow
 t.test('records a caller that is not printable by its digest', async t => {
   const { storage } = counted()
   const log = createUsageLog({ storage })
-  for (const principal of ['', 'a\nb', 'é', 'x'.repeat(257), '\ud800']) log.record(principal, used)
+  for (const caller of ['', 'a\nb', 'é', 'x'.repeat(257), '\ud800']) log.record(caller, used)
   await log.flush()
-  const principals = (await storage.page(undefined, 10)).map(({ principal }) => principal)
-  t.equal(principals.length, 5)
-  for (const principal of principals) t.match(principal, /^digest:[\w-]{43}$/)
+  const callers = (await storage.page(undefined, 10)).map(({ caller }) => caller)
+  t.equal(callers.length, 5)
+  for (const caller of callers) t.match(caller, /^digest:[\w-]{43}$/)
 })
 
 t.test('rejects options outside their bounds', async t => {

@@ -21,6 +21,7 @@ export const DECIDING_FOLDERS: readonly string[] = [
   'packages/http/src/bindings',
   'packages/http/src/idempotency',
   'packages/http/src/route',
+  'packages/reference-host/src/http',
   'packages/reference-host/src/ledger',
   'packages/reference-host/src/modules/bills',
   'packages/reference-host/src/modules/cards',

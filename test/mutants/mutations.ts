@@ -50,7 +50,12 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   '--': ['++'],
 }
 /** By which method a method is replaced. */
-const METHODS: Readonly<Record<string, string>> = { min: 'max', max: 'min', some: 'every', every: 'some' }
+const METHODS: ReadonlyMap<unknown, string> = new Map([
+  ['min', 'max'],
+  ['max', 'min'],
+  ['some', 'every'],
+  ['every', 'some'],
+])
 
 /** Replacements in SQL. A comparison is replaced where it decides, not where a column is set. */
 const SQL: readonly (readonly [RegExp, string])[] = [
@@ -112,6 +117,7 @@ export function mutationsOf(file: string): Mutation[] {
 }
 
 function visit(node: Node, code: string, edits: Edit[]): void {
+  if (isNameTable(node) || isCompilerHelper(node)) return
   edits.push(...editsOf(node, code))
   for (const [member, value] of Object.entries(node)) {
     // A key that is no expression, and the path of an import, decide nothing.
@@ -154,7 +160,7 @@ function editsOf(node: Node, code: string): Edit[] {
     case 'ExpressionStatement':
       return isCall(part('expression')) ? [[start, end, ';']] : []
     case 'MemberExpression': {
-      const other = node['computed'] === true ? undefined : METHODS[part('property')['name'] as string]
+      const other = node['computed'] === true ? undefined : METHODS.get(part('property')['name'])
       return other ? [[part('property').start, part('property').end, other]] : []
     }
     case 'Literal':
@@ -189,7 +195,8 @@ function statementEdits(whole: string, offset: number, piece: string, code: stri
   return (isLua ? LUA : SQL).flatMap(([pattern, replacement]) =>
     [...piece.matchAll(pattern)].flatMap((match): Edit[] => {
       const start = offset + match.index
-      if (!isLua && / [<>=]+ /.test(match[0]) && setsColumn(code.slice(offset - 2000, start))) return []
+      if (!isLua && / [<>=]+ /.test(match[0]) && setsColumn(code.slice(Math.max(0, offset - 2000), start)))
+        return []
       return [[start, start + match[0].length, replacement]]
     }),
   )
@@ -203,6 +210,22 @@ function setsColumn(before: string): boolean {
 /** Whether another mutation makes the opposite of a condition: that of its operator. */
 function isNegatedElsewhere({ type, operator }: Node): boolean {
   return type === 'UnaryExpression' || (type === 'BinaryExpression' && (operator as string) in OPERATORS)
+}
+
+/** Whether a node declares a table of option names, in which only the names decide: `const OPTIONS = { prefix: true }`. */
+function isNameTable(node: Node): boolean {
+  if (node.type !== 'VariableDeclarator' || !/^[A-Z_]+$/.test((node['id'] as Node)['name'] as string))
+    return false
+  const init = node['init'] as Node | null
+  if (init?.type !== 'ObjectExpression') return false
+  return (init['properties'] as Node[]).every(
+    ({ type, value }) => type === 'SpreadElement' || (value as Node)['value'] === true,
+  )
+}
+
+/** Whether a node declares a function that the TypeScript compiler adds: `var __rewriteRelativeImportExtension = ...`. */
+function isCompilerHelper({ type, id }: Node): boolean {
+  return type === 'VariableDeclarator' && String((id as Node)['name']).startsWith('__')
 }
 
 function isText({ type, value }: Node): boolean {

@@ -1,7 +1,7 @@
 // Changes the compiled code at one place after the other and runs the tests that reach that place: a change that no test notices
 // survives. Only the tests of the folder run, those at the same place below `test`. Arguments: folders or files of sources
-// (packages/scope-guard/src/policies); --count M takes only so many mutations, chosen by --seed N; --write puts the scores into
-// the table.
+// (packages/scope-guard/src/policies); --count M takes only so many mutations, chosen by --seed N; --again leaves out what earlier
+// runs noticed in the same code; --workers N runs so many at once; --write puts the scores into the table.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -12,6 +12,7 @@ import { keepTemporaryFilesInMemory } from '../harness/temporary-files.ts'
 import { compiled } from '../harness/test-processes.ts'
 import type { Coverage } from './coverage.ts'
 import { EQUIVALENTS, keepsOrder } from './equivalents.ts'
+import { openMemory } from './memory.ts'
 import { mutationsOf, type Mutation } from './mutations.ts'
 import { percent, writeScore, type Score } from './scores.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -28,6 +29,8 @@ const { values, positionals: folders } = parseArgs({
   options: {
     seed: { type: 'string', default: '0' },
     count: { type: 'string', default: 'Infinity' },
+    again: { type: 'boolean', default: false },
+    workers: { type: 'string', default: String(availableParallelism()) },
     write: { type: 'boolean', default: false },
   },
 })
@@ -90,7 +93,9 @@ async function baselinesOf(workers: readonly Worker[], tests: readonly string[])
 }
 
 function reaches({ coverage }: Baseline, { file, start }: Mutation): boolean {
-  return coverage.get(file)?.[start] === 1
+  const reached = coverage.get(file)
+  // The coverage of the right side of a logical operator begins at the operator, which also decides without that side.
+  return reached?.[start] === 1 || reached?.[start - 1] === 1
 }
 
 function isEquivalent({ file, before, after }: Mutation): boolean {
@@ -103,16 +108,20 @@ function isEquivalent({ file, before, after }: Mutation): boolean {
 async function scoreOf(workers: readonly Worker[], folder: string): Promise<Score> {
   const all = mutationsBelow(folder)
   const mutations = all.filter(mutation => !isEquivalent(mutation))
+  const wanted = values.again ? mutations.filter(mutation => !memory.wasNoticed(mutation)) : mutations
   const began = performance.now()
   const baselines = await baselinesOf(workers, testsOf(folder))
   const started = performance.now()
   console.log(`${folder}: ${baselines.length} test files in ${((started - began) / 1000).toFixed(0)} s`)
   const survivors: Mutation[] = []
-  await onAll(workers, mutations, async (worker, mutation) => {
+  await onAll(workers, wanted, async (worker, mutation) => {
     const tests = baselines.filter(baseline => reaches(baseline, mutation))
     const ms = tests.reduce((sum, { ms }) => sum + ms, 0)
     const names = tests.map(({ test }) => test)
-    if (tests.length > 0 && (await worker.run(mutation, names, 5000 + 3 * ms)) === 'noticed') return
+    if (tests.length > 0 && (await worker.run(mutation, names, 5000 + 3 * ms)) === 'noticed') {
+      memory.noticed(mutation)
+      return
+    }
     survivors.push(mutation)
     const { file, line, before, after } = mutation
     console.log(`${sourceOf(file)}:${line}${tests.length === 0 ? ' (no test reaches it)' : ''}`)
@@ -122,7 +131,7 @@ async function scoreOf(workers: readonly Worker[], folder: string): Promise<Scor
   const survived = survivors.length
   const equivalent = all.length - mutations.length
   const score = { folder, noticed: mutations.length - survived, survived, equivalent }
-  const speed = (mutations.length / minutes).toFixed(0)
+  const speed = (wanted.length / minutes).toFixed(0)
   console.log(
     `${folder}: ${percent(score)}, ${score.noticed} of ${mutations.length} mutants noticed, ${speed} a minute`,
   )
@@ -130,8 +139,9 @@ async function scoreOf(workers: readonly Worker[], folder: string): Promise<Scor
 }
 
 keepTemporaryFilesInMemory()
+const memory = openMemory()
 if (folders.some(folder => folder.includes('/pages'))) chromiumBinary()
-const workers = await Promise.all(Array.from({ length: availableParallelism() }, startWorker))
+const workers = await Promise.all(Array.from({ length: Number(values.workers) }, startWorker))
 const stop = (): Promise<unknown> => Promise.all(workers.map(worker => worker.stop()))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => void stop().finally(() => process.exit(1)))

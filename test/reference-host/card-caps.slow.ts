@@ -38,7 +38,7 @@ async function startHosts(t: Test, dialect: Hosts['dialect']): Promise<Hosts> {
     dialect,
     send: (path, options) => request((hosts[(turn += 1) % count] as { url: string }).url, path, options),
     async faults() {
-      const { sumCents, wrongAccounts } = await createLedger(db, dialect).check()
+      const { sumCents, wrongAccounts } = await createLedger(db).check()
       const differ = (await internals.accountsThatDiffer(db)).map(internals.describeDifference)
       return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...differ]
     },

@@ -10,7 +10,7 @@ const DIALECTS: readonly SqlDialect[] = ['sqlite', 'postgres']
 for (const dialect of DIALECTS) {
   t.test(`a provider that never responds delays no job of another kind, on ${dialect}`, async t => {
     const open = dialect === 'postgres' ? openPostgres : openSqlite
-    const { connections, close } = await open(1, db => migrateHost(db, dialect))
+    const { connections, close } = await open(1, db => migrateHost(db))
     t.teardown(close)
     const [db] = connections as [SqlClient]
     const clock = manualClock()
@@ -22,7 +22,6 @@ for (const dialect of DIALECTS) {
     const nextSent = (): Promise<string> => new Promise(resolve => (sent = resolve))
     const jobs = jobQueue({
       db,
-      dialect,
       clock,
       report: () => {},
       handlers: {

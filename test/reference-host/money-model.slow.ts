@@ -102,7 +102,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
       'no id took effect twice',
     )
     const withdrawals = clients.flatMap(({ model }) => model.withdrawals)
-    const mustBeSent = withdrawals.filter(({ refused }) => !refused).map(({ id }) => id)
+    const mustBeSent = withdrawals.filter(({ rejected }) => !rejected).map(({ id }) => id)
     t.same(sent.toSorted(), mustBeSent.toSorted(), 'each withdrawal was sent, and nothing else')
     const output = await fleet.stop()
     const unexpected = output.split('\n').filter(line => line.startsWith('unexpected failure'))
@@ -159,5 +159,5 @@ async function settle(db: SqlClient, clients: readonly Client[]): Promise<void> 
   }
   for (const client of clients)
     for (const known of client.model.withdrawals)
-      if (known.refused && known.status === 'open') await lookAt(client, known)
+      if (known.rejected && known.status === 'open') await lookAt(client, known)
 }

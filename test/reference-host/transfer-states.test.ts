@@ -3,13 +3,7 @@ import assert from 'node:assert/strict'
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import {
-  createLedger,
-  eventStore,
-  ledgerAccounts,
-  migrateHost,
-  migrateLedger,
-} from '@gatewright/reference-host'
+import { createLedger, ledgerAccounts, migrateHost, migrateLedger } from '@gatewright/reference-host'
 import type { DepositReport, WithdrawalProvider, WithdrawalReport } from '@gatewright/reference-host'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -17,20 +11,21 @@ import { holds } from '../harness/holds.ts'
 import { internals } from '../harness/internals.ts'
 import { openSqlite } from '../harness/stores.ts'
 
-const { accountsThatDiffer, createMoney, depositRecords, jobQueue, sendJob, SEND_JOB } = internals
-const { transactionStore, withdrawalRecords } = internals
+const { accountsThatDiffer, createMoney, depositRecords, depositTable, jobQueue, sendJob, SEND_JOB } =
+  internals
+const { withdrawalRecords, withdrawalTable } = internals
 
 async function setUp(t: Test) {
   const { connections, close } = await openSqlite(1, async db => {
-    await migrateHost(db, 'sqlite')
-    await migrateLedger(db, 'sqlite')
+    await migrateHost(db)
+    await migrateLedger(db)
   })
   t.teardown(close)
   const [db] = connections as [SqlClient]
-  const ledger = createLedger(db, 'sqlite')
-  const money = createMoney(ledger, transactionStore('sqlite'))
+  const ledger = createLedger(db)
+  const money = createMoney(ledger)
   const report = (): void => {}
-  return { db, ledger, money, events: eventStore('sqlite'), dialect: 'sqlite' as const, report }
+  return { db, ledger, money, report }
 }
 
 /** The events of a subject follow each other; each change of state must be in the table. */
@@ -117,7 +112,7 @@ t.test('a deposit makes only listed changes, and credits each payment id once', 
       }
       const all = [...credited.values()]
       for (const id of ids) {
-        const deposit = await deposits.find(db, accountId, id)
+        const deposit = await depositTable.find(db, accountId, id)
         assert.equal(
           await checkHistory(db, id, (from, to) => DEPOSIT_TABLE.has(`${from} ${to}`)),
           deposit?.status,
@@ -154,7 +149,7 @@ const AMOUNT = 1000
 const FEE = 50
 
 t.test('a withdrawal makes only listed changes, is paid once, and ends its hold once', async t => {
-  const { db, ledger, money, events, dialect } = await setUp(t)
+  const { db, ledger, money } = await setUp(t)
   const clock = manualClock(1)
   const ended = new Map<string, string[]>()
   const note = (what: string) => async (hold: { readonly id: string }) => {
@@ -162,7 +157,7 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
     return true
   }
   const guard = { settle: note('settled'), release: note('released') } as never
-  const withdrawals = withdrawalRecords({ dialect, money, events, guard, spendStorage: () => ({}) as never })
+  const withdrawals = withdrawalRecords({ money, guard, spendStorage: () => ({}) as never })
   let says: { find: Said; send: Said } = { find: 'nothing', send: 'ready' }
   /** Which ids the provider has taken. */
   const taken = new Map<string, number>()
@@ -190,13 +185,13 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
       return says.find === 'forgotten' ? undefined : reportOf(says.find as WithdrawalReport['status'])
     },
     async send(id) {
-      if (says.send === 'refused') return { rejected: 'No.' }
+      if (says.send === 'rejected') return { rejected: 'No.' }
       taken.set(id, (taken.get(id) ?? 0) + 1)
       return says.send === 'down' ? down() : reportOf('ready')
     },
   }
   const handler = sendJob({ db, clock, withdrawals, provider, count: () => {}, report: () => {} })
-  const jobs = jobQueue({ db, dialect, clock, handlers: { [SEND_JOB]: handler }, report: () => {} })
+  const jobs = jobQueue({ db, clock, handlers: { [SEND_JOB]: handler }, report: () => {} })
   const status = fc.constantFrom<WithdrawalReport['status'][]>('pending', 'ready', 'completed', 'failed')
   const step = fc.oneof(
     fc.record({
@@ -211,7 +206,7 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
     fc.record({
       kind: fc.constant('job' as const),
       find: fc.constantFrom<Said[]>('nothing', 'nothing', 'down', 'ready', 'completed', 'failed'),
-      send: fc.constantFrom<Said[]>('ready', 'down', 'refused'),
+      send: fc.constantFrom<Said[]>('ready', 'down', 'rejected'),
     }),
   )
   let runs = 0
@@ -246,7 +241,7 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
       })
       for (const each of steps) {
         clock.advance(700_000)
-        const before = await withdrawals.find(db, accountId, id)
+        const before = await withdrawalTable.find(db, accountId, id)
         if (each.kind === 'report') {
           const report = { id, ...reportOf(each.status, each.paidCents) }
           await db.transaction(tx => withdrawals.report(tx, 'bank', report, clock.now()))
@@ -259,12 +254,12 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
           await jobs.runNow(SEND_JOB, id)
           if (before?.status !== 'pending') assert.equal(taken.get(id), sent, 'only what is pending is sent')
         }
-        const after = await withdrawals.find(db, accountId, id)
+        const after = await withdrawalTable.find(db, accountId, id)
         const final = before?.status === 'completed' || before?.status === 'failed'
         if (final) assert.equal(after?.status, before.status, 'a final state stays')
         assert.deepEqual(await accountsThatDiffer(db), [])
       }
-      const last = await withdrawals.find(db, accountId, id)
+      const last = await withdrawalTable.find(db, accountId, id)
       assert.equal(
         await checkHistory(db, id, (from, to) => WITHDRAWAL_TABLE.has(`${from} ${to}`)),
         last?.status,
@@ -287,18 +282,16 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
   )
 })
 
-type Said = WithdrawalReport['status'] | 'nothing' | 'forgotten' | 'down' | 'refused'
+type Said = WithdrawalReport['status'] | 'nothing' | 'forgotten' | 'down' | 'rejected'
 
 t.test(
   'nothing is sent that may have been paid: forgotten by the provider, or sent to another one',
   async t => {
-    const { db, money, events, dialect } = await setUp(t)
+    const { db, money } = await setUp(t)
     const clock = manualClock(1)
     const sends: string[] = []
     const withdrawals = withdrawalRecords({
-      dialect,
       money,
-      events,
       guard: {} as never,
       spendStorage: () => ({}) as never,
     })
@@ -322,7 +315,7 @@ t.test(
       await rows(db, insert, [id, name, status])
       const outcome = await handler(id, AbortSignal.timeout(1000))
       const again = outcome === 'again' ? outcome : await db.transaction(outcome)
-      const attention = (await withdrawals.findAny(db, id))?.attention
+      const attention = (await withdrawalTable.anyAccount.find(db, id))?.attention
       t.same([again, attention], id === 'wd_done' ? [undefined, null] : ['again', 'outcome_unknown'], id)
     }
     t.same(sends, ['wd_new'])

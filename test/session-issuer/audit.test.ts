@@ -63,7 +63,7 @@ t.test('every change of keys, policies and sessions writes a row with actor, act
   for (const text of [root.text, child.text]) t.notOk(texts.includes(text.slice(-36)), 'no secret')
 })
 
-t.test('a refusal, a repeat without effect and a read write no row', async t => {
+t.test('a denial, a repeat without effect and a read write no row', async t => {
   const set = setUp({ maxKeysBelow: 1 })
   const { issuer } = set
   const root = await newKey(issuer, ['a.read'])

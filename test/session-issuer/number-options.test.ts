@@ -69,7 +69,7 @@ t.test('keeps session lifetimes between the options, whose default moves into th
   }
 })
 
-t.test('refuses chains, labels, tokens and overlaps beyond the options', async t => {
+t.test('denies chains, labels, tokens and overlaps beyond the options', async t => {
   const limits = {
     maxSessionDepth: 1,
     maxKeyDepth: 1,

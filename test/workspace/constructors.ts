@@ -12,7 +12,12 @@ import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { createFairQueue, memoryFeed } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { fromPgPool, fromSqlite } from '@gatewright/kernel/sql'
-import { checkShadowing, createAliases, createUsageLog, listAliases } from '@gatewright/legacy-alias-router'
+import {
+  assertNoShadowing,
+  createAliases,
+  createUsageLog,
+  listAliases,
+} from '@gatewright/legacy-alias-router'
 import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
@@ -54,6 +59,7 @@ export interface Constructor {
 }
 
 const db = fromSqlite(new Database(':memory:'))
+const postgres = { ...db, dialect: 'postgres' } as const
 const redis: RedisClient = { run: async () => null }
 const pool = {
   query: async () => ({ rows: [] }),
@@ -147,7 +153,7 @@ const others: readonly Constructor[] = [
   row('createTransactionalIdempotency', transactional, createTransactionalIdempotency),
   row('alias table', {}, createAliases),
   row('alias table', {}, listAliases),
-  row('alias table', {}, table => checkShadowing(table, [])),
+  row('alias table', {}, table => assertNoShadowing(table, [])),
   row('alias table headers[0]', kept, rename => createAliases({ headers: [rename] })),
   row('alias table requestFields[0]', { ...kept, operation: 'a.b', from: 'old', to: 'new' }, rename =>
     createAliases({ requestFields: [rename] }),
@@ -176,9 +182,9 @@ const storages: readonly Constructor[] = [
     postgresSpends,
     postgresAliasUsage,
     idempotencyPostgres.postgresIdempotency,
-  ].map(open => row(open.name, {}, options => open(db, options))),
+  ].map(open => row(open.name, {}, options => open(postgres, options))),
   row('postgresTransactionalIdempotency', {}, options =>
-    idempotencyPostgres.postgresTransactionalIdempotency(db, options),
+    idempotencyPostgres.postgresTransactionalIdempotency(postgres, options),
   ),
   ...[sqliteCredentials, sqliteNonces, sqliteSpends, sqliteAliasUsage, sqliteIdempotency].map(open =>
     row(open.name, {}, options => open(db, options)),

@@ -97,7 +97,7 @@ t.test('every public function that takes options is in the table', async t => {
   /** They take the table that `listAliases` checks. */
   const ofAliasTables = [
     'aliasReport',
-    'checkShadowing',
+    'assertNoShadowing',
     'createAliases',
     'dueAliases',
     'legacyPage',

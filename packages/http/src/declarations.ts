@@ -1,4 +1,4 @@
-import { checkRule, type Rule } from '@gatewright/kernel'
+import { checkedRule, type Rule } from '@gatewright/kernel'
 import type { CredentialGate, GateOptions, SpendGate, TransactionGate } from './gate-types.ts'
 import { runTransaction, type TransactionalDependencies } from './idempotency/transactional.ts'
 import type { OpenGateOptions } from './options.ts'
@@ -22,7 +22,7 @@ export function declarations(
   gate: GateContext,
   options: Options,
 ): Pick<AnyGate, 'open' | 'guarded' | 'guardedBy' | 'idempotent' | 'transactional'> {
-  checkPorts(options)
+  assertPorts(options)
   const { guard, scopes, idempotency, transactions, spendStorage } = options
   const { accountOf = ({ session }: AccessLike) => session.accountId } = options
   const { settings } = gate
@@ -40,8 +40,8 @@ export function declarations(
     rule: Rule,
     route?: object,
   ): RouteDependencies => {
-    checkRule(rule)
-    checkScopes(rule, scopes)
+    checkedRule(rule)
+    assertScopes(rule, scopes)
     const authenticate = authenticator(credentials, names, rule)
     return { ...openDependencies(rule.operation, route), authenticate }
   }
@@ -69,7 +69,7 @@ export function declarations(
       const { prepare } = route as WriteOptions<AccessLike>
       if (!idempotency)
         throw new TypeError(`${rule.operation}: an idempotent operation needs the option idempotency`)
-      if (prepare) checkPort('idempotency of a route with prepare', idempotency, ['release'])
+      if (prepare) assertFunctions('idempotency of a route with prepare', idempotency, ['release'])
       const recording = { ...writeDependencies(rule, route), settings, idempotency, prepare }
       return makeRoute(rule.operation, { ...sessionDependencies(rule, route), recording })
     },
@@ -108,23 +108,23 @@ function comparesQuery(
   return compareQuery ?? (query ? true : undefined)
 }
 
-function checkPorts({ aliases, guard, idempotency, transactions, scopes }: Options): void {
-  checkPort('aliases', aliases, ['resolve'])
-  checkPort('guard', guard, ['check', 'prepare'])
-  checkPort('idempotency', idempotency, ['begin', 'complete'])
-  checkPort('transactions', transactions, ['run'])
+function assertPorts({ aliases, guard, idempotency, transactions, scopes }: Options): void {
+  assertFunctions('aliases', aliases, ['resolve'])
+  assertFunctions('guard', guard, ['check', 'prepare'])
+  assertFunctions('idempotency', idempotency, ['begin', 'complete'])
+  assertFunctions('transactions', transactions, ['run'])
   if ((idempotency || transactions) && !guard)
     throw new TypeError(
       'idempotency needs a guard, because a replay must be authorized too: give the option guard',
     )
-  checkPort('scopes', scopes, ['has'])
+  assertFunctions('scopes', scopes, ['has'])
   if (guard && !scopes)
     throw new TypeError(
       'scopes must be a catalogue, got undefined: with a guard, give the option scopes (scopeCatalogue)',
     )
 }
 
-function checkPort(name: string, port: object | undefined, functions: readonly string[]): void {
+function assertFunctions(name: string, port: object | undefined, functions: readonly string[]): void {
   if (port === undefined) return
   const missing = functions.find(
     required => typeof (port as Record<string, unknown> | null)?.[required] !== 'function',
@@ -132,7 +132,7 @@ function checkPort(name: string, port: object | undefined, functions: readonly s
   if (missing) throw new TypeError(`${name} must have the function ${missing}`)
 }
 
-function checkScopes(rule: Rule, scopes: Options['scopes']): void {
+function assertScopes(rule: Rule, scopes: Options['scopes']): void {
   for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
     if (scopes && !scopes.names.includes(scope))
       throw new TypeError(

@@ -58,7 +58,7 @@ export interface Idempotency {
    * disconnected.
    *
    * `undo` releases what the run holds elsewhere, such as a reservation under its `effectId`. It is called only before a
-   * refusal frees the key. If it throws, the run is lost and the error is rethrown. In the last quarter of the lease and
+   * denial frees the key. If it throws, the run is lost and the error is rethrown. In the last quarter of the lease and
    * later it is not called, because the next run of the key may hold the same reservation by then: the run is lost
    * (`unknown`, or `late`). For the same reason ask `mayUndo` before each of several releases, and throw once it is false: the
    * last quarter is left for a release that is under way.
@@ -196,7 +196,7 @@ const LOSE_RUN: EndPlan<Completion> = {
 /** Decides by its status how a response ends the run. */
 function planEnd(response: StoredResponse, expiresAt: EpochMs, settings: Settings): EndPlan<Completion> {
   switch (classify(response.status)) {
-    case 'refused':
+    case 'denied':
       return { ending: { state: 'free', expiresAt }, ended: { state: 'released' }, late: LATE }
     case 'unknown':
       return LOSE_RUN

@@ -177,6 +177,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
 /** Wraps the transaction of a handler: it may set savepoints, but not begin or end a transaction. */
 function withoutTransactionControl(tx: SqlQueries): SqlQueries {
   return {
+    dialect: tx.dialect,
     async query(text, values) {
       if (!controlsTransaction(text)) return tx.query(text, values)
       throw new Fault(

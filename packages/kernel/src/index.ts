@@ -14,7 +14,7 @@ export {
   redisFeed,
   sqlFeed,
 } from './revocation-feed.ts'
-export { checkRule } from './rule.ts'
+export { checkedRule } from './rule.ts'
 export { missingScopes, scopeCatalogue } from './scope.ts'
 export { fromClaims, SESSION_TOKEN_TYPE, toClaims } from './session.ts'
 export { isStorableText } from './storable-text.ts'

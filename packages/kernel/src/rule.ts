@@ -49,7 +49,7 @@ const MEMBERS: Readonly<Record<Member, (value: unknown) => string | undefined>> 
  * Returns a rule if it is valid. Throws a `TypeError` that names the operation and the wrong member otherwise, also for
  * unknown and undefined members: with a misspelt one the rule would allow requests that it was meant to reject.
  */
-export function checkRule(rule: unknown): Rule {
+export function checkedRule(rule: unknown): Rule {
   if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
     throw new TypeError('a rule must be an object with operation, and allOf or anyOf')
   }

@@ -67,7 +67,8 @@ const isTextOrNull = (value: unknown): value is string | null => value === null 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value)
 
 /**
- * Converts JWT claims to a session, or returns undefined if a claim is missing or of the wrong type.
+ * Converts JWT claims to a session, or returns undefined if a claim is missing or of the wrong type. It does not compare dates: a
+ * guard accepts a session only while `now < expiresAt`, whatever its `iat`.
  * `fromClaims(toClaims(s))` equals `s` if the dates of `s` are whole seconds and its ids are not empty.
  */
 export function fromClaims(claims: Readonly<Record<string, unknown>>): Session | undefined {

@@ -1,5 +1,5 @@
 export { responseHeaders } from './response-headers.ts'
-export { checkShadowing, dueAliases } from './table-checks.ts'
+export { assertNoShadowing, dueAliases } from './table-checks.ts'
 export { codes } from './codes.ts'
 export { legacyPage } from './legacy-page.ts'
 export { legacyPaths } from './paths.ts'

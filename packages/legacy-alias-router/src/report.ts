@@ -21,7 +21,7 @@ export interface AliasReport {
     readonly lastSeen: string | null
     /** The latest user first. */
     readonly users: readonly {
-      /** The key or account id that used it, or `anonymous`. */
+      /** The caller: the key or account id that used it, or `anonymous`. Clients of the report read this member, so it keeps this name. */
       readonly principal: string
       readonly count: number
       readonly firstSeen: string
@@ -69,8 +69,8 @@ function reportEntry(
     observable: alias?.kind !== 'response-field' && alias?.kind !== 'scheme',
     count: usage.reduce((sum, { count }) => sum + count, 0),
     lastSeen: toInstant(users[0]?.lastSeen),
-    users: users.map(({ principal, count, firstSeen, lastSeen }) => ({
-      principal,
+    users: users.map(({ caller, count, firstSeen, lastSeen }) => ({
+      principal: caller,
       count,
       firstSeen: new Date(firstSeen).toISOString(),
       lastSeen: new Date(lastSeen).toISOString(),

@@ -20,7 +20,7 @@ function fail(alias: Alias, problem: string): never {
   throw new TypeError(`alias ${alias.id}: ${problem}`)
 }
 
-function checkNames(alias: Alias): void {
+function assertNames(alias: Alias): void {
   const { id, kind, within, from, to } = alias
   if (id.length > MAX_ID_LENGTH)
     fail(alias, `its id must have at most ${MAX_ID_LENGTH} characters, got ${id.length}`)
@@ -32,7 +32,7 @@ function checkNames(alias: Alias): void {
   }
 }
 
-function checkMode(alias: Alias): void {
+function assertMode(alias: Alias): void {
   const { mode } = alias
   if (mode === 'serve' || mode === 'gone') return
   if (!isDeprecated(mode))
@@ -50,8 +50,8 @@ function checkMode(alias: Alias): void {
   }
 }
 
-/** Checks all names but paths: the current name of an alias must not be an old name itself. */
-function checkChains(aliases: readonly Alias[]): void {
+/** Asserts for all names but paths: the current name of an alias must not be an old name itself. */
+function assertChains(aliases: readonly Alias[]): void {
   const oldNames = new Set(aliases.map(({ kind, within, from }) => `${kind}:${within}:${from}`))
   for (const alias of aliases) {
     const { kind, within, from, to } = alias
@@ -69,10 +69,10 @@ function checkChains(aliases: readonly Alias[]): void {
 }
 
 /**
- * Checks paths: a translated path must not be an old path, because paths are translated only once. If a prefix leads to a
+ * Asserts for paths: a translated path must not be an old path, because paths are translated only once. If a prefix leads to a
  * parent of an old path, the old spelling of that path under the prefix needs a row of its own with the same target.
  */
-function checkPaths(aliases: readonly Alias[]): void {
+function assertPaths(aliases: readonly Alias[]): void {
   const paths = aliases.filter(({ kind }) => kind === 'path' || kind === 'prefix')
   const find = createPathIndex(aliases)
   const seen = new Set<string>()
@@ -106,11 +106,11 @@ export function checkedAliases(table: AliasTable): readonly Alias[] {
   for (const alias of aliases) {
     if (ids.has(alias.id)) fail(alias, 'is listed twice')
     ids.add(alias.id)
-    checkNames(alias)
-    checkMode(alias)
+    assertNames(alias)
+    assertMode(alias)
   }
-  checkChains(aliases.filter(({ kind }) => kind !== 'path' && kind !== 'prefix'))
-  checkPaths(aliases)
+  assertChains(aliases.filter(({ kind }) => kind !== 'path' && kind !== 'prefix'))
+  assertPaths(aliases)
   return aliases
 }
 
@@ -118,7 +118,7 @@ export function checkedAliases(table: AliasTable): readonly Alias[] {
  * Checks that no old path hides a served path. Served paths are given as `/user/v1/keys/{id}` or `/user/v1/keys/:id`; a
  * parameter matches any segment. Throws a `TypeError` that names both. Call it once at start, with all routes.
  */
-export function checkShadowing(table: AliasTable, served: readonly string[]): void {
+export function assertNoShadowing(table: AliasTable, served: readonly string[]): void {
   const paths = listAliases(table).filter(({ kind }) => kind === 'path' || kind === 'prefix')
   for (const path of served) {
     const segments = path.split('/')

@@ -94,7 +94,7 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
     }
     unsent.set(key, {
       alias,
-      principal: caller,
+      caller,
       count: (entry?.count ?? 0) + 1,
       firstSeen: Math.min(entry?.firstSeen ?? now, now),
       lastSeen: Math.max(entry?.lastSeen ?? now, now),

@@ -85,7 +85,7 @@ export function wrongSurface(surface: string): GuardDenial {
 
 /** Denies a request over a rate limit. `Retry-After` is never earlier than the reset of that limit. */
 export function rateLimited(
-  { name, resetSeconds }: LimitState,
+  { name, resetSeconds }: Pick<LimitState, 'name' | 'resetSeconds'>,
   headers: readonly HeaderField[],
 ): GuardDenial {
   const details = { limit: name }

@@ -2,13 +2,13 @@ import type { Clock, EpochMs, Session } from '@gatewright/kernel'
 import type { AuthorizedRule, GuardFacts, VerifiedSession } from './access.ts'
 import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
-import { bindingOf, createBindingCheck, type Binding, type CheckBinding } from './dpop/check.ts'
+import { bindingOf, createBindingCheck, type CheckBinding } from './dpop/check.ts'
 import { createFailureLimit, type FailureLimit } from './rate-limits/failure-limit.ts'
 import type { CheckedOptions } from './options.ts'
 import type { ChainLoader, ChainPlace } from './policies/chain-loader.ts'
 import type { Chain } from './policies/chain.ts'
 import { createTokenCache, type TokenCache } from './token/cache.ts'
-import { pinnedKeys } from './token/keys.ts'
+import { createPinnedKeyFinder } from './token/keys.ts'
 import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from './token/verify.ts'
 
 /**
@@ -25,7 +25,7 @@ interface CachedSession {
   /** Where its chain is cached. Undefined: its chain was not loaded yet. */
   chainPlace: ChainPlace | undefined
   /** The key that the token is bound to. */
-  readonly thumbprint: Binding
+  readonly thumbprint: string | undefined
   /** From this instant on its token is verified again. */
   readonly freshUntil: EpochMs
   /** Until this instant its token counts as verified before: its next verification does not wait in the queue. */
@@ -65,7 +65,12 @@ export function createAuthenticate(
       cacheBytes,
       ({ session }) => session.scopes.length + session.policyIds.length,
     ),
-    tokens: createTokenVerifier(pinnedKeys(options.keys, options.rsaAlgorithm), options, clock, challenges),
+    tokens: createTokenVerifier(
+      createPinnedKeyFinder(options.keys, options.rsaAlgorithm),
+      options,
+      clock,
+      challenges,
+    ),
     failures: createFailureLimit(FAILURE_LIMIT, options.failedCredentials, clock),
   }
   const checkBinding = createBindingCheck({

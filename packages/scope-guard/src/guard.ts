@@ -1,4 +1,4 @@
-import { checkRule, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import { checkedRule, type Rule, type Session, type Verdict } from '@gatewright/kernel'
 import type { Access, GuardFacts, SpendAccess } from './access.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createChallenges } from './challenges.ts'
@@ -66,7 +66,7 @@ export interface Guard {
     rule: Rule,
   ): Verdict<SpendAccess, SpendDenial>
 
-  /** Checks a rule at start-up. Throws a `TypeError` (see `checkRule`); `check` would reject with it at the first request. */
+  /** Checks a rule at start-up. Throws a `TypeError` (see `checkedRule`); `check` would reject with it at the first request. */
   prepare(rule: Rule): void
 
   /**
@@ -172,7 +172,7 @@ function preparedRules(limits: readonly LimitOptions[]): GuardDependencies['prep
   return rule => {
     const known = prepared.get(rule)
     if (known) return known
-    const made = limitsOf(checkRule(rule))
+    const made = limitsOf(checkedRule(rule))
     prepared.set(rule, made)
     return made
   }

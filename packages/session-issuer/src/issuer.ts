@@ -19,7 +19,7 @@ import type { ListRequest } from './list-request.ts'
 import type { SessionPage } from './sessions/list-sessions.ts'
 import { makeSessionVerbs, type RevocationCounts } from './sessions/manage-sessions.ts'
 import { checkedOptions, type IssuerOptions } from './options.ts'
-import { createPeppers } from './keys/peppers.ts'
+import { createKeyDigester } from './keys/peppers.ts'
 import { lineageVerbs, type KeyLineage } from './keys/lineage.ts'
 import { policyReader } from './keys/policies.ts'
 import { makeRotateKey, type RotationOptions } from './keys/rotate-key.ts'
@@ -109,13 +109,13 @@ export interface Issuer {
   /** Finds the lineage of a key: the same for the key and its successors by rotation. Undefined: the key is deleted, or never existed. */
   lineageOf(keyId: string): Promise<KeyLineage | undefined>
   /**
-   * Reads the policies that bind the newest key of a lineage now, inherited ones included, also when that key has ended. For what
-   * outlives the request that a key made, such as a card. Undefined: no key of the lineage is stored any more.
+   * Reads the policies that bind the newest key of a lineage now, inherited ones included, also when that key has ended. Use it for
+   * objects that a key made and that last longer than the request, such as a card. Undefined: no key of the lineage is stored.
    */
   lineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
   /**
-   * Reads the last policies of a lineage whose keys have all ended; nothing changes them any more. Copy them before `maintain` deletes
-   * the keys, for what outlives these. Undefined: a key of the lineage is live, or none is stored.
+   * Reads the last policies of a lineage whose keys have all ended; they do not change after that. If an object must stay bound after
+   * `maintain` deletes the keys, copy them before. Undefined: a key of the lineage is live, or none is stored.
    */
   endedLineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
   /** The public keys and the headers to publish them with. Never older than the refresh interval. */
@@ -142,7 +142,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
   const options = checkedOptions(given)
   const { clock, jwksMaxAgeSeconds: maxAgeSeconds } = options
   const texts = createKeyTexts(options.keyPrefix, options.environment)
-  const peppers = createPeppers(options.peppers)
+  const peppers = createKeyDigester(options.peppers)
   const { signingKeyRefreshMs: refreshMs, clockSkewMs: skewMs } = options
   const timing = rotationTiming({ refreshMs, maxAgeSeconds, skewMs, maxTtlSeconds: LONGEST_SESSION_SECONDS })
   const { algorithm, signingKeys: storage } = options

@@ -11,7 +11,7 @@ export interface CandidateMessage {
 }
 
 /** The texts that may have been signed. The first one nearly always is, so the others are made only when needed. */
-export interface CandidateMessages {
+export interface CandidateMessageList {
   readonly first: CandidateMessage
   others(): readonly CandidateMessage[]
 }
@@ -25,7 +25,7 @@ export function candidateMessages(
   { templates, rendered, skewMs }: CheckedOptions,
   { fields, message, template: hint }: Statement,
   now: EpochMs,
-): CandidateMessages | ProofDenial {
+): CandidateMessageList | ProofDenial {
   const allowed = hint === undefined ? templates : templates.filter(template => template.name === hint)
   if (allowed.length === 0) return invalidRequest('template', 'is not known here')
   const tried = message === undefined && hint === undefined ? rendered : allowed

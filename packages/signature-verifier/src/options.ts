@@ -107,7 +107,7 @@ function checkedText(name: string, value: unknown, pattern: RegExp, expected: st
 const MAX_TURN_MS = { js: 2, other: 4.5 }
 
 /** Throws a `TypeError` for an option of the wrong type. */
-function checkTypes({ nonces, clock, recover, keccak256, templates, domain }: WithDefaults): void {
+function assertTypes({ nonces, clock, recover, keccak256, templates, domain }: WithDefaults): void {
   if (typeof nonces?.claim !== 'function')
     throw new TypeError(`nonces must be a NonceStorage with a function claim(), got ${typeof nonces}`)
   if (typeof clock?.now !== 'function') throw new TypeError('clock must have a function now()')
@@ -141,7 +141,7 @@ export function checkedOptions(given: VerifierOptions): CheckedOptions {
   const { nonces, clock, recover, keccak256, templates, domain } = options
   const { recoveries = {}, challenges, contractWallets } = options
   const limits = knownOptions('createVerifier recoveries', recoveries, QUEUE_LIMITS)
-  checkTypes(options)
+  assertTypes(options)
   const service = /^(?! ).{1,64}(?<! )$/su
   const turnMs = recover === recoverWithJs ? MAX_TURN_MS.js : MAX_TURN_MS.other
   const texts = new Set(['connector', 'walletLabel', ...templates.flatMap(template => template.uses)])

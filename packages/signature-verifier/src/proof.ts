@@ -53,7 +53,7 @@ const NONCE = /^[\x21-\x7e]{8,128}$/
 const MAX_FIELD_LENGTH = 120
 const MAX_MESSAGE_LENGTH = 8192
 
-/** Validates an optional text field: a denial unless it is one plain line, undefined if it is. */
+/** Validates an optional text field: returns a denial unless it is a single line of plain text. */
 function validateLine(
   field: string,
   value: unknown,
@@ -162,11 +162,11 @@ interface TimeRules {
 }
 
 /**
- * Checks the times: `issuedAt < expiresAt`, at most `windowMs` between them (inclusive), `issuedAt <= now + skewMs`
+ * Validates the times: `issuedAt < expiresAt`, at most `windowMs` between them (inclusive), `issuedAt <= now + skewMs`
  * (inclusive), and `now < expiresAt` (exclusive: at `expiresAt` the statement has expired, with no tolerance). Denials:
  * `invalid_request` for a window that no statement may have, `invalid_signature` for the wrong time.
  */
-export function checkTimes(
+export function validateTimes(
   { issuedAt, expiresAt }: Statement,
   now: EpochMs,
   { windowMs, skewMs }: TimeRules,
@@ -181,10 +181,13 @@ export function checkTimes(
 }
 
 /**
- * Checks the EIP-55 checksum of an address in mixed case: a letter is upper-case where the hash of the lower-case
+ * Validates the EIP-55 checksum of an address in mixed case: a letter is upper-case where the hash of the lower-case
  * digits has a nibble of 8 or more. An address all in lower or upper case carries no checksum.
  */
-export function checkChecksum({ fields, address }: Statement, keccak256: Keccak256): ProofDenial | undefined {
+export function validateChecksum(
+  { fields, address }: Statement,
+  keccak256: Keccak256,
+): ProofDenial | undefined {
   const digits = (fields['address'] as string).slice(2)
   const lower = address.slice(2)
   if (digits === lower || digits === digits.toUpperCase()) return undefined

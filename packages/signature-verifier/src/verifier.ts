@@ -8,7 +8,7 @@ import {
   type ProofDenial,
 } from './codes.ts'
 import { checkedOptions, type CheckedOptions, type VerifierOptions } from './options.ts'
-import { checkChecksum, checkTimes, readAddress, readStatement, type WalletProof } from './proof.ts'
+import { validateChecksum, validateTimes, readAddress, readStatement, type WalletProof } from './proof.ts'
 import { findSigner } from './signatures/signer.ts'
 import type { Binding } from './templates/template.ts'
 import { candidateMessages } from './candidate-messages.ts'
@@ -93,11 +93,11 @@ async function verify(
   const statement = readStatement(complete?.value ?? proof, options.lines, { service, domain, requestDigest })
   if ('ok' in statement) return statement
   const started = clock.now()
-  const wrongTime = checkTimes(statement, started, options)
+  const wrongTime = validateTimes(statement, started, options)
   if (wrongTime) return wrongTime
   // Before anything is hashed: beyond its share, a flood costs only the parsing of its requests.
   if (isClassFull(options.recoveryQueue, context.addressBucket)) return rateLimited(RETRY_AFTER_SECONDS)
-  const wrongChecksum = checkChecksum(statement, options.keccak256)
+  const wrongChecksum = validateChecksum(statement, options.keccak256)
   if (wrongChecksum) return wrongChecksum
   const messages = candidateMessages(options, statement, started)
   if ('ok' in messages) return messages

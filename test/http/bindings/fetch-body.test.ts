@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
-import { createWorld } from '../e2e/world.ts'
+import { createWorld } from './e2e/world.ts'
 
 t.test(
-  'refuses a body whose length differs from content-length, although its stream ended normally',
+  'denies a body whose length differs from content-length, although its stream ended normally',
   async t => {
     const { gate, bearer, routes, effects } = await createWorld()
     const { path, route, handler } = routes.createCard

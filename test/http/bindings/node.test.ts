@@ -134,7 +134,7 @@ t.test("'parsed' treats two spellings of one value as the same payload, as docum
   t.equal(runs.length, 1)
 })
 
-t.test("'parsed' refuses a body nested too deeply to be serialized, and no handler runs", async t => {
+t.test("'parsed' denies a body nested too deeply to be serialized, and no handler runs", async t => {
   const place = await ground()
   const { app, runs } = counted(place, 'parsed', express.json())
   const url = await listen(t, app)

@@ -200,7 +200,7 @@ for (const kind of ['recorded', 'transactional'] as const) {
     }
     t.same(await post('1'), [201, null, '@1767225600'])
     t.same(await post('1'), [201, 'true', '@1767225600'])
-    t.same(await post('0'), [403, null, '@1767225600'], 'also if it is refused')
+    t.same(await post('0'), [403, null, '@1767225600'], 'also if it is denied')
   })
 }
 

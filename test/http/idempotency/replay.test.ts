@@ -89,7 +89,7 @@ t.test(
           const hold = await reserve({ amountCents: cents, currency: unit })
           return hold.ok ? created : hold
         }
-        if ((await send(paying, { as: withdraw, policyIds: [] })).status !== 201) throw new Error('refused')
+        if ((await send(paying, { as: withdraw, policyIds: [] })).status !== 201) throw new Error('denied')
         const replay = await send(paying, { as: withdraw, policyIds: Object.keys(policies) })
         const call = {
           operation: withdraw.operation,
@@ -97,6 +97,7 @@ t.test(
           address: undefined,
           cardSecrets: false,
           kind: withdraw.spends,
+          countsAs: [],
           cents,
         }
         const expected =

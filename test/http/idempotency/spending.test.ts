@@ -28,7 +28,7 @@ t.test('two reservations of one amount count twice', async t => {
   t.equal(await left(), 2)
 })
 
-t.test('a refusal gives back every hold of its run, also if another reservation was denied', async t => {
+t.test('a denial gives back every hold of its run, also if another reservation was denied', async t => {
   const { send, left } = await setUp()
   const twice: Handler<Pay> = async ({ reserve }) => {
     const first = await reserve({ amountCents: 6, currency: 'USD' })
@@ -107,7 +107,7 @@ t.test('if a hold cannot be given back, the outcome is unknown and the failure i
 })
 
 t.test(
-  'a reservation of unknown outcome leaves the outcome of the run unknown, also if the handler refuses',
+  'a reservation of unknown outcome leaves the outcome of the run unknown, also if the handler denies',
   async t => {
     const { send, broken, failures } = await setUp()
     broken.reserve = async () => Promise.reject(new Error('the store is down'))

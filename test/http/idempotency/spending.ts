@@ -21,7 +21,7 @@ interface Sent {
   readonly as?: SpendingRule
 }
 
-/** A gate whose guard counts in a store that can be broken, and what came of it. */
+/** A gate whose guard counts in a store that can be broken, and the outcomes of its calls. */
 export async function setUp(policies: Record<string, Policy> = { ten: { dailySpendCapCents: 10 } }) {
   const spend = memorySpends()
   const broken: Partial<SpendStorage> = {}

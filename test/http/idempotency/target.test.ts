@@ -158,7 +158,7 @@ async function served(server: Server, t: Test): Promise<Send> {
 
 for (const [name, mount] of Object.entries(mounts)) {
   t.test(
-    `refuses a key that was used for another resource, and replays a retry by an old path: ${name}`,
+    `denies a key that was used for another resource, and replays a retry by an old path: ${name}`,
     async t => {
       const { api, authorization } = await existing()
       const send = await mount(api, t)

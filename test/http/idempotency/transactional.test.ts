@@ -52,7 +52,7 @@ async function setUp(t: { teardown(end: () => void): void }) {
       if (ending === 'abandon' && closed)
         abandon({ ok: false, code: 'invalid_state', status: 409, message: 'not yet' })
       if (ending === 'throw') throw new Error('broken')
-      if (ending === 'refuse') return { ok: false, code: 'declined', status: 422, message: 'declined' }
+      if (ending === 'deny') return { ok: false, code: 'declined', status: 422, message: 'declined' }
       if (ending === 'conflict')
         return { ok: false, code: 'conflict', status: 409, message: 'there is one', details: { at: 1 } }
       return { status: 201, body: { amountCents, prepared } }
@@ -129,10 +129,10 @@ t.test(
   },
 )
 
-t.test('a refusal and an error roll back rows and spend, and free the key', async t => {
+t.test('a denial and an error roll back rows and spend, and free the key', async t => {
   const { pay, paid } = await setUp(t)
   for (let round = 0; round < 3; round++) {
-    t.match(await pay({ amountCents: 6, ending: 'refuse' }, 'payment-0002'), {
+    t.match(await pay({ amountCents: 6, ending: 'deny' }, 'payment-0002'), {
       status: 422,
       body: { error: 'declined' },
     })
@@ -145,7 +145,7 @@ t.test('a refusal and an error roll back rows and spend, and free the key', asyn
   t.match(await pay({ amountCents: 6 }), { status: 201 }, 'the cap of a day is whole')
 })
 
-t.test('replays a stored refusal unchanged', async t => {
+t.test('replays a stored denial unchanged', async t => {
   const { pay } = await setUp(t)
   const first = await pay({ amountCents: 1, ending: 'conflict' }, 'payment-0003')
   t.match(first, { status: 409, body: { error: 'conflict', message: 'there is one', at: 1 } })

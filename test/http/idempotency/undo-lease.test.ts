@@ -2,7 +2,7 @@
 import t from 'tap'
 import { setUp } from './spending.ts'
 
-/** A handler that reserves twice and then refuses. Each release takes the given time. */
+/** A handler that reserves twice and then denies. Each release takes the given time. */
 async function setUpDenial(releaseMs: number) {
   const bench = await setUp({ ten: { dailySpendCapCents: 10 } })
   const { broken, clock, spend, send } = bench
@@ -20,7 +20,7 @@ async function setUpDenial(releaseMs: number) {
   return { ...bench, response, released }
 }
 
-t.test('releases both reservations of a refusal that ends before the last quarter of the lease', async t => {
+t.test('releases both reservations of a denial that ends before the last quarter of the lease', async t => {
   const { released, left, send } = await setUpDenial(44_999)
   t.equal(released.length, 2)
   t.equal(await left(), 10)

@@ -48,7 +48,7 @@ t.test('reads the bytes as they were sent', async t => {
 })
 
 t.test(
-  'refuses a body above the limit, with and without content-length, and accepts one at the limit',
+  'denies a body above the limit, with and without content-length, and accepts one at the limit',
   async t => {
     t.match(await read(post('Content-Length: 101', 'x'.repeat(101))), {
       code: 'payload_too_large',
@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('refuses a body that ends early', async t => {
+t.test('denies a body that ends early', async t => {
   t.match(await read(post('Content-Length: 10', 'abc', true)), { code: 'invalid_request', field: 'body' })
 })
 
@@ -91,7 +91,7 @@ const json = (text: string): ReturnType<typeof parseJsonObject> =>
 const nested = (levels: number, [open, close]: readonly [string, string]): string =>
   `{"a":${open.repeat(levels - 1)}1${close.repeat(levels - 1)}}`
 
-t.test('refuses JSON with more than 32 levels of nesting, including the object itself', async t => {
+t.test('denies JSON with more than 32 levels of nesting, including the object itself', async t => {
   for (const pair of [
     ['[', ']'],
     ['{"b":', '}'],
@@ -110,7 +110,7 @@ t.test('refuses JSON with more than 32 levels of nesting, including the object i
 })
 
 t.test(
-  'refuses NUL and lone surrogates in strings and member names, at any depth, and names the member',
+  'denies NUL and lone surrogates in strings and member names, at any depth, and names the member',
   async t => {
     const badTexts = ['\\u0000', '\\ud83d', '\\uD83D!', '\\ude00', '\\ude00\\ud83d', 'a\\ud83d\\ud83d\\ude00']
     for (const bad of badTexts) {

@@ -76,7 +76,7 @@ t.test('renders denials and failures, and a stored denial as a denial again', as
   t.match(await send('key-00000003'), { status: 500, body: { data: { error: 'internal_error' } } })
 })
 
-t.test('replays the status of a response whose body was too long to store, and of a refusal', async t => {
+t.test('replays the status of a response whose body was too long to store, and of a denial', async t => {
   const { send, responseWith } = await setUp(envelope, undefined, 7)
   await send('key-00000001')
   const long = await send('key-00000001')
@@ -89,7 +89,7 @@ t.test('replays the status of a response whose body was too long to store, and o
   t.match(await send('key-00000002'), { status: 409, body: { of: 'cards.create' } })
 })
 
-t.test('renders a stored refusal in the shape of the request that repeats the write', async t => {
+t.test('renders a stored denial in the shape of the request that repeats the write', async t => {
   const { guard, bearer } = await bench()
   const idempotency = createIdempotency({ storage: memoryIdempotency() })
   const api = gate({

@@ -62,7 +62,7 @@ t.test('the gate passes proof, method and URL of the request to the guard', asyn
   t.same(await send(url, []), [401, 'the token is bound, and the request has no DPoP proof'])
 })
 
-t.test('a proof that was made for another host is refused, whatever Host it is relayed with', async t => {
+t.test('a proof that was made for another host is denied, whatever Host it is relayed with', async t => {
   const { send, proof } = await setUp()
   const relayed = { host: 'evil.example', 'x-forwarded-host': 'evil.example' }
   for (const at of ['https://evil.example/cards', 'https://api.test/cards']) {

@@ -82,7 +82,7 @@ t.test('starts one of the duplicates when the run was released', async t => {
 })
 
 t.test(
-  'polls a run of another process every 50 to 500 ms, for 5 s in all, then refuses as in progress',
+  'polls a run of another process every 50 to 500 ms, for a total of 5 s, then denies as in progress',
   async t => {
     const { here, elsewhere, timer } = setUp()
     await start(elsewhere)
@@ -106,7 +106,7 @@ t.test('replays the response of another process as soon as a poll reads it', asy
   t.ok(timer.slept.length <= 5)
 })
 
-t.test('lets at most maxWaiters requests wait, and refuses further ones immediately', async t => {
+t.test('lets at most maxWaiters requests wait, and denies further ones immediately', async t => {
   const { here, seen } = setUp({ timer: stillTimer, maxWaiters: 2 })
   const claim = await start(here)
   const waiting = [here.begin(write()), here.begin(write())]
@@ -146,7 +146,7 @@ t.test('asks the store about a run of this process whose lease has ended', async
   t.match(await here.begin(write()), { code: 'outcome_unknown' })
 })
 
-t.test('ends and drains a run while another payload of its key is refused', async t => {
+t.test('ends and drains a run while another payload of its key is denied', async t => {
   const { here } = setUp({ timer: stillTimer })
   const claim = await start(here)
   const duplicate = here.begin(write())

@@ -6,7 +6,7 @@ import { response, stillTimer, write } from '../support.ts'
 
 /**
  * Sends the duplicates of several accounts in this order, while the first request of each account runs, and returns how many of
- * each account's duplicates were replayed. The others were refused as in progress.
+ * each account's duplicates were replayed. The others were denied as in progress.
  */
 async function replaysOf(order: readonly number[], maxWaiters: number): Promise<Map<number, number>> {
   const idempotency = createIdempotency({ storage: memoryIdempotency(), timer: stillTimer, maxWaiters })
@@ -39,15 +39,70 @@ t.test('shares the places fairly, in whatever order the duplicates of accounts c
       for (const [account, count] of replays) {
         const sent = order.filter(each => each === account).length
         if (count < sent)
-          t.ok(most <= count + 1, 'an account that was refused has as many places as any other')
+          t.ok(most <= count + 1, 'an account that was denied has as many places as any other')
       }
     }),
   )
 })
 
-t.test('refuses the first duplicate of an account only while every place is of another account', async t => {
+t.test('denies the first duplicate of an account only while every place is of another account', async t => {
   const [mine, others] = [0, [1, 2, 3]]
   t.equal((await replaysOf([...others, mine], 4)).get(mine), 1)
   t.equal((await replaysOf([...others, mine], 3)).get(mine), 0)
   t.equal((await replaysOf([1, 1, 1, mine], 3)).get(mine), 1)
+})
+
+type WaitingPlacesModule =
+  typeof import('../../../packages/idempotency-store/dist/execution/waiting-places.js')
+
+// Not exported by the package.
+const { createWaitingPlacePool } = (await import(
+  `${process.cwd()}/packages/idempotency-store/dist/execution/waiting-places.js`
+)) as WaitingPlacesModule
+
+t.test('gives places by the rule of fairness, whatever was taken and given back before', t => {
+  const step = fc.record({
+    account: fc.constantFrom('a', 'b', 'c'),
+    giveBack: fc.option(fc.nat({ max: 20 })),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 0, max: 4 }), (steps, most) => {
+      const places = createWaitingPlacePool(most)
+      // The same by counting: the places of each account, oldest first.
+      const taken: { readonly account: string; readonly place: AbortController }[] = []
+      const ever: typeof taken = []
+      const countOf = (account: string): number => taken.filter(each => each.account === account).length
+      const remove = (one: (typeof taken)[number]): void => void taken.splice(taken.indexOf(one), 1)
+      for (const { account, giveBack } of steps) {
+        const back = giveBack === null ? undefined : ever[giveBack]
+        if (back) {
+          places.giveBack(back.account, back.place)
+          if (taken.includes(back)) remove(back)
+          continue
+        }
+        const largest = Math.max(0, ...taken.map(each => countOf(each.account)))
+        const isFull = taken.length >= most
+        const place = places.take(account)
+        t.equal(place !== undefined, !isFull || largest >= countOf(account) + 2)
+        if (!place) continue
+        if (isFull) {
+          const lost = taken.filter(each => each.place.signal.aborted)
+          t.equal(lost.length, 1, 'one request loses its place')
+          const [loser] = lost as [(typeof taken)[number]]
+          t.equal(countOf(loser.account), largest)
+          t.equal(
+            loser,
+            taken.findLast(each => each.account === loser.account),
+            'the newest',
+          )
+          remove(loser)
+        }
+        taken.push({ account, place })
+        ever.push(taken.at(-1) as (typeof taken)[number])
+        t.notOk(taken.some(each => each.place.signal.aborted))
+      }
+    }),
+    { numRuns: 200 },
+  )
+  t.end()
 })

@@ -12,6 +12,19 @@ async function same(mode: FingerprintMode, one: string | Uint8Array, two: string
   return !second.ok && second.code === 'request_in_progress'
 }
 
+t.test('computes the same effectId in every version, for each mode and with a target', async t => {
+  // Recorded, because payment processors know earlier effects by these ids.
+  for (const [fingerprint, target, effectId] of [
+    ['raw', undefined, '7fbntoag3-2LWdbFwTCNldcpAzdjsMDPCwQsi53oW0Q'],
+    ['raw', '/payins/1', 'hjlWd-XkSSFiNOSRgZ6tg1c_kNtRs6LYs76sSOgcJQc'],
+    ['canonical-json', undefined, 'h-as0ws7SKQrgX2dIKQn5fipjaUTWxIaf_zikxJATyM'],
+    ['canonical-json', '/payins/1', 'EtBMTs24N75W89m0h-VqgClortodWGtNH1tZYeSfAks'],
+  ] as const) {
+    const { begin } = createIdempotency({ storage: memoryIdempotency(), fingerprint })
+    t.match(await begin(write({ target })), { value: { claim: { effectId } } }, `${fingerprint} ${target}`)
+  }
+})
+
 t.test('compares bytes by default', async t => {
   t.equal(await same('raw', '{"a":1}', '{"a":1}'), true)
   t.equal(await same('raw', '{"a":1}', '{"a": 1}'), false)
@@ -72,6 +85,7 @@ t.test(
       ['{"a":1,"b":[true,null]}', ' { "b" : [ true , null ] , "a" : 1 }\n'],
       ['{"a":"\\u0041"}', '{"a":"A"}'],
       ['{"a":1.50}', '{"a":1.5}'],
+      ['{"a":0.123456789012345}', '{"a": 0.123456789012345}'],
       ['{"a":1e2}', '{"a":1e+2}'],
       ['{"€":1,"$":2}', '{"$":2,"€":1}'],
       ['{"a":{"a":1},"b":{"a":1}}', '{"b":{"a":1},"a":{"a":1}}'],
@@ -100,6 +114,7 @@ t.test('canonical-json: compares byte by byte what JSON parsers may read differe
     ['{"b":{"a":1,"a":1}}', '{"b":{"a":1}}'],
     ['{"a":9007199254740993}', '{"a":9007199254740992}'],
     ['{"a":0.10000000000000001}', '{"a":0.1}'],
+    ['{"a":0.1234567890123456}', '{"a": 0.1234567890123456}'],
     ['{"a":1e-400}', '{"a":0}'],
     ['{"a":1e400}', '{"a":2e400}'],
     ['{"a":"\\ud800"}', '{"a": "\\ud800"}'],

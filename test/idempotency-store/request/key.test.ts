@@ -69,7 +69,7 @@ t.test('reads a field with many spaces in linear time', async t => {
 })
 
 t.test(
-  'refuses a key that is too short, too long or has other characters, without a storage call',
+  'denies a key that is too short, too long or has other characters, without a storage call',
   async t => {
     const storage = {
       begin: () => t.fail('storage was called') as never,

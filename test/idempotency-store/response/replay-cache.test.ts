@@ -39,7 +39,7 @@ t.test('asks the store only for the first replay of a response, until it expires
   t.equal(seen.begins, 3)
 })
 
-t.test('refuses the key of a cached response with another payload', async t => {
+t.test('denies the key of a cached response with another payload', async t => {
   const { seen, idempotency } = await setUp()
   await idempotency.begin(write({ key: 'key-one-1' }))
   const other = await idempotency.begin(write({ key: 'key-one-1', text: '{}' }))
@@ -83,4 +83,27 @@ t.test('caches no response larger than half the cache, and none with size 0', as
       t.equal(seen.begins, begins)
     }
   }
+})
+
+type ReplayCaches = typeof import('../../../packages/idempotency-store/dist/response/replay-cache.js')
+
+// Not exported by the package.
+const { createReplayCache } = (await import(
+  `${process.cwd()}/packages/idempotency-store/dist/response/replay-cache.js`
+)) as ReplayCaches
+
+t.test('keeps two generations of half the size, and responses of up to half the size', async t => {
+  const cache = createReplayCache(4000)
+  // An entry counts its key, its text and 200 bytes.
+  const add = (key: string, size: number): void =>
+    cache.add(key, { fingerprint: 'f', text: 'x'.repeat(size - key.length - 200), expiresAt: 1 })
+  const found = (): string[] => ['1', '2', '3', '4', '5', '6', '7'].filter(key => cache.find(key, 0))
+  for (const key of ['1', '2', '3', '4']) add(key, 1000)
+  t.same(found(), ['1', '2', '3', '4'])
+  add('5', 1000)
+  t.same(found(), ['3', '4', '5'])
+  add('6', 2000)
+  t.same(found(), ['5', '6'])
+  add('7', 2001)
+  t.same(found(), ['5', '6'], 'a larger one is not cached')
 })

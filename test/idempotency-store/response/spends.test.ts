@@ -176,6 +176,23 @@ t.test(
   },
 )
 
+t.test(
+  'leaves out an empty countsAs, and keeps one of any length, for waiting and later requests',
+  async t => {
+    const storage = memoryIdempotency()
+    const first = createIdempotency({ storage })
+    const claim = await start(first)
+    const waiter = first.begin(write())
+    const spend = { amountCents: 1, currency: 'USD' }
+    const one = { ...spend, countsAs: ['orders.pay'] }
+    const two = { ...spend, countsAs: ['orders.pay', 'cards.create'] }
+    const spends = [{ ...spend, countsAs: [] }, one, two]
+    await first.complete(claim, { ...response(201), spends })
+    const later = createIdempotency({ storage }).begin(write())
+    for (const replay of [waiter, later]) t.strictSame((await replayOf(replay)).spends, [spend, one, two])
+  },
+)
+
 t.test('spends are not part of the fingerprint', async t => {
   const storage = memoryIdempotency()
   const idempotency = createIdempotency({ storage })
@@ -226,7 +243,7 @@ async function ended(status: number, { elapsedMs = 0, fails = false } = {}) {
   return { seen, completion, next: typeof next === 'string' ? next : next.state }
 }
 
-t.test('calls undo before a refusal frees the key, and for no other ending', async t => {
+t.test('calls undo before a denial frees the key, and for no other ending', async t => {
   for (const status of [400, 403, 422]) {
     t.match(await ended(status), {
       seen: ['undo', 'free'],

@@ -10,6 +10,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import { response, write } from '../support.ts'
 
+type StoredResponses = typeof import('../../../packages/idempotency-store/dist/response/stored-response.js')
+
+// Not exported by the package.
+const { isStoredResponse } = (await import(
+  `${process.cwd()}/packages/idempotency-store/dist/response/stored-response.js`
+)) as StoredResponses
+
 type Options = Partial<Parameters<typeof createIdempotency>[0]>
 
 /** Completes a write with a response, and repeats the request. */
@@ -29,12 +36,58 @@ t.test('stores 2xx, 3xx and definitive 4xx responses', async t => {
   }
 })
 
-t.test('frees the key on refusals by validation, authorisation and rate limits', async t => {
+t.test('frees the key on denials by validation, authorisation and rate limits', async t => {
   for (const status of [400, 401, 403, 405, 408, 413, 415, 422, 428, 429, 431]) {
     const { completion, again } = await twice(response(status))
     t.same(completion, { state: 'released' }, `${status}`)
     t.match(again, { ok: true, value: { state: 'started' } })
   }
+})
+
+t.test('classifies exactly the statuses that are decided before any effect as denials', async t => {
+  const denied = []
+  for (let status = 100; status < 600; status++) if (classify(status) === 'denied') denied.push(status)
+  t.same(
+    denied,
+    [
+      [400, 401, 402, 403, 405, 406, 407, 408, 411, 413, 414, 415, 416, 417, 421, 422, 425, 426, 428, 429],
+      [431, 511],
+    ].flat(),
+  )
+})
+
+t.test('accepts valid responses with valid spends, and no other values', async t => {
+  const valid = { status: 200, headers: [['a', 'b']], body: '' }
+  const spend = { amountCents: 0, currency: 'USD' }
+  for (const value of [
+    valid,
+    { ...valid, headers: [] },
+    { ...valid, spends: [] },
+    { ...valid, spends: [spend, { ...spend, countsAs: ['cards.create'] }] },
+  ])
+    t.equal(isStoredResponse(value), true, JSON.stringify(value))
+  for (const value of [
+    undefined,
+    null,
+    'text',
+    { ...valid, status: 200.5 },
+    { ...valid, body: null },
+    { ...valid, headers: 'none' },
+    { ...valid, headers: ['ab'] },
+    { ...valid, headers: [['a']] },
+    { ...valid, headers: [[1, 'b']] },
+    { ...valid, headers: [['a', 1]] },
+    { ...valid, headers: [['a', 'b', 'c']] },
+    { ...valid, headers: [['a', 'b'], ['a']] },
+    { ...valid, spends: spend },
+    { ...valid, spends: [spend, undefined] },
+    { ...valid, spends: [spend, { ...spend, amountCents: -1 }] },
+    { ...valid, spends: [{ ...spend, amountCents: 0.5 }] },
+    { ...valid, spends: [{ ...spend, currency: 1 }] },
+    { ...valid, spends: [{ ...spend, countsAs: 'cards.create' }] },
+    { ...valid, spends: [{ ...spend, countsAs: ['cards.create', 1] }] },
+  ])
+    t.equal(isStoredResponse(value), false, JSON.stringify(value))
 })
 
 t.test('a retry with the payment starts the write that got 402', async t => {

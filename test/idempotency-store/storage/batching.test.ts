@@ -165,3 +165,52 @@ t.test('sends waiting calls one by one when all commands hang', async t => {
   for (const { reply } of open) reply()
   t.same(await Promise.all([...hung, ...late]), ['a', 'b', 'c', 'd', 'e'])
 })
+
+t.test('counts a single call that has waited as in flight until it is answered', async t => {
+  const { send, sent, open } = recording(2, { maxInFlight: 1, stalledMs: 60_000 })
+  const replies = Promise.all(['a', 'b'].map(send))
+  await turn()
+  open[0]?.reply()
+  await turn()
+  t.same(sent, ['a', 'b'])
+  const last = send('c')
+  await turn()
+  t.same(sent, ['a', 'b'], 'the second command has no reply yet')
+  for (const _ of [1, 2]) {
+    open.at(-1)?.reply()
+    await turn()
+  }
+  t.same([...(await replies), await last], ['a', 'b', 'c'])
+})
+
+t.test('takes commands for stalled only if none has ended meanwhile, and again each time', async t => {
+  const timers: (readonly [run: () => void, ms: number])[] = []
+  t.intercept(globalThis, 'setTimeout', {
+    value: (check: (argument: unknown) => void, ms: number, argument: unknown) => {
+      timers.push([() => check(argument), ms])
+      return { unref: () => {} }
+    },
+  })
+  /** Runs the only timer that was set, after its time. */
+  const timeUp = async (): Promise<void> => {
+    await turn()
+    const [timer, ...more] = timers.splice(0)
+    t.same([timer?.[1], ...more], [1000])
+    timer?.[0]()
+  }
+  const { send, sent, open } = recording(1, { maxInFlight: 1, stalledMs: 1000 })
+  const replies = Promise.all(['a', 'b', 'c'].map(send))
+  await turn()
+  open[0]?.reply()
+  await turn()
+  t.same(sent, ['a', 'b'])
+  await timeUp()
+  t.same(sent, ['a', 'b'], 'a command has ended since the check began')
+  await timeUp()
+  t.same(sent, ['a', 'b', 'c'])
+  const late = send('d')
+  await timeUp()
+  t.same(sent, ['a', 'b', 'c', 'd'], 'also when commands have stalled before')
+  for (const { reply } of open) reply()
+  t.same([...(await replies), await late], ['a', 'b', 'c', 'd'])
+})

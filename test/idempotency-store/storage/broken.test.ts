@@ -144,6 +144,12 @@ t.test('catches an adapter that is off by one at its deadlines', async t => {
   t.ok(failed.includes('replays until 1 ms before the retention ends, and starts again exactly at its end'))
 })
 
+t.test('catches an adapter that collects nothing', async t => {
+  t.same(await failures(() => ({ collect: async () => 0 })), [
+    'collects at most the given number of expired records, and no running, lost or unexpired one',
+  ])
+})
+
 t.test('catches an adapter that collects lost runs', async t => {
   const failed = await failures(correct => {
     let replaced = correct

@@ -29,6 +29,7 @@ export function watch(real: SqlClient, after: (batchSizes: number) => Promise<vo
   const [batchSizes, failedStates]: [number[], string[]] = [[], []]
   let inFlight = 0
   const db: SqlClient = {
+    dialect: real.dialect,
     transaction: work => real.transaction(work),
     async query(text, values = []) {
       const [first] = values

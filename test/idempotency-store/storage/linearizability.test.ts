@@ -80,7 +80,7 @@ t.test('is linearizable on two hosts of Postgres whose calls for 8 keys share st
   )
   t.ok(Math.max(...hosts.flatMap(({ batchSizes }) => batchSizes)) > 4, 'calls shared statements')
   t.same(
-    hosts.flatMap(({ failedStates: refused }) => refused),
+    hosts.flatMap(({ failedStates }) => failedStates),
     [],
   )
 })

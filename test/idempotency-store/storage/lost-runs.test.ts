@@ -115,7 +115,7 @@ for (const [name, { open, migrate, storage, runs }] of Object.entries(STORES)) {
 }
 
 t.test('refuses an unknown option', async t => {
-  const db = { query: async () => ({ rows: [] }) }
+  const db = { dialect: 'sqlite' as const, query: async () => ({ rows: [] }) }
   t.throws(() => lostRuns(db, { tabel: 'x' } as never), { name: 'TypeError', message: /tabel/ })
   t.throws(() => lostRuns(db, { retentionMs: 59_999 }), { name: 'TypeError', message: /retentionMs/ })
 })

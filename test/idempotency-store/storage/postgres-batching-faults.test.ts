@@ -24,7 +24,7 @@ import {
 } from './hosts.ts'
 
 void t.test('fails only the call that the server refuses', async t => {
-  const { storage, failedStates: refused, batchSizes } = await openHost(t)
+  const { storage, failedStates, batchSizes } = await openHost(t)
   const fault = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
   const begin = (fingerprint: string, index: number): Promise<BeginResult> =>
     storage.begin(`key ${index}`, fingerprint, LEASE, NOW)
@@ -41,7 +41,7 @@ void t.test('fails only the call that the server refuses', async t => {
   )
   t.match(ended, [{ value: true }, { value: true }, { status: 'rejected', reason: fault }, { value: true }])
   t.same(batchSizes, [1, 3, 1, 1, 1, 1, 3, 1, 1, 1])
-  t.same(refused, ['22021', '22021', '22P02', '22P02'])
+  t.same(failedStates, ['22021', '22021', '22P02', '22P02'])
 })
 
 void t.test('repeats call by call a statement that Postgres cancelled because of a deadlock', async t => {

@@ -1,7 +1,7 @@
 import type { BeginResult, Ending } from '@gatewright/idempotency-store'
 import { postgresIdempotency } from '@gatewright/idempotency-store/postgres'
-import { GRACE_MS } from '@gatewright/kernel'
-import { withinTransactionScope } from '@gatewright/kernel/sql'
+import { Fault, GRACE_MS } from '@gatewright/kernel'
+import { withinTransactionScope, type SqlClient, type SqlRow } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import {
@@ -15,16 +15,17 @@ import {
   openHosts,
   STARTED,
   times,
+  watch,
   type Host,
 } from './hosts.ts'
 
 void t.test('sends a first call alone, and the calls made meanwhile in one statement', async t => {
-  const { storage, batchSizes, failedStates: refused } = await openHost(t)
+  const { storage, batchSizes, failedStates } = await openHost(t)
   t.same(await beginAll(storage, keys(50)), times(50, STARTED))
   t.same(await endAll(storage, keys(50), done('{}')), times(50, true))
   t.same(await beginAll(storage, keys(50)), times(50, done('{}')))
   t.same(batchSizes, [1, 49, 1, 49, 50])
-  t.same(refused, [])
+  t.same(failedStates, [])
 })
 
 void t.test('sends at most 64 calls in a statement, and has at most 4 statements in flight', async t => {
@@ -50,7 +51,7 @@ void t.test('sends a response of more than 16 KiB alone', async t => {
 })
 
 void t.test('returns texts byte for byte, and distinguishes an empty response from none', async t => {
-  const { storage, failedStates: refused } = await openHost(t)
+  const { storage, failedStates } = await openHost(t)
   const texts = [
     '',
     '"',
@@ -76,7 +77,7 @@ void t.test('returns texts byte for byte, and distinguishes an empty response fr
     Array(texts.length).fill(true),
   )
   t.same(await race(texts.length, begin), endings)
-  t.same(refused, [])
+  t.same(failedStates, [])
 })
 
 void t.test('ends each run of a statement with its own ending', async t => {
@@ -178,6 +179,7 @@ void t.test('sends a statement for each call in a transaction, and with batching
   await host.db.transaction(async tx => {
     let last: Promise<unknown> = Promise.resolve()
     const storage = postgresIdempotency({
+      dialect: 'postgres',
       query: (text, values) => {
         texts.push(text)
         const reply = last.then(() => tx.query(text, values))
@@ -208,3 +210,52 @@ void t.test('refuses only the call made within a transaction of the same client'
   t.same(await others, times(3, STARTED))
   t.same(batchSizes, [1, 3])
 })
+
+void t.test('of calls for one key in a statement, the first begins the run', async t => {
+  const { storage } = await openHost(t)
+  const begun = await race(4, index => storage.begin(index === 0 ? 'other' : 'key', `f${index}`, LEASE, NOW))
+  t.same(begun, [STARTED, STARTED, { state: 'reused' }, { state: 'reused' }])
+})
+
+void t.test('sends calls again one by one only after an error with the code of the server', async t => {
+  const { db } = await openHost(t)
+  for (const [code, isRepeated] of [
+    ['40P01', true],
+    ['08006', false],
+    ['ECONNRESET', false],
+    ['E_ANY', false],
+  ] as const) {
+    const cause = Object.assign(new Error('failed'), { code })
+    const { storage } = watch(db, async size => {
+      if (size > 1) throw new Fault('ERR_STORE_UNAVAILABLE', 'failed', { cause })
+    })
+    const begun = await Promise.allSettled(keys(3, code).map(key => storage.begin(key, 'f', LEASE, NOW)))
+    const rejected = { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } }
+    for (const each of begun.slice(1)) t.match(each, isRepeated ? { status: 'fulfilled' } : rejected, code)
+  }
+})
+
+void t.test(
+  'fails all calls of a statement whose reply has a row of another key, or a row twice',
+  async t => {
+    const { db } = await openHost(t)
+    const changes: ((found: readonly SqlRow[]) => readonly SqlRow[])[] = [
+      found => found.map(row => ({ ...row, digest: 'unknown' })),
+      found => [...found, ...found.slice(1)],
+    ]
+    for (const [index, change] of changes.entries()) {
+      const changing: SqlClient = {
+        dialect: 'postgres',
+        transaction: work => db.transaction(work),
+        query: async (text, values) => {
+          const { rows } = await db.query(text, values)
+          return { rows: rows.length > 1 ? change(rows) : rows }
+        },
+      }
+      const storage = postgresIdempotency(changing)
+      const names = keys(3, `change ${index}`)
+      const begun = await Promise.allSettled(names.map(key => storage.begin(key, 'f', LEASE, NOW)))
+      for (const each of begun.slice(1)) t.match(each, { reason: { code: 'ERR_STORE_REPLY' } })
+    }
+  },
+)

@@ -11,12 +11,16 @@ import { openRedis, uniqueName } from '../../harness/stores.ts'
 
 idempotencyStorageContract(runner, 'Redis', async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(client => redisIdempotency(client)), close }
+  return { connections: connections.map(client => redisIdempotency(client)), expiresNatively: true, close }
 })
 
 idempotencyStorageContract(runner, 'Redis without batching', async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(({ run }) => redisIdempotency({ run })), close }
+  return {
+    connections: connections.map(({ run }) => redisIdempotency({ run })),
+    expiresNatively: true,
+    close,
+  }
 })
 
 /** Refuses SET with NX and GET, with the error of a server before Redis 7.0. */
@@ -29,13 +33,17 @@ const before7 = ({ run }: RedisClient): RedisClient => ({
 
 idempotencyStorageContract(runner, 'Redis before 7.0', async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(client => redisIdempotency(before7(client))), close }
+  return {
+    connections: connections.map(client => redisIdempotency(before7(client))),
+    expiresNatively: true,
+    close,
+  }
 })
 
 idempotencyStorageContract(runner, 'Redis before 7.0 with batching', async () => {
   const { connections, close } = await openRedis(4)
   const storages = connections.map(client => redisIdempotency({ ...before7(client), standalone: true }))
-  return { connections: storages, close }
+  return { connections: storages, expiresNatively: true, close }
 })
 
 idempotencyStorageFaults(runner, 'Redis', async () => {
@@ -187,11 +195,20 @@ t.test('refuses a clock with fractions, which records would compare wrongly', as
 t.test('starts each of 65 calls of one task, one of which does not fit the full batches', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
-  const storage = redisIdempotency(connections[0]!, { prefix: uniqueName() })
+  const sizes: unknown[] = []
+  const counting: RedisClient = {
+    standalone: true,
+    run: (key, command) => {
+      if (command[0] === 'EVALSHA') sizes.push(command[2])
+      return connections[0]!.run(key, command)
+    },
+  }
+  const storage = redisIdempotency(counting, { prefix: uniqueName() })
   const keys = Array.from({ length: 65 }, (_, index) => `key ${index}`)
   for (const each of await Promise.all(keys.map(key => storage.begin(key, 'f', 2000, 1000)))) {
     t.same(each, { state: 'started', fence: 1000 })
   }
+  t.same(sizes, ['32', '32'])
   const ending = { state: 'done', response: '{}', expiresAt: 9000 } as const
   for (const won of await Promise.all(keys.map(key => storage.end(key, 1000, ending, 1000))))
     t.equal(won, true)
@@ -218,4 +235,76 @@ t.test('sends a command for each key if the server turns out to be a cluster', a
   const [broken, ...begun] = await Promise.allSettled(keys.map(key => storage.begin(key, 'f', 2000, 1000)))
   t.match(broken, { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE', cause: /WRONGTYPE/ } })
   for (const each of begun) t.match(each, { value: { state: 'started', fence: 1000 } })
+})
+
+/** A storage over a server that replies with these values, and the commands that it gets. */
+function replying(...replies: unknown[]) {
+  const commands: (readonly string[])[] = []
+  const run = async (_key: string, command: readonly string[]): Promise<unknown> => {
+    commands.push(command)
+    const reply = replies.shift()
+    if (reply instanceof Error) throw reply
+    return reply
+  }
+  return { commands, storage: redisIdempotency({ run, standalone: true }) }
+}
+
+t.test('stores a fingerprint of 43 characters as it is, and hashes others to 43 characters', async t => {
+  const { commands, storage } = replying(null, null)
+  await storage.begin('key', 'f'.repeat(43), 2000, 1000)
+  await storage.begin('key', 'f', 2000, 1000)
+  t.equal(commands[0]?.[2], `r${'1000'.padStart(16, '0')}${'2000'.padStart(16, '0')}${'f'.repeat(43)}`)
+  t.match(commands[1]?.[2], /^r\d{32}[\w-]{43}$/)
+  t.not(commands[1]?.[2]?.slice(33), 'f')
+})
+
+t.test('writes a lease of a lost run that has ended at any time, also at 0', async t => {
+  const { storage } = replying(`r${'0'.repeat(32)}${'f'.repeat(43)}`)
+  t.same(await storage.begin('key', 'f'.repeat(43), 10, 0), { state: 'lost', fence: 0 })
+  const { storage: ending, commands } = replying(1)
+  t.equal(await ending.end('key', 0, { state: 'lost' }, 0), true)
+  t.ok(commands[0]?.includes(`r${'0'.repeat(32)}`), 'its lease ends at 0')
+})
+
+t.test('throws a fault for a record that is too short, or in an unknown state', async t => {
+  const digits = '0'.repeat(32)
+  for (const reply of [
+    `r${digits}${'f'.repeat(42)}`,
+    `d${digits}${'f'.repeat(42)}`,
+    `x${digits}${'f'.repeat(43)}`,
+  ]) {
+    const { storage } = replying(reply)
+    await t.rejects(storage.begin('key', 'f'.repeat(43), 10, 0), { code: 'ERR_STORE_REPLY' }, reply)
+  }
+})
+
+t.test('fails all calls of a batch with a reply for fewer keys or an error, and repeats none', async t => {
+  for (const [reply, code] of [
+    [[1], 'ERR_STORE_REPLY'],
+    [{ length: 2 }, 'ERR_STORE_REPLY'],
+    [new Error('READONLY a replica'), 'ERR_STORE_UNAVAILABLE'],
+    ['OK', 'ERR_STORE_REPLY'],
+  ] as const) {
+    const { storage, commands } = replying(null, reply)
+    const begun = ['a', 'b', 'c'].map(key => storage.begin(key, 'f', 2000, 1000))
+    const rejected = { status: 'rejected', reason: { code } }
+    t.match(await Promise.allSettled(begun), [{ value: { state: 'started' } }, rejected, rejected])
+    t.equal(commands.length, 2)
+  }
+})
+
+t.test('sends a response of more than 16 KiB in a command of its own, and collects nothing', async t => {
+  const sizes: number[] = []
+  const run = async (_key: string, command: readonly string[]): Promise<unknown> => {
+    const size = Number(command[2])
+    sizes.push(size)
+    return size === 1 ? 1 : Array.from({ length: size }, () => 1)
+  }
+  const storage = redisIdempotency({ run, standalone: true })
+  const ends = [1, 16_385, 16_384, 1].map((length, index) =>
+    storage.end(`${index}`, 1000, { state: 'done', response: 'x'.repeat(length), expiresAt: 9000 }, 1000),
+  )
+  t.same(await Promise.all(ends), [true, true, true, true])
+  t.same(sizes, [1, 1, 2])
+  t.equal(await storage.collect(9, 9000), 0)
 })

@@ -1,9 +1,9 @@
-// Migrates the SQLite file of its first argument to the versions in the others.
+// Migrates the SQLite file of its first argument to the versions of the DDL in the second.
 import { fromSqlite, migrate } from '@gatewright/kernel/sql'
 import Database from 'libsql'
 
-const [file = '', ...versions] = process.argv.slice(2)
+const [file = '', ddl = ''] = process.argv.slice(2)
 const database = new Database(file)
 database.exec('pragma busy_timeout = 10000; pragma journal_mode = wal')
-await migrate(fromSqlite(database), 'sqlite', { namespace: 'notes', versions })
+await migrate(fromSqlite(database), { namespace: 'notes', ddl })
 database.close()

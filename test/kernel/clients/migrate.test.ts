@@ -6,7 +6,6 @@ import {
   checkedPrefix,
   fromSqlite,
   migrate,
-  readVersions,
   rows,
   type SqlClient,
   type SqlDialect,
@@ -18,6 +17,11 @@ import { startChild } from '../../harness/child.ts'
 import { tableNames } from '../../harness/database-rows.ts'
 import { openPostgres, openSqlite, type Connections } from '../../harness/stores.ts'
 
+// Not exported by the package.
+const { readVersions } = (await import(
+  `${process.cwd()}/packages/kernel/dist/clients/migrate.js`
+)) as typeof import('../../../packages/kernel/dist/clients/migrate.js')
+
 const none = async (): Promise<void> => {}
 const stores: Record<SqlDialect, (count: number) => Promise<Connections<SqlClient>>> = {
   postgres: count => openPostgres(count, none),
@@ -28,7 +32,9 @@ const one = 'create table {prefix}notes (id integer primary key)'
 const two = `alter table {prefix}notes add column body text;
 
 insert into {prefix}notes (id, body) values (1, 'from version 2')`
-const notes = (...versions: string[]): Parameters<typeof migrate>[2] => ({ namespace: 'notes', versions })
+const ddlOf = (...versions: string[]): string =>
+  versions.map((text, index) => `-- version ${index + 1}\n${text}`).join('\n')
+const notes = (...versions: string[]) => ({ namespace: 'notes', ddl: ddlOf(...versions) })
 const recorded = (db: SqlClient): Promise<unknown> =>
   rows(db, 'select namespace, version from gw_migrations order by namespace, version')
 
@@ -37,10 +43,10 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
     const { connections, close } = await open(1)
     t.teardown(close)
     const db = connections[0] as SqlClient
-    await migrate(db, dialect, notes(one))
+    await migrate(db, notes(one))
     t.same(await recorded(db), [{ namespace: 'notes', version: 1 }])
-    await migrate(db, dialect, notes(one, two))
-    await migrate(db, dialect, notes(one, two))
+    await migrate(db, notes(one, two))
+    await migrate(db, notes(one, two))
     t.same(await recorded(db), [
       { namespace: 'notes', version: 1 },
       { namespace: 'notes', version: 2 },
@@ -57,9 +63,9 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
     const { connections, close } = await open(1)
     t.teardown(close)
     const db = connections[0] as SqlClient
-    await migrate(db, dialect, notes(one, two))
+    await migrate(db, notes(one, two))
     await t.rejects(
-      migrate(db, dialect, notes(one)),
+      migrate(db, notes(one)),
       rejection(
         /^database \S+ has version 2, this software knows version 1 of namespace notes: start the newer software that made it/,
       ),
@@ -81,13 +87,13 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
       const later = 'create table {prefix}later (id integer)'
       const message =
         /^database \S+ has a table gw_later without a recorded version, this software knows version 2 of namespace notes: an unreleased build made it, use a new database$/
-      await t.rejects(migrate(db, dialect, notes(one, later)), rejection(message))
+      await t.rejects(migrate(db, notes(one, later)), rejection(message))
       t.same(await tableNames(db, dialect), ['gw_later'])
-      await migrate(db, dialect, notes(one), 'other_')
-      await migrate(db, dialect, notes(one))
-      await migrate(db, dialect, {
+      await migrate(db, notes(one), 'other_')
+      await migrate(db, notes(one))
+      await migrate(db, {
         namespace: 'own',
-        versions: ['create table if not exists {prefix}later (id integer)'],
+        ddl: ddlOf('create table if not exists {prefix}later (id integer)'),
       })
       t.same(await recorded(db), [
         { namespace: 'notes', version: 1 },
@@ -102,7 +108,7 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
     const db = connections[0] as SqlClient
     await rows(db, 'create table gw_migrations (name text, version integer)')
     await t.rejects(
-      migrate(db, dialect, notes(one)),
+      migrate(db, notes(one)),
       rejection(
         /has a table gw_migrations without the column namespace, .*: an unreleased build made it, use a new database$/,
       ),
@@ -117,7 +123,7 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
       const { connections, close } = await open(dialect === 'postgres' ? 6 : 1)
       t.teardown(close)
       const at = (index: number): SqlClient => connections[index % connections.length] as SqlClient
-      await race(6, index => migrate(at(index), dialect, notes(one, two)))
+      await race(6, index => migrate(at(index), notes(one, two)))
       t.same(await recorded(connections[0] as SqlClient), [
         { namespace: 'notes', version: 1 },
         { namespace: 'notes', version: 2 },
@@ -129,15 +135,15 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
     const { connections, close } = await open(1)
     t.teardown(close)
     const db = connections[0] as SqlClient
-    await migrate(db, dialect, notes(one))
+    await migrate(db, notes(one))
     const broken = `create table {prefix}half (id integer)\n\ncreate table {prefix}notes (id integer)`
-    await t.rejects(migrate(db, dialect, notes(one, broken)), {
+    await t.rejects(migrate(db, notes(one, broken)), {
       name: 'Fault',
       code: 'ERR_STORE_UNAVAILABLE',
     })
     t.same(await recorded(db), [{ namespace: 'notes', version: 1 }])
     await t.rejects(rows(db, 'select * from gw_half'), { name: 'Fault' })
-    await migrate(db, dialect, notes(one, two))
+    await migrate(db, notes(one, two))
     t.same(await rows(db, 'select id from gw_notes'), [{ id: 1 }])
   })
 
@@ -145,9 +151,9 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
     const { connections, close } = await open(1)
     t.teardown(close)
     const db = connections[0] as SqlClient
-    await migrate(db, dialect, notes(one))
-    await migrate(db, dialect, notes(one), 'other_')
-    await migrate(db, dialect, { namespace: 'cards', versions: ['create table {prefix}cards (id integer)'] })
+    await migrate(db, notes(one))
+    await migrate(db, notes(one), 'other_')
+    await migrate(db, { namespace: 'cards', ddl: ddlOf('create table {prefix}cards (id integer)') })
     t.same(await recorded(db), [
       { namespace: 'cards', version: 1 },
       { namespace: 'notes', version: 1 },
@@ -168,7 +174,7 @@ create table {prefix}notes (
 
 -- The end.
 `
-    await migrate(db, dialect, notes(...readVersions(text.replaceAll('\n', '\r\n'), dialect)))
+    await migrate(db, { namespace: 'notes', ddl: text.replaceAll('\n', '\r\n') })
     t.same(await rows(db, 'select * from gw_notes'), [])
   })
 }
@@ -178,7 +184,7 @@ t.test('sqlite: of 4 processes that start at once, one migrates', async t => {
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const file = join(directory, 'test.sqlite')
   const module = new URL('./migrate.child.js', import.meta.url)
-  const children = Array.from({ length: 4 }, () => startChild(module, [file, one, two]))
+  const children = Array.from({ length: 4 }, () => startChild(module, [file, ddlOf(one, two)]))
   const codes = await Promise.all(children.map(async child => (await once(child, 'exit'))[0] as number))
   t.same(codes, [0, 0, 0, 0])
   const database = new Database(file)
@@ -190,12 +196,13 @@ t.test('sqlite: of 4 processes that start at once, one migrates', async t => {
 
 t.test('rejects an invalid table prefix before it uses the database', async t => {
   const untouched: SqlClient = {
+    dialect: 'sqlite',
     query: () => Promise.reject(new Error('touched')),
     transaction: () => Promise.reject(new Error('touched')),
   }
   for (const prefix of ['', 'Gw_', '1gw', 'gw-', 'gw_; drop', 'gw_\n', 'gw ', 'x'.repeat(32), 'ä_']) {
     t.throws(() => checkedPrefix(prefix), TypeError, JSON.stringify(prefix))
-    await t.rejects(migrate(untouched, 'sqlite', notes(one), prefix), TypeError)
+    await t.rejects(migrate(untouched, notes(one), prefix), TypeError)
   }
   for (const prefix of ['_', 'gw_', 'a1', 'x'.repeat(31)]) t.equal(checkedPrefix(prefix), prefix)
 })
@@ -274,11 +281,11 @@ create table {prefix}a (
 create table {prefix}b (position {position primary key}, n bigint);
 
 create table {prefix}c (id {id} primary key) {without rowid};`
-  for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof stores)['sqlite']][]) {
+  for (const open of Object.values(stores)) {
     const { connections, close } = await open(1)
     t.teardown(close)
     const db = connections[0] as SqlClient
-    await migrate(db, dialect, notes(...readVersions(text, dialect)))
+    await migrate(db, { namespace: 'notes', ddl: text })
     for (const id of ['b', 'B', 'a']) {
       await rows(db, 'insert into gw_a (id, body) values ($1, $2)', [id, '{}'])
       await rows(db, 'insert into gw_c (id) values ($1)', [id])

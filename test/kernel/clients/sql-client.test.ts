@@ -3,11 +3,15 @@ import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql
 import t from 'tap'
 
 const malformed = { name: 'Fault', code: 'ERR_STORE_REPLY' }
-const responding = (reply: unknown): SqlQueries => ({ query: async () => reply as { rows: [] } })
+const responding = (reply: unknown): SqlQueries => ({
+  dialect: 'sqlite',
+  query: async () => reply as { rows: [] },
+})
 
 t.test('returns the rows of a reply, and passes text and values to the database', async t => {
   const queries: unknown[] = []
   const db: SqlQueries = {
+    dialect: 'sqlite',
     query: async (...given) => {
       queries.push(given)
       return { rows: [{ id: 1 }] }
@@ -29,7 +33,7 @@ t.test('throws a fault for a reply without rows', async t => {
 
 t.test('throws a fault when the database throws', async t => {
   const cause = new Error('terminated')
-  const db: SqlQueries = { query: () => Promise.reject(cause) }
+  const db: SqlQueries = { dialect: 'sqlite', query: () => Promise.reject(cause) }
   await t.rejects(rows(db, 'select 1'), { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE', cause })
 })
 

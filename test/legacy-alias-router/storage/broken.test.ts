@@ -23,7 +23,7 @@ function altering(change: (row: AliasUsage) => AliasUsage): AliasUsageStorage {
 function rowByRow(recognise: boolean): AliasUsageStorage {
   const stored = new Map<string, AliasUsage>()
   const last = new Map<string, number>()
-  const keyOf = ({ alias, principal }: Pick<AliasUsage, 'alias' | 'principal'>) => `${alias}\n${principal}`
+  const keyOf = ({ alias, caller }: Pick<AliasUsage, 'alias' | 'caller'>) => `${alias}\n${caller}`
   return {
     async add({ writer, sequence, rows }) {
       if (recognise && sequence <= (last.get(writer) ?? 0)) return false
@@ -99,7 +99,7 @@ t.test('catches an adapter that ignores the writer', async t => {
 
 t.test('catches an adapter that changes texts', async t => {
   for (const change of [(text: string) => text.toLowerCase(), (text: string) => text.trim()]) {
-    const broken = altering(row => ({ ...row, principal: change(row.principal) }))
+    const broken = altering(row => ({ ...row, caller: change(row.caller) }))
     t.same(await failures(broken), ['distinguishes special texts and returns them unchanged'])
   }
 })
@@ -111,12 +111,12 @@ t.test('catches an adapter that keeps the instants of the last batch', async t =
     ...correct,
     async add(batch, now) {
       const added = await correct.add(batch, now)
-      for (const row of added ? batch.rows : []) latest.set(`${row.alias}\n${row.principal}`, row)
+      for (const row of added ? batch.rows : []) latest.set(`${row.alias}\n${row.caller}`, row)
       return added
     },
     page: async (after, limit) =>
       (await correct.page(after, limit)).map(row => {
-        const { firstSeen, lastSeen } = latest.get(`${row.alias}\n${row.principal}`) ?? row
+        const { firstSeen, lastSeen } = latest.get(`${row.alias}\n${row.caller}`) ?? row
         return { ...row, firstSeen, lastSeen }
       }),
   }

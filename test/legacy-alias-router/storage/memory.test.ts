@@ -10,7 +10,7 @@ aliasUsageStorageContract(runner, 'memory', async () => ({
 
 t.test('throws a fault when it is full, and still adds to existing rows', async t => {
   const storage = memoryAliasUsage({ capacity: 2 })
-  const row = (alias: string) => ({ alias, principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 })
+  const row = (alias: string) => ({ alias, caller: 'key', count: 1, firstSeen: 1, lastSeen: 1 })
   const batch = (writer: string, ...aliases: string[]) => ({ writer, sequence: 1, rows: aliases.map(row) })
   t.equal(await storage.add(batch('a', 'x', 'y'), 1), true)
   await t.rejects(storage.add(batch('b', 'x', 'z'), 1), { name: 'Fault', code: 'ERR_STORE_FULL' })

@@ -25,7 +25,7 @@ t.test('counts a batch once when it is sent again in a second open transaction',
   const { connections, close } = await openPostgres(2, migrateAliasUsage)
   t.teardown(close)
   const [one, two] = connections
-  const rows = [{ alias: 'x', principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
+  const rows = [{ alias: 'x', caller: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
   const batch = { writer: 'w', sequence: 1, rows }
   let again: Promise<boolean> | undefined
   await one!.transaction(async tx => {

@@ -34,7 +34,7 @@ t.test('adds a batch in one round trip', async t => {
     },
   }
   const storage = redisAliasUsage(client, { prefix })
-  const rows = [{ alias: 'x', principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
+  const rows = [{ alias: 'x', caller: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
   await storage.add({ writer: uniqueName(), sequence: 1, rows }, 1)
   commands.length = 0
   await storage.add({ writer: uniqueName(), sequence: 1, rows }, 1)
@@ -46,7 +46,7 @@ t.test('keeps all keys in one slot, and expires a writer after a day', async t =
   t.teardown(close)
   const client = connections[0]!
   const own = `{${uniqueName()}}:`
-  const rows = [{ alias: 'x', principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
+  const rows = [{ alias: 'x', caller: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
   await redisAliasUsage(client, { prefix: own }).add({ writer: 'w', sequence: 1, rows }, 1)
   const keys = (await client.run(own, ['KEYS', `${own}*`])) as string[]
   t.same([...keys].sort(), [`${own}usage`, `${own}usage:names`, `${own}usage:seen`, `${own}usage:writer:w`])

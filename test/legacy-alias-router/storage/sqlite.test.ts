@@ -25,7 +25,7 @@ t.test('rolls back the number of the writer when the rows cannot be stored', asy
   const { connections, close } = await openSqlite(1, migrateAliasUsage)
   t.teardown(close)
   const storage = sqliteAliasUsage(connections[0]!)
-  const rows = [{ alias: 'x', principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
+  const rows = [{ alias: 'x', caller: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
   const broken = rows.map(row => ({ ...row, count: 0 }))
   await t.rejects(storage.add({ writer: 'w', sequence: 1, rows: broken }, 1), { name: 'Fault' })
   t.equal(await storage.add({ writer: 'w', sequence: 1, rows }, 1), true)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import { eventStore } from '@gatewright/reference-host'
+import { events } from '@gatewright/reference-host'
 import fc from 'fast-check'
 import { cardBench, prepareCardBench, type CardBench } from '../../harness/card-bench.ts'
 import { onBothDatabases } from '../../harness/host-tables.ts'
@@ -170,7 +170,6 @@ let increments = 0
 onBothDatabases(
   'takes only listed moves and decides by one order of reasons, whatever happens in what order',
   async (t, { dialect, dbs: [db] }) => {
-    const events = eventStore(dialect)
     const property = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
       runs += 1
       const account = `account-${runs}`
@@ -223,7 +222,7 @@ async function take(
     const { id } = CARDS[each.card] as (typeof CARDS)[number]
     if (model.canceled.has(id)) return
     const to = model.locked.has(id) ? 'active' : 'locked'
-    const card = (await bench.cards.findById(bench.db, `${account}-${id}`)) as never
+    const card = (await bench.cards.anyAccount.find(bench.db, `${account}-${id}`)) as never
     await bench.db.transaction(tx => bench.cards.setStatus(tx, card, to, now))
     return void (model.locked.delete(id) || model.locked.add(id))
   }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { play, run, type SeenCounts } from './card-spending.ts'
 
 t.test('all cards that a caller may reveal spend no more than its own policies allow by card', async t => {
-  const seen: SeenCounts = { refused: 0, allowedOfOthers: 0, paid: 0, declined: 0 }
+  const seen: SeenCounts = { denied: 0, allowedOfOthers: 0, paid: 0, declined: 0 }
   await fc.assert(
     fc.asyncProperty(run, each => play(each, seen)),
     { numRuns: 1500 },

@@ -77,7 +77,7 @@ type Payment = Run['payments'][number]
 
 /** How often what the property is about has happened, so that a test can see that it is not empty. */
 export interface SeenCounts {
-  refused: number
+  denied: number
   allowedOfOthers: number
   paid: number
   declined: number
@@ -209,7 +209,7 @@ async function spend(
     if (maker === caller.sessionId && !ok) throw new Error('a session may not reveal its own card')
     if (ok) revealed.push(origin)
     if (ok && maker !== caller.sessionId && caller.policyIds.length > 0) seen.allowedOfOthers += 1
-    if (!ok) seen.refused += 1
+    if (!ok) seen.denied += 1
   }
   if (revealed.length === 0) return
   const documents = caller.policyIds.length > 0 ? await issuer.policies(caller.policyIds) : []

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fromPgPool, rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import { eventStore, migrateHost } from '@gatewright/reference-host'
+import { events, migrateHost } from '@gatewright/reference-host'
 import pg from 'pg'
 import t from 'tap'
 import { cardBench, prepareCardBench } from '../../harness/card-bench.ts'
@@ -23,7 +23,7 @@ t.test('a commit that outlives the time limit of its statement is undone', async
     await pool.end()
   })
   const db = fromPgPool(pool)
-  await migrateHost(db, 'postgres')
+  await migrateHost(db)
   await prepareCardBench(db, 'postgres')
   const clock = manualClock()
   const bench = cardBench(db, 'postgres', clock)
@@ -45,7 +45,7 @@ t.test('a commit that outlives the time limit of its statement is undone', async
     store,
     authorizations,
     report: () => {},
-    events: eventStore('postgres'),
+    events: events,
     cardKeyPolicies: { read: async () => [], keep: async () => {} },
   }
   const merchant = { name: 'Shop', mcc: '5734', city: null, country: 'US' }

@@ -39,8 +39,8 @@ t.test('explains each command with an example that it accepts', async t => {
       ([, quoted, plain]) => quoted ?? (plain as string),
     )
     // explain-token reads no configuration: its example fails at its file.
-    const refusal = name === 'explain-token' ? /cannot read token\.txt/ : /PORT must/
-    t.match(await gatewright([...words, '--yes'], unusable), { code: 1, output: refusal }, example)
+    const error = name === 'explain-token' ? /cannot read token\.txt/ : /PORT must/
+    t.match(await gatewright([...words, '--yes'], unusable), { code: 1, output: error }, example)
   }
 })
 

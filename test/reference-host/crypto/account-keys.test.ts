@@ -17,6 +17,7 @@ async function addUser(db: SqlClient): Promise<void> {
 /** Counts the statements that reach a database. */
 function counting(db: SqlQueries): SqlQueries & { statements: number } {
   const counted = {
+    dialect: db.dialect,
     statements: 0,
     query: (text: string, values?: Parameters<SqlQueries['query']>[1]) => {
       counted.statements += 1

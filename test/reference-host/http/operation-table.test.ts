@@ -1,4 +1,4 @@
-import { checkTable, type Operation } from '@gatewright/reference-host'
+import { assertOperationTable, type Operation } from '@gatewright/reference-host'
 import t from 'tap'
 
 const sound = {
@@ -14,7 +14,7 @@ const sound = {
 } as unknown as Operation
 const refused = (change: object, ...others: object[]): (() => void) => {
   const table = [{ ...sound, ...change }, ...others.map(other => ({ ...sound, ...other }))] as Operation[]
-  return () => checkTable(table)
+  return () => assertOperationTable(table)
 }
 
 t.test('accepts a table whose operations are declared completely', async t => {
@@ -71,4 +71,62 @@ t.test('refuses a body with an unconstrained string, at any depth', async t => {
   t.doesNotThrow(
     refused(body({ name: { type: 'string', format: 'name' }, metadata: { type: 'object', properties: {} } })),
   )
+})
+
+t.test('refuses each credential that takes sessions without scopes, and no other', async t => {
+  for (const credential of [
+    'session',
+    'user-key-or-session',
+    'session-or-web-token',
+    'user-key-web-token-or-session',
+  ]) {
+    t.throws(refused({ credential, scopes: undefined }), /names no scopes/, credential)
+    t.doesNotThrow(refused({ credential, scopes: [] }))
+  }
+  for (const credential of ['user-key', 'partner-key', 'web-token', 'provider'])
+    t.doesNotThrow(refused({ credential, scopes: undefined }), credential)
+})
+
+t.test('refuses an operation that spends and does not require an idempotency key', async t => {
+  const write = { method: 'POST', write: async () => ({}), handle: undefined, spends: 'spend' }
+  for (const spends of ['spend', 'withdrawal', 'card'])
+    for (const idempotency of ['optional', 'none'])
+      t.throws(
+        refused({ ...write, spends, idempotency }),
+        /cards.list spends and does not require an idempotency key/,
+      )
+  t.doesNotThrow(refused({ ...write, idempotency: 'required' }))
+  t.doesNotThrow(refused({ ...write, idempotency: undefined }), 'required by default')
+  t.doesNotThrow(refused({ ...write, spends: false, idempotency: 'none' }))
+})
+
+t.test('takes one name on two surfaces, and one path with two methods', async t => {
+  t.doesNotThrow(refused({}, { surface: 'partner', paths: ['/partner/cards'] }))
+  t.doesNotThrow(refused({}, { id: 'cards.create', method: 'POST' }))
+  t.throws(refused({ paths: ['/a', '/a'] }), /cards.list has the path of another: GET \/a/)
+  t.throws(refused({}, { id: 'cards.get', paths: ['/b', '/cards/{id}'] }), /has the path of another/)
+  t.doesNotThrow(refused({}, { id: 'cards.get', paths: ['/cards/{id}/{part}'] }))
+})
+
+t.test('takes an operation for one that changes credentials by its tag or its response', async t => {
+  const accepts = /makes or changes a key or a session/
+  for (const id of ['keysets.make', 'cards.keys', 'monkeys.make'])
+    t.doesNotThrow(refused({ id, method: 'POST' }))
+  t.throws(refused({ id: 'keys.list', response: { properties: { userApiKey: {} } } }), accepts)
+  t.throws(refused({ response: { properties: { other: {}, sessionToken: {} } } }), accepts)
+  t.doesNotThrow(refused({ response: { properties: { keyId: {} } } }))
+})
+
+t.test('takes a body for unconstrained if it is any text, and names the member', async t => {
+  t.throws(refused({ body: { type: 'string' } }), /takes any text as body/)
+  for (const bound of [{ pattern: 'a' }, { format: 'name' }, { enum: ['a'] }])
+    t.doesNotThrow(refused({ body: { type: 'string', ...bound } }))
+  const text = { type: 'string' }
+  for (const body of [
+    { anyOf: [{ type: 'null' }, text] },
+    { items: text },
+    { properties: { list: { items: text } } },
+  ])
+    t.throws(refused({ body }), /takes any text as (?:body|list)/)
+  t.doesNotThrow(refused({ body: { properties: { n: { type: 'integer' } }, anyOf: [{ type: 'null' }] } }))
 })

@@ -35,7 +35,10 @@ t.test(
       verifiers: new Map([['own', async ({ header }) => header('x-own-id')]]),
       failures: {
         runWithinLimit: async (_, run) => (hasPlace ? run() : (full as never)),
-        charge: async address => void charged.push(address),
+        charge: async address => {
+          await new Promise(resolve => setImmediate(resolve))
+          charged.push(address)
+        },
       },
     })
     const ask = (provider: string, fields: Readonly<Record<string, string>>) =>

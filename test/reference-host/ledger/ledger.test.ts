@@ -11,6 +11,7 @@ import {
 import type { SpendHold } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { holds } from '../../harness/holds.ts'
 import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
 
@@ -30,10 +31,11 @@ function onBoth(title: string, run: (t: Test, opened: OpenLedgers) => Promise<vo
   for (const dialect of ['postgres', 'sqlite'] as const) {
     t.test(`${dialect}: ${title}`, async t => {
       const { connections, close } = await opener(dialect)(dialect === 'postgres' ? 4 : 1, db =>
-        migrateLedger(db, dialect),
+        migrateLedger(db),
       )
       t.teardown(close)
-      await run(t, { dbs: connections, ledgers: connections.map(db => createLedger(db, dialect)) })
+      const dbs = connections.map(withAwaitedQueries)
+      await run(t, { dbs, ledgers: dbs.map(db => createLedger(db)) })
     })
   }
 }
@@ -170,6 +172,57 @@ onBoth('a check finds a changed balance', async (t, { dbs, ledgers }) => {
   await move(db, ledger, transferOf(operator, user('ann'), 500))
   await rows(db, `update gw_ledger_accounts set balance_cents = 7 where id = '${user('ann')}'`)
   t.same(await ledger.check(), { transfers: 1, sumCents: 7, wrongAccounts: [user('ann')] })
+})
+
+onBoth('a check finds an account below zero that must not be', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500))
+  await move(db, ledger, transferOf(user('ann'), revenue, 500))
+  t.same(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] }, 'one with nothing is right')
+  await rows(db, `update gw_ledger_accounts set may_overdraw = 0 where id = '${operator}'`)
+  t.same(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [operator] })
+})
+
+t.test('postgres: a check reads all at one instant', async t => {
+  const { connections, close } = await openPostgres(2, db => migrateLedger(db))
+  t.teardown(close)
+  const [db, other] = connections as [SqlClient, SqlClient]
+  await move(db, createLedger(db), transferOf(operator, user('ann'), 500))
+  /** Changes a balance after the first statement that reads balances. */
+  const interrupted: SqlClient = {
+    dialect: db.dialect,
+    query: (text, values) => db.query(text, values),
+    transaction: work =>
+      db.transaction(tx =>
+        work({
+          dialect: tx.dialect,
+          async query(text, values) {
+            const reply = await tx.query(text, values)
+            if (text.includes('as transfers'))
+              await rows(other, `update gw_ledger_accounts set balance_cents = 7 where id = '${user('ann')}'`)
+            return reply
+          },
+        }),
+      ),
+  }
+  const right = { transfers: 1, sumCents: 0, wrongAccounts: [] }
+  t.same(await createLedger(interrupted).check(), right)
+  t.match(await createLedger(db).check(), { wrongAccounts: [user('ann')] })
+})
+
+t.test('postgres: debits of two users do not wait for each other', async t => {
+  const { connections, close } = await openPostgres(2, db => migrateLedger(db))
+  t.teardown(close)
+  const [db, other] = connections as [SqlClient, SqlClient]
+  const ledger = createLedger(db)
+  for (const name of ['ann', 'bob', 'cy']) await move(db, ledger, transferOf(operator, user(name), 5))
+  await move(db, ledger, transferOf(user('cy'), revenue, 1))
+  await rows(other, "set lock_timeout = '2s'")
+  const outcome = await db.transaction(async tx => {
+    await ledger.transfer(tx, transferOf(user('ann'), revenue, 5), NOW)
+    return move(other, createLedger(other), transferOf(user('bob'), revenue, 5))
+  })
+  t.equal(outcome, 'done')
 })
 
 onBoth('balances equal a plain sum after any transfers and folds', async (t, { dbs, ledgers }) => {

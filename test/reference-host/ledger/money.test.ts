@@ -9,10 +9,11 @@ import {
   type Transfer,
 } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
+import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 
-const { accountsThatDiffer, createMoney, describeDifference, transactionStore } = internals
+const { accountsThatDiffer, createMoney, describeDifference } = internals
 const NOW = 1_767_225_600_000
 const { contract, held, operator, revenue, user } = ledgerAccounts
 type Entry = Parameters<ReturnType<typeof createMoney>['move']>[2][number]
@@ -48,17 +49,18 @@ function onBoth(title: string, run: (t: Test, opened: LedgerSetUp) => Promise<vo
   for (const dialect of ['postgres', 'sqlite'] as const) {
     t.test(`${dialect}: ${title}`, async t => {
       const open = dialect === 'postgres' ? openPostgres : openSqlite
-      const { connections: dbs, close } = await open(dialect === 'postgres' ? 4 : 1, async db => {
-        await migrateLedger(db, dialect)
-        await migrateHost(db, dialect)
+      const { connections, close } = await open(dialect === 'postgres' ? 4 : 1, async db => {
+        await migrateLedger(db)
+        await migrateHost(db)
       })
       t.teardown(close)
+      const dbs = connections.map(withAwaitedQueries)
       const of = (n: number): SqlClient => dbs[n % dbs.length] as SqlClient
       await run(t, {
         dbs,
         dialect,
         move(transfer, entries = [], at = 0) {
-          const money = createMoney(createLedger(of(at), dialect), transactionStore(dialect))
+          const money = createMoney(createLedger(of(at)))
           return of(at).transaction(tx => money.move(tx, transfer, entries, NOW))
         },
         count: async () => (await rows(of(0), 'select id from gw_transactions')).length,
@@ -68,18 +70,18 @@ function onBoth(title: string, run: (t: Test, opened: LedgerSetUp) => Promise<vo
 }
 
 onBoth('refuses to change the balance of a user without a row for that user', async (t, opened) => {
-  const { move, count, dbs, dialect } = opened
+  const { move, count, dbs } = opened
   const missing = { name: 'TypeError', message: /changes user:ann without a transaction row/ }
   await t.rejects(move(credit('ann', 5)), missing)
   await t.rejects(move(credit('ann', 5), [entry('bob', 5)]), missing)
-  t.equal(await createLedger(dbs[0]!, dialect).balance(dbs[0]!, user('ann')), 0)
+  t.equal(await createLedger(dbs[0]!).balance(dbs[0]!, user('ann')), 0)
   t.equal(await count(), 0)
   t.equal(await move(credit('ann', 5), [entry('ann', 5)]), 'done')
   const between = debit(user('ann'), user('bob'), 1, 'operator_correction')
   await t.rejects(move(between, [entry('bob', 1)]), missing)
 })
 
-onBoth('writes the rows once, together with the transfer', async (t, { move, count, dbs, dialect }) => {
+onBoth('writes the rows once, together with the transfer', async (t, { move, count, dbs }) => {
   const transfer = credit('ann', 500, 'credit:1')
   t.equal(await move(transfer, [entry('ann', 500)]), 'done')
   t.equal(await move(transfer, [entry('ann', 500)]), 'repeated')
@@ -91,7 +93,7 @@ onBoth('writes the rows once, together with the transfer', async (t, { move, cou
   t.equal(results.filter(result => result === 'done').length, 1)
   t.equal(await count(), 2)
   t.same(await accountsThatDiffer(dbs[0]!), [])
-  t.match(await createLedger(dbs[0]!, dialect).check(), { sumCents: 0, wrongAccounts: [] })
+  t.match(await createLedger(dbs[0]!).check(), { sumCents: 0, wrongAccounts: [] })
 })
 
 onBoth('own money goes to the same user only, held money comes from held accounts', async (t, { move }) => {
@@ -143,4 +145,52 @@ onBoth('says which account differs from its rows, and by how much', async (t, { 
     'held:bob:cards has 5 US cents in the ledger, but the open card authorizations of bob add up to 0',
     /^user:ann/,
   ])
+})
+
+onBoth('compares what is held with open authorizations and open withdrawals', async (t, { move, dbs }) => {
+  const [db] = dbs as [SqlClient]
+  await move(credit('ann', 500), [entry('ann', 500)])
+  const put = (purpose: 'cards' | 'withdrawals', cents: number): Promise<string> =>
+    move(debit(user('ann'), held('ann', purpose), cents, 'own_money'), [
+      entry('ann', cents, { direction: 'debit', status: 'pending' }),
+    ])
+  await put('cards', 5)
+  await put('withdrawals', 9)
+  await rows(
+    db,
+    `insert into gw_users (id, account_id, principal, wallet_address, kyc_status, created_at)
+      values ('u', 'ann', 'w', 'w', 'not_submitted', 0)`,
+  )
+  await rows(
+    db,
+    `insert into gw_cards (id, account_id, position, last4, status, expiration_month, expiration_year, created_at)
+      values ('card', 'ann', 1, '0000', 'active', 1, 2030, 0)`,
+  )
+  for (const [id, status, cents] of [
+    ['a', 'authorized', 5],
+    ['b', 'cleared', 40],
+    ['c', 'declined', 80],
+  ] as const)
+    await rows(
+      db,
+      `insert into gw_authorizations (id, account_id, card_id, issuer, status, amount_cents, currency, merchant, created_at)
+        values ($1, 'ann', 'card', 'i', $2, $3, 'USD', '{}', 0)`,
+      [id, status, cents],
+    )
+  t.same((await accountsThatDiffer(db)).map(describeDifference), [
+    'held:ann:withdrawals has 9 US cents in the ledger, but the open withdrawals of ann add up to 0',
+  ])
+  for (const [id, status, cents] of [
+    ['a', 'pending', 4],
+    ['b', 'ready', 5],
+    ['c', 'completed', 40],
+    ['d', 'failed', 80],
+  ] as const)
+    await rows(
+      db,
+      `insert into gw_withdrawals (id, account_id, provider, status, amount_cents, fee_cents, destination, hold, created_at, updated_at)
+        values ($1, 'ann', 'p', $2, $3, 0, '{}', '{}', 0, 0)`,
+      [id, status, cents],
+    )
+  t.same(await accountsThatDiffer(db), [])
 })

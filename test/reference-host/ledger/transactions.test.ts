@@ -1,11 +1,12 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { ledgerAccounts, migrateHost, migrateLedger, createLedger, newId } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
+import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 
-const { accountsThatDiffer, readUserMoney, transactionStore, userMoney } = internals
-type Store = ReturnType<typeof transactionStore>
+const { accountsThatDiffer, readUserMoney, transactions, userMoney } = internals
+type Store = typeof transactions
 type Entry = Parameters<Store['write']>[1]
 const NOW = 1_767_225_600_000
 
@@ -17,12 +18,12 @@ function onBoth(
     t.test(`${dialect}: ${title}`, async t => {
       const open = dialect === 'postgres' ? openPostgres : openSqlite
       const { connections, close } = await open(1, async db => {
-        await migrateLedger(db, dialect)
-        await migrateHost(db, dialect)
+        await migrateLedger(db)
+        await migrateHost(db)
       })
       t.teardown(close)
-      const db = connections[0] as SqlClient
-      await run(t, db, transactionStore(dialect), createLedger(db, dialect))
+      const db = withAwaitedQueries(connections[0] as SqlClient)
+      await run(t, db, transactions, createLedger(db))
     })
   }
 }
@@ -101,6 +102,22 @@ onBoth('keeps the merchant, and writes a row again in its place', async (t, db, 
       createdAt: NOW,
       updatedAt: NOW + 1,
     },
+  ])
+})
+
+onBoth('keeps both sides of a payment under one id', async (t, db, store) => {
+  const source = { kind: 'payment', id: 'pay_1' }
+  const sides = [
+    entry('received', { source: { ...source, part: 'received' }, counterparty: '0x1', memo: 'Lunch' }),
+    entry('sent', { source: { ...source, part: 'sent' }, counterparty: '0x2', memo: null }),
+    entry('whole', { source }),
+  ]
+  for (const side of sides) await store.write(db, side, NOW)
+  const page = await store.page(db, 'ann', { after: 0, limit: 9 })
+  t.match(page, [
+    { ...sides[2], source: { ...source, part: '' }, counterparty: null, memo: null },
+    sides[1],
+    sides[0],
   ])
 })
 

@@ -4,11 +4,12 @@ import type { Random } from '../../harness/random.ts'
 import { memberOf, withdrawalBody } from '../../harness/transfers.ts'
 import { decided, event, openSession, read, wasSent, write, wrong, type Act, type Client } from './client.ts'
 import { cardActs } from './card-acts.ts'
-import { count, endWithdrawal, held, leastAvailable, policyOf, putAside } from './model.ts'
+import { count, endWithdrawal, FEE_CENTS, held, leastAvailable, policyOf, putAside } from './model.ts'
 
 const MAGIC = [1_000_001, 1_000_003, 1_000_004]
 const MOST_CONTRACTS = 4
 const FAR = '2030-01-01'
+const NEW_WITHDRAWAL = { status: 'open', excessCents: 0, isContradicted: false } as const
 const ok = (response: HttpResponse) => ({ response, passed: response.status === 200 })
 
 /** Pays with the key's caps: spends what fits into the balance and the cap. */
@@ -36,15 +37,21 @@ const moneyActs: Readonly<Record<string, Act>> = {
     if (opened.status !== 200) return wrong(client, 'a deposit', opened)
     const { id } = memberOf(opened, 'deposit')
     const creditedCents = 1 + random.under(5000)
-    const report = { id, status: 'completed', payments: [{ id: randomUUID(), creditedCents }] }
+    const payment = { id: randomUUID(), creditedCents }
+    // A payment that was credited to another deposit, or is reported late with another amount, is not credited again.
+    const old = random.next() < 0.3 ? random.of(client.model.payments) : undefined
+    const again = old && { ...old, creditedCents: old.creditedCents + random.under(2) }
+    const payments = again ? [again, payment, payment] : [payment]
+    const report = { id, status: random.of(['completed', 'failed']), payments }
+    const isReported = random.next() < 0.5
     const amount = (creditedCents / 100).toFixed(2)
     const path = `/sandbox/deposits/${id}/pay`
-    const paid =
-      random.next() < 0.5
-        ? await write(client, random, path, { amount }, { root: true })
-        : await event(client, random, 'deposit.report', report, 'journal')
+    const paid = isReported
+      ? await event(client, random, 'deposit.report', report, 'journal')
+      : await write(client, random, path, { amount }, { root: true })
     if (paid.status === 200) client.model.available += creditedCents
-    else wrong(client, 'a payment to a deposit', paid)
+    if (paid.status === 200 && isReported) client.model.payments.push(payment)
+    if (paid.status !== 200) wrong(client, 'a payment to a deposit', paid)
   },
   async move(client, random) {
     const { model } = client
@@ -122,23 +129,41 @@ const moneyActs: Readonly<Record<string, Act>> = {
     model.available -= amountCents
     count(model, amountCents, true)
     const { id } = memberOf(response, 'withdrawal')
-    model.withdrawals.push({ id, amountCents, refused: magic === MAGIC[0], status: 'open' })
+    model.withdrawals.push({ id, amountCents, rejected: magic === MAGIC[0], ...NEW_WITHDRAWAL })
   },
   /** The provider says how a withdrawal ended. */
   async report(client, random) {
-    const open = client.model.withdrawals.filter(({ status, refused }) => status === 'open' && !refused)
+    const open = client.model.withdrawals.filter(({ status, rejected }) => status === 'open' && !rejected)
     const known = random.of(open)
-    if (!known || !wasSent(client, known.id)) return 'idle'
+    if (!known || ending.has(known) || !wasSent(client, known.id)) return 'idle'
     const status = random.next() < 0.7 ? 'completed' : 'failed'
     // Nothing else ends it meanwhile.
-    known.status = 'completed'
-    const data = { id: known.id, status, reason: null, txHash: null, paidCents: null, relay: null }
-    await event(client, random, 'withdrawal.report', data, 'journal')
+    ending.add(known)
+    const paidCents = random.of([null, null, known.amountCents - FEE_CENTS, 1 + random.under(4000)]) as
+      | number
+      | null
+    await reportWithdrawal(client, random, known.id, { status, paidCents })
+    ending.delete(known)
     endWithdrawal(client.model, known, status)
+    const expected = known.amountCents - FEE_CENTS
+    if (status === 'completed') known.excessCents = Math.max(0, (paidCents ?? expected) - expected)
+  },
+  /** The provider reports a withdrawal again that it has ended: in the same way, or in the other. */
+  async contradict(client, random) {
+    const known = random.of(client.model.withdrawals.filter(each => each.status !== 'open' && !each.rejected))
+    if (!known || ending.has(known)) return 'idle'
+    const status = random.next() < 0.5 ? 'completed' : 'failed'
+    const paidCents = random.next() < 0.5 ? null : 1 + random.under(4000)
+    ending.add(known)
+    await reportWithdrawal(client, random, known.id, { status, paidCents })
+    ending.delete(known)
+    if (status === known.status || known.isContradicted) return
+    known.isContradicted = true
+    known.excessCents += paidCents ?? known.amountCents - FEE_CENTS
   },
   /** Looks whether the provider has rejected it by now. */
   async look(client, random) {
-    const known = random.of(client.model.withdrawals.filter(each => each.refused && each.status === 'open'))
+    const known = random.of(client.model.withdrawals.filter(each => each.rejected && each.status === 'open'))
     if (!known) return 'idle'
     await lookAt(client, known)
   },
@@ -170,7 +195,7 @@ const moneyActs: Readonly<Record<string, Act>> = {
     const { body } = await read(client, '/balances')
     if (!alone) return
     const [found] = body.data['balances'] as Record<string, number>[]
-    const back = model.withdrawals.filter(each => each.refused && each.status === 'open')
+    const back = model.withdrawals.filter(each => each.rejected && each.status === 'open')
     const maybe = back.reduce((total, each) => total + each.amountCents, 0)
     const { availableCents = 0, pendingCents = 0, contractsCents } = found as Record<string, number>
     const wrongHeld = pendingCents > held(model) || pendingCents < held(model) - maybe
@@ -181,6 +206,23 @@ const moneyActs: Readonly<Record<string, Act>> = {
       )
   },
 }
+
+/** Withdrawals that a report is about. */
+const ending = new Set<Client['model']['withdrawals'][number]>()
+
+const reportWithdrawal = (
+  client: Client,
+  random: Random,
+  id: string,
+  end: { readonly status: 'completed' | 'failed'; readonly paidCents: number | null },
+): Promise<HttpResponse> =>
+  event(
+    client,
+    random,
+    'withdrawal.report',
+    { id, reason: null, txHash: null, relay: null, ...end },
+    'journal',
+  )
 
 /** Reads a withdrawal that the provider rejects, and notes when it has failed. */
 export async function lookAt(client: Client, known: Client['model']['withdrawals'][number]): Promise<void> {
@@ -199,6 +241,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   bill: 4,
   withdraw: 5,
   report: 4,
+  contradict: 2,
   look: 1,
   caps: 1,
   again: 3,
@@ -209,6 +252,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   clear: 3,
   reverse: 2,
   refund: 2,
+  late: 2,
 }
 const bag = Object.entries(WEIGHTS).flatMap(([act, weight]) => Array.from({ length: weight }, () => act))
 

@@ -6,7 +6,7 @@ import { decided, event, write, wrong, type Act, type Client } from './client.ts
 import { count, type KnownAuthorization, type KnownCard } from './model.ts'
 
 const MOST_CARDS = 6
-const REFUSED = 1_000_003
+const REJECTED = 1_000_003
 const DOWN_ONCE = 1_000_004
 
 /** Asks for a payment by card, and notes what is held then. */
@@ -42,6 +42,7 @@ async function authorize(
     status: 'authorized',
     clearedCents: 0,
     refundedCents: 0,
+    excessCents: 0,
   })
 }
 
@@ -49,7 +50,7 @@ async function authorize(
 async function change(
   client: Client,
   random: Random,
-  status: 'authorized' | 'cleared',
+  status: KnownAuthorization['status'],
   act: (known: KnownAuthorization) => Promise<HttpResponse>,
 ): Promise<{ known: KnownAuthorization; passed: boolean } | 'idle'> {
   const free = client.model.authorizations.filter(each => each.status === status && !busy.has(each))
@@ -59,7 +60,7 @@ async function change(
   const response = await act(known)
   busy.delete(known)
   const passed = response.status === 200
-  if (!passed) wrong(client, `a change of ${JSON.stringify(known)}`, response)
+  if (!passed && response.status !== 0) wrong(client, `a change of ${JSON.stringify(known)}`, response)
   return { known, passed }
 }
 const busy = new Set<KnownAuthorization>()
@@ -86,10 +87,10 @@ export const cardActs: Readonly<Record<string, Act>> = {
   async card(client, random) {
     const { model } = client
     if (model.cards.length >= MOST_CARDS) return 'idle'
-    const amount = random.of([undefined, 3000, 20_000, REFUSED, DOWN_ONCE])
+    const amount = random.of([undefined, 3000, 20_000, REJECTED, DOWN_ONCE])
     const body = amount === undefined ? {} : { limit: { amount, frequency: 'allTime' } }
     const response = await write(client, random, '/cards', body)
-    if ((response.status === 200) !== (amount !== REFUSED)) return wrong(client, 'a card', response)
+    if ((response.status === 200) !== (amount !== REJECTED)) return wrong(client, 'a card', response)
     if (response.status !== 200) return
     model.cards.push({ id: memberOf(response, 'card').id, limitCents: amount, countedCents: 0 })
   },
@@ -135,6 +136,7 @@ export const cardActs: Readonly<Record<string, Act>> = {
     if (!done.passed) return
     const { known } = done
     known.clearedCents = Math.min(cents, known.amountCents)
+    known.excessCents += cents - known.clearedCents
     known.status = 'cleared'
     giveBack(client, known, known.amountCents - known.clearedCents)
   },
@@ -160,6 +162,25 @@ export const cardActs: Readonly<Record<string, Act>> = {
     // Neither the limit of the card nor the caps get it back.
     done.known.refundedCents += cents
     client.model.available += cents
+  },
+  /** The network clears or refunds what has ended: nothing moves beyond what cleared and was not refunded. */
+  async late(client, random) {
+    const cents = 1 + random.under(500)
+    const isRefund = random.next() < 0.5
+    const status = random.next() < 0.5 ? 'cleared' : 'reversed'
+    const type = isRefund ? 'authorization.refunded' : 'authorization.cleared'
+    const done = await change(client, random, status, known =>
+      known.networkId === undefined
+        ? Promise.resolve({ status: 0 } as HttpResponse)
+        : event(client, random, type, { id: known.networkId, amountCents: cents }, 'sandbox'),
+    )
+    if (done === 'idle') return done
+    if (!done.passed) return
+    const { known } = done
+    const back = isRefund ? Math.min(cents, known.clearedCents - known.refundedCents) : 0
+    known.refundedCents += back
+    client.model.available += back
+    known.excessCents += cents - back
   },
 }
 

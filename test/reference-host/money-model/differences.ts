@@ -4,7 +4,7 @@ import type { HttpResponse } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import type { Random } from '../../harness/random.ts'
 import { read, write, type Client } from './client.ts'
-import { counted, held, houseMoney, openHolds, putAside } from './model.ts'
+import { counted, excess, held, houseMoney, openHolds, putAside } from './model.ts'
 
 /** What a client reads at the end that its model does not say. */
 export async function differences(client: Client, random: Random): Promise<string[]> {
@@ -84,7 +84,7 @@ export async function wrongInDatabase(
   dialect: 'postgres' | 'sqlite',
   clients: readonly Client[],
 ): Promise<readonly string[]> {
-  const ledger = createLedger(db, dialect)
+  const ledger = createLedger(db)
   const { sumCents, wrongAccounts } = await ledger.check()
   const found = [
     ...(sumCents === 0 ? [] : [`the ledger adds up to ${sumCents}`]),
@@ -103,6 +103,11 @@ export async function wrongInDatabase(
   must('holds under caps', await sum('select count(*) as n from gw_spend_holds'), total(openHolds))
   const { fees, bills } = houseMoney(models)
   must('fees', await ledger.balance(db, 'house:fees'), fees)
+  const { withdrawals, authorizations } = excess(models)
+  const excessOf = (table: string): Promise<number> =>
+    sum(`select coalesce(sum(excess_cents), 0) as n from ${table}`)
+  must('excess of withdrawals', await excessOf('gw_withdrawals'), withdrawals)
+  must('excess of authorizations', await excessOf('gw_authorizations'), authorizations)
   must('bills', await ledger.balance(db, 'house:bills'), bills)
   return found
 }

@@ -97,8 +97,11 @@ const withdrawals: WithdrawalProvider = {
 
 const config = readConfig(process.env)
 if (!config.ok) throw new Error(config.problems.join('; '))
+/** What the host reports of a payment id that it has credited before. */
+const IS_CONFLICT = /^payment .* was not credited: journal gave its id to another payment$/
 const isExpected = (error: unknown): boolean =>
-  error instanceof Fault && ['ERR_PROVIDER_UNAVAILABLE', 'ERR_STORE_UNAVAILABLE'].includes(error.code)
+  (error instanceof Error && IS_CONFLICT.test(error.message)) ||
+  (error instanceof Fault && ['ERR_PROVIDER_UNAVAILABLE', 'ERR_STORE_UNAVAILABLE'].includes(error.code))
 const report = (error: unknown): void => {
   if (!isExpected(error)) console.error('unexpected failure:', error)
 }

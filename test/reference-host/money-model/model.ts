@@ -8,6 +8,8 @@ export interface KnownAuthorization {
   status: 'authorized' | 'cleared' | 'reversed'
   clearedCents: number
   refundedCents: number
+  /** What was reported beyond what it held or what cleared, for the operator to book. */
+  excessCents: number
 }
 
 /** What is known of a card. `countedCents` counts under its limit. */
@@ -22,8 +24,12 @@ export interface KnownWithdrawal {
   readonly id: string
   readonly amountCents: number
   /** The provider rejects it, so it fails at some time. */
-  readonly refused: boolean
+  readonly rejected: boolean
   status: 'open' | 'completed' | 'failed'
+  /** What was reported beyond what it held, for the operator to book. */
+  excessCents: number
+  /** The provider has reported its other final state, which is kept once. */
+  isContradicted: boolean
 }
 
 /** The caps of the key, and what left under them or is held. Other caps continue with what was used. */
@@ -43,6 +49,8 @@ export interface Model {
   readonly cards: KnownCard[]
   readonly authorizations: KnownAuthorization[]
   readonly withdrawals: KnownWithdrawal[]
+  /** Payments to deposits that were credited. */
+  readonly payments: { readonly id: string; readonly creditedCents: number }[]
   readonly bills: { readonly id: string; readonly amountCents: number; paid: boolean }[]
   readonly caps: Caps
   readonly wrong: string[]
@@ -65,6 +73,7 @@ export function newModel(spendCap: number, withdrawalCap: number): Model {
     authorizations: [],
     withdrawals: [],
     bills: [],
+    payments: [],
     wrong: [],
     caps: { spendCap, withdrawalCap, spent: 0, withdrawn: 0 },
   }
@@ -78,7 +87,7 @@ export function count({ caps }: Model, cents: number, isWithdrawal = false): voi
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
 const undecided = ({ withdrawals }: Model): KnownWithdrawal[] =>
-  withdrawals.filter(({ refused, status }) => refused && status === 'open')
+  withdrawals.filter(({ rejected, status }) => rejected && status === 'open')
 
 /** What can be had for certain, or at the most: rejected withdrawals and payments under way may have come or not. */
 export interface Available {
@@ -139,6 +148,19 @@ export function houseMoney(models: readonly Model[]): { readonly fees: number; r
   )
   const paid = models.flatMap(({ bills }) => bills.filter(bill => bill.paid))
   return { fees: completed.length * FEE_CENTS, bills: sum(paid.map(({ amountCents }) => amountCents)) }
+}
+
+/** What the operator must book: reports in excess, and those for what has ended. */
+export function excess(models: readonly Model[]): {
+  readonly withdrawals: number
+  readonly authorizations: number
+} {
+  const of = (list: readonly { readonly excessCents: number }[]): number =>
+    sum(list.map(({ excessCents }) => excessCents))
+  return {
+    withdrawals: of(models.flatMap(({ withdrawals }) => withdrawals)),
+    authorizations: of(models.flatMap(({ authorizations }) => authorizations)),
+  }
 }
 
 /** The sum of what is put aside. */

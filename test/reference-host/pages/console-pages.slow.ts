@@ -17,7 +17,7 @@ t.test('shows every key, and the sessions of the next page on request', async t 
   const wallet = testWallet()
   const first = await programOf(host, wallet, { limits: [] })
   const headers = bearer(first.token)
-  // A policy of 7 kB: four of them are a page.
+  // A policy of 7 kB: the host ends a page of keys at 32 kB, so four of these fill one. A page of sessions has 50.
   const operations = Array.from({ length: 80 }, (_, n) => `tag.${'x'.repeat(80)}${n}`)
   const policy = { limits: [{ operations, maxCount: 1, window: 'day' }] }
   for (let n = 0; n < 9; n++) {
@@ -43,7 +43,10 @@ t.test('shows every key, and the sessions of the next page on request', async t 
   t.equal(await end.count(), 50)
   await page.getByRole('button', { name: 'Show more' }).click()
   await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' })
-  // The program's own session too; that of this page has no button.
-  t.equal(await end.count(), 61)
+  t.equal(
+    await end.count(),
+    61,
+    '60 made above and one of programOf; the console has no button for its own session',
+  )
   t.same(faults, { reports: [], foreign: [], errors: [] })
 })

@@ -34,22 +34,26 @@ t.teardown(async () => {
 })
 
 /** A wallet whose account has something of everything. */
-const rich = testWallet('Rabbit Wallet')
+const funded = testWallet('Rabbit Wallet')
 const fresh = testWallet('Rabbit Wallet')
 const { db, close } = openDatabaseOf({ DATA_DIR })
 const limits = [
   { operations: ['bills.*'], window: 'month', maxCents: 700 },
   { operations: ['cards.authorize'], window: 'day', maxCount: 5 },
 ]
-const program = await programOf(host, rich, { maxAuthAmountCents: 5000, dailySpendCapCents: 10_000, limits })
+const program = await programOf(host, funded, {
+  maxAuthAmountCents: 5000,
+  dailySpendCapCents: 10_000,
+  limits,
+})
 await spendSome(host, program)
-await programOf(host, rich)
+await programOf(host, funded)
 const child = {
   scopes: ['users.read', 'keys.read'],
   policy: { dailySpendCapCents: 4660, allowedIps: ['10.0.0.0/8'] },
 }
 await host.send('/user/v1/keys', { body: child, headers: bearer(program.token) })
-await writeTransactions(db, await accountOf(db, rich.account), { count: 300, days: 40 })
+await writeTransactions(db, await accountOf(db, funded.account), { count: 300, days: 40 })
 await close()
 
 type Scheme = 'light' | 'dark'
@@ -95,9 +99,9 @@ const reserving = async (route: Route): Promise<void> => {
 
 const states: Readonly<Record<string, State>> = {
   'overview-empty': part(fresh, 'Overview'),
-  overview: part(rich, 'Overview', page => page.getByText('In all', { exact: false }).first().waitFor()),
+  overview: part(funded, 'Overview', page => page.getByText('Total', { exact: false }).first().waitFor()),
   'overview-reserved': async scheme => {
-    const page = await at(scheme, rich, page => page.route('**/caps', reserving))
+    const page = await at(scheme, funded, page => page.route('**/caps', reserving))
     await page.getByText('reserved').first().waitFor()
     await page.getByRole('slider').focus()
     await page.keyboard.press('ArrowLeft')
@@ -105,38 +109,38 @@ const states: Readonly<Record<string, State>> = {
     return page
   },
   'keys-empty': part(fresh, 'Keys'),
-  keys: part(rich, 'Keys'),
-  'key-narrow': part(rich, 'Keys', async page => {
+  keys: part(funded, 'Keys'),
+  'key-narrow': part(funded, 'Keys', async page => {
     await first(page, 'Narrow')
     await page.getByText('Scopes that it keeps').click()
   }),
-  'key-rotate': part(rich, 'Keys', page => first(page, 'Rotate')),
-  'key-revoke': part(rich, 'Keys', page => first(page, 'Revoke')),
+  'key-rotate': part(funded, 'Keys', page => first(page, 'Rotate')),
+  'key-revoke': part(funded, 'Keys', page => first(page, 'Revoke')),
   'sessions-alone': part(fresh, 'Sessions'),
-  sessions: part(rich, 'Sessions'),
-  'session-end': part(rich, 'Sessions', page => first(page, 'End')),
+  sessions: part(funded, 'Sessions'),
+  'session-end': part(funded, 'Sessions', page => first(page, 'End')),
   'cards-empty': part(fresh, 'Cards'),
-  cards: part(rich, 'Cards'),
+  cards: part(funded, 'Cards'),
   'transactions-empty': part(fresh, 'Transactions'),
-  transactions: part(rich, 'Transactions', page => page.getByRole('row').nth(5).waitFor()),
+  transactions: part(funded, 'Transactions', page => page.getByRole('row').nth(5).waitFor()),
   'notifications-empty': part(fresh, 'Notifications'),
-  notifications: part(rich, 'Notifications'),
+  notifications: part(funded, 'Notifications'),
   loading: async scheme => {
-    const page = await at(scheme, rich)
+    const page = await at(scheme, funded)
     await page.route('**/user/v1/keys*', () => {})
     await openTab(page, 'Keys')
     await page.waitForTimeout(300)
     return page
   },
   failed: async scheme => {
-    const page = await at(scheme, rich)
+    const page = await at(scheme, funded)
     await page.route('**/user/v1/keys*', failing)
     await openTab(page, 'Keys')
     await shows(page, '4bf92f3577b34da6')
     return page
   },
   expired: async scheme => {
-    const page = await at(scheme, rich)
+    const page = await at(scheme, funded)
     // The overview has read the keys.
     await page.locator('.cap').first().waitFor()
     await page.route('**/user/v1/keys*', route =>
@@ -148,8 +152,8 @@ const states: Readonly<Record<string, State>> = {
   },
   'not-opened': async scheme => {
     const options = { colorScheme: scheme }
-    const { page } = await openHelper(browser, `${host.url}/helper`, [rich], options)
-    await signInBy(page, rich)
+    const { page } = await openHelper(browser, `${host.url}/helper`, [funded], options)
+    await signInBy(page, funded)
     await page.route('**/auth/console', failing)
     await press(page, 'Open your account')
     await heading(page, 'Your account cannot be shown')

@@ -149,5 +149,5 @@ t.test('weighs less than 150 kB compressed, and paints first without its script'
     await context.close()
   }
   const median = paints.toSorted((one, other) => one - other)[2]
-  t.comment(`measured /helper: ${bytes} bytes gzip in all, first paint ${median} ms (median of 5)`)
+  t.comment(`measured /helper: ${bytes} bytes gzip in total, first paint ${median} ms (median of 5)`)
 })

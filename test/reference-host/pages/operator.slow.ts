@@ -52,7 +52,7 @@ async function unlocked(colorScheme: 'light' | 'dark') {
   return open
 }
 
-await t.test('refuses a wrong token in words and keeps none', async t => {
+await t.test('says that a wrong token is denied, and keeps no token', async t => {
   const { page, faults, kept, addresses } = await openPage(browser, host.operatorUrl, { viewport })
   await page.getByLabel('Operator token').fill('wrong')
   await page.getByRole('button', { name: 'Show the figures' }).click()

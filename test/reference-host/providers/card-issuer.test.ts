@@ -19,7 +19,7 @@ const order = (amountCents: number): CardOrder => ({
 })
 
 async function openSandbox(): Promise<CardIssuerUnderTest & { readonly db: SqlClient }> {
-  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  const { connections, close } = await openSqlite(1, db => migrateHost(db))
   const [db] = connections as [SqlClient]
   const issuer = sandboxIssuer({ db, clock: manualClock(), secret: randomBytes(32) })
   const text = "select id from gw_sandbox_provider_calls where port = 'cards' and what = 'issued'"

@@ -25,7 +25,7 @@ const approved: KycReport = {
 }
 
 async function openSandbox(): Promise<KycProviderUnderTest & { readonly db: SqlClient }> {
-  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  const { connections, close } = await openSqlite(1, db => migrateHost(db))
   const [db] = connections as [SqlClient]
   const provider = sandboxKyc({ db, clock, completionUrl: 'http://127.0.0.1/identity/kyc' })
   const applications = async (): Promise<number> =>

@@ -18,7 +18,7 @@ const { signal } = new AbortController()
 const clock = manualClock()
 
 async function openDatabase() {
-  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  const { connections, close } = await openSqlite(1, db => migrateHost(db))
   const [db] = connections as [SqlClient]
   const known = async (port: string, id = '%'): Promise<number> =>
     (await rows(db, 'select id from gw_sandbox_provider_calls where port = $1 and id like $2', [port, id]))
@@ -171,7 +171,7 @@ t.test('the contracts pass good providers and catch each broken one', async t =>
   for (const [broken, expected] of [
     ['twice', /sent twice/],
     ['forgets', /finds what was sent.*then finds what it took/],
-    ['failsOnTimeout', /answer is lost/],
+    ['failsOnTimeout', /reply is lost/],
     ['deaf', /aborted/],
     ['shouts', /fits into a path/],
     ['lies', /sent twice/],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rows } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
-import { eventStore, type NewEvent, type RecordedEvent, type Subject } from '@gatewright/reference-host'
+import { events, type NewEvent, type RecordedEvent, type Subject } from '@gatewright/reference-host'
 import fc from 'fast-check'
 import { onBothDatabases } from '../../harness/host-tables.ts'
 
@@ -9,34 +9,29 @@ const NOW = 1_767_225_600_000
 const card: Subject = { kind: 'card', id: 'card_1' }
 const locked: NewEvent = { accountId: 'ann', subject: card, from: 'active', to: 'locked', cause: 'locked' }
 
-onBothDatabases(
-  'records every member of an event, and null for what it lacks',
-  async (t, { dialect, dbs: [db] }) => {
-    const events = eventStore(dialect)
-    await events.record(db, { ...locked, amountCents: 5, detail: 'by the owner' }, NOW)
-    await events.record(db, { accountId: 'ann', subject: card, cause: 'revealed' }, NOW + 1)
-    const [first, second] = await events.history(db, 'ann', card)
-    t.match(first, {
-      id: /^evt_[0-9a-f]{32}$/,
-      accountId: 'ann',
-      subject: card,
-      number: 1,
-      from: 'active',
-      to: 'locked',
-      cause: 'locked',
-      amountCents: 5,
-      detail: 'by the owner',
-      at: NOW,
-      readAt: null,
-    })
-    t.match(second, { number: 2, from: null, to: null, cause: 'revealed', amountCents: null, detail: null })
-  },
-)
+onBothDatabases('records every member of an event, and null for what it lacks', async (t, { dbs: [db] }) => {
+  await events.record(db, { ...locked, amountCents: 5, detail: 'by the owner' }, NOW)
+  await events.record(db, { accountId: 'ann', subject: card, cause: 'revealed' }, NOW + 1)
+  const [first, second] = await events.history(db, 'ann', card)
+  t.match(first, {
+    id: /^evt_[0-9a-f]{32}$/,
+    accountId: 'ann',
+    subject: card,
+    number: 1,
+    from: 'active',
+    to: 'locked',
+    cause: 'locked',
+    amountCents: 5,
+    detail: 'by the owner',
+    at: NOW,
+    readAt: null,
+  })
+  t.match(second, { number: 2, from: null, to: null, cause: 'revealed', amountCents: null, detail: null })
+})
 
 onBothDatabases(
   'numbers, histories, pages and unread events agree with a model, whatever happens in what order',
-  async (_t, { dialect, dbs: [db] }) => {
-    const events = eventStore(dialect)
+  async (_t, { dbs: [db] }) => {
     const account = fc.constantFrom('ann', 'bob')
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ does: fc.constant('record'), account, what: fc.nat(2) }) },
@@ -112,7 +107,6 @@ onBothDatabases(
 onBothDatabases(
   '40 simultaneous events of a locked subject are numbered without gaps',
   async (t, { dialect, dbs }) => {
-    const events = eventStore(dialect)
     const lock = dialect === 'postgres' ? ' for update' : ''
     await rows(dbs[0], 'create table gw_subjects (id text primary key)')
     await rows(dbs[0], 'insert into gw_subjects (id) values ($1)', [card.id])

@@ -25,7 +25,7 @@ async function setUp(t: Test, dialect: SqlDialect): Promise<World> {
   const open = dialect === 'postgres' ? openPostgres : openSqlite
   // Workers on SQLite share the host's one connection.
   const { connections, close } = await open(dialect === 'postgres' ? 2 : 1, async db => {
-    await migrateHost(db, dialect)
+    await migrateHost(db)
     await db.query('create table done (id text not null)', [])
   })
   t.teardown(close)
@@ -35,7 +35,6 @@ async function setUp(t: Test, dialect: SqlDialect): Promise<World> {
   const worker: World['worker'] = (at, handler) =>
     jobQueue({
       db: connections[at % connections.length] as SqlClient,
-      dialect,
       clock,
       handlers: { [KIND]: handler },
       report: error => failures.push(error),
@@ -190,7 +189,7 @@ for (const dialect of DIALECTS) {
     t.match(await queue.list(1), [{ attempts: 5 }])
   })
 
-  test('commits what came of a call that is not final, and keeps its job', async (t, {
+  test('commits the outcome of a call that is not final, and keeps its job', async (t, {
     add,
     done,
     worker,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { createSealer, rewrapColumn, sealedColumns } from '@gatewright/reference-host'
 import { onBothDatabases } from '../../harness/host-tables.ts'
 
@@ -38,7 +38,8 @@ onBothDatabases(
       await rows(db, 'update gw_users set profile = $1 where account_id = $2', [changed, 'acc_changed'])
       await rows(db, 'update gw_users set profile = null where account_id = $1', ['acc_erased'])
     }
-    const delayed: Pick<SqlClient, 'query'> = {
+    const delayed: SqlQueries = {
+      dialect: db.dialect,
       async query(text, values) {
         const result = await db.query(text, values)
         if (text.startsWith('select')) await beside()

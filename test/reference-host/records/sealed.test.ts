@@ -6,14 +6,15 @@ import t from 'tap'
 const key = (id: string): RingKey => ({ id, secret: randomBytes(32) })
 const [old, current] = [key('2025'), key('2026')]
 const sealer = createSealer([current, old])
-const text = fc.string({ unit: 'binary', maxLength: 200 })
-const binding = fc.tuple(fc.string({ maxLength: 12 }), fc.string({ maxLength: 12 }))
+const anyText = fc.string({ unit: 'binary', maxLength: 200 })
+const anyBinding = fc.tuple(fc.string({ maxLength: 12 }), fc.string({ maxLength: 12 }))
 
+// `open` is for texts of the database and throws a Fault; `openFromClient` is for texts that a client sent, and returns undefined.
 t.test('opens what it sealed, for the same purpose and owner', async () => {
   fc.assert(
     fc.property(
-      binding,
-      text,
+      anyBinding,
+      anyText,
       ([purpose, owner], text) =>
         sealer.open(purpose, owner, sealer.seal(purpose, owner, text)) === text &&
         sealer.openFromClient(purpose, owner, sealer.seal(purpose, owner, text)) === text,
@@ -23,23 +24,23 @@ t.test('opens what it sealed, for the same purpose and owner', async () => {
 
 t.test('opens nothing for another purpose or another owner', async t => {
   fc.assert(
-    fc.property(binding, binding, text, (one, other, text) => {
+    fc.property(anyBinding, anyBinding, anyText, (one, other, text) => {
       fc.pre(one[0] !== other[0] || one[1] !== other[1])
       return sealer.openFromClient(...other, sealer.seal(...one, text)) === undefined
     }),
   )
-  // The boundary between purpose and owner is bound, too.
+  // A character that moves from the purpose to the owner gives another binding.
   t.equal(sealer.openFromClient('a', 'bc', sealer.seal('ab', 'c', 'x')), undefined)
 })
 
 t.test('never opens a text of which any character was changed, added or left out', async () => {
-  const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
-  const letter = fc.constantFrom(...'ABCDWXYZabcdwxyz0189-_.= é')
+  const anyPlace = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+  const anyInsertion = fc.constantFrom('', ...'ABCDWXYZabcdwxyz0189-_.= é')
   fc.assert(
-    fc.property(text, place, letter, fc.nat(2), (text, place, letter, removed) => {
+    fc.property(anyText, anyPlace, anyInsertion, fc.nat(2), (text, place, insertion, removed) => {
       const sealed = sealer.seal('profile', 'acc', text)
       const at = Math.floor(place * (sealed.length + 1))
-      const changed = sealed.slice(0, at) + letter + sealed.slice(at + removed)
+      const changed = sealed.slice(0, at) + insertion + sealed.slice(at + removed)
       fc.pre(changed !== sealed)
       return sealer.openFromClient('profile', 'acc', changed) === undefined
     }),
@@ -47,8 +48,9 @@ t.test('never opens a text of which any character was changed, added or left out
   )
 })
 
-t.test('takes any text of a client for one that was not sealed here', async () => {
-  fc.assert(fc.property(text, text => sealer.openFromClient('challenge', 'acc', text) === undefined))
+t.test('opens no text that a client made up', async () => {
+  fc.assert(fc.property(anyText, text => sealer.openFromClient('challenge', 'acc', text) === undefined))
+  // Well formed (key id, point, base64url), under a key that exists.
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 60 }),
@@ -72,7 +74,7 @@ t.test('seals under the first key of the ring, and opens under each of them', as
 })
 
 t.test(
-  'a column is a fault when its key is gone or it was changed, and the fault shows nothing of it',
+  'open throws a fault that contains nothing of the text if the key is missing or the text was changed',
   async t => {
     const sealed = sealer.seal('profile', 'acc', 'mine')
     const later = createSealer([key('2027')])
@@ -82,7 +84,8 @@ t.test(
       message: 'DATA_KEYS has no key "2026", with which a profile is sealed: add the key again',
     })
     t.equal(later.openFromClient('profile', 'acc', sealed), undefined)
-    const message = 'a sealed profile cannot be opened: the stored text was changed, or is of another account'
+    const message =
+      'a sealed profile cannot be opened: the stored text was changed, or is of another account: restore the record from a backup'
     for (const changed of [sealed.slice(0, -2), 'mine', '', `${sealed}=`])
       t.throws(() => sealer.open('profile', 'acc', changed), {
         name: 'Fault',

@@ -43,7 +43,7 @@ for (const [stores, place] of [
     ],
     [
       'versions recorded in another form',
-      ['alter table gw_migrations rename column namespace to room'],
+      ['alter table gw_migrations rename column namespace to other'],
       'has a table gw_migrations without the column namespace, this software knows version 1 of namespace nonces: an unreleased build',
     ],
   ] as const)

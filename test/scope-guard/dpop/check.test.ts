@@ -111,3 +111,38 @@ t.test('a proof that a denied request carried can be sent again, and then once',
   t.match(await guard.check(await facts(dpop), rule), { ok: true })
   t.match(await guard.check(await facts(dpop), rule), { reason: 'the DPoP proof was used before' })
 })
+
+t.test('a proof that becomes too old while the request is checked is not claimed', async t => {
+  const maxAgeMs = 60_000
+  for (const [ageMs, expected] of [
+    [maxAgeMs - 1, { ok: true }],
+    [maxAgeMs, { ok: false, code: 'invalid_dpop_proof', reason: 'the DPoP proof is too old' }],
+  ] as const) {
+    let wait = (): void => {}
+    const isLive = async (): Promise<boolean> => {
+      wait()
+      return true
+    }
+    const { guard, clock, claimed, facts } = await counted({ revocation: { mode: 'strict', isLive } })
+    const sent = await facts()
+    wait = () => clock.advance(ageMs)
+    t.match(await guard.check(sent, rule), expected)
+    t.equal(claimed.size, expected.ok ? 1 : 0)
+  }
+})
+
+t.test('a proof that is too old is denied before the revocation is queried, at exactly its end', async t => {
+  let queries = 0
+  const isLive = async (): Promise<boolean> => {
+    queries++
+    return true
+  }
+  const { guard, clock, facts } = await counted({ revocation: { mode: 'strict', isLive } })
+  const [first, second] = [await facts(), await facts()]
+  clock.advance(59_999)
+  t.match(await guard.check(first, rule), { ok: true })
+  t.equal(queries, 1)
+  clock.advance(1)
+  t.match(await guard.check(second, rule), { ok: false, reason: 'the DPoP proof is too old' })
+  t.equal(queries, 1)
+})

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { createGuard, localKeys, type GuardOptions } from '@gatewright/scope-guard'
+import { createGuard, localKeys, type GuardOptions, type LimiterStore } from '@gatewright/scope-guard'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { calculateJwkThumbprint, SignJWT, type JWK } from 'jose'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import t from 'tap'
 import { bench, claims, session, sign, signingKey, type SigningKey } from '../issuer.ts'
 import { startProvider } from '../token/oidc-provider.ts'
@@ -156,6 +157,7 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
     const body = { jti: 'u', htm: method, htu: url, iat: seconds, ath: hashOf(token) }
     return `${encode({ typ: 'dpop+jwt', alg: 'ES256', jwk: ec.jwk, ...header })}.${encode(body)}.AAAA`
   }
+  const [head, payload] = unsigned({}).split('.') as [string, string]
   const hs = await new SignJWT({ jti: 'h', htm: method, htu: url, iat: seconds, ath: hashOf(token) })
     .setProtectedHeader({ typ: 'dpop+jwt', alg: 'HS256', jwk: { kty: 'oct' } })
     .sign(symmetric)
@@ -175,6 +177,8 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
     ['2: empty', '', jws],
     ['2: padding', `${await proof()}=`, jws],
     ['2: no JSON', 'AAAA.AAAA.AAAA', jws],
+    ['2: no JSON header', `AAAA.${payload}.AAAA`, jws],
+    ['2: no JSON claims', `${head}.AAAA.AAAA`, jws],
     ['2: too long', await proof({ more: 'x'.repeat(9000) }), jws],
     ...(await Promise.all(
       ['jti', 'htm', 'htu', 'iat', 'ath'].map(
@@ -188,6 +192,9 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
     ['5: symmetric', hs, algorithm],
     ['5: not of the key', unsigned({ alg: 'ES384' }), algorithm],
     ['5: unknown', unsigned({ alg: 'XX' }), algorithm],
+    ['5: RSA with a curve', unsigned({ alg: 'RS256' }), algorithm],
+    ['5: a curve with RSA', unsigned({ alg: 'ES256', jwk: rsa(512, 4) }), algorithm],
+    ['5: symmetric with RSA', unsigned({ alg: 'HS256', jwk: rsa(512, 4) }), algorithm],
     ['5: a weak key', unsigned({ alg: 'RS256', jwk: { kty: 'RSA', n: 'AQAB', e: 'AQAB' } }), algorithm],
     ['5: a costly key', unsigned({ alg: 'RS256', jwk: rsa(513, 3) }), algorithm],
     ['5: a costly exponent', unsigned({ alg: 'RS256', jwk: rsa(512, 5) }), algorithm],
@@ -196,7 +203,9 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
     ['6: no signature', unsigned({}), 'invalid signature of the DPoP proof'],
     ['7: private key', unsigned({ jwk: { ...ec.jwk, d: 'AAAA' } }), key],
     ['7: no key', unsigned({ jwk: undefined }), key],
+    ...[null, [], [ec.jwk], 'x'].map(jwk => [`7: ${JSON.stringify(jwk)}`, unsigned({ jwk }), key] as const),
     ['7: malformed key', unsigned({ jwk: { ...ec.jwk, x: 7 } }), key],
+    ['7: malformed member of another type of key', unsigned({ jwk: { ...ec.jwk, n: 7 } }), key],
     ['7: half a key', unsigned({ jwk: { kty: 'EC', crv: 'P-256' } }), key],
     ['7: unknown kty', unsigned({ jwk: { kty: 'X', crv: 'P-256' } }), key],
     ['8: htm', await proof({ htm: 'GET' }), 'the DPoP proof is for another method'],
@@ -237,6 +246,45 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
     { url: 'x:' },
   ])
     t.match(await send(await proof(), unknown), denied('the guard was not given the method and a valid URL'))
+})
+
+t.test('accepts a proof of 8,192 characters and denies a longer one', async t => {
+  const { proof, send } = await bound()
+  /** Signs a proof that is `length` characters long: base64url of one text alone cannot have every length. */
+  const ofLength = async (length: number): Promise<string> => {
+    for (const more of ['', 'x', 'xx', 'xxx'])
+      for (let size = 5500; size < 6000; size++) {
+        const missing = length - (await proof({ more: 'x'.repeat(size) }, { more })).length
+        if (missing === 0) return proof({ more: 'x'.repeat(size) }, { more })
+        if (missing < 0) break
+        size += Math.floor(missing / 2)
+      }
+    throw new Error(`no proof has ${length} characters`)
+  }
+  t.match(await send(await ofLength(8192)), { ok: true })
+  t.match(await send(await ofLength(8193)), denied('the DPoP proof is not a canonical compact JWS'))
+})
+
+t.test('denies a proof by a key that is no point of its curve', async t => {
+  const jwk = { ...ec.jwk, y: ec.jwk.x as string }
+  const { proof, send } = await bound({}, { ...ec, jwk, thumbprint: await calculateJwkThumbprint(jwk) })
+  t.match(await send(await proof()), denied('invalid signature of the DPoP proof'))
+})
+
+t.test('denies after the shared store has counted the failure', async t => {
+  let counted = 0
+  const store: LimiterStore = settings => {
+    const limiter = new RateLimiterMemory(settings)
+    const consume: typeof limiter.consume = async (...args) => {
+      await new Promise(resolve => setImmediate(resolve))
+      counted++
+      return RateLimiterMemory.prototype.consume.apply(limiter, args)
+    }
+    return Object.assign(limiter, { consume })
+  }
+  const { proof, send } = await bound({ failedCredentials: { store } })
+  t.match(await send(await proof({ htm: 'GET' })), denied('the DPoP proof is for another method'))
+  t.equal(counted, 1)
 })
 
 t.test(

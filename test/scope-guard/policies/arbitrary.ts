@@ -23,6 +23,12 @@ const instant = fc
   .map(hours => new Date(START + hours * 3_600_000).toISOString())
 const cents = fc.integer({ min: 0, max: 120 })
 
+/** An empty list of these allows no operation. */
+const allowed = fc.oneof(
+  { weight: 9, arbitrary: operations },
+  { weight: 1, arbitrary: fc.constant<readonly string[]>([]) },
+)
+
 const limit = fc.oneof(
   fc.record({ operations, window: fc.constantFrom('operation', 'day', 'month', 'total'), maxCents: cents }),
   fc.record({
@@ -43,9 +49,20 @@ export const policy: fc.Arbitrary<Policy> = fc
       notBefore: instant,
       notAfter: instant,
       denyOperations: operations,
-      allowOperations: operations,
+      allowOperations: allowed,
       limits: fc.array(limit, { maxLength: 3 }),
-      allowedIps: fc.subarray(['10.0.0.0/8', '10.1.2.3', '192.0.2.128/25', '0.0.0.0/0'], { minLength: 1 }),
+      allowedIps: fc.subarray(
+        [
+          '10.0.0.0/8',
+          '10.1.2.3',
+          '192.0.2.128/25',
+          '0.0.0.0/0',
+          '2001:db8::/33',
+          '2001:db8:8000::7',
+          '::/0',
+        ],
+        { minLength: 1 },
+      ),
     },
     { requiredKeys: [] },
   )
@@ -57,25 +74,69 @@ export const policy: fc.Arbitrary<Policy> = fc
   )
   .filter(({ notBefore, notAfter }) => !notBefore || !notAfter || notBefore < notAfter)
 
+/** Ids of policies: the last two are of one key, so they share counters. */
+const IDS = ['p0', 'p1', 'pol_0123456789abcdef_00000000', 'pol_0123456789abcdef_11111111']
+
 /** A chain of up to four policies, by id. */
 export const chain: fc.Arbitrary<Record<string, Policy>> = fc
-  .array(policy, { minLength: 1, maxLength: 4 })
-  .map(list => Object.fromEntries(list.map((one, index) => [`p${index}`, one])))
+  .array(policy, { minLength: 1, maxLength: IDS.length })
+  .map(list => Object.fromEntries(list.map((one, index) => [IDS[index] as string, one])))
+
+/** US cents of a minor unit of a currency; none for the last one. */
+export const RATES: Readonly<Record<string, number>> = { USD: 1, EUR: 1.1, JPY: 0.65 }
+const CURRENCIES = [...Object.keys(RATES), 'XAU']
 
 /** A call; times rise with `step`, across midnight and the end of a month. */
-export const call: fc.Arbitrary<Omit<Call, 'now'> & { readonly step: number }> = fc.record({
+export type Step = Omit<Call, 'now' | 'cents'> & {
+  readonly step: number
+  readonly amount: number
+  readonly currency: string
+  /** How the hold ends: at once with this part of the amount, released, or not yet. */
+  readonly ends: number | 'released' | 'open'
+}
+export const call: fc.Arbitrary<Step> = fc.record({
   operation: fc.constantFrom(...OPERATIONS),
+  countsAs: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<readonly string[]>([]) },
+    { weight: 1, arbitrary: fc.subarray(OPERATIONS, { minLength: 1, maxLength: 2 }) },
+  ),
   kind: fc.constantFrom('spend' as const, 'withdrawal' as const, undefined),
-  cents,
+  amount: cents,
+  currency: fc.oneof(
+    { weight: 3, arbitrary: fc.constant('USD') },
+    { weight: 2, arbitrary: fc.constantFrom(...CURRENCIES) },
+  ),
+  ends: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(1) },
+    { weight: 3, arbitrary: fc.constantFrom(0, 0.5, 0.5, 'released' as const, 'open' as const) },
+  ),
   cardSecrets: fc.boolean(),
-  address: fc.constantFrom('10.1.2.3', '10.9.9.9', '192.0.2.200', '198.51.100.1', undefined),
+  address: fc.constantFrom(
+    '10.1.2.3',
+    '10.9.9.9',
+    '192.0.2.200',
+    '198.51.100.1',
+    '2001:db8::1',
+    '2001:db8:8000::7',
+    undefined,
+  ),
   step: fc.integer({ min: 0, max: 10 * 3_600_000 }),
 })
+
+/** The US cents of an amount, rounded up; undefined without a rate. */
+export function centsOf(amount: number, currency: string): number | undefined {
+  const rate = RATES[currency]
+  return rate === undefined ? undefined : Math.ceil(amount * rate)
+}
 
 export const calls = fc.array(call, { minLength: 1, maxLength: 12 })
 export { START }
 
 /** The rule under which a call of this kind is guarded. */
-export function ruleOf({ operation, kind, cardSecrets }: Omit<Call, 'now'>): Rule {
+export function ruleOf({
+  operation,
+  kind,
+  cardSecrets,
+}: Pick<Call, 'operation' | 'kind' | 'cardSecrets'>): Rule {
   return { operation, allOf: [], cardSecrets, ...(kind ? { spends: kind } : {}) }
 }

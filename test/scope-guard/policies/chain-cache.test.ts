@@ -123,6 +123,37 @@ t.test('removes a chain that was not loaded for twice cacheSeconds when another 
   t.equal(await isHeld(), false)
 })
 
+t.test('keeps a chain for twice cacheSeconds after it was last compiled', async t => {
+  const { guard, clock } = await guarded(() => [])
+  const compiled = (id: string): Chain => {
+    const access = guard.checkPolicies('acc', [{ id, document: LIGHT }], rule)
+    if (!access.ok) throw new Error(access.message)
+    return access.value.chain
+  }
+  const first = compiled('first')
+  clock.advance(100_000)
+  t.equal(compiled('first'), first)
+  clock.advance(119_999)
+  compiled('second')
+  t.equal(compiled('first'), first)
+  clock.advance(120_000)
+  compiled('third')
+  t.not(compiled('first'), first)
+})
+
+t.test('evicts the chain that was used least recently, also when it was used by cached tokens', async t => {
+  const pairs = Object.fromEntries(['a', 'b', 'c'].map(name => [name, [heaviest(), heaviest()]]))
+  const { tokenOf, chainOf } = await guarded(name => pairs[name] as object[], {
+    policyCacheBytes: HALF_MIB,
+  })
+  const [a, b, c] = [await tokenOf('a', 2), await tokenOf('b', 2), await tokenOf('c', 2)]
+  const [first, second] = [await chainOf(a), await chainOf(b)]
+  t.equal(await chainOf(a), first, 'used again')
+  await chainOf(c)
+  t.equal(await chainOf(a), first)
+  t.not(await chainOf(b), second)
+})
+
 /** The growth of the heap by a piece of work. */
 async function heapGrowth(work: () => Promise<void>): Promise<number> {
   const used = async (): Promise<number> => {

@@ -1,29 +1,47 @@
+// The decisions of policies, written from docs/policies.md alone: no compilation, no counters, no merging. It reads policies member by
+// member and adds up everything that happened.
+import { BlockList, isIPv6 } from 'node:net'
 import type { Policy } from '@gatewright/scope-guard'
 
 /** One call as the naive interpreter sees it. */
 export interface Call {
   readonly operation: string
+  /** Further operations that this movement of money counts as. */
+  readonly countsAs: readonly string[]
   readonly now: number
   readonly address: string | undefined
   readonly cardSecrets: boolean
   readonly kind: 'spend' | 'withdrawal' | undefined
-  readonly cents: number
+  /** US cents, rounded up; undefined for a currency without a rate. */
+  readonly cents: number | undefined
 }
 
-/** Everything that happened so far: the naive way keeps all of it and adds up from the start each time. */
-export type History = (Call & { readonly chain: readonly string[] })[]
+/** The policies of a session by id. */
+export type Chain = Readonly<Record<string, Policy>>
+
+/** The accepted calls that were not released, with the policies of their time and the cents that they settled. */
+export type History = readonly (Call & { readonly chain: Chain })[]
+
+type Limit = NonNullable<Policy['limits']>[number]
 
 const named = (patterns: readonly string[], operation: string): boolean =>
   patterns.some(pattern =>
     pattern.endsWith('.*') ? operation.startsWith(pattern.slice(0, -1)) : pattern === operation,
   )
 
-/** IPv4 only, by text and arithmetic: `a.b.c.d/bits`. */
+const namesAny = (patterns: readonly string[], { operation, countsAs }: Call): boolean =>
+  [operation, ...countsAs].some(each => named(patterns, each))
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4')
+
 function inBlock(block: string, address: string): boolean {
-  const [base = '', bits = '32'] = block.split('/')
-  const number = (text: string): number => text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
-  const size = 2 ** (32 - Number(bits))
-  return Math.floor(number(base) / size) === Math.floor(number(address) / size)
+  const [base = '', bits] = block.split('/')
+  // To node:net, an IPv4 address is in `::/0`.
+  if (familyOf(base) !== familyOf(address)) return false
+  const list = new BlockList()
+  if (bits === undefined) list.addAddress(base, familyOf(base))
+  else list.addSubnet(base, Number(bits), familyOf(base))
+  return list.check(address, familyOf(address))
 }
 
 const sameWindow = (window: string, a: number, b: number): boolean => {
@@ -31,46 +49,72 @@ const sameWindow = (window: string, a: number, b: number): boolean => {
   return new Date(a).toISOString().slice(0, cut) === new Date(b).toISOString().slice(0, cut)
 }
 
-/**
- * Decides a call under a chain by reading the policies member by member, straight from the contract's words:
- * no compilation, no counters, no merging. Deliberately slow and plain.
- */
-export function naiveAllows(chain: Record<string, Policy>, call: Call, history: History): boolean {
-  for (const [id, policy] of Object.entries(chain)) {
-    const past = history.filter(({ chain: ids }) => ids.includes(id))
-    const spent = (counts: (call: Call) => boolean, window: string): number =>
-      past
-        .filter(one => counts(one) && sameWindow(window, one.now, call.now))
-        .reduce((sum, one) => sum + one.cents, 0)
-    if (policy.denyOperations && named(policy.denyOperations, call.operation)) return false
-    if (policy.allowOperations && !named(policy.allowOperations, call.operation)) return false
-    if (policy.notBefore && call.now < Date.parse(policy.notBefore)) return false
-    if (policy.notAfter && call.now >= Date.parse(policy.notAfter)) return false
-    if (policy.allowedIps) {
-      const { address } = call
-      if (address === undefined || !policy.allowedIps.some(block => inBlock(block, address))) return false
-    }
-    if (policy.allowCardSecrets === false && call.cardSecrets) return false
-    for (const limit of policy.limits ?? []) {
-      if (!named(limit.operations, call.operation)) continue
-      const within = (one: Call): boolean => named(limit.operations, one.operation)
-      if (limit.maxCount !== undefined) {
-        const calls = past.filter(one => within(one) && sameWindow(limit.window, one.now, call.now))
-        if (calls.length + 1 > limit.maxCount) return false
-      } else if (call.kind !== undefined) {
-        const before =
-          limit.window === 'operation' ? 0 : spent(one => one.kind !== undefined && within(one), limit.window)
-        if (before + call.cents > (limit.maxCents as number)) return false
-      }
-    }
-    if (call.kind === undefined) continue
-    if (policy.maxAuthAmountCents !== undefined && call.cents > policy.maxAuthAmountCents) return false
-    const daily = policy.dailySpendCapCents
-    if (daily !== undefined && spent(one => one.kind !== undefined, 'day') + call.cents > daily) return false
-    const withdrawals = policy.dailyWithdrawalCapCents
-    if (withdrawals !== undefined && call.kind === 'withdrawal') {
-      if (spent(one => one.kind === 'withdrawal', 'day') + call.cents > withdrawals) return false
-    }
+/** All policies that one key is given share their counters: `pol_KEY_RANDOM`. */
+const ownerOf = (id: string): string => (id.startsWith('pol_') ? id.slice(0, 20) : id)
+
+const sameCounter = (one: Limit, other: Limit): boolean =>
+  one.window === other.window &&
+  (one.maxCount === undefined) === (other.maxCount === undefined) &&
+  [...new Set(one.operations)].sort().join() === [...new Set(other.operations)].sort().join()
+
+const totalCents = (calls: History): number => calls.reduce((sum, { cents }) => sum + (cents ?? 0), 0)
+
+function limitAllows(limit: Limit, call: Call, past: History): boolean {
+  if (!namesAny(limit.operations, call)) return true
+  const counted = past.filter(
+    one => namesAny(limit.operations, one) && sameWindow(limit.window, one.now, call.now),
+  )
+  if (limit.maxCount !== undefined) return counted.length + 1 <= limit.maxCount
+  if (call.kind === undefined) return true
+  if (call.cents === undefined) return false
+  const money = limit.window === 'operation' ? [] : counted.filter(({ kind }) => kind !== undefined)
+  return totalCents(money) + call.cents <= (limit.maxCents as number)
+}
+
+/** Whether one policy allows a call. `pastOf` returns the calls that a member of the policy has counted. */
+function policyAllows(
+  policy: Policy,
+  call: Call,
+  pastOf: (has: (other: Policy) => boolean) => History,
+): boolean {
+  const { address, now, operation } = call
+  if (policy.denyOperations && named(policy.denyOperations, operation)) return false
+  if (policy.allowOperations && !named(policy.allowOperations, operation)) return false
+  if (policy.notBefore !== undefined && now < Date.parse(policy.notBefore)) return false
+  if (policy.notAfter !== undefined && now >= Date.parse(policy.notAfter)) return false
+  if (
+    policy.allowedIps &&
+    !(address !== undefined && policy.allowedIps.some(block => inBlock(block, address)))
+  )
+    return false
+  if (policy.allowCardSecrets === false && call.cardSecrets) return false
+  for (const limit of policy.limits ?? []) {
+    const past = pastOf(({ limits = [] }) => limits.some(other => sameCounter(other, limit)))
+    if (!limitAllows(limit, call, past)) return false
   }
-  return true
+  if (call.kind === undefined) return true
+  const { maxAuthAmountCents: each, dailySpendCapCents: daily, dailyWithdrawalCapCents: withdrawn } = policy
+  const ofWithdrawals = call.kind === 'withdrawal' ? withdrawn : undefined
+  const { cents } = call
+  if (cents === undefined) return (each ?? daily ?? ofWithdrawals) === undefined
+  const today = (past: History): History =>
+    past.filter(one => one.kind !== undefined && sameWindow('day', one.now, now))
+  const spent = totalCents(today(pastOf(other => other.dailySpendCapCents !== undefined)))
+  const withdrawals = today(pastOf(other => other.dailyWithdrawalCapCents !== undefined)).filter(
+    ({ kind }) => kind === 'withdrawal',
+  )
+  if (each !== undefined && cents > each) return false
+  if (daily !== undefined && spent + cents > daily) return false
+  return ofWithdrawals === undefined || totalCents(withdrawals) + cents <= ofWithdrawals
+}
+
+/** Whether every policy of a chain allows a call. */
+export function naiveAllows(chain: Chain, call: Call, history: History): boolean {
+  return Object.entries(chain).every(([id, policy]) =>
+    policyAllows(policy, call, has =>
+      history.filter(one =>
+        Object.entries(one.chain).some(([other, its]) => ownerOf(other) === ownerOf(id) && has(its)),
+      ),
+    ),
+  )
 }

@@ -5,6 +5,8 @@ import t from 'tap'
 import { bench, session } from '../issuer.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)
+/** The id that all policies of one key share. */
+const LINEAGE = 'aB3dE6gH9jK2mN5p'
 
 /** Checks calls of a session with policies `p0`, `p1`, ... in a given order. The result is true, or the details of the denial. */
 async function guarded(policies: Readonly<Record<string, Policy>>, options: Partial<GuardOptions> = {}) {
@@ -110,9 +112,9 @@ t.test('counts under names that stay the same: owner, rule, window', async t => 
 
 t.test('of caps that share a counter the lowest applies; of equal ones the first by id is named', async t => {
   const policies = {
-    [keyPolicyId('key1', 'a')]: { dailySpendCapCents: 9 },
-    [keyPolicyId('key1', 'b')]: { dailySpendCapCents: 5 },
-    [keyPolicyId('key1', 'c')]: { dailySpendCapCents: 5 },
+    [keyPolicyId(LINEAGE, 'aaaaaaaa')]: { dailySpendCapCents: 9 },
+    [keyPolicyId(LINEAGE, 'bbbbbbbb')]: { dailySpendCapCents: 5 },
+    [keyPolicyId(LINEAGE, 'cccccccc')]: { dailySpendCapCents: 5 },
   }
   const { guard, clock } = await guarded(policies)
   clock.set(NOON)
@@ -123,13 +125,13 @@ t.test('of caps that share a counter the lowest applies; of equal ones the first
   if (!access.ok) throw new Error(access.message)
   t.match(await guard.reserve(access.value, { amountCents: 6, currency: 'USD' }), {
     ok: false,
-    details: { rule: 'dailySpendCapCents', policyId: keyPolicyId('key1', 'b'), remaining: 5 },
+    details: { rule: 'dailySpendCapCents', policyId: keyPolicyId(LINEAGE, 'bbbbbbbb'), remaining: 5 },
   })
   t.match(await guard.reserve(access.value, { amountCents: 5, currency: 'USD' }), { ok: true })
 })
 
 t.test('lists a cap on one call without a counter, and the others with what is left', async t => {
-  const { guard, clock } = await guarded({
+  const { guard, clock, call } = await guarded({
     p0: {
       maxAuthAmountCents: 5,
       limits: [
@@ -138,10 +140,10 @@ t.test('lists a cap on one call without a counter, and the others with what is l
       ],
     },
   })
-  clock.set(NOON)
-  t.match(await guard.caps(session(NOON, { policyIds: ['p0'] })), [
-    { rule: 'limits', window: 'operation', cap: 4 },
-    { rule: 'limits', window: 'total', cap: 3, used: 0 },
-    { rule: 'maxAuthAmountCents', window: 'operation', cap: 5 },
+  t.equal(await call({ operation: 'a.b' }), true)
+  t.match(await guard.caps(session(clock.now(), { policyIds: ['p0'] })), [
+    { rule: 'limits', window: 'operation', cap: 4, used: 0, remaining: 4, resetsAt: null },
+    { rule: 'limits', window: 'total', cap: 3, used: 1, remaining: 2, resetsAt: null },
+    { rule: 'maxAuthAmountCents', window: 'operation', cap: 5, used: 0, resetsAt: null },
   ])
 })

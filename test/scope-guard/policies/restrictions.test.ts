@@ -92,6 +92,7 @@ t.test('accepts what is tighter, and of several policies of one owner compares t
     one({ allowOperations: [] }, second),
   ]
   t.equal(looser([deny], [allow]), undefined, 'both lists block the operation')
+  t.equal(looser([], [deny, allow]), 'denyOperations', 'the first of equal ones is named')
   t.end()
 })
 

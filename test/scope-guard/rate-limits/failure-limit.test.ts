@@ -1,5 +1,7 @@
-import { createFailureLimit } from '@gatewright/scope-guard'
+import { createFailureLimit, type FailureOptions, type LimiterStore } from '@gatewright/scope-guard'
+import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import t from 'tap'
 
 const address = '2001:db8::1'
@@ -84,7 +86,9 @@ t.test(
       return 'failed'
     }
     const all = await Promise.all(Array.from({ length: 1000 }, () => limit.runWithinLimit(address, fail)))
-    const denied = all.filter(ran => ran !== 'failed').length
+    const denials = all.filter(ran => ran !== 'failed')
+    for (const denial of denials) t.match(denial, { code: 'rate_limited' })
+    const denied = denials.length
     t.ok(most <= 40, `${most} at once`)
     t.ok(checked <= 60, `${checked} of 1000 were checked`)
     t.equal(denied, 1000 - checked)
@@ -123,4 +127,97 @@ t.test('continues after a check that throws, and throws the same error', async t
     for (let n = 0; n < 40; n++) await t.rejects(fail(), /store lost/)
     t.equal(await limit.runWithinLimit(address, async () => 'ran'), 'ran')
   }
+})
+
+t.test('denies a waiting check that is evicted for a check of another address', async t => {
+  const { admit, release, useUp } = held({ points: 1, waiting: 4 })
+  for (const from of [address, '192.0.2.9']) await useUp(from, 1)
+  const flood = Array.from({ length: 12 }, () => admit())
+  const other = admit('192.0.2.9')
+  // At most 8 run and 4 wait: the newest of them makes place.
+  t.equal(await flood[11], 'rate_limited')
+  await release()
+  t.equal(await other, 'ran')
+})
+
+t.test('throws a fault that a check throws, and does not take it for a full queue', async t => {
+  const { limit, useUp } = held({ points: 1 })
+  await useUp(address, 1)
+  const fail = (): never => {
+    throw new Fault('ERR_STORE_UNAVAILABLE', 'store lost')
+  }
+  await t.rejects(limit.runWithinLimit(address, fail), { code: 'ERR_STORE_UNAVAILABLE' })
+})
+
+t.test('by default 256 checks of an address wait, and 1,024 of all', async t => {
+  /** Sends 300 checks from each address, and returns how many wait after those that began at once. */
+  const waiting = async (addresses: readonly string[], options: FailureOptions = {}): Promise<number> => {
+    const { admit, release, ends, useUp } = held({ points: 1, ...options })
+    for (const from of addresses) await useUp(from, 1)
+    let denied = 0
+    const all = addresses.flatMap(from =>
+      Array.from({ length: 300 }, async () => {
+        if ((await admit(from)) === 'rate_limited') denied++
+      }),
+    )
+    const begun = ends.length
+    await release()
+    await Promise.all(all)
+    return all.length - denied - begun
+  }
+  t.equal(await waiting(['192.0.2.1']), 256)
+  t.equal(await waiting(['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4', '192.0.2.5']), 1024)
+  t.equal(await waiting(['192.0.2.1'], { waiting: 20 }), 20)
+  t.equal(await waiting(['192.0.2.1'], { waiting: 20, waitingPerAddress: 7 }), 7)
+})
+
+/** Whether checks of the address run in the low-priority queue, which denies those that do not fit. */
+async function isDemoted({ admit, release }: ReturnType<typeof held>): Promise<boolean> {
+  const all = Array.from({ length: 12 }, () => admit())
+  await turn()
+  await release()
+  return (await Promise.all(all)).includes('rate_limited')
+}
+
+t.test('by default an address may fail 59 times a minute, and again when the minute has ended', async t => {
+  const made = held({ waiting: 1 })
+  await made.useUp(address, 59)
+  t.equal(await isDemoted(made), false)
+  await made.useUp(address, 1)
+  t.equal(await isDemoted(made), true)
+  made.clock.advance(59_999)
+  t.equal(await isDemoted(made), true)
+  made.clock.advance(1)
+  t.equal(await isDemoted(made), false)
+})
+
+t.test('forgets the failures of an address when the clock is set back', async t => {
+  const made = held({ points: 1, waiting: 1 })
+  await made.useUp(address, 1)
+  t.equal(await isDemoted(made), true)
+  made.clock.set(made.clock.now() - 1)
+  t.equal(await isDemoted(made), false)
+})
+
+t.test('charges a failure in the shared store before it resolves', async t => {
+  let charged = 0
+  const store: LimiterStore = settings => {
+    const limiter = new RateLimiterMemory(settings)
+    const consume: typeof limiter.consume = async (...args) => {
+      await turn()
+      charged++
+      return RateLimiterMemory.prototype.consume.apply(limiter, args)
+    }
+    return Object.assign(limiter, { consume })
+  }
+  await held({ store }).limit.charge(address)
+  t.equal(charged, 1)
+})
+
+t.test('throws for an option that it does not know', t => {
+  t.throws(() => createFailureLimit('failedKeys', { wait: 1 } as never), {
+    name: 'TypeError',
+    message: /wait/,
+  })
+  t.end()
 })

@@ -232,6 +232,7 @@ t.test('rejects an unknown mode, and options of another mode', async t => {
     { mode: 'sctrict', isLive },
     'createGuard revocation: mode must be "off", "strict" or "feed", got "sctrict"',
   )
+  throwsFor({ mode: 'sctrict', bound: 500 }, 'createGuard revocation: unknown option "bound"')
   throwsFor({ isLive }, 'createGuard revocation: mode must be "off", "strict" or "feed", got undefined')
   throwsFor(
     { mode: 'off', isLive },
@@ -241,4 +242,13 @@ t.test('rejects an unknown mode, and options of another mode', async t => {
     { mode: 'strict', isLive, boundMs: 500 },
     'createGuard revocation (strict): unknown option "boundMs". Known options: mode, isLive',
   )
+})
+
+t.test('without revocation a session is valid until it expires', async t => {
+  for (const options of [{}, { revocation: { mode: 'off' } } as const]) {
+    const { guard, bearer } = await bench(options)
+    await guard.start()
+    t.match(await guard.check({ authorization: await bearer() }, rule), { ok: true })
+    await guard.stop()
+  }
 })

@@ -3,6 +3,7 @@ import type { SpendStorage } from '@gatewright/scope-guard'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench, session } from '../issuer.ts'
+import { spender } from './spender.ts'
 
 const policy = {
   maxAuthAmountCents: 5000,
@@ -95,4 +96,19 @@ t.test('a store that fails is a fault', async t => {
   const spend: SpendStorage = { ...memorySpends(), usage: down }
   const { guard, clock } = await bench({ policies: async () => [policy], spend })
   await t.rejects(guard.caps(session(clock.now(), { policyIds: ['p'] })), Fault)
+})
+
+t.test('shows one counted cap alone, with nothing left when it is used up', async t => {
+  const { guard, access, hold } = await spender({ dailySpendCapCents: 1 }, { spend: memorySpends() })
+  t.match(await guard.caps(access.session), [{ used: 0, held: 0, remaining: 1 }])
+  await hold(1)
+  t.match(await guard.caps(access.session), [{ used: 1, held: 1, remaining: 0 }])
+})
+
+t.test('reads no store for caps on single calls', async t => {
+  const usage = async (): Promise<never> => {
+    throw new Error('the store was read')
+  }
+  const { guard, access } = await spender({ maxAuthAmountCents: 5 }, { spend: { ...memorySpends(), usage } })
+  t.match(await guard.caps(access.session), [{ rule: 'maxAuthAmountCents', used: 0, remaining: 5 }])
 })

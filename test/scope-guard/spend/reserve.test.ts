@@ -1,20 +1,8 @@
 import { keyPolicyId } from '@gatewright/kernel'
 import { memorySpends } from '@gatewright/scope-guard/memory'
-import type { GuardOptions } from '@gatewright/scope-guard'
 import t from 'tap'
 import { bench } from '../issuer.ts'
-
-const rule = { operation: 'withdrawals.create', allOf: [], spends: 'withdrawal' } as const
-
-/** Passes `check` under one policy and returns the guard with what it takes to spend. */
-async function spender(policy: unknown, options: Partial<GuardOptions> = {}) {
-  const made = await bench({ policies: async () => [policy], ...options })
-  const access = await made.guard.check({ authorization: await made.bearer({ policyIds: ['p'] }) }, rule)
-  if (!access.ok) throw new Error(`denied: ${access.code}`)
-  const reserve = (amountCents: number, currency = 'USD', holdId?: string) =>
-    made.guard.reserve(access.value, { amountCents, currency, ...(holdId ? { holdId } : {}) })
-  return { ...made, access: access.value, reserve }
-}
+import { spender, WITHDRAWAL as rule } from './spender.ts'
 
 t.test('accepts an amount up to maxAuthAmountCents and blocks one cent more', async t => {
   const { reserve } = await spender({ maxAuthAmountCents: 5000 })
@@ -54,7 +42,7 @@ t.test('blocks another currency under a money cap, and accepts it without a cap'
     details: { rule: 'currency', policyId: 'p' },
   })
   const free = await spender({ denyOperations: ['cards.*'] })
-  t.match(await free.reserve(1, 'EUR'), { ok: true })
+  t.match(await free.reserve(1, 'EUR'), { ok: true, value: { amountCents: 0, held: false } })
 })
 
 t.test('fixes the rate when it reserves, and settles a proportion of what was held', async t => {
@@ -76,7 +64,13 @@ t.test('fixes the rate when it reserves, and settles a proportion of what was he
 
 t.test('throws a fault when the rates are unavailable or malformed', async t => {
   const policy = { maxAuthAmountCents: 1 }
-  for (const rates of [() => Promise.reject(new Error('down')), () => NaN, () => 0, () => -1]) {
+  for (const rates of [
+    () => Promise.reject(new Error('down')),
+    () => NaN,
+    () => Infinity,
+    () => 0,
+    () => -1,
+  ]) {
     const { reserve } = await spender(policy, { rates })
     await t.rejects(reserve(1, 'EUR'), { name: 'Fault' })
   }

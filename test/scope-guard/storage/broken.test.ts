@@ -39,7 +39,7 @@ t.test('detects an adapter that reads the counters first and adds afterwards', a
     'accepts exactly 20 of 100 simultaneous reservations of 1 under a cap of 20',
     'keeps the sum of simultaneous random amounts at or below the cap',
     'adds to all counters or to none, also for simultaneous reservations in opposite order',
-    'settles immediately without a hold id',
+    'counts a reservation without a hold id at once',
   ]) {
     t.ok(failed.includes(title), title)
   }
@@ -78,7 +78,14 @@ t.test('detects an adapter whose holds expire', async t => {
       return sound.collect(limit, now)
     },
   }
-  t.same(await failures(broken), ['counts a hold for as long as it exists'])
+  t.same(await failures(broken), ['keeps the counter of an open hold, also 400 days later'])
+})
+
+t.test('detects an adapter that deletes no expired counter', async t => {
+  const broken: SpendStorage = { ...memorySpends(), collect: async () => 0 }
+  t.same(await failures(broken), [
+    'deletes at most the given number of expired counters, and none before the grace period ends',
+  ])
 })
 
 t.test('detects an adapter that adds again when a reservation is repeated', async t => {
@@ -104,7 +111,7 @@ t.test('detects an adapter that gives back without checking that the hold exists
     },
   }
   const failed = await failures(broken)
-  t.ok(failed.includes('settles at less than was held, keeps whole counts, and settles a hold once'))
+  t.ok(failed.includes('settles once, lowers amounts to what was spent, and leaves counts as they are'))
   t.ok(failed.includes('lets one of 40 simultaneous settlements and releases of a hold take effect'))
 })
 
@@ -130,7 +137,7 @@ t.test('detects an adapter that settles more than was held', async t => {
     },
   }
   t.same(await failures(broken), [
-    'settles at less than was held, keeps whole counts, and settles a hold once',
+    'settles once, lowers amounts to what was spent, and leaves counts as they are',
   ])
 })
 

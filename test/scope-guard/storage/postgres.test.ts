@@ -49,6 +49,7 @@ t.test('reserves in one statement', async t => {
   t.teardown(close)
   let statements = 0
   const storage = postgresSpends({
+    dialect: 'postgres',
     query: (text, values) => {
       statements++
       return connections[0]!.query(text, values)

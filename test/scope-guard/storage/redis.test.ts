@@ -7,7 +7,7 @@ import { openRedis, uniqueName } from '../../harness/stores.ts'
 
 spendStorageContract(runner, 'Redis', async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(client => redisSpends(client)), close }
+  return { connections: connections.map(client => redisSpends(client)), expiresNatively: true, close }
 })
 
 spendStorageFaults(runner, 'Redis', async () => {

@@ -25,7 +25,7 @@ function watchedSetUp(changes: Partial<IssuerOptions> = {}) {
   return { issuer: createIssuer({ ...options, ...changes, keys: storage }), seen, clock, options }
 }
 
-t.test('refuses malformed texts of every kind without a storage call', async t => {
+t.test('denies malformed texts of every kind without a storage call', async t => {
   const { issuer, seen } = watchedSetUp()
   const { text } = await newKey(issuer, [])
   seen.calls.length = 0
@@ -65,7 +65,7 @@ t.test('refuses malformed texts of every kind without a storage call', async t =
   t.same(seen.calls, [])
 })
 
-t.test('refuses a key with one changed character by its checksum, without a storage call', async t => {
+t.test('denies a key with one changed character by its checksum, without a storage call', async t => {
   const { issuer, seen } = watchedSetUp()
   const { text } = await newKey(issuer, [])
   seen.calls.length = 0
@@ -77,7 +77,7 @@ t.test('refuses a key with one changed character by its checksum, without a stor
   t.same(seen.calls, [])
 })
 
-t.test('every refusal is the same for the caller, and only the reason for the event differs', async t => {
+t.test('every denial is the same for the caller, and only the reason for the event differs', async t => {
   const { issuer, clock, options } = setUp()
   const dead = await newKey(issuer, [])
   must(await issuer.revokeKey('operator', dead.key.id))
@@ -121,7 +121,7 @@ t.test('a cached key costs no storage call, and a change in this process applies
   t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized' })
 })
 
-t.test('throws a fault when the store is down, and never a refusal', async t => {
+t.test('throws a fault when the store is down, and never a denial', async t => {
   const { issuer, seen } = watchedSetUp({ keyCacheMs: 0 })
   const { key, text } = await newKey(issuer, [])
   seen.down = true
@@ -180,7 +180,7 @@ t.test('keys under an old pepper authenticate and move to the new one', async t 
   t.equal((await after.authenticateKey(text, 'user')).ok, true)
 })
 
-t.test('a live key under a pepper that this process does not know is a fault, and no refusal', async t => {
+t.test('a live key under a pepper that this process does not know is a fault, and no denial', async t => {
   const { issuer, seen, options } = watchedSetUp({ keyCacheMs: 1000 })
   const { key, text } = await newKey(issuer, [])
   const rolled = createIssuer({ ...options, peppers: [NEWER, PEPPER] })
@@ -197,7 +197,7 @@ t.test('a live key under a pepper that this process does not know is a fault, an
   t.match(
     await later.authenticateKey(text, 'user'),
     { code: 'unauthorized' },
-    'an ended key is refused for good',
+    'an ended key is denied for good',
   )
 })
 
@@ -209,7 +209,7 @@ t.test('with two peppers in either order every process takes every key', async t
     t.equal((await process.authenticateKey(text, 'user')).ok, true)
 })
 
-t.test('refuses a digest whose scheme this version does not know', async t => {
+t.test('denies a digest whose scheme this version does not know', async t => {
   const { issuer, options } = setUp()
   const { key, text } = await newKey(issuer, [])
   const { digest = '', pepperId = '' } = (await options.keys.find(key.id)) ?? {}
@@ -233,7 +233,7 @@ t.test(
       return full
     }
     t.match(await issuer.authenticateKey(text, 'user', denyRead), full)
-    t.same(seen.calls, [], 'refused without a read')
+    t.same(seen.calls, [], 'denied without a read')
     t.match(await issuer.authenticateKey(text, 'user', read => read()), { ok: true })
     t.match(
       await issuer.authenticateKey(text, 'user', denyRead),
@@ -246,3 +246,25 @@ t.test(
     t.match(await issuer.authenticateKey(wrong.text, 'user', denyRead), full)
   },
 )
+
+t.test('caches as many keys as keyCacheSize says', async t => {
+  const { issuer, seen } = watchedSetUp({ keyCacheMs: 1000, keyCacheSize: 2 })
+  const texts = [(await newKey(issuer, [])).text, (await newKey(issuer, [])).text]
+  for (const text of texts) must(await issuer.authenticateKey(text, 'user'))
+  seen.calls.length = 0
+  for (const text of texts) must(await issuer.authenticateKey(text, 'user'))
+  t.same(seen.calls, [])
+})
+
+t.test('leaves a use that another host has just written to the next flush', async t => {
+  const { issuer, seen, clock, options } = watchedSetUp()
+  const { key, text } = await newKey(issuer, [])
+  must(await createIssuer(options).authenticateKey(text, 'user'))
+  const written = clock.now()
+  for (const ms of [1, DAY / 2 - 2]) {
+    clock.advance(ms)
+    must(await issuer.authenticateKey(text, 'user'))
+  }
+  t.notOk(seen.calls.includes('touch'))
+  t.equal((await options.keys.find(key.id))?.lastUsedAt, written)
+})

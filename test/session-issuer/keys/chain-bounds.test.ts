@@ -11,7 +11,7 @@ const documentOf = (bytes: number): object => {
 }
 const tooLarge = { ok: false, code: 'invalid_request', status: 400, field: 'policy' }
 
-t.test('accepts a policy of maxPolicyBytes, by default 8192, and refuses one byte more', async t => {
+t.test('accepts a policy of maxPolicyBytes, by default 8192, and denies one byte more', async t => {
   t.equal(Buffer.byteLength(JSON.stringify(documentOf(8193))), 8193)
   const { issuer } = setUp()
   const message = 'policy must have at most 8192 bytes as JSON, got 8193'
@@ -30,7 +30,7 @@ t.test('accepts a policy of maxPolicyBytes, by default 8192, and refuses one byt
   t.match(await issuer.changeKey(root.key, root.key.id, { policy: documentOf(8192) }), { ok: true })
 })
 
-t.test('accepts a chain of maxChainBytes, and refuses one byte more wherever a policy joins it', async t => {
+t.test('accepts a chain of maxChainBytes, and denies one byte more wherever a policy joins it', async t => {
   const { issuer } = setUp({ maxChainBytes: 300 })
   const message = /at most 300 bytes of JSON together, got 301/
   const root = await newKey(issuer, [], { policy: documentOf(100) })
@@ -51,7 +51,7 @@ t.test('accepts a chain of maxChainBytes, and refuses one byte more wherever a p
   t.match(await issuer.createKey({ ...below, policy: documentOf(50) }), { ok: true })
 })
 
-t.test('refuses a change of a key by which the chain of a key below it would be too large', async t => {
+t.test('denies a change of a key by which the chain of a key below it would be too large', async t => {
   const { issuer } = setUp({ maxChainBytes: 300 })
   const root = await newKey(issuer, ['a'])
   const child = await newKey(issuer, ['a'], { parent: root.key })

@@ -175,3 +175,59 @@ t.test('revoking an account ends its keys and its sessions, whichever key minted
   t.equal(await issuer.isCurrent(other), true)
   t.same(await issuer.revokeAccount(USER.accountId), { keys: 0, sessions: 0 })
 })
+
+t.test('denies a change by which a key below would have more than 16 policies', async t => {
+  const { issuer } = setUp()
+  let { key: root } = await newKey(issuer, [], { policy: {} })
+  const { key: child } = await newKey(issuer, [], { parent: root, policy: {} })
+  for (let n = 2; n < 16; n++) root = must(await issuer.changeKey(root, root.id, { policy: {} }))
+  t.match(await issuer.changeKey(root, root.id, { policy: {} }), {
+    code: 'policy_blocked',
+    details: { rule: 'max_depth' },
+  })
+  must(await issuer.revokeKey(root, child.id))
+  t.equal(must(await issuer.changeKey(root, root.id, { policy: {} })).policyIds.length, 16)
+})
+
+t.test('a session with a policy of its own adds that policy only where it loosens a key', async t => {
+  const { issuer, options } = setUp()
+  const root = await newKey(issuer, ['a.read', 'b.read'])
+  const [narrowed, replaced] = [
+    await newKey(issuer, ['a.read', 'b.read'], { parent: root.key }),
+    await newKey(issuer, ['a.read'], { parent: root.key, policy: { own: 1 } }),
+  ]
+  const bound = await newSession(issuer, root.key, { policy: { ofSession: 1 } })
+  t.same(must(await issuer.changeKey(bound, narrowed.key.id, { scopes: ['a.read'] })).policyIds, [])
+  t.same(await options.keys.policies(bound.policyIds), [], 'it is not stored with a key that is not under it')
+  const { policyIds } = must(await issuer.changeKey(bound, replaced.key.id, { policy: { own: 2 } }))
+  t.same(await issuer.policies(policyIds), [{ ofSession: 1 }, { own: 2 }])
+})
+
+t.test('a policy of a key below can be replaced after policies were added to a key above', async t => {
+  const { issuer } = setUp()
+  const { key: root } = await newKey(issuer, ['a.read'], { policy: { root: 1 } })
+  const { key: child } = await newKey(issuer, ['a.read'], { parent: root, policy: { child: 1 } })
+  const changed = must(await issuer.changeKey(root, root.id, { policy: { root: 2 } }))
+  const replaced = must(await issuer.changeKey(changed, child.id, { policy: { child: 2 } }))
+  t.same(await issuer.policies(replaced.policyIds), [{ root: 1 }, { root: 2 }, { child: 2 }])
+  t.equal(replaced.inheritedPolicies, 2)
+})
+
+t.test('a change of a key ends no session of a key below without scopes', async t => {
+  const { issuer } = setUp()
+  const { key: root } = await newKey(issuer, ['a.read'])
+  const { key: child } = await newKey(issuer, [], { parent: root })
+  const session = await newSession(issuer, child)
+  must(await issuer.changeKey(root, root.id, { scopes: [] }))
+  t.equal(await issuer.isCurrent(session), true)
+})
+
+t.test('denies the change of a key that has ended', async t => {
+  const { issuer } = setUp()
+  const { key: root } = await newKey(issuer, [])
+  const { key: child } = await newKey(issuer, [], { parent: root })
+  must(await issuer.revokeKey(root, child.id))
+  for (const caller of [root, 'operator'] as const)
+    t.match(await issuer.changeKey(caller, child.id, { scopes: [] }), { code: 'not_found' })
+  await t.rejects(issuer.changeKey(root, root.id, { scope: [] } as never), TypeError)
+})

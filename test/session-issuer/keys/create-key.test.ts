@@ -35,7 +35,7 @@ t.test(
   },
 )
 
-t.test('refuses a parent that has changed, has ended, or belongs to another account or surface', async t => {
+t.test('denies a parent that has changed, has ended, or belongs to another account or surface', async t => {
   const { issuer, clock } = setUp()
   const root = await newKey(issuer, ['a.read'], { expiresAt: clock.now() + DAY })
   const session = await newSession(issuer, root.key)
@@ -51,7 +51,7 @@ t.test('refuses a parent that has changed, has ended, or belongs to another acco
   t.match(await issuer.createKey({ ...USER, scopes: [], parent: session }), { code: 'unauthorized' })
 })
 
-t.test('refuses account and user ids that some store cannot store unchanged', async t => {
+t.test('denies account and user ids that some store cannot store unchanged', async t => {
   const { issuer } = setUp()
   for (const bad of ['acc\ud83d', 'acc\ude00\ud83d', 'acc\0']) {
     for (const owner of [{ accountId: bad }, { userId: bad }]) {
@@ -61,7 +61,7 @@ t.test('refuses account and user ids that some store cannot store unchanged', as
   }
 })
 
-t.test('refuses key chains and policy chains beyond their limits', async t => {
+t.test('denies key chains and policy chains beyond their limits', async t => {
   const { issuer } = setUp()
   let { key } = await newKey(issuer, [])
   for (let depth = 0; depth < 8; depth++) key = (await newKey(issuer, [], { parent: key })).key
@@ -69,6 +69,10 @@ t.test('refuses key chains and policy chains beyond their limits', async t => {
   let { key: bound } = await newKey(issuer, [], { policy: {} })
   for (let n = 1; n < 16; n++) bound = must(await issuer.changeKey(bound, bound.id, { policy: {} }))
   t.match(await issuer.changeKey(bound, bound.id, { policy: {} }), { details: { rule: 'max_depth' } })
+  const below = { ...USER, scopes: [], parent: bound }
+  t.equal((await issuer.createKey(below)).ok, true)
+  t.match(await issuer.createKey({ ...below, policy: {} }), { details: { rule: 'max_depth' } })
+  await t.rejects(issuer.createKey({ ...below, scope: [] } as never), TypeError)
 })
 
 t.test('at the cap a new root retires the root unused for longest, with its sessions', async t => {
@@ -103,7 +107,8 @@ t.test(
     const quota = { rule: 'max_live_keys', limit: 3, limitOf: 'subtree' }
     for (const parent of [root.key, delegate.key, await newSession(issuer, delegate.key)]) {
       const denial = await issuer.createKey({ ...USER, scopes: [], parent })
-      t.match(denial, { code: 'policy_blocked', status: 403, details: quota })
+      const message = /^a key above the new one has 3 live keys below it/
+      t.match(denial, { code: 'policy_blocked', status: 403, message, details: quota })
     }
     t.equal((await issuer.createKey({ ...USER, scopes: [] })).ok, true, 'the wallet still gets a root')
     must(await issuer.revokeKey(root.key, delegate.key.id))
@@ -205,7 +210,7 @@ t.test('a new wallet proof gets its key whatever a delegate does, and no cap is 
           const before = await live()
           const fresh = before.filter(key => key.ancestry.length === 0 && lastUse(key) > clock.now() - DAY)
           const root = await issuer.createKey({ ...USER, scopes: [] })
-          assert.equal(root.ok, fresh.length < 8, 'refused only where every slot is a root used lately')
+          assert.equal(root.ok, fresh.length < 8, 'denied only where every slot is a root used lately')
           if (root.ok) texts.push(root.value.text)
           const after = await live()
           assert.ok(
@@ -274,3 +279,35 @@ t.test(
     }
   },
 )
+
+t.test('at the cap the root that was made first stays if it was used last', async t => {
+  const { issuer, clock } = setUp({ maxLiveKeys: 2 })
+  const first = await newKey(issuer, [])
+  clock.advance(1)
+  const second = await newKey(issuer, [])
+  clock.advance(1)
+  must(await issuer.authenticateKey(first.text, 'user'))
+  clock.advance(DAY)
+  await newKey(issuer, [])
+  t.same([await works(issuer, first), await works(issuer, second)], [true, false])
+})
+
+t.test('at the cap a root stays of which only the key before its rotation was used lately', async t => {
+  const { issuer, clock } = setUp({ maxLiveKeys: 1 })
+  const root = await newKey(issuer, [])
+  must(await issuer.rotateKey(root.key, root.key.id, { overlapSeconds: 604_800 }))
+  clock.advance(DAY)
+  must(await issuer.authenticateKey(root.text, 'user'))
+  clock.advance(DAY - 1)
+  t.match(await issuer.createKey({ ...USER, scopes: [] }), { details: { limitOf: 'account' } })
+  clock.advance(1)
+  t.equal((await issuer.createKey({ ...USER, scopes: [] })).ok, true)
+})
+
+t.test('a caller without policies of a session causes no read of policies', async t => {
+  const { issuer, options } = setUp()
+  const bound = await newKey(issuer, [], { policy: {} })
+  const free = await newSession(issuer, (await newKey(issuer, [])).key)
+  Object.assign(options.sessions, { policies: () => t.fail('policies were read') })
+  for (const parent of [bound.key, free]) await newKey(issuer, [], { parent })
+})

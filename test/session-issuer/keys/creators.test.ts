@@ -29,14 +29,19 @@ t.test('a key names the key and the sessions that created it, and a root names n
   t.same(taken.key.rotatedBy, { keyId, lineageId, sessionIds })
 })
 
-t.test('refuses to create or rotate keys for a session that has ended in the store', async t => {
-  const { issuer } = setUp()
+t.test('denies creating and rotating keys for a session that has ended in the store', async t => {
+  const { issuer, clock } = setUp()
   const root = await newKey(issuer, ['a.read'])
   const child = await newKey(issuer, [], { parent: root.key })
   const session = await newSession(issuer, root.key)
   must(await issuer.endSession(root.key, session.sessionId))
   t.match(await issuer.createKey({ ...USER, scopes: [], parent: session }), { code: 'unauthorized' })
   t.match(await issuer.rotateKey(session, child.key.id), { code: 'unauthorized' })
+  const expiring = await newSession(issuer, root.key, { ttlSeconds: 60 })
+  clock.advance(MINUTE - 1)
+  await newKey(issuer, [], { parent: expiring })
+  clock.advance(1)
+  t.match(await issuer.createKey({ ...USER, scopes: [], parent: expiring }), { code: 'unauthorized' })
 })
 
 for (const [when, ms] of [
@@ -152,5 +157,22 @@ t.test(
       }),
       { numRuns: 200 },
     )
+  },
+)
+
+t.test(
+  'after a session was deleted, its key ends what it has rotated, and a key between them does not',
+  async t => {
+    const { issuer, clock } = setUp()
+    const root = await newKey(issuer, [])
+    const agent = await newKey(issuer, [], { parent: root.key })
+    const made = await newKey(issuer, [], { parent: agent.key })
+    const session = await newSession(issuer, root.key)
+    const taken = must(await issuer.rotateKey(session, made.key.id))
+    clock.advance(DAY)
+    await issuer.maintain()
+    t.match(await issuer.endSessionWithKeys(agent.key, session.sessionId), { code: 'not_found' })
+    t.match(await issuer.endSessionWithKeys(root.key, session.sessionId), { ok: true, value: { keys: 1 } })
+    t.equal(await works(issuer, taken.text), false)
   },
 )

@@ -148,3 +148,31 @@ t.test('shows the keys a caller may see without their policies', async t => {
   must(await issuer.revokeKey(root, child.id))
   t.match(await issuer.visibleKeys(child), { code: 'unauthorized' })
 })
+
+t.test('fills a page with policies of exactly 32 KiB, and no byte more', async t => {
+  for (const [second, pages] of [
+    [16_384, 1],
+    [16_385, 2],
+  ] as const) {
+    const { issuer } = setUp({ maxPolicyBytes: 65_536 })
+    const { key: root } = await newKey(issuer, [])
+    for (const size of [16_384, second]) await newKey(issuer, [], { parent: root, policy: padded(size) })
+    t.equal((await pagesOf(issuer, root)).length, pages)
+  }
+})
+
+t.test('shows all own policies of a key that shares the first of them with other keys', async t => {
+  const { issuer, clock } = setUp()
+  const { key: root } = await newKey(issuer, [])
+  const session = await newSession(issuer, root, { policy: { shared: true } })
+  const own = [{ own: 0 }, undefined, { own: 2 }, { own: 3 }, { own: 4 }]
+  for (const policy of own) {
+    clock.advance(1)
+    await newKey(issuer, [], { parent: session, ...(policy && { policy }) })
+  }
+  const [page] = await pagesOf(issuer, root)
+  t.same(
+    page?.keys.map(({ policies }) => policies),
+    [...own.map(policy => [{ shared: true }, ...(policy ? [policy] : [])]).toReversed(), []],
+  )
+})

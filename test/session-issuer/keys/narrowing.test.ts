@@ -1,5 +1,5 @@
 // Whatever is minted, created, changed, rotated and revoked, by any caller in any order: no key or session ever has
-// more rights than those above it, and no refused call gives rights.
+// more rights than those above it, and no denied call gives rights.
 import type { Session } from '@gatewright/kernel'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 import assert from 'node:assert/strict'
@@ -58,7 +58,7 @@ async function run(world: World, { does, by, on, scopes, policy, seconds }: Step
   if (does === 'wait') return clock.advance(seconds * 1000)
   const who = await caller(world, by)
   if (!who) return
-  // A guard refuses ended sessions, so only live callers reach the issuer.
+  // A guard denies ended sessions, so only live callers reach the issuer.
   if ('sessionId' in who && !((await issuer.isCurrent(who)) && clock.now() < who.expiresAt)) return
   const granted = (verb: string): void => {
     world.granted.set(verb, (world.granted.get(verb) ?? 0) + 1)

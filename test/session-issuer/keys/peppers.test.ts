@@ -40,3 +40,24 @@ t.test('compares the whole digest of a presented key in constant time, right or 
     [32, 32],
   ])
 })
+
+t.test('refuses peppers that are no list, an id that is no text, and a secret of 31 bytes', async t => {
+  const secret = 'x'.repeat(32)
+  for (const [message, peppers] of [
+    [/must be a list of at least one/, []],
+    [/must be a list of at least one/, { 0: { id: 'p', secret }, length: 1 }],
+    [/an id must be 1 to 32/, [{ id: 7, secret }]],
+    [/the secret of "p" must have at least 32 bytes/, [{ id: 'p', secret: 'x'.repeat(31) }]],
+    [/the secret of "p" must have at least 32 bytes/, [{ id: 'p', secret: Array(32).fill(1) }]],
+    [
+      /the id "p" is given twice/,
+      [
+        { id: 'p', secret },
+        { id: 'p', secret },
+      ],
+    ],
+    [/unknown option|no option/, [{ id: 'p', secret, scheme: 1 }]],
+  ] as const) {
+    t.throws(() => setUp({ peppers: peppers as never }), { name: 'TypeError', message })
+  }
+})

@@ -27,6 +27,7 @@ t.test('the old key works until the overlap ends, and its sessions with it', asy
   clock.advance(99_999)
   t.equal(await issuer.isCurrent(before), true)
   const [entry] = feed.after(0, 10)
+  t.match(entry, { version: 2, at: clock.now() - 99_999, from: clock.now() + 1 })
   t.equal(endsSession(entry!, before, clock.now()), false)
   clock.advance(1)
   t.match(await issuer.authenticateKey(old.text, 'user'), { code: 'unauthorized' })
@@ -45,7 +46,7 @@ t.test('without an overlap the old key and its sessions end at once', async t =>
   t.equal(must(await issuer.visibleKeys(key)).find(({ id }) => id === old.key.id)?.successorId, key.id)
 })
 
-t.test('rotating again replaces an unused successor and refuses a used one', async t => {
+t.test('rotating again replaces an unused successor and denies a used one', async t => {
   const { issuer, clock } = setUp()
   const old = await newKey(issuer, ['a.read'], { expiresAt: clock.now() + 999_000 })
   const lost = must(await issuer.rotateKey(old.key, old.key.id, { overlapSeconds: 60 }))
@@ -87,7 +88,7 @@ t.test('ending the old key early leaves its successor and all keys below', async
   for (const one of [text, child.text]) t.equal((await issuer.authenticateKey(one, 'user')).ok, true)
 })
 
-t.test('refuses rotation by a session of the key and by callers with fewer rights', async t => {
+t.test('denies rotation by a session of the key and by callers with fewer rights', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read', 'b.read'])
   const other = await newKey(issuer, ['a.read', 'b.read'])
@@ -105,10 +106,26 @@ t.test('refuses rotation by a session of the key and by callers with fewer right
   t.equal((await issuer.rotateKey(full, child.key.id)).ok, true)
 })
 
-t.test('refuses an overlap outside 0 to 604800 s', async t => {
+t.test('denies an overlap outside 0 to 604800 s', async t => {
   const { issuer } = setUp()
   const { key } = await newKey(issuer, [])
   for (const overlapSeconds of [-1, 604_801, 0.5, '60' as never]) {
     t.match(await issuer.rotateKey(key, key.id, { overlapSeconds }), { field: 'overlapSeconds' })
   }
+  t.equal((await issuer.rotateKey(key, key.id, { overlapSeconds: 604_800 })).ok, true)
+  await t.rejects(issuer.rotateKey(key, key.id, { overlap: 1 } as never), TypeError)
+})
+
+t.test('finds no unknown key to rotate, and names the key that rotated another in the audit row', async t => {
+  const { issuer } = setUp()
+  const { key: root } = await newKey(issuer, [])
+  const { key: child } = await newKey(issuer, [], { parent: root })
+  for (const by of ['operator', root, { walletOf: root.accountId }] as const)
+    t.match(await issuer.rotateKey(by, 'no-such-key'), { code: 'not_found' })
+  must(await issuer.rotateKey(root, child.id))
+  const rows = await issuer.listAudit(root.accountId, 10)
+  t.match(
+    rows.find(({ action }) => action === 'key.rotate'),
+    { by: 'key', keyId: root.id, target: child.id },
+  )
 })

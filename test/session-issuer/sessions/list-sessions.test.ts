@@ -82,3 +82,21 @@ t.test('finds the sessions of a key below behind any number of others', async t 
   t.same(idsOf(pages), own.map(({ sessionId }) => sessionId).toReversed())
   t.equal(pages.length, 2)
 })
+
+t.test('lists the sessions of a key below in pages of the limit', async t => {
+  const { issuer } = setUp()
+  const { key: root } = await newKey(issuer, [])
+  const { key: child } = await newKey(issuer, [], { parent: root })
+  const made = []
+  for (let n = 0; n < 5; n++) made.push(await newSession(issuer, child, { ttlSeconds: 900 - n }))
+  await newSession(issuer, root)
+  const pages = await pagesOf(issuer, child, 2)
+  t.same(
+    pages.map(({ sessions }) => sessions.length),
+    [2, 2, 1],
+  )
+  t.same(
+    idsOf(pages),
+    made.map(({ sessionId }) => sessionId),
+  )
+})

@@ -12,6 +12,7 @@ import { readSqlFeed } from '../feeds.ts'
 function dying(db: SqlClient, n: number): { db: SqlClient; statements: () => number } {
   let count = 0
   const limited = (tx: SqlQueries): SqlQueries => ({
+    dialect: tx.dialect,
     query: async (text, values) => {
       if (count++ === n) throw new Error('killed')
       return tx.query(text, values)

@@ -195,11 +195,27 @@ t.test('catches a listing that ignores its place, and one that skips all of the 
   t.ok(skipping.includes(listed))
 })
 
+t.test('catches adapters that collect nothing', async t => {
+  const sessions = await brokenSessions(() => ({ collect: async () => 0 }))
+  t.ok(
+    sessions.includes(
+      'collects at most `limit` expired sessions, and none that a host 60 s behind still needs',
+    ),
+  )
+  t.same(await brokenKeys(() => ({ collect: async () => 0 })), [
+    'keeps a policy that keys of two lineages have until neither is left',
+    'collects at most `limit` ended keys, and no live key',
+  ])
+  t.same(await brokenAudit(({ audit }) => ({ audit: { ...audit, collect: async () => 0 } })), [
+    'keeps a row until its expiry, and collects at most `limit` rows',
+  ])
+})
+
 t.test('catches a collection without the grace period', async t => {
   t.same(await brokenSessions(sound => ({ collect: (limit, now) => sound.collect(limit, now + 600_000) })), [
     'keeps a feed entry for its retention, and no longer',
     'asks its caller to go on while old feed entries are left, and deletes no younger one',
-    'deletes nothing that a host 60 s behind still needs, and at most `limit` sessions',
+    'collects at most `limit` expired sessions, and none that a host 60 s behind still needs',
   ])
 })
 

@@ -32,6 +32,7 @@ function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: 
 /** A client that never takes the feed's lock, as if positions came from the sequence alone. */
 function unlocked(db: SqlClient): SqlClient {
   const withoutLock = (tx: SqlQueries): SqlQueries => ({
+    dialect: tx.dialect,
     query: async (text, values) => (text.includes('advisory') ? { rows: [] } : tx.query(text, values)),
   })
   return { ...withoutLock(db), transaction: work => db.transaction(tx => work(withoutLock(tx))) }

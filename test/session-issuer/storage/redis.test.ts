@@ -1,4 +1,4 @@
-import { redisFeed } from '@gatewright/kernel'
+import { GRACE_MS, redisFeed } from '@gatewright/kernel'
 import { redisCredentials } from '@gatewright/session-issuer/redis'
 import {
   auditContract,
@@ -31,7 +31,7 @@ keyStorageContract(runner, 'Redis', async () => {
 
 sessionStorageContract(runner, 'Redis', async () => {
   const { stores, ...rest } = await open()
-  return { connections: stores.map(store => store.sessions), ...rest }
+  return { connections: stores.map(store => store.sessions), expiresNatively: true, ...rest }
 })
 
 auditContract(runner, 'Redis', async () => {
@@ -144,4 +144,65 @@ t.test('positions of the feed never go back, also after a failover to a replica 
   await client!.run(stream, ['DEL', stream])
   await client!.run(stream, ['SET', `${stream}:position`, replica])
   t.ok((await revoke('after')) > read, 'a guard that has read the lost entry still sees the next one')
+})
+
+t.test('throws a fault for replies that it cannot read', async t => {
+  const replying = (reply: unknown) => redisCredentials({ run: async () => reply })
+  const fault = { name: 'Fault', code: 'ERR_STORE_REPLY' }
+  const nothing = { keys: [], policies: [], feed: [] }
+  for (const reply of [null, 'x', [null, null, null], ['{}', null, null, null], ['{}', 'd', 'p', '', 'x']])
+    await t.rejects(replying(reply).keys.find('k'), fault, JSON.stringify(reply))
+  for (const reply of [null, [], ['x'], ['-1'], ['0', ['{}', 'd', 'p']]])
+    await t.rejects(replying(reply).keys.load('a'), fault, JSON.stringify(reply))
+  for (const reply of [null, 2, '1']) {
+    await t.rejects(replying(reply).keys.commit('a', 0, nothing), fault)
+    if (reply === 2) continue
+    await t.rejects(replying(reply).keys.collect(1, 0), fault)
+    await t.rejects(replying(reply).sessions.revoke('s', 0), fault)
+  }
+  for (const reply of [null, [], [null, null]]) await t.rejects(replying(reply).keys.policies(['p']), fault)
+  for (const reply of [null, 'x', [7]]) await t.rejects(replying(reply).sessions.list('a', 1, 0), fault)
+  await t.rejects(replying(7).sessions.find('s'), fault)
+  for (const reply of [null, [], [[]], [[], null], [null, []], [['{'], []]])
+    await t.rejects(replying(reply).audit.list('a', 1, { at: 0 }), fault, JSON.stringify(reply))
+  t.equal(
+    await replying(null)
+      .keys.find('k')
+      .catch(() => 'a fault'),
+    'a fault',
+  )
+  t.equal(await replying([null, null, null, null]).keys.find('k'), undefined)
+  t.equal(await replying(null).audit.collect(1, 0), 0)
+})
+
+t.test('keeps the keys of a session for its life and the grace after it, and no longer', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const [client] = connections
+  const prefix = `{${uniqueName()}}:`
+  const { sessions } = redisCredentials(client!, { prefix })
+  const root = sessionRecord({ issuedAt: 1000, expiresAt: 61_000 })
+  const child = sessionRecord({ ...root, sessionId: 'child', ancestry: [root.sessionId] })
+  await sessions.insert(root, [{ id: 'p', document: {} }])
+  await sessions.insert(child, [])
+  const names = (await client!.run(prefix, ['KEYS', `${prefix}*`])) as string[]
+  t.equal(names.length, 5)
+  for (const name of names) {
+    const left = Number(await client!.run(name, ['PTTL', name]))
+    t.ok(left <= 60_000 + GRACE_MS && left > 60_000 + GRACE_MS - 10_000, `${name}: ${left} ms`)
+  }
+})
+
+t.test('revokes no more sessions of an account than the limit behind others that were revoked', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const { sessions } = redisCredentials(connections[0]!, { prefix: `{${uniqueName()}}:` })
+  const all = Array.from({ length: 8 }, (_, n) =>
+    sessionRecord({ accountId: 'acc', expiresAt: sessionRecord().expiresAt + n }),
+  )
+  for (const one of all) await sessions.insert(one, [])
+  const now = all[0]!.issuedAt
+  for (const one of all.slice(0, 2)) await sessions.revoke(one.sessionId, now)
+  t.equal(await sessions.revokeAccount('acc', 3, now), 3)
+  t.equal((await sessions.list('acc', 10, now)).length, 3)
 })

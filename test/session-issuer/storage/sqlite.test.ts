@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
 import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import {
   auditContract,
+  auditEntry,
+  keyRecord,
   keyStorageContract,
+  sessionRecord,
   sessionStorageContract,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
@@ -64,5 +68,95 @@ t.test('private signing keys are encrypted in the database, and decrypt with the
   await t.rejects(sqliteCredentials(db, others[1]!).signingKeys.load(), { code: 'ERR_KEYS_UNAVAILABLE' })
   for (const encryptionKey of [randomBytes(31), 'x'.repeat(32) as never]) {
     t.throws(() => sqliteCredentials(db, { encryptionKey }), /encryptionKey must be 32 bytes/)
+  }
+})
+
+t.test('collects exactly what has ended for long enough, with its policies', async t => {
+  const { db, close } = await open()
+  t.teardown(close)
+  const { keys, sessions, audit } = sqliteCredentials(db)
+  const policyOf = (id: string) => ({ id: `policy ${id}`, document: {} })
+  for (const [id, expiresAt] of [
+    ['a', 1000],
+    ['b', 1000],
+    ['c', 1001],
+  ] as const) {
+    await sessions.insert(sessionRecord({ sessionId: id, accountId: 'acc', expiresAt, issuedAt: 0 }), [
+      policyOf(id),
+    ])
+  }
+  t.equal(await sessions.collect(9, 1000 + GRACE_MS - 1), 0)
+  t.equal(await sessions.collect(1, 1000 + GRACE_MS), 1)
+  t.equal(await sessions.collect(9, 1000 + GRACE_MS), 1)
+  const left = await sessions.policies(['a', 'b', 'c'].map(id => `policy ${id}`))
+  t.same(left, [policyOf('c')])
+  const ended = ['d', 'e', 'f'].map((id, n) => keyRecord('acc', { id, revokedAt: 10 + n }))
+  const policies = ended.map(key => ({ ...policyOf(key.id), lineageId: key.id }))
+  await keys.commit('acc', 0, { keys: ended, policies, feed: [] })
+  t.equal(await keys.collect(9, 10), 0, 'a key that ended at the instant stays')
+  t.equal(await keys.collect(9, 12), 2)
+  t.same(
+    (await keys.load('acc')).keys.map(({ id }) => id),
+    ['f'],
+  )
+  t.same(await keys.policies(policies.map(({ id }) => id)), [policyOf('f')])
+  await keys.commit('acc', 1, {
+    keys: [],
+    policies: [],
+    feed: [],
+    audit: [auditEntry('acc', { expiresAt: 20 })],
+  })
+  t.equal(await audit.collect(9, 19), 0)
+  t.equal(await audit.collect(9, 20), 1)
+})
+
+t.test('counts each commit and each use in the revision', async t => {
+  const { db, close } = await open()
+  t.teardown(close)
+  const { keys } = sqliteCredentials(db)
+  const key = keyRecord('acc')
+  t.equal(await keys.commit('acc', 1, { keys: [key], policies: [], feed: [] }), false)
+  t.equal(await keys.commit('acc', 0, { keys: [key], policies: [], feed: [] }), true)
+  t.equal((await keys.load('acc')).revision, 1)
+  await keys.touch([{ id: key.id, at: 1 }])
+  t.equal((await keys.load('acc')).revision, 2)
+  t.equal(await keys.commit('acc', 2, { keys: [], policies: [], feed: [] }), true)
+  t.equal((await keys.load('acc')).revision, 3)
+})
+
+t.test('collects as many old feed entries as the limit, and says so', async t => {
+  const { db, close, readFeed } = await open()
+  t.teardown(close)
+  const { keys, sessions } = sqliteCredentials(db, { prefix: 'gw_' })
+  const feed = [1, 2, 3].map(at => ({ kind: 'key', id: 'k', version: at, at }) as const)
+  await keys.commit('acc', 0, { keys: [], policies: [], feed })
+  t.equal(await sessions.collect(9, 1 + FEED_RETENTION_MS), 0)
+  t.equal(await sessions.collect(1, 3 + FEED_RETENTION_MS), 1)
+  t.equal(await sessions.collect(9, 3 + FEED_RETENTION_MS), 1)
+  t.same(
+    (await readFeed(0)).map(({ at }) => at),
+    [3],
+  )
+})
+
+t.test('throws a fault where the database returns another revision than the next', async t => {
+  const { db, close } = await open()
+  t.teardown(close)
+  const replying = (revision: unknown): typeof db => {
+    const query = async () => ({ rows: [{ revision }] })
+    return { ...db, query, transaction: work => work({ dialect: 'sqlite', query }) }
+  }
+  for (const [current, revision] of [
+    [0, 2],
+    [0, 0],
+    [1, 3],
+    [1, 0],
+    [2, 1],
+  ] as const) {
+    const wrong = sqliteCredentials(replying(revision), { encryptionKey: randomBytes(32) })
+    const write = { keys: [], policies: [], feed: [] }
+    const fault = { name: 'Fault', code: 'ERR_STORE_REPLY' }
+    await t.rejects(wrong.keys.commit('acc', current, write), fault)
+    await t.rejects(wrong.signingKeys.replace(current, []), fault)
   }
 })

@@ -37,3 +37,19 @@ t.test('refuses anything but a list of distinct private keys, without showing it
     t.throws(() => staticSigningKeyStorage(bad as never), { name: 'TypeError', message: /^signing key/ })
   }
 })
+
+t.test('holds one revision of keys, of which only the first is active from the start', async t => {
+  const [one, other, third] = [await draw('EdDSA'), await draw('ES256'), await draw('EdDSA')]
+  t.match(await staticSigningKeyStorage([one]).load(), { revision: 1, keys: [{ activatesAt: 0 }] })
+  const { fixed, load } = staticSigningKeyStorage([one, other, third])
+  t.equal(fixed, true)
+  const never = Number.MAX_SAFE_INTEGER
+  const { revision, keys } = await load()
+  t.equal(revision, 1)
+  t.same(
+    keys.map(({ activatesAt }) => activatesAt),
+    [0, never, never],
+  )
+  for (const { kid } of keys) t.match(kid, /^[\w-]{43}$/)
+  t.throws(() => staticSigningKeyStorage({ length: 1 } as never), { message: /must be a list/ })
+})

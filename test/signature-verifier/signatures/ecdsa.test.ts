@@ -66,7 +66,8 @@ t.test('reads r and s in range, low s, every v, and both lengths; nothing else',
   const one = hex(1n)
   const [last, half] = [hex(ORDER - 1n), ORDER / 2n]
   const reads = (text: string): unknown => readEcdsa(bytes(text))
-  for (const good of [one + one, last + one, one + hex(half), last + hex(half)]) {
+  const first = hex(1n << 248n)
+  for (const good of [one + one, last + one, one + hex(half), last + hex(half), first + first]) {
     for (const [v, yParity] of [
       ['00', 0],
       ['01', 1],
@@ -108,6 +109,11 @@ t.test('finds the signature at the start of the bytes, in every form and with an
   for (const none of ['', '11'.repeat(63), hex(0n) + hex(1n), hex(ORDER) + hex(1n), hex(1n) + hex(0n)]) {
     t.same(leadingSignatures(bytes(none)), [])
   }
+  const half = hex(1n) + hex(ORDER / 2n)
+  t.same(leadingSignatures(bytes(half)), [bytes(half)])
+  const ofOrder = hex(1n) + hex(ORDER)
+  // With the parity in s this is 2^255 less, which is in range.
+  t.same(leadingSignatures(bytes(ofOrder)), [bytes(hex(1n) + hex(ORDER - (1n << 255n)))])
 })
 
 t.test('parses whole bytes of hex after 0x, up to 16 KiB', async t => {
@@ -121,6 +127,9 @@ t.test('parses whole bytes of hex after 0x, up to 16 KiB', async t => {
     '0X00',
     '0x0',
     '0x0g',
+    '0xg0',
+    '0x\u00ff0',
+    '0x\u00800',
     '0x00 ',
     '0x00\n',
     `0x${'00'.repeat(16_385)}`,

@@ -30,6 +30,8 @@ const wasm = await fastestRecover(only('@bitauth'))
 t.test('picks the native addon, then wasm, then viem, by what is installed', async t => {
   t.equal(native.name, 'native')
   t.equal(wasm.name, 'wasm')
+  t.not(native.keccak256, keccakWithJsSha3)
+  t.equal(wasm.keccak256, keccakWithJsSha3, 'hash-wasm was not given')
   t.same(await fastestRecover(only('nothing')), {
     name: 'js',
     recover: recoverWithJs,
@@ -154,10 +156,16 @@ t.test('treats an error of the addon as no key', async t => {
   t.equal(await recover(new Uint8Array(32), new Uint8Array(64), 0), undefined)
 })
 
-t.test('rejects a recovery whose result has another length', async t => {
-  const { verify, clock } = openVerifier({ recover: () => new Uint8Array(33).fill(2) })
+t.test('rejects a recovery whose result has another length or another first byte', async t => {
   const wallet = newWallet()
-  await t.rejects(verify(await signed(wallet, fieldsFor(wallet, clock))), /65 bytes/)
+  for (const publicKey of [
+    new Uint8Array(33).fill(2),
+    new Uint8Array(65).fill(2),
+    new Uint8Array(64).fill(4),
+  ]) {
+    const { verify, clock } = openVerifier({ recover: () => publicKey })
+    await t.rejects(verify(await signed(wallet, fieldsFor(wallet, clock))), /65 bytes that start with 4/)
+  }
 })
 
 t.test('the wasm adapter accepts inputs of the right length only', async t => {
@@ -169,5 +177,25 @@ t.test('the wasm adapter accepts inputs of the right length only', async t => {
     [32, 63],
   ] as const) {
     t.throws(() => recover(new Uint8Array(hash), new Uint8Array(compact), 0), { name: 'TypeError' })
+  }
+})
+
+t.test('denies a signature of which no key is recovered, at once or later', async t => {
+  const wallet = newWallet()
+  for (const recover of [() => undefined, async () => undefined]) {
+    const { verify, clock } = openVerifier({ recover })
+    t.match(await verify(await signed(wallet, fieldsFor(wallet, clock))), { code: 'invalid_signature' })
+  }
+})
+
+t.test('denies the signature of a key whose address differs in one digit', async t => {
+  const wallet = newWallet()
+  const address = wallet.address.toLowerCase()
+  const { verify, clock } = openVerifier({ recover: native.recover })
+  for (let at = 2; at < 42; at++) {
+    const digit = (Number.parseInt(address[at] as string, 16) ^ (1 << (at % 4))).toString(16)
+    const other = address.slice(0, at) + digit + address.slice(at + 1)
+    const proof = await signed(wallet, fieldsFor(wallet, clock, { address: other }))
+    t.match(await verify(proof), { code: 'invalid_signature' }, `digit ${at}`)
   }
 })

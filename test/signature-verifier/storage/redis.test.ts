@@ -1,3 +1,4 @@
+import { GRACE_MS } from '@gatewright/kernel'
 import { redisNonces } from '@gatewright/signature-verifier/redis'
 import {
   challengeStorageContract,
@@ -13,7 +14,7 @@ import { openRedis, uniqueName } from '../../harness/stores.ts'
 
 const open = async () => {
   const { connections, close } = await openRedis(4)
-  return { connections: connections.map(client => redisNonces(client)), close }
+  return { connections: connections.map(client => redisNonces(client)), expiresNatively: true, close }
 }
 nonceStorageContract(runner, 'Redis', open)
 challengeStorageContract(runner, 'Redis', open)
@@ -79,4 +80,35 @@ t.test('throws a fault when Redis is full, forgets nothing, and continues when t
   t.equal(await storage.claim('n0', 9000, 8999).catch(() => 'full'), false, 'the first is still known')
   await client.run('', ['CONFIG', 'SET', 'maxmemory', '0'])
   t.equal(await storage.claim('one more', 9000, 1000), true, 'what was rejected was not claimed')
+})
+
+t.test('keeps a key for its life and the grace after it, and no longer', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const client = connections[0]!
+  const prefix = `${uniqueName()}:`
+  const storage = redisNonces(client, { prefix, challengePrefix: `${prefix}c:` })
+  await storage.claim('a', 10_000, 4000)
+  await storage.issue('a', 10_000, 4000)
+  for (const key of (await client.run('', ['KEYS', `${prefix}*`])) as string[]) {
+    const left = Number(await client.run(key, ['PTTL', key]))
+    t.ok(left <= 6000 + GRACE_MS && left > 6000 + GRACE_MS - 5000, `${left} ms`)
+  }
+})
+
+t.test('throws a fault for a reply that is neither 0 nor 1', async t => {
+  for (const reply of [2, null, '1']) {
+    const storage = redisNonces({ run: async () => reply })
+    await t.rejects(storage.claim('a', 10, 0), { name: 'Fault', code: 'ERR_STORE_REPLY' })
+  }
+})
+
+t.test('says that Redis is full for no other error of it, and has nothing to collect', async t => {
+  const storage = redisNonces({
+    run: async () => {
+      throw new Error('LOADING Redis is loading the dataset in memory')
+    },
+  })
+  await t.rejects(storage.claim('a', 10, 0), { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
+  t.equal(await storage.collect(10, 0), 0)
 })

@@ -1,3 +1,4 @@
+import { GRACE_MS } from '@gatewright/kernel'
 import { migrateNonces, sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import { challengeStorageContract, nonceStorageContract } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
@@ -50,4 +51,24 @@ t.test('throws a fault when the file is full, and forgets nothing', async t => {
   t.ok(kept > 10 && kept < 10_000, `it held ${kept}`)
   await t.rejects(storage.claim(`n${kept}`, 9000, 1000), { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
   for (const index of [0, kept - 1]) t.equal(await storage.claim(`n${index}`, 9999, 8999), false)
+})
+
+t.test('collects nonces and challenges, together at most as many as the limit', async t => {
+  const { connections, close } = await openSqlite(1, db => migrateNonces(db, 'own_'))
+  t.teardown(close)
+  const storage = sqliteNonces(connections[0]!, { prefix: 'own_' })
+  for (const key of ['a', 'b']) await storage.claim(key, 10, 0)
+  for (const key of ['c', 'd', 'e']) await storage.issue(key, 10, 0)
+  const end = 10 + GRACE_MS
+  t.equal(await storage.collect(9, end - 1), 0)
+  const counts = []
+  for (let n = 0; n < 3; n++) counts.push(await storage.collect(3, end))
+  t.same(counts, [3, 2, 0])
+})
+
+t.test('throws a fault for a reply of two rows, or of another row than it asked for', async t => {
+  for (const rows of [[{ won: 1 }, { won: 1 }], [{ won: 2 }], [{}]]) {
+    const storage = sqliteNonces({ dialect: 'sqlite', query: async () => ({ rows }) })
+    await t.rejects(storage.claim('a', 10, 0), { name: 'Fault', code: 'ERR_STORE_REPLY' })
+  }
 })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   agentBootstrap,
   bootstrap,
@@ -266,6 +267,64 @@ t.test('denies template lines that allow two readings or lack a required field',
   const options = { service: 'Gatewright', nonces: memoryNonces(), templates: [signInWithEthereum] }
   t.throws(() => createVerifier(options), /domain must be given for template "eip4361"/)
   t.throws(() => createVerifier({ ...options, templates: [bootstrap, bootstrap] }), /templates/)
+})
+
+t.test('says what is wrong with the lines of a template', t => {
+  const four = ['Address: {address}', 'Nonce: {nonce}', 'Issued At: {issuedAt}', 'Expires At: {expiresAt}']
+  for (const [line, message] of [
+    ['Two: {one}{two}', /a line must be one plain line with at most one \{field\}, at its end, got "Two: /],
+    ['two\nlines', /a line must be one plain line/],
+    ['Again: {nonce}', /has a field twice/],
+  ] as const) {
+    t.throws(() => lineTemplate('own', [...four, line]), { name: 'TypeError', message })
+  }
+  t.throws(() => lineTemplate('own', four.slice(1)), { message: /must have a \{address\} line/ })
+  t.end()
+})
+
+t.test('template B binds the chain where the client names one, and template A binds nothing', t => {
+  const fields = { service: 'S', address: 'a', nonce: 'n', issuedAt: 'i', expiresAt: 'e' }
+  const read = (template: typeof bootstrap, chainId?: string) =>
+    template.read({ fields: { ...fields, ...(chainId && { chainId }) }, message: undefined })
+  t.match(read(agentBootstrap, '1'), { kind: 'match', chainId: '1' })
+  t.same((read(agentBootstrap, '1') as { binds: unknown }).binds, ['chain'])
+  t.same((read(agentBootstrap) as { binds: unknown }).binds, [])
+  const ofA = read(bootstrap, '1') as { binds: unknown; chainId: unknown }
+  t.same([ofA.binds, ofA.chainId], [[], undefined])
+  t.end()
+})
+
+t.test('an EIP-4361 text without a resource for the request binds chain and domain only', t => {
+  const { address } = wallet
+  const fields = {
+    address,
+    nonce: 'abcdefgh',
+    issuedAt: '2026-01-01T00:00:00Z',
+    expiresAt: '2026-01-01T00:05:00Z',
+  }
+  const message = text4361(fields)
+  const match = signInWithEthereum.read({ fields: { ...fields, domain }, message })
+  t.equal(match.kind, 'match')
+  t.same((match as { binds: unknown }).binds, ['chain', 'domain'])
+  t.end()
+})
+
+t.test('digests every kind of JSON value as RFC 8785 writes it', t => {
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+  const policy = { b: [1, true, null, 'é'], a: { nested: 0.5, none: [] } }
+  const expected = '{"policy":{"a":{"nested":0.5,"none":[]},"b":[1,true,null,"é"]},"scopes":["x"]}'
+  t.equal(requestDigest({ scopes: ['x'], policy }), sha256(expected))
+  t.end()
+})
+
+t.test('digests values nested 31 deep in a request, and none deeper', t => {
+  const lists = (depth: number): unknown => (depth === 0 ? 1 : [lists(depth - 1)])
+  const objects = (depth: number): unknown => (depth === 0 ? 1 : { a: objects(depth - 1) })
+  for (const nested of [lists, objects]) {
+    t.type(requestDigest({ policy: nested(31) }), 'string')
+    t.equal(requestDigest({ policy: nested(32) }), undefined)
+  }
+  t.end()
 })
 
 t.test('digests a request by its canonical JSON, members in any order', async t => {

@@ -90,7 +90,10 @@ t.test('rejects every altered spelling of a valid message', async t => {
     ['duplicated nonce', TEXT.replace('Issued At', 'Nonce: otherother\nIssued At')],
     ['reordered lines', TEXT.replace('Version: 1\nChain ID: 1', 'Chain ID: 1\nVersion: 1')],
     ['reordered optional lines', TEXT.replace(/(Expiration Time: .*)\n(Not Before: .*)/, '$2\n$1')],
-    ['missing line', TEXT.replace('Version: 1\n', '')],
+    ...['URI', 'Version', 'Chain ID', 'Nonce', 'Issued At'].map((label): [string, string] => [
+      `missing ${label}`,
+      TEXT.replace(new RegExp(`\\n${label}: .*`), ''),
+    ]),
     ['label in another case', TEXT.replace('Chain ID', 'Chain Id')],
     ['version 2', TEXT.replace('Version: 1', 'Version: 2')],
     ['two spaces', TEXT.replace('Nonce: ', 'Nonce:  ')],

@@ -72,3 +72,30 @@ t.test('law: agrees with Date on every date-time with up to three digits of frac
   )
   t.pass('on all')
 })
+
+t.test('accepts exactly the days that the calendar has', t => {
+  const isDay = (year: number, month: number, day: number): boolean => {
+    const date = new Date(0)
+    date.setUTCFullYear(year, month - 1, day)
+    return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+  }
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const accepts = (year: number, month: number, day: number): boolean =>
+    parseRfc3339(`${String(year).padStart(4, '0')}-${two(month)}-${two(day)}T00:00:00Z`) !== undefined
+  const wrong: string[] = []
+  const compare = (year: number, month: number, day: number): void => {
+    if (accepts(year, month, day) !== isDay(year, month, day)) wrong.push(`${year}-${month}-${day}`)
+  }
+  for (let month = 1; month <= 12; month++)
+    for (let day = 1; day <= 32; day++) for (const year of [2023, 2024]) compare(year, month, day)
+  for (let year = 0; year <= 9999; year++) compare(year, 2, 29)
+  t.same(wrong, [])
+  t.end()
+})
+
+t.test('reads the longest date-time, and nothing that is no text', t => {
+  const text = '2026-01-01T00:00:00.123456789+00:00'
+  t.equal(parseRfc3339(text), Date.parse('2026-01-01T00:00:00.123Z'))
+  for (const wrong of [7, null, undefined, {}, [text]]) t.equal(parseRfc3339(wrong), undefined)
+  t.end()
+})

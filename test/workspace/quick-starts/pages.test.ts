@@ -29,31 +29,33 @@ const placedPages = await Promise.all(
 const modules = placedPages.map(({ name, code }) => [`${name}.ts`, code] as const)
 t.equal(await compile('quick-starts', Object.fromEntries(modules)), '')
 
-for (const { name, file, port } of placedPages) {
+for (const { name, file, port, code } of placedPages) {
   t.test(`${file} accepts the tokens of a standard identity provider, and holds the cap`, async t => {
     const child = plainNode([join('build/quick-starts', `${name}.js`)], { stdio: ['ignore', 'pipe', 'pipe'] })
     t.teardown(() => child.kill())
-    const url = `http://127.0.0.1:${port}/orders`
+    const url = `http://127.0.0.1:${port}/payments`
     await serving(url, child)
-    const send = (token: string, key: string): Promise<Response> =>
-      fetch(url, {
+    const send = (token: string, key: string, path = ''): Promise<Response> =>
+      fetch(url.replace('/payments', `${path}/payments`), {
         method: 'POST',
         headers: {
           authorization: `Bearer ${token}`,
           'content-type': 'application/json',
           'idempotency-key': key,
         },
-        body: '{}',
+        body: '{"amountCents":2500}',
       })
-    const good = { iss: issuer, aud: 'https://api.example', scope: 'openid cards.write orders.write' }
+    const good = { iss: issuer, aud: 'https://api.example', scope: 'openid payments.write' }
     for (const alg of ['RS256', 'EdDSA'] as const) {
       const response = await send(await sign(alg, good), `quick-start-${alg}`)
       t.equal(response.status, 201, alg)
       t.match(await response.json(), { owner: 'auth0|ann' })
     }
-    // Each order takes 2,500 of the 10,000 cents of a day: two more fit.
+    // Each payment takes 2,500 of the 10,000 cents of a day: two more fit.
     const token = await sign('RS256', good)
-    for (const key of ['quick-start-3', 'quick-start-4']) t.equal((await send(token, key)).status, 201)
+    t.equal((await send(token, 'quick-start-3')).status, 201)
+    const existing = await send(token, 'quick-start-4', code.includes('/v1/payments') ? '/v1' : '')
+    t.equal(existing.status, 201, 'the handler that was there before')
     const above = await send(token, 'quick-start-5')
     t.equal(above.status, 403)
     t.match(await above.json(), { error: 'policy_blocked' })

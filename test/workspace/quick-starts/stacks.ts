@@ -29,8 +29,8 @@ const written = (project: string, file: string, text: string): void => {
 /** A page whose code is a whole server for Node. */
 const node = (name: string, rest: (place: Place) => string = () => ''): Stack => ({
   page: page(name),
-  read: '/cards',
-  write: '/cards',
+  read: '/payments',
+  write: '/payments',
   compiled: place => placed(codeOf(page(name)), place) + rest(place),
   start(project, script, { issuer }) {
     cpSync(script, join(project, 'server.js'))
@@ -50,8 +50,8 @@ function fetchPage(server: string, place: Place): string {
 /** A runtime that is not Node. It reads TypeScript itself, or gets a bundle of it. */
 const runtime = (start: Stack['start']): Stack => ({
   page: page('fetch'),
-  read: '/cards',
-  write: '/cards',
+  read: '/payments',
+  write: '/payments',
   start,
 })
 
@@ -70,11 +70,11 @@ export const STACKS: Readonly<Record<string, Stack>> = {
   Koa: node('koa'),
   'node:http': node('node-http'),
   Hono: node('fetch', place => onNode('gw.aliases(app.fetch)', place)),
-  NestJS: { ...node('nestjs'), write: '/orders', has: ['@nestjs/platform-express', 'express'] },
+  NestJS: { ...node('nestjs'), has: ['@nestjs/platform-express', 'express'] },
   'Next.js': {
     page: page('nextjs'),
-    read: '/api/orders',
-    write: '/api/orders',
+    read: '/api/payments',
+    write: '/api/payments',
     has: [
       'next@16.4.6',
       'react@19.3.1',
@@ -109,7 +109,7 @@ export const STACKS: Readonly<Record<string, Stack>> = {
 function startNext(project: string, _script: string, place: Place): ChildProcess {
   // As `create-next-app` makes it; Next adds the rest.
   written(project, 'tsconfig.json', '{ "compilerOptions": { "strict": true } }')
-  written(project, 'app/api/orders/route.ts', placed(codeOf(page('nextjs')), place))
+  written(project, 'app/api/payments/route.ts', placed(codeOf(page('nextjs')), place))
   const env = { PATH: process.env['PATH'], NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' } as const
   const next = join('node_modules', 'next', 'dist', 'bin', 'next')
   const built = spawnSync(process.execPath, [next, 'build'], { cwd: project, env, encoding: 'utf8' })

@@ -58,7 +58,7 @@ async function ask(t: Test, url: string, { read, write, page }: Stack): Promise<
       aud: isReadme ? 'https://payments.example' : 'https://api.example',
       scope,
     })
-  const bearer = `Bearer ${await token('cards.read cards.write payments.write')}`
+  const bearer = `Bearer ${await token('payments.read payments.write')}`
   const post = (key: string, authorization: string | null = bearer): Promise<Response> =>
     fetch(url + write, {
       method: 'POST',
@@ -77,7 +77,7 @@ async function ask(t: Test, url: string, { read, write, page }: Stack): Promise<
   if (read) t.match(await accepted.json(), { owner: 'auth0|ann' })
   const nobody = await post('write-0002', null)
   t.equal(nobody.status, 401)
-  const narrow = await post('write-0003', `Bearer ${await token('cards.read')}`)
+  const narrow = await post('write-0003', `Bearer ${await token('payments.read')}`)
   t.equal(narrow.status, 403)
   t.match(await narrow.json(), { error: 'insufficient_scope' })
   const replay = await post('write-0001')

@@ -4,11 +4,11 @@ import type { ConnectGate, ConnectListener, ConnectRequest } from './connect-typ
 import { keepOriginalUrl, watchErrors } from './express-errors.ts'
 import { nodeFacts, splitTarget } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
-import { BODY_OPTION, checkGate } from './mount-checks.ts'
+import { BODY_OPTION, assertGate } from './mount-checks.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, connectionOf, sendWire, type NodeResponse } from './node-response.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { startCall, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { Route } from '../route/steps.ts'
 
 export type { ConnectGate, ConnectListener, ConnectMiddleware, ConnectRequest } from './connect-types.ts'
@@ -47,7 +47,7 @@ function textsOf(params: ConnectRequest['params'] = {}): Record<string, string> 
 
 /** Binds a gate to Express 4 and 5, Connect and plain node http (HTTP/1 and HTTP/2). Throws a `TypeError` without a gate or `body`. */
 export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice }): ConnectGate {
-  checkGate('expressGate', gate)
+  assertGate('expressGate', gate)
   const { body } = knownOptions('expressGate', options, BODY_OPTION)
   const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
@@ -102,7 +102,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     },
 
     guard(route) {
-      checkGuarding(route)
+      checkedGuardingRoute(route)
       return (request, response, next) => {
         const received = incoming(request, response, () => read.forHandler(request))
         pass(gate, route, received, { request, response }, call => {

@@ -37,15 +37,15 @@ export interface FastifyApp {
   addContentTypeParser(
     type: RegExp,
     options: { parseAs: 'buffer' },
-    parser: (request: FastifyRequest, body: Buffer, done: Done) => void,
+    parser: (request: FastifyRequest, body: Buffer, done: DoneCallback) => void,
   ): unknown
   getDefaultJsonParser(
     onProto: 'error',
     onConstructor: 'error',
-  ): (request: never, body: string, done: Done) => void
+  ): (request: never, body: string, done: DoneCallback) => void
 }
 
-type Done = (error: Error | null, body?: unknown) => void
+type DoneCallback = (error: Error | null, body?: unknown) => void
 
 /** Route options of a mounted operation, to spread into `app.route({ method, url, ... })`. */
 export interface FastifyRoute {

@@ -5,13 +5,13 @@ import { keepRawBodies, keptBytes, parserDenial } from './fastify-body.ts'
 import { addLinks, addReplyFields, sendReply } from './fastify-reply.ts'
 import type { FastifyGate, FastifyReply, FastifyRequest, FastifyRoute } from './fastify-types.ts'
 import type { OpenGate } from '../gate-types.ts'
-import { BODY_OPTION, checkGate, checkedBody } from './mount-checks.ts'
+import { BODY_OPTION, assertGate, checkedBody } from './mount-checks.ts'
 import { parsedBytes } from './node-body.ts'
 import { fieldsByName, connectionOf } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { RequestContext } from '../route/request-context.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { authorize, checkGuarding, finish, runOf } from '../route/perform.ts'
+import { authorize, checkedGuardingRoute, finish, runOf } from '../route/perform.ts'
 import type { StartedCall, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
 
 export type {
@@ -41,7 +41,7 @@ const PARSER = 'a content type parser (addContentTypeParser) that gives the pars
  * Throws a `TypeError` without a gate or `body`.
  */
 export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | 'parsed' }): FastifyGate {
-  checkGate('fastifyGate', gate)
+  assertGate('fastifyGate', gate)
   const { body } = knownOptions('fastifyGate', options, BODY_OPTION)
   checkedBody(body, ['kept', 'parsed'])
   const { settings } = gate
@@ -112,7 +112,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
       }
     },
     hooks: route => ({
-      ...hooks(checkGuarding(route), true),
+      ...hooks(checkedGuardingRoute(route), true),
       async onError({ raw }) {
         const known = progress.get(raw)
         if (known) known.failed = true

@@ -5,9 +5,9 @@ import { guardExisting, type FetchCalls, type IncomingFetch } from './fetch-exis
 import { checkedPeer, checkedWaitUntil, paramsOf } from './fetch-server.ts'
 import { toResponse, withResponseFields } from './fetch-response.ts'
 import type { OpenGate } from '../gate-types.ts'
-import { checkGate, checkedBody } from './mount-checks.ts'
+import { assertGate, checkedBody } from './mount-checks.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { checkGuarding, perform, runOf } from '../route/perform.ts'
+import { checkedGuardingRoute, perform, runOf } from '../route/perform.ts'
 import type { CompleteRoute, Route } from '../route/steps.ts'
 
 /** Options of `fetchGate`. */
@@ -80,7 +80,7 @@ export interface FetchGate<Env> {
 
 /** Binds a gate to fetch-style servers: Hono, Next.js route handlers, Bun, Deno. Throws a `TypeError` without `body` or `peer`. */
 export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptions<Env>): FetchGate<Env> {
-  checkGate('fetchGate', gate)
+  assertGate('fetchGate', gate)
   const { settings } = gate
   const given = knownOptions<FetchGateOptions<Env>>('fetchGate', options, OPTIONS)
   const body = checkedBody(given.body, ['clone', 'stream'])
@@ -123,7 +123,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       }
     },
     wrap(route, existing) {
-      checkGuarding(route, existing)
+      checkedGuardingRoute(route, existing)
       return (request, ...beside) => {
         const [env, params] = beside as unknown as [Env, unknown]
         const received = incoming(request, env, params)
@@ -131,7 +131,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       }
     },
     guard(route) {
-      checkGuarding(route)
+      checkedGuardingRoute(route)
       return async (context, next) => {
         let passed = false
         const existing = async (_call: unknown, request: Request): Promise<Response> => {

@@ -5,12 +5,12 @@ import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from
 import { nodeFacts, splitTarget, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
-import { BODY_OPTION, checkGate } from './mount-checks.ts'
+import { BODY_OPTION, assertGate } from './mount-checks.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, fieldsByName, connectionOf } from './node-response.ts'
 import type { WireResponse } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { startCall, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { StartedCall, Route } from '../route/steps.ts'
 
 export type { RequestFacts } from '../request/facts.ts'
@@ -62,7 +62,7 @@ const access: BodyAccess<KoaContext> = {
 
 /** Binds a gate to Koa. Throws a `TypeError` without a gate or `body`. */
 export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }): KoaGate {
-  checkGate('koaGate', gate)
+  assertGate('koaGate', gate)
   const { body } = knownOptions('koaGate', options, BODY_OPTION)
   const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
@@ -121,7 +121,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
     },
 
     guard(route) {
-      checkGuarding(route)
+      checkedGuardingRoute(route)
       return async (ctx, next) => {
         const received = incoming(ctx, () => read.forHandler(ctx))
         const started = await startCall(gate, route, received, true)

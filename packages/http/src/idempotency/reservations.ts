@@ -1,7 +1,7 @@
 import { Fault, type Verdict } from '@gatewright/kernel'
 import type { AccessLike, AmountLike, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'
 
-interface Reservations {
+interface RunReservations {
   reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<unknown>>
   /** Ends the run. `complete` gets the response with the reserved amounts, and a function that gives them back. */
   end<T>(
@@ -20,10 +20,10 @@ export function createReservations(
   guard: SpendGuardPort<AccessLike, unknown>,
   access: AccessLike,
   effectId: string,
-): Reservations {
+): RunReservations {
   const made: Reservation[] = []
   let open = true
-  const reserveHold: Reservations['reserve'] = async spend => guard.reserve(access, spend)
+  const reserveHold: RunReservations['reserve'] = async spend => guard.reserve(access, spend)
   return {
     // Not `async`: an async function would return a second promise, whose rejection is unhandled if the handler does not await it.
     reserve(spend) {

@@ -48,7 +48,7 @@ type Start = StartedRun | Denial | { readonly stored: WireResponse; readonly fie
 
 /**
  * Begins the record of a write. Returns the run, the response of an earlier run, or a denial. If another run took the key over while
- * `prepare` ran, begins once more, which finds that run. `captured`: an existing handler responds through its framework, and may read
+ * `prepare` ran, begins a second time and so finds that run. `captured`: an existing handler responds through its framework, and may read
  * any parameter of the query. Fault: `ERR_LEASE_LOST` if the key was taken over twice.
  */
 export async function startRun(

@@ -39,7 +39,7 @@ export interface TransactionalDependencies {
 }
 
 /** Carries a denial out of the run that it ends, so that nothing of the run is stored. */
-class Abandoned extends Error {
+class DenialError extends Error {
   readonly denial: Denial
   constructor(denial: Denial) {
     super('abandoned')
@@ -55,7 +55,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
   const runPrepare = async (given: Prepare, run: { readonly effectId: string }): Promise<void> => {
     const verdict = await given(call, run)
     if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
-    if (!verdict.ok) throw new Abandoned(verdict)
+    if (!verdict.ok) throw new DenialError(verdict)
     prepared = verdict.value
   }
   try {
@@ -79,13 +79,13 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
     const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome
     return withFields(final, recordFields(replayed, expiresAt))
   } catch (error) {
-    if (error instanceof Abandoned) return { kind: 'denial', denial: error.denial }
+    if (error instanceof DenialError) return { kind: 'denial', denial: error.denial }
     throw error
   }
 }
 
 const abandon = (denial: Denial): never => {
-  throw new Abandoned(denial)
+  throw new DenialError(denial)
 }
 
 /** Makes `reserve` and `permits` of one run: at most one reservation, in its transaction. */
@@ -102,7 +102,7 @@ function spendFunctionsOf(
           `${operation} may not reserve ${reserved ? 'twice' : 'anything: its rule must spend'}`,
         )
       reserved = true
-      // Under a random id: `effectId` may name the open hold of a run whose record is no longer kept.
+      // The hold gets a random id, because the hold of an earlier run, whose record has expired, may still be open under `effectId`.
       const held = await spending.reserve(access, spend, spendStorage(tx) as never)
       if (held.ok) spends.push(spend)
       return held

@@ -44,7 +44,7 @@ export interface SpendingCall<A extends AccessLike, H, P = unknown> extends Idem
    * Holds an amount under every cap of the caller, before the effect. If it is denied, return the denial; for a malformed
    * amount that is a 400. The amount is stored with the response, so that a replay is checked against the limits of the
    * session that requests it. The id of the hold is `effectId`, of the second hold of a run `effectId-2` and so on, so that
-   * a repeated run of unknown outcome finds its holds. If the handler returns a refusal, its holds are given back before
+   * a repeated run of unknown outcome finds its holds. If the handler returns a denial, its holds are given back before
    * the key is free, except those that the handler has ended. If the response is stored (2xx, 404, 409 ...), the holds
    * remain: settle them, or store them with the business row.
    */
@@ -69,7 +69,7 @@ export interface TransactionContext<Tx, H, P = unknown> {
   /** Decides whether an amount is within the caller's limits on a single operation, for the result of an earlier effect. */
   permits(amount: AmountLike): Promise<Verdict<unknown>>
   /**
-   * Ends the run as if it had never begun: nothing is committed or stored, and the key is free again. For a refusal whose
+   * Ends the run as if it had never begun: nothing is committed or stored, and the key is free again. For a denial whose
    * status would be stored (404, 409), although its cause may be gone at the next request.
    */
   abandon(denial: Denial): never

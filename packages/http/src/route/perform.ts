@@ -65,7 +65,7 @@ export function outcomeOf(operation: string, response: HandlerResponse): Outcome
     const fields = (response as { headers?: readonly HeaderField[] }).headers
     const body = 'ok' in response ? {} : response.body
     if (Number.isInteger(response.status))
-      checkSendable(operation, { status: response.status, headers: fields ?? [], body })
+      assertSendable(operation, { status: response.status, headers: fields ?? [], body })
     if ('ok' in response) return { kind: 'denial', denial: response }
     const { status, headers = [] } = response
     if (Number.isInteger(status)) return { kind: 'response', response: { status, headers, body } }
@@ -88,19 +88,19 @@ const BODILESS = [204, 205, 304]
  * Throws a `TypeError` for a response that must not or cannot be sent. The check comes before the run ends, so it is never
  * stored.
  */
-function checkSendable(operation: string, { status, headers, body }: HttpResponse): void {
+function assertSendable(operation: string, { status, headers, body }: HttpResponse): void {
   if (status < 200 || status > 599)
     throw new TypeError(`${operation}: the handler's status must be 200 to 599, got ${status}`)
   if (BODILESS.includes(status) && body !== undefined && body !== '')
     throw new TypeError(`${operation}: a response with status ${status} must not have a body`)
-  for (const [name, value] of headers) checkField(operation, name, value)
+  for (const [name, value] of headers) assertSendableField(operation, name, value)
 }
 
 /** A field name (RFC 9110 section 5.1), and what a field value must not contain (section 5.5). */
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~\w]+$/
 const NOT_IN_VALUE = /[^\t\u0020-\u007e\u0080-\u00ff]/
 
-function checkField(operation: string, name: unknown, value: unknown): void {
+function assertSendableField(operation: string, name: unknown, value: unknown): void {
   if (typeof name !== 'string' || !FIELD_NAME.test(name))
     throw new TypeError(
       `${operation}: the handler's header names must be HTTP field names, got ${JSON.stringify(name)}`,
@@ -136,7 +136,10 @@ export async function perform<C extends OpenCall>(
 }
 
 /** Throws a `TypeError` unless `route` was made by a gate and every handler is a function. */
-function checkRoute(route: { readonly operation: string; startCall: unknown }, ...handlers: unknown[]): void {
+function assertRoute(
+  route: { readonly operation: string; startCall: unknown },
+  ...handlers: unknown[]
+): void {
   if (typeof route?.startCall !== 'function') {
     throw new TypeError(
       `a route must be made by open, guarded, guardedBy, idempotent or transactional of the gate, got ${typeof route}`,
@@ -155,7 +158,7 @@ export function runOf<C extends OpenCall>(
   route: Route<C>,
   handler: Handler<C> | undefined,
 ): (call: C) => Promise<Outcome> {
-  checkRoute(route)
+  assertRoute(route)
   const { run } = route as Partial<CompleteRoute<C>>
   const { operation } = route
   if (run && handler)
@@ -170,8 +173,8 @@ export function runOf<C extends OpenCall>(
  * Returns a route that guards existing handlers. Throws a `TypeError` for a route that has its own handler, and for one whose
  * body has old field names and is not read, so that its handler would see them.
  */
-export function checkGuarding<C extends OpenCall>(route: Route<C>, ...existing: unknown[]): Route<C> {
-  checkRoute(route, ...existing)
+export function checkedGuardingRoute<C extends OpenCall>(route: Route<C>, ...existing: unknown[]): Route<C> {
+  assertRoute(route, ...existing)
   if ('run' in route)
     throw new TypeError(`${route.operation} has its own handler: mount it with handle(route)`)
   if (route.renamesFields && !route.readsBody)

@@ -5,7 +5,7 @@ import type { CanonicalFacts, RequestFacts } from '../request/facts.ts'
 import { exposureFields } from '../response/cors.ts'
 import { newDecisionDraft, type DecisionDraft } from '../response/decision.ts'
 
-/** What a gate needs in every step. */
+/** What all requests of a gate share. */
 export interface GateContext {
   readonly settings: Settings
   readonly aliases: AliasPort | undefined
@@ -13,21 +13,27 @@ export interface GateContext {
   draining: boolean
 }
 
-/** One request under current names, with what its decision event will contain. */
+/**
+ * One request after its old names (of paths, header fields and body members) were translated to current ones, with what its
+ * decision event will contain.
+ */
 export interface RequestContext {
   readonly facts: CanonicalFacts
   readonly requestId: string
   readonly startedAtMs: number
   readonly decision: DecisionDraft
-  /** Returns header fields for every response, errors included. It depends on the old names that are known so far. */
+  /**
+   * Returns header fields for every response, errors included. Compute them for each response: `facts.oldNames` grows while the
+   * request is handled, and its deprecation fields then replace those of the first translation.
+   */
   fields(): readonly HeaderField[]
 }
 
 const CLOSE: readonly HeaderField[] = [['Connection', 'close']]
 
 /**
- * Makes the context of a request. `original` is the context of the same request under the names that it was sent with, and
- * `aliasFields` are the fields that the translation of these names returned.
+ * Makes the context of a request. `original` is the context of the same request before the translation: id, start, decision
+ * draft and old names are shared with it. `aliasFields` are the header fields that the translation returned.
  */
 export function createRequestContext(
   gate: GateContext,
@@ -44,9 +50,9 @@ export function createRequestContext(
     startedAtMs: original?.startedAtMs ?? performance.now(),
     decision: original?.decision ?? newDecisionDraft(),
     fields() {
-      const named =
+      const deprecationFields =
         aliases?.responseHeaders && oldNames.length > 0 ? aliases.responseHeaders(oldNames) : aliasFields
-      return [...exposed, ...named, ...(gate.draining ? CLOSE : [])]
+      return [...exposed, ...deprecationFields, ...(gate.draining ? CLOSE : [])]
     },
   }
 }

@@ -199,7 +199,6 @@ function joinRateLimits(
   fields: readonly HeaderField[],
   others: readonly HeaderField[],
 ): readonly HeaderField[] {
-  if (fields.length === 0 || others.length === 0) return [...fields, ...others]
   const joined = fields.map(([name, value]): HeaderField => {
     const same = others.find(([other]) => other === name)
     return [name, same ? `${value}, ${same[1]}` : value]

@@ -1,17 +1,17 @@
 import type { Settings } from '../options.ts'
 import { createReplayCache, type ReplayCache } from '../response/replay-cache.ts'
 import type { IdempotencyStorage } from '../storage/port.ts'
-import { createLocalRuns, type LocalRuns } from './local-runs.ts'
-import { createWaitingPlaces, type WaitingPlaces } from './waiting-places.ts'
+import { createLocalRunRegistry, type LocalRunRegistry } from './local-runs.ts'
+import { createWaitingPlacePool, type WaitingPlacePool } from './waiting-places.ts'
 
 /** The state that all requests of one `createIdempotency` or `createTransactionalIdempotency` share. */
 export interface Coordinator {
   readonly settings: Settings
   readonly storage: IdempotencyStorage
-  readonly runs: LocalRuns
+  readonly runs: LocalRunRegistry
   readonly cache: ReplayCache
   /** The places of the requests of this process that wait for a run to end: `maxWaiters` in total. */
-  readonly places: WaitingPlaces
+  readonly places: WaitingPlacePool
 }
 
 /** Makes the shared state, without runs and with an empty cache. */
@@ -19,8 +19,8 @@ export function createCoordinator(settings: Settings, storage: IdempotencyStorag
   return {
     settings,
     storage,
-    runs: createLocalRuns(),
+    runs: createLocalRunRegistry(),
     cache: createReplayCache(settings.maxCachedBytes),
-    places: createWaitingPlaces(settings.maxWaiters),
+    places: createWaitingPlacePool(settings.maxWaiters),
   }
 }

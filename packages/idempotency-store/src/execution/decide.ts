@@ -37,7 +37,7 @@ export interface ExecutionStrategy<Run extends StartedRun, Result> {
  * Otherwise the first of the equal requests in this process is the leader: it asks the store, polls while another process runs
  * the write, and calls `recover` once if that run is lost. The other equal requests wait for the leader's outcome. Each request
  * waits at most `waitMs` in total, and at most `maxWaiters` requests wait at the same time, shared fairly among accounts
- * (`WaitingPlaces`).
+ * (`WaitingPlacePool`).
  * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
  */
 // Not `async`, to save a promise per request (npm run bench -- idempotency-store).

@@ -23,7 +23,7 @@ export interface LocalRun {
 }
 
 /** The runs of this process. A duplicate request in the same process waits for a run here, without asking the store. */
-export interface LocalRuns {
+export interface LocalRunRegistry {
   /** Registers a run. If a run of the same key is open, `find` still returns that one until it or its lease ends. */
   open(run: LocalRun, now: EpochMs): void
   /** Returns the run of a key that duplicates wait for; undefined if no such run is in progress, or if its lease has ended. */
@@ -49,7 +49,7 @@ interface ClaimedRun {
 }
 
 /** Makes an empty registry of runs. */
-export function createLocalRuns(): LocalRuns {
+export function createLocalRunRegistry(): LocalRunRegistry {
   const byKey = new Map<string, LocalRun>()
   /** Runs that were opened while a run of the same key, but with another payload, was open. */
   const conflicting = new Set<LocalRun>()

@@ -1,8 +1,8 @@
 /** A place of a waiting request. When it is aborted, the request has lost its place and stops waiting. */
-export type WaitingPlace = AbortController
+type WaitingPlace = AbortController
 
 /** The places of the requests of this process that wait for a run to end, shared fairly among accounts. */
-export interface WaitingPlaces {
+export interface WaitingPlacePool {
   /**
    * Takes a place for a request of an account. While all places are taken, the account that has the most of them loses its
    * newest one, if it keeps at least as many as the caller's account then has. So whatever other accounts do, the first waiting
@@ -15,7 +15,7 @@ export interface WaitingPlaces {
 }
 
 /** Makes the places. There are never more than `most` in use. */
-export function createWaitingPlaces(most: number): WaitingPlaces {
+export function createWaitingPlacePool(most: number): WaitingPlacePool {
   const byAccount = new Map<string, Set<WaitingPlace>>()
   let taken = 0
 

@@ -42,8 +42,8 @@ const isBlank = (character: string | undefined): boolean => character === ' ' ||
 /** Removes spaces and tabs at both ends. A regular expression would take quadratic time on a long run of spaces. */
 function trimBlanks(text: string): string {
   let [from, to] = [0, text.length]
-  while (from < to && isBlank(text[from])) from++
-  while (from < to && isBlank(text[to - 1])) to--
+  while (isBlank(text[from])) from++
+  while (isBlank(text[to - 1])) to--
   return text.slice(from, to)
 }
 

@@ -34,7 +34,7 @@ export interface Replay {
  * 416, 417, 422, 428, 431), authentication and authorisation (401, 403, 407, 511), payment required (402) and "try
  * again" (408, 421, 425, 426, 429). Every other 4xx is definitive (404, 409, 410, 412 ...) and is stored. 402 is not:
  * the client sends the same request again with the payment in a header (RFC 9110 section 15.5.3), or after it has
- * corrected a declined card, and a replay would refuse that payment.
+ * corrected a declined card, and a replay would deny that payment.
  */
 const NOT_APPLIED = new Set([
   400, 401, 402, 403, 405, 406, 407, 408, 411, 413, 414, 415, 416, 417, 421, 422, 425, 426, 428, 429, 431,
@@ -43,10 +43,10 @@ const NOT_APPLIED = new Set([
 
 /**
  * Decides what a status says about the effect. `final` (2xx, 3xx, definitive 4xx): it is decided, store the response.
- * `refused`: nothing happened, free the key. `unknown` (5xx and the rest): the effect may have happened.
+ * `denied`: nothing happened, free the key. `unknown` (5xx and the rest): the effect may have happened.
  */
-export function classify(status: number): 'final' | 'refused' | 'unknown' {
-  if (NOT_APPLIED.has(status)) return 'refused'
+export function classify(status: number): 'final' | 'denied' | 'unknown' {
+  if (NOT_APPLIED.has(status)) return 'denied'
   return status >= 200 && status < 500 ? 'final' : 'unknown'
 }
 

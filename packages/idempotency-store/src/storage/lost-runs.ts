@@ -22,8 +22,8 @@ export interface LostRuns {
   /** Lists up to `limit` lost runs, those without an end of the lease first, then those that ended first. */
   list(limit: number, now: EpochMs): Promise<readonly ListedLostRun[]>
   /**
-   * Decides about a lost run, as `recover` does. True: this call decided. False: the run is not lost, or no longer: it was decided, it
-   * ended, or a newer run has begun. Of several calls at once for one run, one returns true. Throws a `TypeError` for a response without
+   * Decides about a lost run, as `recover` does. True: this call decided. False: the run is not lost (now), because it was
+   * decided, it ended, or a newer run has begun. Of several calls at once for one run, one returns true. Throws a `TypeError` for a response without
    * a final status.
    */
   resolve(

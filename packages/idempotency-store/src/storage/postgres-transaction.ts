@@ -78,7 +78,9 @@ export function transactionStorage(
   return {
     begin: (key, fingerprint, _leaseUntil, now) => beginPendingRun(tx, begin, key, fingerprint, now),
     end: endWith(tx),
-    ...(commit && { endLast: endWith({ query: (text, values) => commit.call(tx, text, values) }) }),
+    ...(commit && {
+      endLast: endWith({ dialect: tx.dialect, query: (text, values) => commit.call(tx, text, values) }),
+    }),
     collect: (limit, now) => storage().collect(limit, now),
   }
 }

@@ -1,13 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { knownOptions, type OptionNames } from '@gatewright/kernel'
-import {
-  migrate as migrateTables,
-  readVersions,
-  rows,
-  type SqlClient,
-  type SqlQueries,
-  type SqlTransaction,
-} from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries, type SqlTransaction } from '@gatewright/kernel/sql'
 import type { IdempotencyStorage, TransactionStorage } from './port.ts'
 import { batchedStatements } from './postgres-batching.ts'
 import { transactionStorage } from './postgres-transaction.ts'
@@ -22,6 +14,7 @@ import {
   type SqlIdempotencyOptions,
 } from './statements.ts'
 
+export { migrateIdempotency } from './migrate.ts'
 export { lostRuns } from './lost-runs.ts'
 export type { ListedLostRun, LostRuns } from './lost-runs.ts'
 export type { SqlIdempotencyOptions } from './statements.ts'
@@ -75,15 +68,4 @@ export function postgresTransactionalIdempotency(
 ): TransactionStorage {
   knownOptions('postgresTransactionalIdempotency', options, SQL_OPTIONS)
   return transactionStorage(tx, () => postgresIdempotency(tx, { ...options, batching: false }), options)
-}
-
-/** Creates or updates the table. Repeatable, and safe when several instances call it at once. */
-export async function migrateIdempotency(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrateTables(
-    db,
-    'postgres',
-    { namespace: 'idempotency', versions: readVersions(ddl, 'postgres') },
-    prefix,
-  )
 }

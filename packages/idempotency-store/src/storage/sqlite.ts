@@ -1,12 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { knownOptions } from '@gatewright/kernel'
-import {
-  migrate as migrateTables,
-  readVersions,
-  rows,
-  type SqlClient,
-  type SqlQueries,
-} from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { IdempotencyStorage } from './port.ts'
 import {
   COLUMNS,
@@ -19,6 +12,7 @@ import {
   type SqlIdempotencyOptions,
 } from './statements.ts'
 
+export { migrateIdempotency } from './migrate.ts'
 export { lostRuns } from './lost-runs.ts'
 export type { ListedLostRun, LostRuns } from './lost-runs.ts'
 export type { SqlIdempotencyOptions } from './statements.ts'
@@ -37,16 +31,5 @@ export function sqliteIdempotency(db: SqlQueries, options: SqlIdempotencyOptions
       const found = await rows(db, find, values)
       return found.length > 0 ? found : rows(db, begin, values)
     }),
-  )
-}
-
-/** Creates or updates the table. Repeatable, and safe when several instances call it at once. */
-export async function migrateIdempotency(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrateTables(
-    db,
-    'sqlite',
-    { namespace: 'idempotency', versions: readVersions(ddl, 'sqlite') },
-    prefix,
   )
 }

@@ -15,15 +15,18 @@ export function idempotencyStorageContract(
   name: string,
   open: () => Promise<{
     readonly connections: readonly IdempotencyStorage[]
+    /** True if expired records are deleted without `collect`. Otherwise the suite requires that `collect` deletes them. */
+    readonly expiresNatively?: boolean
     /** Closes what `open` opened. */
     close(): Promise<void>
   }>,
 ): void {
   const test: DefineTest = (title, run) =>
     it(title, async () => {
-      const { connections, close } = await open()
+      const { connections, expiresNatively = false, close } = await open()
       try {
-        await run(index => connections[index % connections.length] as IdempotencyStorage, randomUUID())
+        const connection = (index: number) => connections[index % connections.length] as IdempotencyStorage
+        await run(connection, randomUUID(), expiresNatively)
       } finally {
         await close()
       }

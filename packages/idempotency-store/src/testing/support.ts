@@ -14,8 +14,12 @@ export function started(begun: BeginResult): number {
   return (begun as { fence: number }).fence
 }
 
-/** Defines one test. `at(i)` is the adapter over connection `i`; `key` is random. */
+/** Defines one test. `connection(i)` is the adapter over connection `i`, round robin; `key` is random. */
 export type DefineTest = (
   title: string,
-  run: (at: (index: number) => IdempotencyStorage, key: string) => Promise<void>,
+  run: (
+    connection: (index: number) => IdempotencyStorage,
+    key: string,
+    expiresNatively: boolean,
+  ) => Promise<void>,
 ) => void

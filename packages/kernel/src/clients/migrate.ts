@@ -1,9 +1,14 @@
 import { Fault } from '../fault.ts'
 import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
-import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlValue } from './sql-client.ts'
-
-/** The two SQL stores. */
-export type SqlDialect = 'postgres' | 'sqlite'
+import {
+  rows,
+  toInteger,
+  toText,
+  type SqlClient,
+  type SqlDialect,
+  type SqlQueries,
+  type SqlValue,
+} from './sql-client.ts'
 
 /** What a DDL file calls by one name, and what each store calls it. */
 const PLACEHOLDERS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
@@ -24,7 +29,7 @@ const PLACEHOLDERS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>
 }
 
 /**
- * Reads the versions of a `.sql` file for one store. Lines that are markers:
+ * Reads the versions of a DDL text for one store. Lines that are markers:
  * - `-- version N` starts a version; what is above the first is a comment on the file;
  * - `-- postgres only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
  *
@@ -86,24 +91,24 @@ export class IncompatibleTables extends Error {
 }
 
 /**
- * Creates the tables of a namespace or updates them to the newest version. `versions` has the DDL text of each version,
- * oldest first. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances call it
- * at once, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to
- * do. In the DDL, `{prefix}` is replaced by the table prefix, and a blank line ends a statement.
+ * Creates the tables of a namespace or updates them to the newest version. `ddl` is one text for both stores: a line
+ * `-- version N` starts each version, oldest first, and a blank line ends a statement. The README lists the names in braces that
+ * each store replaces. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances call it
+ * at once, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to do.
  *
- * Rejects tables that are newer than `versions`, and tables of the DDL that exist without a recorded version, before it
- * writes anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`; nothing is kept then.
+ * Rejects tables that are newer than the DDL, and tables of the DDL that exist without a recorded version, before it writes
+ * anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`; nothing is kept then.
+ * Throws a `TypeError` that names the line of a DDL text that it cannot read.
  */
 export async function migrate(
   db: SqlClient,
-  dialect: SqlDialect,
-  { namespace, versions }: { readonly namespace: string; readonly versions: readonly string[] },
+  { namespace, ddl }: { readonly namespace: string; readonly ddl: string },
   prefix: string = DEFAULT_PREFIX,
 ): Promise<void> {
   const table = `${checkedPrefix(prefix)}migrations`
-  const texts = versions.map(text => text.replaceAll('{prefix}', prefix))
+  const texts = readVersions(ddl, db.dialect).map(text => text.replaceAll('{prefix}', prefix))
   await db.transaction(async tx => {
-    if (dialect === 'postgres') {
+    if (db.dialect === 'postgres') {
       // The pool may limit its statements, but a migration takes as long as its tables are large.
       await rows(
         tx,
@@ -111,7 +116,7 @@ export async function migrate(
       )
       await rows(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table}.migrate`])
     }
-    const done = await checkedVersion(tx, dialect, table, namespace, texts)
+    const done = await checkedVersion(tx, table, namespace, texts)
     if (done === texts.length) return
     await rows(
       tx,
@@ -131,22 +136,21 @@ export async function migrate(
 /** The recorded version of a namespace, 0 for none. Throws when these are not tables that `texts` make or update. */
 async function checkedVersion(
   tx: SqlQueries,
-  dialect: SqlDialect,
   table: string,
   namespace: string,
   texts: readonly string[],
 ): Promise<number> {
   const reject = async (problem: string, remedy: string): Promise<never> => {
-    const [row] = await rows(tx, DATABASE[dialect])
+    const [row] = await rows(tx, DATABASE[tx.dialect])
     const known = `this software knows version ${texts.length} of namespace ${namespace}`
     const cause = new IncompatibleTables(`database ${toText(row?.['name'])} ${problem}, ${known}: ${remedy}`)
     throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
   }
   const unreleased = 'an unreleased build made it, use a new database'
-  const tables = await names(tx, TABLES[dialect])
+  const tables = await names(tx, TABLES[tx.dialect])
   let done = 0
   if (tables.has(table)) {
-    if (!(await names(tx, COLUMNS[dialect], [table])).has('namespace'))
+    if (!(await names(tx, COLUMNS[tx.dialect], [table])).has('namespace'))
       await reject(`has a table ${table} without the column namespace`, unreleased)
     const recorded = `select coalesce(max(version), 0) as version from ${table} where namespace = $1`
     const [row] = await rows(tx, recorded, [namespace])

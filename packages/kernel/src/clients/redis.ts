@@ -95,18 +95,18 @@ interface IoredisClient {
 export function fromIoredis(client: IoredisClient): RedisClient {
   const { isCluster, options } = client
   if (isCluster) {
-    checkZero('retryDelayOnFailover', options.retryDelayOnFailover)
+    assertZero('retryDelayOnFailover', options.retryDelayOnFailover)
     // Without the strategy, nodes do not connect again.
     if (typeof options.clusterNodeRetryStrategy === 'function')
-      checkZero('redisOptions.maxRetriesPerRequest', options.redisOptions?.maxRetriesPerRequest)
-  } else checkZero('maxRetriesPerRequest', options.maxRetriesPerRequest)
+      assertZero('redisOptions.maxRetriesPerRequest', options.redisOptions?.maxRetriesPerRequest)
+  } else assertZero('maxRetriesPerRequest', options.maxRetriesPerRequest)
   return {
     standalone: isCluster === false,
     run: (_key, [name = '', ...args]) => client.call(name, ...args),
   }
 }
 
-function checkZero(option: string, value: number | null | undefined): void {
+function assertZero(option: string, value: number | null | undefined): void {
   if (value !== 0)
     throw new TypeError(
       `fromIoredis: ${option} must be 0, got ${value}: set it, or a script whose reply is lost could run twice`,

@@ -6,8 +6,13 @@ export type SqlValue = string | number | bigint | null | Uint8Array
 /** One row, by column name. Postgres sends `bigint` columns as text: read them with `toInteger`. */
 export type SqlRow = Readonly<Record<string, unknown>>
 
+/** The two SQL stores. */
+export type SqlDialect = 'postgres' | 'sqlite'
+
 /** Runs one statement. Parameters are `$1`, `$2`, ... on every store. */
 export interface SqlQueries {
+  /** Which store runs the statements: only Postgres has row locks, for example. */
+  readonly dialect: SqlDialect
   query(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
 }
 
@@ -57,6 +62,14 @@ export async function rows(
   const found = reply?.rows
   if (!Array.isArray(found)) throw malformedReply('database', 'rows')
   return found as readonly SqlRow[]
+}
+
+/**
+ * A lock clause of Postgres, such as `for update`, for the end of a `select`. Empty on SQLite, which has one writer: a transaction
+ * there sees what the one before has committed.
+ */
+export function rowLock({ dialect }: SqlQueries, clause: string): string {
+  return dialect === 'postgres' ? ` ${clause}` : ''
 }
 
 /** Reads an integer column, whether the driver sends a number, a bigint or digits. Fault: `ERR_STORE_REPLY`. */

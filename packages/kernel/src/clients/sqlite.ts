@@ -84,6 +84,7 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
   const execute = (text: string): Promise<unknown> => orFault('sqlite', async () => writer.exec(text))
 
   const db: SqlClient = {
+    dialect: 'sqlite',
     async query(text, values = []) {
       assertOutsideTransactionScope(db)
       return read && /^\s*select\b/i.test(text)
@@ -95,6 +96,7 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
       return inTurn(async () => {
         let open = true
         const tx: SqlQueries = {
+          dialect: 'sqlite',
           query: async (text, values = []) => {
             if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
             return orFault('sqlite', async () => write(text, values))

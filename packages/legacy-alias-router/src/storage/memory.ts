@@ -16,8 +16,8 @@ export interface MemoryAliasUsageOptions {
 
 const OPTIONS: OptionNames<MemoryAliasUsageOptions> = { capacity: true }
 
-// A line break sorts before every printable character, so these keys sort like pairs of alias and principal.
-const keyOf = ({ alias, principal }: AliasUsageKey): string => `${alias}\n${principal}`
+// A line break sorts before every printable character, so these keys sort like pairs of alias and caller.
+const keyOf = ({ alias, caller }: AliasUsageKey): string => `${alias}\n${caller}`
 
 /** Keeps the usage in this process; it is gone when the process ends. For tests and single-process tools. */
 export function memoryAliasUsage(options: MemoryAliasUsageOptions = {}): AliasUsageStorage {

@@ -1,18 +1,18 @@
 import type { EpochMs } from '@gatewright/kernel'
 
-/** How often one caller (`principal`: an authenticated key or account) used one old name. Both texts are 1 to 256 printable ASCII characters. */
+/** How often one caller (an authenticated key or account, or `anonymous`) used one old name. Both texts are 1 to 256 printable ASCII characters. */
 export interface AliasUsage {
   readonly alias: string
-  readonly principal: string
+  readonly caller: string
   readonly count: number
   readonly firstSeen: EpochMs
   readonly lastSeen: EpochMs
 }
 
-/** The key of a usage row. Rows are ordered by alias, then principal, byte by byte. */
-export type AliasUsageKey = Pick<AliasUsage, 'alias' | 'principal'>
+/** The key of a usage row. Rows are ordered by alias, then caller, byte by byte. */
+export type AliasUsageKey = Pick<AliasUsage, 'alias' | 'caller'>
 
-/** The uses that one process has collected. It has each pair of alias and principal at most once. */
+/** The uses that one process has collected. It has each pair of alias and caller at most once. */
 export interface AliasUsageBatch {
   /** The id of the process: 1 to 64 printable ASCII characters that no other process ever uses. */
   readonly writer: string

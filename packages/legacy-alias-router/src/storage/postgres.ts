@@ -1,11 +1,4 @@
-import { readFileSync } from 'node:fs'
-import {
-  migrate as migrateTables,
-  readVersions,
-  rows,
-  type SqlClient,
-  type SqlQueries,
-} from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { knownOptions } from '@gatewright/kernel'
 import type { AliasUsageStorage } from './port.ts'
 import {
@@ -17,6 +10,7 @@ import {
   type SqlAliasUsageOptions,
 } from './statements.ts'
 
+export { migrateAliasUsage } from './migrate.ts'
 export type { SqlAliasUsageOptions } from './statements.ts'
 
 /**
@@ -27,9 +21,9 @@ export function postgresAliasUsage(db: SqlQueries, options: SqlAliasUsageOptions
   const { usage, writers } = tables(knownOptions('postgresAliasUsage', options, SQL_OPTIONS))
   const add = `with mark as (${markBatch(writers)}), counted as (
     insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
-    select alias, principal, count, first_seen, last_seen from mark, jsonb_to_recordset($4::jsonb)
-      as row (alias text, principal text, count bigint, first_seen bigint, last_seen bigint)
-    order by alias collate "C", principal collate "C"
+    select alias, caller, count, first_seen, last_seen from mark, jsonb_to_recordset($4::jsonb)
+      as row (alias text, caller text, count bigint, first_seen bigint, last_seen bigint)
+    order by alias collate "C", caller collate "C"
     on conflict (alias, principal) do update set count = held.count + excluded.count,
       first_seen = least(held.first_seen, excluded.first_seen),
       last_seen = greatest(held.last_seen, excluded.last_seen)
@@ -45,15 +39,4 @@ export function postgresAliasUsage(db: SqlQueries, options: SqlAliasUsageOptions
       return wasAdded(await rows(db, add, [writer, sequence, now, JSON.stringify(json)]))
     },
   }
-}
-
-/** Creates or updates the tables. Repeatable, and safe when several instances call it at once. */
-export async function migrateAliasUsage(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrateTables(
-    db,
-    'postgres',
-    { namespace: 'alias_usage', versions: readVersions(ddl, 'postgres') },
-    prefix,
-  )
 }

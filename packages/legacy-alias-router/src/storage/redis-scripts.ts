@@ -1,10 +1,10 @@
 import { redisScript, type RedisScript } from '@gatewright/kernel/redis'
 
-// KEYS[1] is a hash from pair (alias, line break, principal) to `count:firstSeen`. In the same hash slot, the sorted set
+// KEYS[1] is a hash from pair (alias, line break, caller) to `count:firstSeen`. In the same hash slot, the sorted set
 // `:names` orders the pairs by name and `:seen` by lastSeen, and `:writer:<id>` has the last batch number of a writer.
 // Numbers are formatted with %.0f, because Lua would print 1.7e+12.
 
-/** Adds a batch. ARGV: writer, sequence, ms to keep the writer; then alias, principal, count, firstSeen, lastSeen per row. */
+/** Adds a batch. ARGV: writer, sequence, ms to keep the writer; then alias, caller, count, firstSeen, lastSeen per row. */
 export const ADD: RedisScript = redisScript(`
 local mark = KEYS[1] .. ':writer:' .. ARGV[1]
 if tonumber(ARGV[2]) <= tonumber(redis.call('GET', mark) or '0') then return 0 end

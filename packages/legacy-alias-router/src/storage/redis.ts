@@ -15,14 +15,14 @@ export interface RedisAliasUsageOptions {
 const OPTIONS: OptionNames<RedisAliasUsageOptions> = { prefix: true }
 
 function readRow(pair: unknown, counted: unknown, seen: unknown): AliasUsage {
-  const [alias, principal, more] = typeof pair === 'string' ? pair.split('\n') : []
+  const [alias, caller, more] = typeof pair === 'string' ? pair.split('\n') : []
   const figures = `${String(counted)}:${String(seen)}`.split(':').map(Number)
   const [count, firstSeen, lastSeen] = figures
-  if (!alias || !principal || more !== undefined || figures.length !== 3) {
+  if (!alias || !caller || more !== undefined || figures.length !== 3) {
     throw malformedReply('redis', 'rows of usage')
   }
   if (!figures.every(Number.isSafeInteger)) throw malformedReply('redis', 'integers')
-  return { alias, principal, count, firstSeen, lastSeen } as AliasUsage
+  return { alias, caller, count, firstSeen, lastSeen } as AliasUsage
 }
 
 /**
@@ -39,9 +39,9 @@ export function redisAliasUsage(
   const key = `${prefix}usage`
   return {
     async add({ writer, sequence, rows }) {
-      const flat = rows.flatMap(({ alias, principal, count, firstSeen, lastSeen }) => [
+      const flat = rows.flatMap(({ alias, caller, count, firstSeen, lastSeen }) => [
         alias,
-        principal,
+        caller,
         String(count),
         String(firstSeen),
         String(lastSeen),
@@ -52,7 +52,7 @@ export function redisAliasUsage(
       return reply === 1
     },
     async page(after, limit) {
-      const start = after ? `${after.alias}\n${after.principal}` : ''
+      const start = after ? `${after.alias}\n${after.caller}` : ''
       const reply = await runScript(client, PAGE, key, [start, String(limit)])
       if (!Array.isArray(reply) || reply.length % 3 !== 0) throw malformedReply('redis', 'rows of usage')
       return Array.from({ length: reply.length / 3 }, (_, row) =>

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { knownOptions } from '@gatewright/kernel'
-import { migrate as migrateTables, readVersions, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from './port.ts'
 import {
   markBatch,
@@ -11,6 +10,7 @@ import {
   type SqlAliasUsageOptions,
 } from './statements.ts'
 
+export { migrateAliasUsage } from './migrate.ts'
 export type { SqlAliasUsageOptions } from './statements.ts'
 
 /** Stores the usage in the embedded SQLite of one host process, with a transaction of two statements per batch. */
@@ -18,7 +18,7 @@ export function sqliteAliasUsage(db: SqlClient, options: SqlAliasUsageOptions = 
   const { usage, writers } = tables(knownOptions('sqliteAliasUsage', options, SQL_OPTIONS))
   // Without `where true` the parser would read ON CONFLICT as the condition of a join.
   const count = `insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
-    select value ->> 'alias', value ->> 'principal', value ->> 'count', value ->> 'firstSeen', value ->> 'lastSeen'
+    select value ->> 'alias', value ->> 'caller', value ->> 'count', value ->> 'firstSeen', value ->> 'lastSeen'
     from json_each($1) where true
     on conflict (alias, principal) do update set count = held.count + excluded.count,
       first_seen = min(held.first_seen, excluded.first_seen),
@@ -32,15 +32,4 @@ export function sqliteAliasUsage(db: SqlClient, options: SqlAliasUsageOptions = 
         return added
       }),
   }
-}
-
-/** Creates or updates the tables. Repeatable, and safe when several instances call it at once. */
-export async function migrateAliasUsage(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrateTables(
-    db,
-    'sqlite',
-    { namespace: 'alias_usage', versions: readVersions(ddl, 'sqlite') },
-    prefix,
-  )
 }

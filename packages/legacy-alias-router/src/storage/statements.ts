@@ -32,10 +32,11 @@ export const markBatch = (writers: string): string =>
    where held.sequence < excluded.sequence
    returning 1 as added`
 
+// The column of the caller is named `principal`.
 function usageOf(row: SqlRow): AliasUsage {
   return {
     alias: toText(row['alias']),
-    principal: toText(row['principal']),
+    caller: toText(row['principal']),
     count: toInteger(row['count']),
     firstSeen: toInteger(row['first_seen']),
     lastSeen: toInteger(row['last_seen']),
@@ -63,7 +64,7 @@ export function sharedMethods(
     returning 1 as gone`
   return {
     page: async (after, limit) =>
-      (await rows(db, page, [after?.alias ?? '', after?.principal ?? '', limit])).map(usageOf),
+      (await rows(db, page, [after?.alias ?? '', after?.caller ?? '', limit])).map(usageOf),
     collect: async (limit, before) => {
       await rows(db, `delete from ${writers} where seen_at < $1`, [before])
       return (await rows(db, collect, [before, limit])).length

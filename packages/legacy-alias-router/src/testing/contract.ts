@@ -42,7 +42,7 @@ export function aliasUsageStorageContract(
 ): void {
   const test = (
     title: string,
-    run: (at: (index: number) => AliasUsageStorage, alias: string) => Promise<void>,
+    run: (connection: (index: number) => AliasUsageStorage, alias: string) => Promise<void>,
   ) =>
     it(title, async () => {
       const { connections, close } = await open()
@@ -59,84 +59,84 @@ export function aliasUsageStorageContract(
   })
 
   describe(`AliasUsageStorage on ${name}`, () => {
-    test('adds counts and keeps the first and last instant, in any order of batches', async (at, alias) => {
+    test('adds counts and keeps the first and last instant, in any order of batches', async (connection, alias) => {
       const pair = [`${alias}x`, 'key'] as const
       for (const [index, when] of [NOW, NOW + 5, NOW - 5].entries()) {
-        assert.equal(await at(index).add(batch([use(...pair, index + 1, when)]), NOW), true)
+        assert.equal(await connection(index).add(batch([use(...pair, index + 1, when)]), NOW), true)
       }
-      assert.deepEqual(await rowsOf(at(1), alias), [
-        { alias: pair[0], principal: 'key', count: 6, firstSeen: NOW - 5, lastSeen: NOW + 5 },
+      assert.deepEqual(await rowsOf(connection(1), alias), [
+        { alias: pair[0], caller: 'key', count: 6, firstSeen: NOW - 5, lastSeen: NOW + 5 },
       ])
     })
 
-    test('counts a repeated batch once, and returns false', async (at, alias) => {
+    test('counts a repeated batch once, and returns false', async (connection, alias) => {
       const sent = batch([use(`${alias}x`, 'key', 3)])
-      assert.equal(await at(0).add(sent, NOW), true)
-      assert.equal(await at(1).add(sent, NOW), false)
-      assert.equal((await rowsOf(at(0), alias))[0]?.count, 3)
+      assert.equal(await connection(0).add(sent, NOW), true)
+      assert.equal(await connection(1).add(sent, NOW), false)
+      assert.equal((await rowsOf(connection(0), alias))[0]?.count, 3)
     })
 
-    test('adds a batch once in 50 simultaneous calls', async (at, alias) => {
+    test('adds a batch once in 50 simultaneous calls', async (connection, alias) => {
       const sent = batch([use(`${alias}x`, 'key')])
-      const results = await race(50, index => at(index).add(sent, NOW))
+      const results = await race(50, index => connection(index).add(sent, NOW))
       assert.equal(results.filter(added => added).length, 1)
-      assert.equal((await rowsOf(at(0), alias))[0]?.count, 1)
+      assert.equal((await rowsOf(connection(0), alias))[0]?.count, 1)
     })
 
-    test('loses no count of 50 simultaneous writers that add rows in opposite orders', async (at, alias) => {
+    test('loses no count of 50 simultaneous writers that add rows in opposite orders', async (connection, alias) => {
       const rows = Array.from({ length: 20 }, (_, index) => use(`${alias}${index}`, 'key'))
-      await race(50, index => at(index).add(batch(index % 2 ? rows : [...rows].reverse()), NOW))
-      const counts = (await rowsOf(at(0), alias)).map(({ count }) => count)
+      await race(50, index => connection(index).add(batch(index % 2 ? rows : [...rows].reverse()), NOW))
+      const counts = (await rowsOf(connection(0), alias)).map(({ count }) => count)
       assert.deepEqual(
         counts,
         Array.from({ length: 20 }, () => 50),
       )
     })
 
-    test('distinguishes batches of two writers with the same number', async (at, alias) => {
+    test('distinguishes batches of two writers with the same number', async (connection, alias) => {
       const writer = randomUUID()
       const rows = [use(`${alias}x`, 'key')]
-      assert.equal(await at(0).add(batch(rows, writer, 1), NOW), true)
-      assert.equal(await at(1).add(batch(rows, writer, 2), NOW), true)
-      assert.equal(await at(0).add(batch(rows, writer, 1), NOW), false)
-      assert.equal(await at(1).add(batch(rows, `${writer}2`, 1), NOW), true)
-      assert.equal((await rowsOf(at(0), alias))[0]?.count, 3)
+      assert.equal(await connection(0).add(batch(rows, writer, 1), NOW), true)
+      assert.equal(await connection(1).add(batch(rows, writer, 2), NOW), true)
+      assert.equal(await connection(0).add(batch(rows, writer, 1), NOW), false)
+      assert.equal(await connection(1).add(batch(rows, `${writer}2`, 1), NOW), true)
+      assert.equal((await rowsOf(connection(0), alias))[0]?.count, 3)
     })
 
-    test('adds a batch of 500 rows and pages through it in order', async (at, alias) => {
+    test('adds a batch of 500 rows and pages through it in order', async (connection, alias) => {
       const rows = Array.from({ length: 500 }, (_, index) => use(`${alias}${index % 7}`, `key ${index}`))
-      await at(0).add(batch(rows), NOW)
-      const sorted = rows.map(row => `${row.alias}\n${row.principal}`).sort()
-      const found = await rowsOf(at(1), alias, 64)
+      await connection(0).add(batch(rows), NOW)
+      const sorted = rows.map(row => `${row.alias}\n${row.caller}`).sort()
+      const found = await rowsOf(connection(1), alias, 64)
       assert.deepEqual(
-        found.map(row => `${row.alias}\n${row.principal}`),
+        found.map(row => `${row.alias}\n${row.caller}`),
         sorted,
       )
     })
 
-    test('distinguishes special texts and returns them unchanged', async (at, alias) => {
+    test('distinguishes special texts and returns them unchanged', async (connection, alias) => {
       const rows = SPECIAL_TEXTS.flatMap(one =>
         SPECIAL_TEXTS.map(other => use(`${alias}${one}`.slice(0, 256), other)),
       )
-      await at(0).add(batch(rows), NOW)
-      await at(1).add(batch(rows), NOW)
-      const found = await rowsOf(at(0), alias, 100)
+      await connection(0).add(batch(rows), NOW)
+      await connection(1).add(batch(rows), NOW)
+      const found = await rowsOf(connection(0), alias, 100)
       assert.deepEqual(
-        new Set(found.map(row => JSON.stringify([row.alias, row.principal, row.count]))).size,
+        new Set(found.map(row => JSON.stringify([row.alias, row.caller, row.count]))).size,
         rows.length,
       )
       assert.ok(found.every(({ count }) => count === 2))
-      assert.deepEqual(new Set(found.map(row => row.principal)), new Set(SPECIAL_TEXTS))
+      assert.deepEqual(new Set(found.map(row => row.caller)), new Set(SPECIAL_TEXTS))
     })
 
-    test('stores counts and instants up to the largest safe integer', async (at, alias) => {
+    test('stores counts and instants up to the largest safe integer', async (connection, alias) => {
       const large = Number.MAX_SAFE_INTEGER - 1
-      await at(0).add(batch([use(`${alias}x`, 'key', large, NOW)]), NOW)
-      await at(1).add(batch([use(`${alias}x`, 'key', 1, 8_640_000_000_000_000)]), NOW)
-      assert.deepEqual(await rowsOf(at(0), alias), [
+      await connection(0).add(batch([use(`${alias}x`, 'key', large, NOW)]), NOW)
+      await connection(1).add(batch([use(`${alias}x`, 'key', 1, 8_640_000_000_000_000)]), NOW)
+      assert.deepEqual(await rowsOf(connection(0), alias), [
         {
           alias: `${alias}x`,
-          principal: 'key',
+          caller: 'key',
           count: large + 1,
           firstSeen: NOW,
           lastSeen: 8_640_000_000_000_000,
@@ -144,19 +144,19 @@ export function aliasUsageStorageContract(
       ])
     })
 
-    test('collects at most the given number of rows, and none seen at or after the instant', async (at, alias) => {
+    test('collects at most the given number of rows, and none seen at or after the instant', async (connection, alias) => {
       // Older than what any other test writes, so that a shared store does not matter.
       const old = NOW - 9_000 * DAY
       const rows = ['a', 'b', 'c'].map(part => use(`${alias}${part}`, 'key', 1, old - 1))
-      await at(0).add(batch([...rows, use(`${alias}d`, 'key', 1, old)]), NOW)
-      const counts = await race(4, index => at(index).collect(1, old))
+      await connection(0).add(batch([...rows, use(`${alias}d`, 'key', 1, old)]), NOW)
+      const counts = await race(4, index => connection(index).collect(1, old))
       assert.ok(
         counts.every(count => count === 0 || count === 1),
         `each call may collect at most 1, not ${counts.join()}`,
       )
-      await at(0).collect(1000, old)
+      await connection(0).collect(1000, old)
       assert.deepEqual(
-        (await rowsOf(at(1), alias)).map(row => row.alias),
+        (await rowsOf(connection(1), alias)).map(row => row.alias),
         [`${alias}d`],
       )
     })

@@ -38,7 +38,7 @@ export function aliasUsageStorageFaults(
 
     test('throws a fault for rows that it cannot read', async (stores, alias) => {
       await stores.healthy.add(batchOf(alias), NOW)
-      await assert.rejects(stores.malformed.page({ alias, principal: ' ' }, 10), isStoreFault)
+      await assert.rejects(stores.malformed.page({ alias, caller: ' ' }, 10), isStoreFault)
     })
   })
 }

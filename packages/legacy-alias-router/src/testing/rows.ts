@@ -4,9 +4,9 @@ import type { AliasUsage, AliasUsageStorage } from '../storage/port.ts'
 export const NOW = 1_767_225_600_000
 
 /** Makes a usage row with one instant. */
-export const use = (alias: string, principal: string, count = 1, at: number = NOW): AliasUsage => ({
+export const use = (alias: string, caller: string, count = 1, at: number = NOW): AliasUsage => ({
   alias,
-  principal,
+  caller,
   count,
   firstSeen: at,
   lastSeen: at,
@@ -20,7 +20,7 @@ export async function rowsOf(
 ): Promise<AliasUsage[]> {
   const found: AliasUsage[] = []
   // No row has the alias `name` itself, and every row of the test sorts after it.
-  let page = await storage.page({ alias: name, principal: ' ' }, pageRows)
+  let page = await storage.page({ alias: name, caller: ' ' }, pageRows)
   for (;;) {
     found.push(...page.filter(({ alias }) => alias.startsWith(name)))
     if (page.length < pageRows || !page.at(-1)?.alias.startsWith(name)) return found

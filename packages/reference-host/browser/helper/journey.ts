@@ -85,14 +85,14 @@ function useSigner(journey: Journey, signer: Signer): void {
 /** The screen on which a person decides to sign. */
 function beforeSigning(journey: Journey, signer: Signer): void {
   const { request } = journey
-  if (request) return checkRequest(journey, signer, request)
+  if (request) return confirmRequest(journey, signer, request)
   showAccount(signer, stepOf(journey, 2, 'sign'), {
     signIn: () => askToSign(journey, signer),
     otherWallet: () => chooseWallet(journey),
   })
 }
 
-function checkRequest(journey: Journey, signer: Signer, request: OpenRequest, wrong?: string): void {
+function confirmRequest(journey: Journey, signer: Signer, request: OpenRequest, wrong?: string): void {
   const { requestId } = request
   const isShown: IsShown = showCheck({
     request,
@@ -163,7 +163,7 @@ export async function askToSign(
 ): Promise<string | undefined> {
   const again = async (): Promise<void> => {
     const wrong = await askToSign(journey, given, approved)
-    if (wrong !== undefined) checkRequest(journey, given, journey.request as OpenRequest, wrong)
+    if (wrong !== undefined) confirmRequest(journey, given, journey.request as OpenRequest, wrong)
   }
   const ways = waysOf(journey, again)
   const isShown = currentScreen()

@@ -13,12 +13,12 @@ export type WalletFault =
   | { readonly kind: 'failed'; readonly message: string }
 
 /** The result of a wallet. */
-export type Asked<T> =
+export type WalletResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fault: WalletFault }
 
 /** Asks a wallet for its accounts and takes the first one. */
-export async function connect(wallet: Wallet): Promise<Asked<Signer>> {
+export async function connect(wallet: Wallet): Promise<WalletResult<Signer>> {
   try {
     const [address] = (await wallet.provider.request({ method: 'eth_requestAccounts' })) as unknown[]
     if (!isAddress(address)) return failed('it has no account')
@@ -30,7 +30,7 @@ export async function connect(wallet: Wallet): Promise<Asked<Signer>> {
 }
 
 /** Asks a wallet to sign a text with the account of a signer, and refuses where it has another account by now. */
-export async function sign({ wallet, address }: Signer, message: string): Promise<Asked<string>> {
+export async function sign({ wallet, address }: Signer, message: string): Promise<WalletResult<string>> {
   try {
     if (!(await isCurrent(wallet, address))) return { ok: false, fault: { kind: 'changed' } }
     const params = [hexOf(message), address]
@@ -79,7 +79,7 @@ function hexOf(text: string): string {
   return `0x${bytes.map(byte => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
-const failed = (message: string): Asked<never> => ({ ok: false, fault: { kind: 'failed', message } })
+const failed = (message: string): WalletResult<never> => ({ ok: false, fault: { kind: 'failed', message } })
 
 /** Reads the error of a provider (EIP-1193, EIP-1474). */
 function faultOf(error: unknown): WalletFault {

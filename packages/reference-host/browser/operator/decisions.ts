@@ -34,7 +34,7 @@ export function decisionPanel(ask: Ask): Panel {
           el('span', { class: 'small muted' }, MEANING[outcome]),
         ),
       )
-      const description = `Requests in each ${minutes} minutes by outcome. In all: ${OUTCOMES.map(outcome => `${totals[outcome]} ${outcome}`).join(', ')}.`
+      const description = `Requests in each ${minutes} minutes by outcome. Total: ${OUTCOMES.map(outcome => `${totals[outcome]} ${outcome}`).join(', ')}.`
       const lines = OUTCOMES.map(outcome => ({
         label: outcome,
         colour: `--${outcome}`,

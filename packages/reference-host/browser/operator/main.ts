@@ -16,7 +16,7 @@ function lock(reason?: string): void {
 
 const SHARED_MS = 2000
 
-/** Asks with a token. Two parts of the page that show the same figures share one answer; a write makes the host be asked again. */
+/** Asks with a token. Two parts of the page that show the same figures share one response; a write makes the host be asked again. */
 function sharedAsk(token: string): Ask {
   const shared = new Map<string, Promise<Reply<unknown>>>()
   return <T>(path: string, body?: unknown) => {

@@ -45,7 +45,7 @@ export async function askDecision(run: LostRun): Promise<Decision | undefined> {
   }
   for (const { input } of [never, completed]) input.addEventListener('change', show)
   const asked = askInDialog({
-    title: 'What came of this run?',
+    title: 'What was the outcome of this run?',
     body: [
       el(
         'p',
@@ -66,7 +66,7 @@ export async function askDecision(run: LostRun): Promise<Decision | undefined> {
     confirm: 'Decide',
     danger: true,
   })
-  refuseUnfinished(data, wrong, () =>
+  keepOpenUntilComplete(data, wrong, () =>
     completed.input.checked ? 'completed' : never.input.checked ? 'never_happened' : undefined,
   )
   if (!(await asked)) return undefined
@@ -86,7 +86,7 @@ function radio(
 }
 
 /** Keeps the dialog open while the data is no JSON object. The browser itself asks for an outcome. */
-function refuseUnfinished(
+function keepOpenUntilComplete(
   data: HTMLTextAreaElement,
   wrong: HTMLElement,
   outcome: () => Decision['outcome'] | undefined,

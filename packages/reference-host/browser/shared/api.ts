@@ -92,7 +92,8 @@ export function sentence({ status, message, retryAfterSeconds }: Problem): strin
   if (status === 0) return 'The host did not respond. Check your connection and try again.'
   if (status === 429) return `Too many requests came from your network. ${soon}`
   if (status === 503) return `The host cannot do this right now. ${soon}`
-  if (status >= 500) return 'The host made a mistake. Try again, and tell support the request id if it stays.'
+  if (status >= 500)
+    return 'The host made a mistake. Try again, and send the request id to support if it happens again.'
   return `The host refused: ${message}${message.endsWith('.') ? '' : '.'}`
 }
 

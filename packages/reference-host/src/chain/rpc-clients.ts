@@ -14,10 +14,12 @@ const TIMEOUT_MS = 10_000
  * without retries: the verifier bounds the wait and turns every failure into a fault.
  */
 export function rpcClients(chains: readonly ChainUrl[]): Readonly<Record<number, RpcClient>> {
-  return Object.fromEntries(chains.map(({ chainId, url }) => [chainId, rpcClient(jsonRpc(chainId, url))]))
+  return Object.fromEntries(
+    chains.map(({ chainId, url }) => [chainId, createRpcClient(jsonRpc(chainId, url))]),
+  )
 }
 
-function rpcClient(ask: JsonRpc): RpcClient {
+function createRpcClient(ask: JsonRpc): RpcClient {
   return {
     async request(call) {
       const [result] = await ask([call], AbortSignal.timeout(TIMEOUT_MS))

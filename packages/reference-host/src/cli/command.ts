@@ -59,7 +59,7 @@ export interface Command extends CommandUsage {
 }
 
 /** What a command without stores can use. */
-export interface StartContext {
+interface StartContext {
   readonly env: NodeJS.ProcessEnv
   readonly json: boolean
   readonly args: CommandArguments

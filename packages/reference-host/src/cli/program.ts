@@ -5,7 +5,7 @@ import { COMMANDS } from './commands.ts'
 import { OperatorHelp } from './help.ts'
 
 /** A parsed command line: a text to print (help, version), or a command to run. */
-export type CommandLine = { readonly text: string } | RequestedCommand
+type CommandLine = { readonly text: string } | RequestedCommand
 
 interface RequestedCommand {
   readonly command: Command | StartCommand

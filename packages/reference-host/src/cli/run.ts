@@ -1,6 +1,6 @@
 import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
 import { createContainer } from '../composition/container.ts'
-import * as token from '../composition/registrations.ts'
+import * as registrations from '../composition/registrations.ts'
 import { readConfig } from '../config/config.ts'
 import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
 import { openStores } from '../storage/open.ts'
@@ -78,17 +78,17 @@ async function runOnStores(
   const { backend, secrets, close } = await openStores({ ...config.value, redis: undefined })
   try {
     const container = createContainer()
-    container.bind(token.CONFIG, () => config.value)
-    container.bind(token.BACKEND, () => backend)
-    container.bind(token.SECRETS, () => secrets)
-    const issuer = container.get(token.ISSUER)
+    container.bind(registrations.CONFIG, () => config.value)
+    container.bind(registrations.BACKEND, () => backend)
+    container.bind(registrations.SECRETS, () => secrets)
+    const issuer = container.get(registrations.ISSUER)
     const context = {
       backend,
       container,
       issuer,
       progress,
-      partners: container.get(token.PARTNERS),
-      clock: container.get(token.CLOCK),
+      partners: container.get(registrations.PARTNERS),
+      clock: container.get(registrations.CLOCK),
     }
     const output = await command.run(context, args)
     await issuer.flush()

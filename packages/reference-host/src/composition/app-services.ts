@@ -4,7 +4,6 @@ import { transactionLookups } from '../chain/transaction-lookups.ts'
 import type { MountServices } from '../http/host-gate.ts'
 import { providerMessages } from '../http/provider-messages.ts'
 import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
-import { incrementStore } from '../modules/cards/authorizations/increment-store.ts'
 import { seedSandboxCards, type SeedCards } from '../modules/cards/sandbox-cards.ts'
 import { depositReportEvent } from '../modules/deposits/job.ts'
 import { kycReportEvent } from '../modules/kyc/event.ts'
@@ -17,7 +16,7 @@ import { SANDBOX_PROVIDER } from '../providers/sandbox-kyc.ts'
 import { withdrawalReportEvent } from '../modules/withdrawals/job.ts'
 import type { Container } from './container.ts'
 import { cardSecret } from './providers.ts'
-import * as token from './registrations.ts'
+import * as registrations from './registrations.ts'
 
 /** Resolves every service once and returns them as plain values. No other layer uses the container. */
 export function appServices(
@@ -34,51 +33,44 @@ export function appServices(
     plans,
     payinReceivers,
     product,
-  } = container.get(token.CONFIG)
-  const { checks, dialect, spend, sql } = container.get(token.BACKEND)
-  const metrics = container.get(token.METRICS)
-  const history = container.get(token.HISTORY)
+  } = container.get(registrations.CONFIG)
+  const { checks, spend, sql } = container.get(registrations.BACKEND)
+  const metrics = container.get(registrations.METRICS)
+  const history = container.get(registrations.HISTORY)
   return {
-    clock: container.get(token.CLOCK),
+    clock: container.get(registrations.CLOCK),
     environment,
-    aliases: container.get(token.ALIASES),
-    verifier: container.get(token.VERIFIER),
-    issuer: container.get(token.ISSUER),
-    guard: container.get(token.GUARD),
-    keyGuard: container.get(token.KEY_GUARD),
-    limits: container.get(token.LIMITS),
-    idempotency: container.get(token.IDEMPOTENCY),
-    users: container.get(token.USERS),
-    cards: container.get(token.CARDS),
-    cardKeyPolicies: container.get(token.CARD_KEY_POLICIES),
-    authorizations: container.get(token.AUTHORIZATIONS),
-    authorizationStore: container.get(token.AUTHORIZATION_STORE),
+    aliases: container.get(registrations.ALIASES),
+    verifier: container.get(registrations.VERIFIER),
+    issuer: container.get(registrations.ISSUER),
+    guard: container.get(registrations.GUARD),
+    keyGuard: container.get(registrations.KEY_GUARD),
+    limits: container.get(registrations.LIMITS),
+    idempotency: container.get(registrations.IDEMPOTENCY),
+    users: container.get(registrations.USERS),
+    cardKeyPolicies: container.get(registrations.CARD_KEY_POLICIES),
+    authorizations: container.get(registrations.AUTHORIZATIONS),
     seedCards: cardSeeds(container),
-    payins: container.get(token.PAYINS),
-    addressAllocator: container.get(token.ADDRESS_ALLOCATOR),
-    subscriptions: container.get(token.SUBSCRIPTIONS),
-    settlement: container.get(token.SETTLEMENT),
-    ledger: container.get(token.LEDGER),
-    money: container.get(token.MONEY),
-    transactions: container.get(token.TRANSACTIONS),
-    providerTokens: () => providerTokens(container.get(token.PROVIDERS)),
-    deposits: container.get(token.DEPOSITS),
-    withdrawals: container.get(token.WITHDRAWALS),
-    sealer: container.get(token.SEALER),
-    challenges: container.get(token.CHALLENGES),
-    webTokens: container.get(token.WEB_TOKENS),
-    origin: originOf(container.get(token.CONFIG)),
-    cipher: container.get(token.CIPHER),
-    events: container.get(token.EVENTS),
-    jobs: container.get(token.JOBS),
-    acceptances: container.get(token.ACCEPTANCES),
-    requirements: container.get(token.REQUIREMENTS),
-    kyc: container.get(token.KYC),
-    providers: container.get(token.PROVIDERS),
+    addressAllocator: container.get(registrations.ADDRESS_ALLOCATOR),
+    settlement: container.get(registrations.SETTLEMENT),
+    ledger: container.get(registrations.LEDGER),
+    money: container.get(registrations.MONEY),
+    providerTokens: () => providerTokens(container.get(registrations.PROVIDERS)),
+    deposits: container.get(registrations.DEPOSITS),
+    withdrawals: container.get(registrations.WITHDRAWALS),
+    sealer: container.get(registrations.SEALER),
+    challenges: container.get(registrations.CHALLENGES),
+    webTokens: container.get(registrations.WEB_TOKENS),
+    origin: originOf(container.get(registrations.CONFIG)),
+    cipher: container.get(registrations.CIPHER),
+    jobs: container.get(registrations.JOBS),
+    acceptances: container.get(registrations.ACCEPTANCES),
+    requirements: container.get(registrations.REQUIREMENTS),
+    kyc: container.get(registrations.KYC),
+    providers: container.get(registrations.PROVIDERS),
     ...inboundServices(container),
-    lookups: transactionLookups(container.get(token.READERS), container.get(token.CLOCK)),
+    lookups: transactionLookups(container.get(registrations.READERS), container.get(registrations.CLOCK)),
     db: sql,
-    dialect,
     product,
     plans,
     receivers: payinReceivers,
@@ -90,7 +82,7 @@ export function appServices(
     directUserKey,
     requireHttps,
     trustProxy,
-    validated: environment === 'live' ? isValidated(container.get(token.PARTNERS)) : async () => true,
+    validated: environment === 'live' ? isValidated(container.get(registrations.PARTNERS)) : async () => true,
     observe(decision) {
       metrics.observe(decision)
       history?.observe(decision)
@@ -106,40 +98,36 @@ function isValidated(partners: PartnerStore): (keyId: string) => Promise<boolean
 
 /** What gives new partner users their cards. Only the built-in issuer can: another one would issue real cards. */
 function cardSeeds(container: Container): SeedCards {
-  if (container.get(token.PROVIDERS).cards?.name !== SANDBOX_PROVIDER) return async () => {}
-  return seedSandboxCards(container.get(token.CARDS), cardSecret(container.get(token.SECRETS)))
+  if (container.get(registrations.PROVIDERS).cards?.name !== SANDBOX_PROVIDER) return async () => {}
+  return seedSandboxCards(cardSecret(container.get(registrations.SECRETS)))
 }
 
 /** What takes messages of providers. */
 function inboundServices(
   container: Container,
 ): Pick<MountServices, 'providerMessages'> & Pick<ProviderEventServices, 'eventTypes' | 'countEvent'> {
-  const providers = container.get(token.PROVIDERS)
+  const providers = container.get(registrations.PROVIDERS)
   const verifiers = Object.values(providers).flatMap(({ name, verify }) =>
     verify ? [[name, verify] as const] : [],
   )
   return {
     providerMessages: providerMessages({
-      secrets: container.get(token.CONFIG).webhookSecrets,
+      secrets: container.get(registrations.CONFIG).webhookSecrets,
       verifiers: new Map(verifiers),
-      clock: container.get(token.CLOCK),
-      failures: container.get(token.LIMITS).failedKeys,
+      clock: container.get(registrations.CLOCK),
+      failures: container.get(registrations.LIMITS).failedKeys,
     }),
     eventTypes: {
-      'kyc.report': kycReportEvent(container.get(token.KYC), providers.kyc),
+      'kyc.report': kycReportEvent(container.get(registrations.KYC), providers.kyc),
       ...authorizationEvents({
-        db: container.get(token.BACKEND).sql,
-        cardKeyPolicies: container.get(token.CARD_KEY_POLICIES),
-        cards: container.get(token.CARDS),
-        store: container.get(token.AUTHORIZATION_STORE),
-        incrementStore,
-        events: container.get(token.EVENTS),
-        authorizations: container.get(token.AUTHORIZATIONS),
-        report: container.get(token.REPORT),
+        db: container.get(registrations.BACKEND).sql,
+        cardKeyPolicies: container.get(registrations.CARD_KEY_POLICIES),
+        authorizations: container.get(registrations.AUTHORIZATIONS),
+        report: container.get(registrations.REPORT),
       }),
-      'deposit.report': depositReportEvent(container.get(token.DEPOSITS)),
-      'withdrawal.report': withdrawalReportEvent(container.get(token.WITHDRAWALS)),
+      'deposit.report': depositReportEvent(container.get(registrations.DEPOSITS)),
+      'withdrawal.report': withdrawalReportEvent(container.get(registrations.WITHDRAWALS)),
     },
-    countEvent: (type, outcome) => container.get(token.METRICS).providerEvent(type, outcome),
+    countEvent: (type, outcome) => container.get(registrations.METRICS).providerEvent(type, outcome),
   }
 }

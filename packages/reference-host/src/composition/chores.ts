@@ -30,16 +30,16 @@ export function startChores(
   const timers = new Map<Chore, NodeJS.Timeout>()
   const rounds = new Map<Chore, Promise<void>>()
   const wait = (chore: Chore): void => {
-    const timer = setTimeout(() => rounds.set(chore, round(chore)), chore.everyMs)
+    const timer = setTimeout(() => rounds.set(chore, runRound(chore)), chore.everyMs)
     timer.unref()
     timers.set(chore, timer)
   }
-  const round = async (chore: Chore): Promise<void> => {
+  const runRound = async (chore: Chore): Promise<void> => {
     await chore.run(stopping.signal).catch(report)
     if (repeat && !stopping.signal.aborted) wait(chore)
   }
   for (const chore of chores) {
-    if (chore.atStart) rounds.set(chore, round(chore))
+    if (chore.atStart) rounds.set(chore, runRound(chore))
     else if (repeat) wait(chore)
   }
   const allRounds = async (): Promise<void> => {

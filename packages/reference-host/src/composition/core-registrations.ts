@@ -25,7 +25,6 @@ import { measuredFeed, type MeasuredFeed } from '../observability/feed-age.ts'
 import { createHistory, type History } from '../observability/history.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { aliasTable } from '../product/aliases.ts'
-import { eventStore, type EventStore } from '../records/events.ts'
 import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
@@ -41,7 +40,6 @@ export const BACKEND: ServiceKey<Backend> = requiredService('backend')
 export const SECRETS: ServiceKey<Secrets> = requiredService('secrets')
 export const CLOCK: ServiceKey<Clock> = defineService('clock', () => systemClock)
 export const SEALER: ServiceKey<Sealer> = defineService('sealer', get => createSealer(get(SECRETS).dataKeys))
-export const EVENTS: ServiceKey<EventStore> = defineService('events', get => eventStore(get(BACKEND).dialect))
 /** Calls to providers, by the kind of their job. */
 /** Providers that were given to this host. */
 /** Where failures of work beside requests go. */

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Observe } from '@gatewright/http'
 import { knownOptions, type Clock, type OptionNames } from '@gatewright/kernel'
-import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
+import { assertNoShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
 import { fastestRecover } from '@gatewright/signature-verifier'
 import type { ChainReader } from '../chain/reader.ts'
 import { rpcClients } from '../chain/rpc-clients.ts'
@@ -24,7 +24,7 @@ import { maintenance } from './maintenance.ts'
 import { operations } from './operations.ts'
 import { startOperator } from './operator.ts'
 import type { Providers } from './providers.ts'
-import * as token from './registrations.ts'
+import * as registrations from './registrations.ts'
 import { firstPartnerKey } from './sandbox.ts'
 
 /** A running host. */
@@ -81,7 +81,7 @@ const KEEP_ALIVE_MS = 65_000
  */
 const FIRST_ROUNDS_MS = 2000
 
-/** A little above the `statement_timeout`, for a database that no longer replies at all. */
+/** Time limit of a query in the client: a little above `statement_timeout`, for a database that does not reply at all. */
 const QUERY_MS = 25_000
 
 /**
@@ -93,7 +93,7 @@ export async function startHost(config: Config, given: StartOptions): Promise<Ru
   const options = { ...given, observe: safely(given.observe), report: safely(given.report) }
   const stores = await openStores(config, QUERY_MS)
   const container = await createHostContainer(config, stores, options)
-  const guard = container.get(token.GUARD)
+  const guard = container.get(registrations.GUARD)
   let running: RunningChores | undefined
   let operator: OperatorListener | undefined
   try {
@@ -104,10 +104,10 @@ export async function startHost(config: Config, given: StartOptions): Promise<Ru
     await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
     const aliasUsage = createUsageLog({
       storage: stores.backend.aliasUsage,
-      clock: container.get(token.CLOCK),
+      clock: container.get(registrations.CLOCK),
       onFailure: options.report,
     })
-    container.get(token.METRICS).feedAge(container.get(token.FEED).ageSeconds)
+    container.get(registrations.METRICS).feedAge(container.get(registrations.FEED).ageSeconds)
     operator = await startOperator(container, aliasUsage, options.report)
     let draining = false
     const app = createHostApp(container, recordAliasUsage(options.observe, aliasUsage), () => draining)
@@ -130,14 +130,14 @@ export async function startHost(config: Config, given: StartOptions): Promise<Ru
         await operator?.close()
         await sleep(config.drainSeconds * 1000)
         await closeServer(server)
-        const open = await container.get(token.IDEMPOTENCY).drained(LAST_WRITES_MS)
+        const open = await container.get(registrations.IDEMPOTENCY).drained(LAST_WRITES_MS)
         if (open > 0) {
           const seconds = LAST_WRITES_MS / 1000
           options.report(new Error(`${open} writes did not end within ${seconds} s and are rolled back`))
         }
-        await container.get(token.JOBS).drained()
+        await container.get(registrations.JOBS).drained()
         await running?.stop()
-        await container.get(token.ISSUER).flush().catch(options.report)
+        await container.get(registrations.ISSUER).flush().catch(options.report)
         await aliasUsage.flush().catch(options.report)
         await guard.stop()
         await stores.close()
@@ -159,16 +159,16 @@ async function createHostContainer(
   { clock, report, providers }: StartOptions,
 ): Promise<Container> {
   const container = createContainer()
-  container.bind(token.CONFIG, () => config)
-  container.bind(token.BACKEND, () => stores.backend)
-  container.bind(token.SECRETS, () => stores.secrets)
-  if (clock) container.bind(token.CLOCK, () => clock)
-  container.bind(token.REPORT, () => report)
-  if (providers) container.bind(token.GIVEN_PROVIDERS, () => providers)
+  container.bind(registrations.CONFIG, () => config)
+  container.bind(registrations.BACKEND, () => stores.backend)
+  container.bind(registrations.SECRETS, () => stores.secrets)
+  if (clock) container.bind(registrations.CLOCK, () => clock)
+  container.bind(registrations.REPORT, () => report)
+  if (providers) container.bind(registrations.GIVEN_PROVIDERS, () => providers)
   const recovery = await fastestRecover()
-  container.bind(token.RECOVERY, () => recovery)
-  container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))
-  container.bind(token.READERS, () => chainReaders(config))
+  container.bind(registrations.RECOVERY, () => recovery)
+  container.bind(registrations.CHAINS, () => rpcClients(config.rpcUrls))
+  container.bind(registrations.READERS, () => chainReaders(config))
   return container
 }
 
@@ -179,11 +179,11 @@ function chainReaders({ payinReceivers, rpcUrls }: Config): ReadonlyMap<number, 
 }
 
 async function sandboxPartnerKey(container: Container): Promise<string | undefined> {
-  if (container.get(token.CONFIG).environment !== 'sandbox') return undefined
+  if (container.get(registrations.CONFIG).environment !== 'sandbox') return undefined
   return firstPartnerKey(
-    container.get(token.PARTNERS),
-    container.get(token.ISSUER),
-    container.get(token.CLOCK),
+    container.get(registrations.PARTNERS),
+    container.get(registrations.ISSUER),
+    container.get(registrations.CLOCK),
   )
 }
 
@@ -193,10 +193,10 @@ function createHostApp(
   draining: () => boolean,
 ): ReturnType<typeof createApp> {
   const services = appServices(container, observe, draining)
-  const config = container.get(token.CONFIG)
+  const config = container.get(registrations.CONFIG)
   const { publicUrl = '/', serviceName, directUserKey } = config
   const table = operations(services, { serviceName, url: publicUrl, aliases: aliasTable, directUserKey })
-  checkShadowing(
+  assertNoShadowing(
     aliasTable,
     table.flatMap(({ paths }) => paths),
   )

@@ -4,7 +4,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import { addressSupply } from '../modules/subscriptions/onchain/address-supply.ts'
 import { receivingXpubs } from '../modules/subscriptions/onchain/skip-addresses.ts'
 import { unmatchedTransferStore } from '../modules/subscriptions/onchain/unmatched-transfer-store.ts'
-import { recordUnmatchedTransfers } from '../modules/subscriptions/onchain/unmatched-transfers.ts'
+import { unmatchedTransferSearch } from '../modules/subscriptions/onchain/unmatched-transfers.ts'
 import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
 import { collectUnpaidPayins } from '../modules/subscriptions/payins/collect.ts'
 import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
@@ -17,7 +17,7 @@ import { checkInTime } from '../storage/check-in-time.ts'
 import type { Chore } from './chores.ts'
 import type { Container } from './container.ts'
 import { jobRounds } from './job-rounds.ts'
-import * as token from './registrations.ts'
+import * as registrations from './registrations.ts'
 
 const MINUTE_MS = 60_000
 /** Pause between two rounds that expire pay-ins or fold balances. */
@@ -37,21 +37,24 @@ const ACCOUNTS = 200
  * does not stop the others.
  */
 export function maintenance(container: Container, report: (error: unknown) => void): readonly Chore[] {
-  const { sql, dialect, checks } = container.get(token.BACKEND)
-  const clock = container.get(token.CLOCK)
-  const ledger = container.get(token.LEDGER)
+  const { sql, checks } = container.get(registrations.BACKEND)
+  const clock = container.get(registrations.CLOCK)
+  const ledger = container.get(registrations.LEDGER)
   const expire = payinExpiry({
     db: sql,
-    dialect,
     clock,
-    payins: container.get(token.PAYINS),
-    settlement: container.get(token.SETTLEMENT),
+    settlement: container.get(registrations.SETTLEMENT),
   })
-  const readers = [...container.get(token.READERS).values()]
-  const watchers = readers.map(reader => watcher(container, reader, report))
+  const readers = [...container.get(registrations.READERS).values()]
+  const watchers = readers.map(reader => watchChore(container, reader, report))
   const searches = readers.map(reader => unmatchedSearch(container, reader))
   const measure = addressSupply(
-    ...([sql, container.get(token.CONFIG).payinReceivers, container.get(token.METRICS), report] as const),
+    ...([
+      sql,
+      container.get(registrations.CONFIG).payinReceivers,
+      container.get(registrations.METRICS),
+      report,
+    ] as const),
   )
   return [
     ...watchers,
@@ -71,13 +74,13 @@ export function maintenance(container: Container, report: (error: unknown) => vo
         while (!signal.aborted && (await expire(LIMIT, report)) === LIMIT);
       },
     },
-    ...jobRounds(container.get(token.JOBS)),
+    ...jobRounds(container.get(registrations.JOBS)),
     { name: 'measure jobs', everyMs: SOON_MS, run: () => measureJobs(container) },
     {
       name: 'count rows with attention',
       everyMs: MINUTE_MS,
       atStart: true,
-      run: () => measureAttention(sql, container.get(token.METRICS)),
+      run: () => measureAttention(sql, container.get(registrations.METRICS)),
     },
     { name: 'measure stores', everyMs: SOON_MS, run: () => measureStores(container) },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
@@ -87,8 +90,8 @@ export function maintenance(container: Container, report: (error: unknown) => vo
 
 /** Deletes what has expired or ended, and rotates the signing key. */
 function garbageCollection(container: Container, report: (error: unknown) => void): Chore {
-  const { nonces, sql, dialect, idempotency, spend, aliasUsage, checks } = container.get(token.BACKEND)
-  const clock = container.get(token.CLOCK)
+  const { nonces, sql, idempotency, spend, aliasUsage, checks } = container.get(registrations.BACKEND)
+  const clock = container.get(registrations.CLOCK)
   const collectors: readonly ((limit: number) => Promise<number>)[] = [
     limit => nonces.collect(limit, clock.now()),
     limit => idempotency(sql).collect(limit, clock.now()),
@@ -96,7 +99,7 @@ function garbageCollection(container: Container, report: (error: unknown) => voi
     limit => aliasUsage.collect(limit, clock.now() - ALIAS_USAGE_MS),
     limit => collectMessages(sql, limit, clock.now()),
     limit => collectRequests(sql, limit, clock.now()),
-    limit => collectUnpaidPayins(sql, dialect, limit, clock.now()),
+    limit => collectUnpaidPayins(sql, limit, clock.now()),
   ]
   let policiesKeptAt = -Infinity
   return {
@@ -108,26 +111,26 @@ function garbageCollection(container: Container, report: (error: unknown) => voi
       for (const collect of collectors) await collectBatches(collect, LIMIT, signal).catch(report)
       const now = clock.now()
       if (now >= policiesKeptAt + KEEP_POLICIES_MS) {
-        await container.get(token.CARD_KEY_POLICIES).keep(signal, report)
+        await container.get(registrations.CARD_KEY_POLICIES).keep(signal, report)
         policiesKeptAt = now
       }
       // A copy that was aborted or failed is not complete, and a key that it left out may be due.
-      if (!signal.aborted) await container.get(token.ISSUER).maintain(signal)
+      if (!signal.aborted) await container.get(registrations.ISSUER).maintain(signal)
     },
   }
 }
 
 /** Reports to the metrics which jobs wait. */
 async function measureJobs(container: Container): Promise<void> {
-  const now = container.get(token.CLOCK).now()
-  container.get(token.METRICS).waitingJobs(await countJobs(container.get(token.JOBS), now))
+  const now = container.get(registrations.CLOCK).now()
+  container.get(registrations.METRICS).waitingJobs(await countJobs(container.get(registrations.JOBS), now))
 }
 
 /** Measures the round trip of each store, for the metrics and the operator page. */
 async function measureStores(container: Container): Promise<void> {
-  const metrics = container.get(token.METRICS)
-  const history = container.get(token.HISTORY)
-  const checks = Object.entries(container.get(token.BACKEND).checks)
+  const metrics = container.get(registrations.METRICS)
+  const history = container.get(registrations.HISTORY)
+  const checks = Object.entries(container.get(registrations.BACKEND).checks)
   await Promise.all(
     checks.map(async ([store, check]) => {
       const { ok, ms } = await checkInTime(check)
@@ -143,18 +146,17 @@ async function measureAttention(db: SqlQueries, metrics: Metrics): Promise<void>
 }
 
 /** Reads one chain for payments. */
-function watcher(container: Container, reader: ChainReader, report: (error: unknown) => void): Chore {
-  const { payinReceivers, chainPollSeconds } = container.get(token.CONFIG)
+function watchChore(container: Container, reader: ChainReader, report: (error: unknown) => void): Chore {
+  const { payinReceivers, chainPollSeconds } = container.get(registrations.CONFIG)
   const everyMs = chainPollSeconds * 1000
   return {
     name: `watch chain ${reader.chainId}`,
     atStart: true,
     everyMs,
     run: chainWatcher({
-      db: container.get(token.BACKEND).sql,
-      clock: container.get(token.CLOCK),
-      payins: container.get(token.PAYINS),
-      settlement: container.get(token.SETTLEMENT),
+      db: container.get(registrations.BACKEND).sql,
+      clock: container.get(registrations.CLOCK),
+      settlement: container.get(registrations.SETTLEMENT),
       receivers: payinReceivers.filter(({ chainId }) => chainId === reader.chainId),
       xpubs: receivingXpubs(payinReceivers),
       reader,
@@ -168,16 +170,16 @@ function watcher(container: Container, reader: ChainReader, report: (error: unkn
 /** Records transfers on one chain that match no pay-in. */
 function unmatchedSearch(container: Container, reader: ChainReader): Chore {
   const { chainId } = reader
-  const users = container.get(token.USERS)
-  const metrics = container.get(token.METRICS)
+  const users = container.get(registrations.USERS)
+  const metrics = container.get(registrations.METRICS)
   return {
     name: `record unmatched transfers of chain ${chainId}`,
     everyMs: MINUTE_MS,
-    run: recordUnmatchedTransfers({
-      store: unmatchedTransferStore(container.get(token.BACKEND).sql),
-      clock: container.get(token.CLOCK),
+    run: unmatchedTransferSearch({
+      store: unmatchedTransferStore(container.get(registrations.BACKEND).sql),
+      clock: container.get(registrations.CLOCK),
       reader,
-      receivers: container.get(token.CONFIG).payinReceivers.filter(each => each.chainId === chainId),
+      receivers: container.get(registrations.CONFIG).payinReceivers.filter(each => each.chainId === chainId),
       accountOf: address => users.accountOfWallet(chainId, address),
       count: reason => metrics.unmatched(chainId, reason),
     }),

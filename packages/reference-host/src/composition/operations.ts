@@ -1,4 +1,4 @@
-import { checkTable } from '../http/operation-table.ts'
+import { assertOperationTable } from '../http/operation-table.ts'
 import type { Operation } from '../http/operation.ts'
 import { agreementOperations } from '../modules/agreements/operations.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
@@ -97,7 +97,7 @@ export function operations(
     providerEvents(services),
     ...systemOperations({ ...services, description: () => description }),
   ]
-  checkTable(table)
+  assertOperationTable(table)
   const description = cacheDocument(openApiDocument(table, host))
   return table
 }

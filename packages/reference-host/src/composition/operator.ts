@@ -5,7 +5,7 @@ import { startOperatorListener, type OperatorListener } from '../operator/listen
 import { createPages } from '../pages/serve.ts'
 import { operatorPages } from '../pages/table.ts'
 import type { Container } from './container.ts'
-import * as token from './registrations.ts'
+import * as registrations from './registrations.ts'
 
 /** Starts the listener of the operator page. Undefined if the configuration does not turn it on. */
 export async function startOperator(
@@ -13,13 +13,13 @@ export async function startOperator(
   aliasUsage: UsageLog,
   report: (error: unknown) => void,
 ): Promise<OperatorListener | undefined> {
-  const config = container.get(token.CONFIG)
+  const config = container.get(registrations.CONFIG)
   const { operator, environment, serviceName, databaseUrl, dataDir } = config
-  const history = container.get(token.HISTORY)
-  const operatorToken = container.get(token.SECRETS).operatorToken
+  const history = container.get(registrations.HISTORY)
+  const operatorToken = container.get(registrations.SECRETS).operatorToken
   if (!operator || !history || operatorToken === undefined) return undefined
-  const backend = container.get(token.BACKEND)
-  const clock = container.get(token.CLOCK)
+  const backend = container.get(registrations.BACKEND)
+  const clock = container.get(registrations.CLOCK)
   const database =
     databaseUrl === undefined
       ? { path: join(dataDir, 'host.sqlite') }
@@ -37,8 +37,8 @@ export async function startOperator(
       aliasUsage: backend.aliasUsage,
       lostRuns: backend.lostRuns,
       flushAliasUsage: () => aliasUsage.flush(),
-      feed: container.get(token.FEED),
-      jobs: container.get(token.JOBS),
+      feed: container.get(registrations.FEED),
+      jobs: container.get(registrations.JOBS),
       ledgerChecks: ledgerChecks(ledgerCheckProcess(database), clock),
     },
   )

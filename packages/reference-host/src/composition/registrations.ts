@@ -4,13 +4,9 @@ import type { Requirements } from '../http/requirements.ts'
 import type { WebTokens } from '../http/web-session.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createMoney, type Money } from '../ledger/money.ts'
-import { transactionStore, type TransactionStore } from '../ledger/transactions.ts'
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
-import { incrementStore } from '../modules/cards/authorizations/increment-store.ts'
 import { authorizations, type Authorizations } from '../modules/cards/authorizations/service.ts'
-import { authorizationStore, type AuthorizationStore } from '../modules/cards/authorizations/store.ts'
 import { cardKeyPolicies, type CardKeyPolicies } from '../modules/cards/key-policies.ts'
-import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
 import { depositRecords, type DepositRecords } from '../modules/deposits/records.ts'
@@ -18,11 +14,9 @@ import { kycRecords, type KycRecords } from '../modules/kyc/records.ts'
 import { onboardingRequirements } from '../modules/onboarding/requirements.ts'
 import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
 import { addressAllocator, type AddressAllocator } from '../modules/subscriptions/onchain/allocate-address.ts'
-import { payinStore, type PayinStore } from '../modules/subscriptions/payins/payin-store.ts'
 import { payinSettlement, type PayinSettlement } from '../modules/subscriptions/payins/settlement.ts'
-import { subscriptionStore, type SubscriptionStore } from '../modules/subscriptions/subscription-store.ts'
 import { userStore, type UserStore } from '../modules/users/store.ts'
-import { challenges, type Challenges } from '../modules/web-sign-in/challenge.ts'
+import { createChallengeCodec, type ChallengeCodec } from '../modules/web-sign-in/challenge.ts'
 import { webTokens } from '../modules/web-sign-in/web-token.ts'
 import { withdrawalRecords, type WithdrawalRecords } from '../modules/withdrawals/records.ts'
 import { jobQueue, type JobQueue } from '../records/jobs.ts'
@@ -33,7 +27,6 @@ import {
   BACKEND,
   CLOCK,
   CONFIG,
-  EVENTS,
   GUARD,
   ISSUER,
   METRICS,
@@ -44,8 +37,8 @@ import {
 
 export * from './core-registrations.ts'
 
-export const CHALLENGES: ServiceKey<Challenges> = defineService('challenges', get =>
-  challenges({
+export const CHALLENGES: ServiceKey<ChallengeCodec> = defineService('challenges', get =>
+  createChallengeCodec({
     sealer: get(SEALER),
     serviceName: get(CONFIG).serviceName,
     origin: originOf(get(CONFIG)),
@@ -79,13 +72,10 @@ export const PROVIDERS: ServiceKey<Providers> = defineService('providers', get =
     count: (port, outcome) => get(METRICS).providerCall(port, outcome),
   }),
 )
-export const KYC: ServiceKey<KycRecords> = defineService('identity checks', get =>
-  kycRecords(get(BACKEND).dialect, get(SEALER), get(EVENTS)),
-)
+export const KYC: ServiceKey<KycRecords> = defineService('identity checks', get => kycRecords(get(SEALER)))
 export const JOBS: ServiceKey<JobQueue> = defineService('jobs', get =>
   jobQueue({
     db: get(BACKEND).sql,
-    dialect: get(BACKEND).dialect,
     clock: get(CLOCK),
     report: get(REPORT),
     handlers: jobHandlers(get(PROVIDERS), {
@@ -103,68 +93,39 @@ export const USERS: ServiceKey<UserStore> = defineService('users', get => userSt
 export const PARTNERS: ServiceKey<PartnerStore> = defineService('partners', get =>
   partnerStore(get(BACKEND).sql),
 )
-export const CARDS: ServiceKey<CardStore> = defineService('cards', get =>
-  cardStore(get(BACKEND).dialect, get(EVENTS)),
-)
 export const CARD_KEY_POLICIES: ServiceKey<CardKeyPolicies> = defineService('card key policies', get =>
   cardKeyPolicies(get(BACKEND).sql, get(ISSUER)),
 )
 export const ADDRESS_ALLOCATOR: ServiceKey<AddressAllocator> = defineService('address allocator', get =>
-  addressAllocator(get(CONFIG).payinReceivers, get(BACKEND).dialect),
+  addressAllocator(get(CONFIG).payinReceivers),
 )
-export const PAYINS: ServiceKey<PayinStore> = defineService('payins', get => payinStore(get(BACKEND).dialect))
-export const SUBSCRIPTIONS: ServiceKey<SubscriptionStore> = defineService('subscriptions', get =>
-  subscriptionStore(get(BACKEND).dialect),
-)
-export const LEDGER: ServiceKey<Ledger> = defineService('ledger', get =>
-  createLedger(get(BACKEND).sql, get(BACKEND).dialect),
-)
-export const TRANSACTIONS: ServiceKey<TransactionStore> = defineService('transactions', get =>
-  transactionStore(get(BACKEND).dialect),
-)
-export const AUTHORIZATION_STORE: ServiceKey<AuthorizationStore> = defineService('authorization store', get =>
-  authorizationStore(get(BACKEND).dialect),
-)
+export const LEDGER: ServiceKey<Ledger> = defineService('ledger', get => createLedger(get(BACKEND).sql))
 export const AUTHORIZATIONS: ServiceKey<Authorizations> = defineService('authorizations', get =>
   authorizations({
-    store: get(AUTHORIZATION_STORE),
-    cards: get(CARDS),
     guard: get(GUARD),
-    incrementStore,
     ledger: get(LEDGER),
     money: get(MONEY),
-    transactions: get(TRANSACTIONS),
-    events: get(EVENTS),
     spendStorage: get(BACKEND).spend,
     count: (outcome, reason) => get(METRICS).authorization(outcome, reason),
   }),
 )
-export const MONEY: ServiceKey<Money> = defineService('money', get =>
-  createMoney(get(LEDGER), get(TRANSACTIONS)),
-)
+export const MONEY: ServiceKey<Money> = defineService('money', get => createMoney(get(LEDGER)))
 export const DEPOSITS: ServiceKey<DepositRecords> = defineService('deposits', get =>
   depositRecords({
-    dialect: get(BACKEND).dialect,
     money: get(MONEY),
-    events: get(EVENTS),
     report: get(REPORT),
   }),
 )
 export const WITHDRAWALS: ServiceKey<WithdrawalRecords> = defineService('withdrawals', get =>
   withdrawalRecords({
-    dialect: get(BACKEND).dialect,
     money: get(MONEY),
-    events: get(EVENTS),
     guard: get(GUARD),
     spendStorage: get(BACKEND).spend,
   }),
 )
 export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement', get =>
   payinSettlement({
-    payins: get(PAYINS),
-    subscriptions: get(SUBSCRIPTIONS),
     money: get(MONEY),
-    events: get(EVENTS),
     guard: get(GUARD),
     spendStorage: get(BACKEND).spend,
   }),

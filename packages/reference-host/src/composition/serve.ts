@@ -7,7 +7,7 @@ import { startHost, type RunningHost } from './host.ts'
 import { curlLines } from './sandbox.ts'
 
 /** A host that serves until the process gets a signal, or why it could not start. */
-export type ServeResult =
+type ServeResult =
   | ({ readonly ok: true } & Pick<RunningHost, 'url' | 'partnerKey'>)
   | { readonly ok: false; readonly problem: string }
 

@@ -4,7 +4,8 @@ import type { ChainUrl } from '../chain/rpc-clients.ts'
 import { SANDBOX_PLANS, type Plan } from '../product/plans.ts'
 import { EMPTY_PRODUCT, SANDBOX_PRODUCT, type Product } from '../product/product.ts'
 import { unsafeForLive } from './live.ts'
-import type { NamedKey, NamedSecret, WebhookSecret } from './parsers.ts'
+import type { RingKey } from '../records/sealed.ts'
+import type { NamedSecret, WebhookSecret } from './parsers.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Variable } from './variable.ts'
 import { UNSUPPORTED, variables, type Values } from './variables.ts'
@@ -25,7 +26,7 @@ export interface Config {
   readonly keyPeppers: readonly NamedSecret[] | undefined
   readonly signingKeyEncryptionKey: Uint8Array | undefined
   /** The first encrypts; undefined: generated in the data folder. */
-  readonly dataKeys: readonly NamedKey[] | undefined
+  readonly dataKeys: readonly RingKey[] | undefined
   readonly webhookSecrets: readonly WebhookSecret[]
   /** The surfaces on which accounts must meet the onboarding requirements. */
   readonly onboardingSurfaces: readonly Surface[]

@@ -5,7 +5,7 @@ import type { Parser } from './parsers.ts'
 
 /** Reads a variable that is the path of a JSON file with an object of this schema. The error about a wrong file shows `example`. */
 export function jsonFile<T>(schema: TObject, example: string): Parser<T> {
-  const check = compileSchema(schema)
+  const validate = compileSchema(schema)
   return path => {
     let parsed: unknown
     try {
@@ -16,7 +16,7 @@ export function jsonFile<T>(schema: TObject, example: string): Parser<T> {
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
       return { expected: `must hold a JSON object such as ${example}` }
     }
-    const problem = check(parsed)
+    const problem = validate(parsed)
     return problem ? { expected: `is not valid: ${problem.message}` } : { value: parsed as T }
   }
 }

@@ -1,4 +1,5 @@
 import { trustedProxies } from '@gatewright/http'
+import type { RingKey } from '../records/sealed.ts'
 
 /**
  * Parses the text of a variable. `expected` says what the text must be, worded to follow the variable's name.
@@ -77,7 +78,7 @@ export function listOf<T>(parse: Parser<T>): Parser<readonly T[]> {
 }
 
 /** `chain id=URL`. */
-const chainUrl: Parser<{ readonly chainId: number; readonly url: string }> = text => {
+const parseChainUrl: Parser<{ readonly chainId: number; readonly url: string }> = text => {
   const [, chainId, url = ''] = /^([1-9]\d{0,15})=(https?:\/\/.+)$/.exec(text) ?? []
   return chainId !== undefined && URL.canParse(url)
     ? { value: { chainId: Number(chainId), url } }
@@ -86,7 +87,7 @@ const chainUrl: Parser<{ readonly chainId: number; readonly url: string }> = tex
 
 /** `chain id=URL` entries joined by commas, each chain once. */
 export const chainUrls: Parser<readonly { readonly chainId: number; readonly url: string }[]> = text => {
-  const result = listOf(chainUrl)(text)
+  const result = listOf(parseChainUrl)(text)
   if ('expected' in result) return result
   const ids = result.value.map(({ chainId }) => chainId)
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
@@ -119,14 +120,8 @@ export const operatorToken: Parser<string> = text =>
     ? { value: text }
     : expected('must be 32 to 256 visible ASCII characters, such as what openssl rand -hex 32 prints')
 
-/** A named key of 32 bytes. The first of a list encrypts; all of them decrypt. */
-export interface NamedKey {
-  readonly id: string
-  readonly secret: Uint8Array
-}
-
-/** `id:key` pairs, each key 64 hexadecimal digits. The text is never shown again, not even in a problem. */
-export const namedKeys: Parser<readonly NamedKey[]> = text => {
+/** `id:key` pairs, each key 64 hexadecimal digits. The first key encrypts; all of them decrypt. The text is never shown again, not even in a problem. */
+export const namedKeys: Parser<readonly RingKey[]> = text => {
   const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/.exec(entry.trim()))
   const keys = matches.flatMap(match =>
     match ? [{ id: match[1] as string, secret: Buffer.from(match[2] as string, 'hex') }] : [],

@@ -16,10 +16,10 @@ import {
   urlOf,
   webhookSecret,
   wholeNumber,
-  type NamedKey,
   type NamedSecret,
   type WebhookSecret,
 } from './parsers.ts'
+import type { RingKey } from '../records/sealed.ts'
 import { pageVariables } from './page-variables.ts'
 import { plansFile } from './plans.ts'
 import { productFile } from './product-file.ts'
@@ -86,7 +86,7 @@ export const variables = {
     '`EdDSA`',
     '`EdDSA` (Ed25519) or `ES256` (P-256), for consumers whose libraries lack EdDSA. Applies to new signing keys; existing ones stay valid until they expire',
   ),
-  DATA_KEYS: optional<readonly NamedKey[]>(
+  DATA_KEYS: optional<readonly RingKey[]>(
     namedKeys,
     'generated in a sandbox',
     '`id:key` pairs joined by commas, keys of 64 hex digits. They encrypt personal data at rest: the first key encrypts, all decrypt. To replace a key, first add the new one in second place on every host, then move it to the first place. Remove the old key after `data-keys rewrap`',

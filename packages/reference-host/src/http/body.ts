@@ -8,13 +8,13 @@ import { unknownMember } from './unknown-names.ts'
  * Unknown members are checked first: a misspelt one is often a required one, too.
  */
 export function bodySchema(operation: Pick<Operation, 'body' | 'unknownMembers'>): StandardSchema {
-  const check = operation.body && compileSchema(operation.body)
+  const validateBody = operation.body && compileSchema(operation.body)
   return {
     '~standard': {
       version: 1,
       vendor: 'ajv',
       validate(value) {
-        const problem = unknownMember(operation, value) ?? check?.(value)
+        const problem = unknownMember(operation, value) ?? validateBody?.(value)
         return problem ? { issues: [problem] } : { value }
       },
     },

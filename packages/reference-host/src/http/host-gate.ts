@@ -6,7 +6,7 @@ import { allScopes } from '../product/scopes.ts'
 import { hostCredentials, type CredentialServices } from './credentials.ts'
 import type { Requirements } from './requirements.ts'
 import type { Operation } from './operation.ts'
-import type { ProviderMessages } from './provider-messages.ts'
+import type { ReceiveProviderMessage } from './provider-messages.ts'
 import { renderer, type RenderServices } from './render.ts'
 
 /** What the host's gate needs. */
@@ -15,7 +15,7 @@ export interface MountServices extends CredentialServices, RenderServices {
   /** For writes without an idempotency key. */
   readonly db: SqlClient
   readonly requirements: Requirements
-  readonly providerMessages: ProviderMessages
+  readonly providerMessages: ReceiveProviderMessage
   /** Spend counters inside the transaction of a financial write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   readonly observe: Observe

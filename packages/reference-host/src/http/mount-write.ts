@@ -79,7 +79,7 @@ function requirementCheck({ requires }: LedgerOperation, requirements: Requireme
 }
 
 /** Thrown inside a transaction to roll it back; the caller returns its denial. */
-class Denied extends Error {
+class DenialError extends Error {
   readonly denial: Denial
   constructor(denial: Denial) {
     super('denied')
@@ -109,14 +109,14 @@ async function writeOnce(
   try {
     return await db.transaction(async tx => {
       const passedInTransaction = await checkRequirements(tx, access.session)
-      if (!passedInTransaction.ok) throw new Denied(passedInTransaction)
+      if (!passedInTransaction.ok) throw new DenialError(passedInTransaction)
       const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend }
       const verdict = await withinTransactionScope(db, () => operation.write(callOf(call, access), context))
-      if (!verdict.ok) throw new Denied(verdict)
+      if (!verdict.ok) throw new DenialError(verdict)
       return toHandlerResponse(verdict)
     })
   } catch (error) {
-    if (error instanceof Denied) return error.denial
+    if (error instanceof DenialError) return error.denial
     throw error
   }
 }

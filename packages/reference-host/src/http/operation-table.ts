@@ -1,13 +1,13 @@
 import type { Operation } from './operation.ts'
 
 /**
- * Checks the operation table. Throws a `TypeError` that names the operation and the problem. Every operation
+ * Throws a `TypeError` for a wrong operation table, which names the operation and the problem. Every operation
  * must name its credential. A session operation must name its scopes, which may be an empty list. A public
  * operation must name its limit, which may be `none`. Every string of a body must have a pattern, a format or
  * an enum. An operation that spends must require an idempotency key. An operation that makes or changes a key or a
  * session must deny unknown members. Ids must be unique on their surface, and (method, path) pairs in the table.
  */
-export function checkTable(table: readonly Operation[]): void {
+export function assertOperationTable(table: readonly Operation[]): void {
   const ids = new Set<string>()
   const routes = new Set<string>()
   for (const operation of table) {
@@ -25,7 +25,7 @@ export function checkTable(table: readonly Operation[]): void {
   }
 }
 
-/** The credentials of which one is a session. */
+/** The kinds of credential that accept a session. */
 const TAKE_SESSIONS: readonly string[] = [
   'session',
   'user-key-or-session',

@@ -106,7 +106,7 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly limit?: 'ending' | 'bootstrap' | 'token-check' | 'poll' | 'document' | 'mint' | 'none'
   /** Scopes that a session must have, all of them. Sessions only. */
   readonly scopes?: readonly string[]
-  /** Scopes of which a session must have one, beside `scopes`. */
+  /** A session must have one of these scopes, in addition to all of `scopes`. */
   readonly anyOf?: readonly string[]
   /** Whether its response reveals card secrets, which policies can forbid. */
   readonly cardSecrets?: boolean

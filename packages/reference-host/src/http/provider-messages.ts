@@ -13,14 +13,14 @@ export interface ProviderMessage {
 }
 
 /** Proves messages of providers. Denials: one `unauthorized` for every cause; `rate_limited` for an address with too many failures. */
-export type ProviderMessages = (
+export type ReceiveProviderMessage = (
   facts: CanonicalFacts,
   provider: string,
   body: Uint8Array,
 ) => Promise<Verdict<ProviderMessage>>
 
 /** What proves messages. */
-export interface ProviderMessageServices {
+interface ProviderMessageServices {
   /** Secrets of Standard Webhooks, by the provider's name. */
   readonly secrets: readonly { readonly provider: string; readonly secret: Uint8Array }[]
   /** Plugged providers that prove messages in their own way. */
@@ -37,7 +37,7 @@ export function providerMessages({
   verifiers,
   clock,
   failures,
-}: ProviderMessageServices): ProviderMessages {
+}: ProviderMessageServices): ReceiveProviderMessage {
   return async (facts, provider, body) => {
     const verify =
       verifiers.get(provider) ??

@@ -1,5 +1,8 @@
-/** An account that holds what a user can spend. Each debit must be covered: see `Cover` in `ledger.ts`. */
-export type UserAccount = `user:${string}`
+/**
+ * An account that holds what a user can spend. Each debit must be covered by a hold, or name why no policy applies (`Cover` in
+ * `ledger.ts`).
+ */
+type UserAccount = `user:${string}`
 /** Money of a user that is promised to others, or that the user has put aside. Its debits must be covered too. */
 type ReservedAccount = `held:${string}:${'cards' | 'withdrawals'}` | `contract:${string}`
 /** Any account with money of a user. */
@@ -8,8 +11,8 @@ export type OwnedAccount = UserAccount | ReservedAccount
 export type SystemAccount = `house:${string}` | `outside:${string}`
 
 /**
- * Names of ledger accounts. Outside accounts may go below zero: their balance is the negated sum of what came
- * in through them. User and house accounts never go below zero.
+ * Names of ledger accounts. Outside accounts may go below zero: their balance is what left through them minus what came in. No
+ * other account goes below zero.
  */
 export const ledgerAccounts = {
   /** A user's balance: what the product owes the user. */
@@ -23,7 +26,7 @@ export const ledgerAccounts = {
   revenue: 'house:revenue',
   /** Fees of withdrawals. */
   fees: 'house:fees',
-  /** Paid bills, until the operator hands the money on. */
+  /** Money that users paid for bills, until the operator pays the biller. */
   bills: 'house:bills',
   /** Play money of the sandbox. */
   sandbox: 'outside:sandbox',
@@ -39,7 +42,7 @@ export const ledgerAccounts = {
   withdrawals: (provider: string): SystemAccount => `outside:withdrawals:${provider}`,
 } as const
 
-/** Whether debits of an account must be covered: true for every account with money of a user. */
+/** Whether an account holds money of a user. Its debits must then be covered. */
 export function holdsUserMoney(account: string): account is OwnedAccount {
   return !account.startsWith('house:') && !account.startsWith('outside:')
 }

@@ -1,4 +1,4 @@
-import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { Ledger, LedgerReport } from './ledger.ts'
 import { accountsThatDiffer, describeDifference } from './money.ts'
 import { statementLimit } from './statements.ts'
@@ -10,15 +10,10 @@ export interface LedgerFindings {
 }
 
 /** Adds up the whole ledger and compares it with the business rows. `statementMs` is that of `Ledger.check`. */
-export async function checkLedger(
-  ledger: Ledger,
-  db: SqlClient,
-  dialect: SqlDialect,
-  statementMs = 0,
-): Promise<LedgerFindings> {
+export async function checkLedger(ledger: Ledger, db: SqlClient, statementMs = 0): Promise<LedgerFindings> {
   const report = await ledger.check(statementMs)
   const differences = await db.transaction(async tx => {
-    if (dialect === 'postgres') await rows(tx, statementLimit(statementMs))
+    if (db.dialect === 'postgres') await rows(tx, statementLimit(statementMs))
     return accountsThatDiffer(tx)
   })
   const { sumCents, wrongAccounts } = report

@@ -1,15 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { EpochMs } from '@gatewright/kernel'
-import {
-  migrate,
-  readVersions,
-  rows,
-  toInteger,
-  toText,
-  type SqlClient,
-  type SqlDialect,
-  type SqlQueries,
-} from '@gatewright/kernel/sql'
+import { migrate, rows, toInteger, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   holdsUserMoney,
@@ -111,24 +102,24 @@ export interface Ledger {
 }
 
 /** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start at once. */
-export async function migrateLedger(db: SqlClient, dialect: SqlDialect): Promise<void> {
+export async function migrateLedger(db: SqlClient): Promise<void> {
   const ddl = readFileSync(new URL('../../src/ledger/ledger.sql', import.meta.url), 'utf8')
-  await migrate(db, dialect, { namespace: 'ledger', versions: readVersions(ddl, dialect) })
+  await migrate(db, { namespace: 'ledger', ddl })
 }
 
 /** Creates the ledger over SQL. */
-export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
+export function createLedger(db: SqlClient): Ledger {
   return {
     async transfer(tx, transfer, now) {
       const { id, debit, credit, amountCents, cause } = transfer
       if (!Number.isSafeInteger(amountCents) || amountCents < 1) {
         throw new TypeError(`amountCents must be a safe integer of at least 1, not ${String(amountCents)}`)
       }
-      if (holdsUserMoney(debit)) checkCover(transfer)
+      if (holdsUserMoney(debit)) assertCovered(transfer)
       // In one order: two new accounts that pay each other would wait for each other.
       const accounts = [debit, credit].sort().flatMap(account => [account, mayOverdraw(account) ? 1 : 0])
       await rows(tx, OPEN_ACCOUNTS, accounts)
-      if (dialect === 'postgres') await rows(tx, LOCK, [debit])
+      if (tx.dialect === 'postgres') await rows(tx, LOCK, [debit])
       const inserted = await rows(tx, INSERT, [id, credit, amountCents, cause, now, debit])
       if (inserted.length === 1) return 'done'
       const [found] = await rows(tx, FIND, [id])
@@ -153,13 +144,13 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
         if (!row || row['last'] === null) return
         const range = [last, toText(row['last'])] as const
         last = range[1]
-        await db.transaction(tx => foldRange(tx, dialect, range)).catch(report)
+        await db.transaction(tx => foldRange(tx, range)).catch(report)
       }
     },
     check: (statementMs = 0) =>
       db.transaction(async tx => {
         // Both statements must see the same snapshot.
-        if (dialect === 'postgres') {
+        if (tx.dialect === 'postgres') {
           await rows(tx, 'set transaction isolation level repeatable read')
           await rows(tx, statementLimit(statementMs))
         }
@@ -175,7 +166,7 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
 }
 
 /** Throws unless a debit of a user's account is covered. */
-function checkCover({ id, debit, credit, amountCents, cover }: Transfer): void {
+function assertCovered({ id, debit, credit, amountCents, cover }: Transfer): void {
   const wrong = (what: string): never => {
     throw new TypeError(`transfer ${id} debits ${debit}: ${what}`)
   }
@@ -198,11 +189,7 @@ function checkCover({ id, debit, credit, amountCents, cover }: Transfer): void {
  * Folds a range unless another host is folding: two hosts that lock accounts in different orders would
  * deadlock.
  */
-async function foldRange(
-  tx: SqlQueries,
-  dialect: SqlDialect,
-  range: readonly [string, string],
-): Promise<void> {
-  if (dialect === 'postgres' && (await rows(tx, FOLDING))[0]?.['mine'] !== true) return
-  for (const text of FOLD[dialect]) await rows(tx, text, range)
+async function foldRange(tx: SqlQueries, range: readonly [string, string]): Promise<void> {
+  if (tx.dialect === 'postgres' && (await rows(tx, FOLDING))[0]?.['mine'] !== true) return
+  for (const text of FOLD[tx.dialect]) await rows(tx, text, range)
 }

@@ -2,7 +2,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { ownerOf } from './accounts.ts'
 import type { Ledger, Transfer, TransferResult } from './ledger.ts'
-import type { TransactionEntry, TransactionStore } from './transactions.ts'
+import { transactions, type TransactionEntry } from './transactions.ts'
 
 /** Moves money together with the transaction rows that show it to the accounts. */
 export interface Money {
@@ -19,7 +19,7 @@ export interface Money {
 }
 
 /** Makes the one place that moves money. */
-export function createMoney(ledger: Ledger, transactions: TransactionStore): Money {
+export function createMoney(ledger: Ledger): Money {
   return {
     async move(tx, transfer, entries, now) {
       for (const account of [transfer.debit, transfer.credit]) {
@@ -49,7 +49,7 @@ const DIFFERENCES = `select account, sum(ledger) as ledger, sum(booked) as booke
   ) d group by account having sum(ledger) <> sum(booked) order by account limit 100`
 
 /** A ledger account whose balance is not the sum of its business rows. */
-export interface AccountDifference {
+interface AccountDifference {
   readonly account: string
   readonly ledgerCents: number
   /** What the transactions, open authorizations or open withdrawals add up to. */

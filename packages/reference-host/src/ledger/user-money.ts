@@ -2,7 +2,7 @@ import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql
 import { ledgerAccounts } from './accounts.ts'
 
 /** All money of a user, in cents. */
-export interface UserMoney {
+interface UserMoney {
   /** What can be spent now. */
   readonly availableCents: number
   /** What is promised to merchants. */

@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
 import { operation, type Example, type Operation } from '../http/operation.ts'
 import { component, nextCursor } from '../schemas/fields.ts'
+import type { PageOf } from '../records/table.ts'
 import { cutPage, pagingQuery, readPaging } from './paging.ts'
 
 interface ListRule<T extends { readonly position: number }> {
@@ -16,7 +17,7 @@ interface ListRule<T extends { readonly position: number }> {
   readonly listName: string
   readonly item: TObject
   readonly example: Example
-  page(accountId: string, position: number, limit: number): Promise<readonly T[]>
+  page(accountId: string, page: PageOf): Promise<readonly T[]>
   wire(item: T): Record<string, unknown>
 }
 
@@ -49,7 +50,7 @@ export function listOperation<T extends { readonly position: number }>({
       if (!paging.ok) return paging
       const { after, limit } = paging.value
       // One more than the limit, to know whether there is a next page.
-      const found = await page(caller.session.accountId, after, limit + 1)
+      const found = await page(caller.session.accountId, { after, limit: limit + 1 })
       const { items, nextCursor } = cutPage(found, limit)
       return allow({
         data: { [name]: items.map(wire), nextCursor },

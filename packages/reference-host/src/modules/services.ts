@@ -1,5 +1,5 @@
 import type { Clock } from '@gatewright/kernel'
-import type { SqlClient, SqlDialect, SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Guard, SpendStorage } from '@gatewright/scope-guard'
 import type { Issuer } from '@gatewright/session-issuer'
@@ -11,32 +11,26 @@ import type { EntryLimits } from '../http/limits.ts'
 import type { WebTokens } from '../http/web-session.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Money } from '../ledger/money.ts'
-import type { TransactionStore } from '../ledger/transactions.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'
 import type { CardIssuer } from '../providers/card-issuer.ts'
 import type { DepositProvider } from '../providers/deposits.ts'
 import type { KycProvider } from '../providers/kyc.ts'
 import type { WithdrawalProvider } from '../providers/withdrawals.ts'
-import type { EventStore } from '../records/events.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
 import type { Authorizations } from './cards/authorizations/service.ts'
-import type { AuthorizationStore } from './cards/authorizations/store.ts'
 import type { CardKeyPolicies } from './cards/key-policies.ts'
 import type { SeedCards } from './cards/sandbox-cards.ts'
-import type { CardStore } from './cards/store.ts'
 import type { AccountCipher } from './crypto/account-cipher.ts'
 import type { DepositRecords } from './deposits/records.ts'
 import type { KycRecords } from './kyc/records.ts'
 import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
-import type { PayinStore } from './subscriptions/payins/payin-store.ts'
 import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
-import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
 import type { TokenUse } from './tokens/token.ts'
 import type { UserStore } from './users/store.ts'
-import type { Challenges } from './web-sign-in/challenge.ts'
+import type { ChallengeCodec } from './web-sign-in/challenge.ts'
 import type { WithdrawalRecords } from './withdrawals/records.ts'
 
 /** All services that operations can use. Each operation destructures the ones it needs. */
@@ -48,18 +42,13 @@ export interface ModuleServices {
   readonly issuer: Issuer
   readonly guard: Guard
   readonly users: UserStore
-  readonly cards: CardStore
   readonly cardKeyPolicies: CardKeyPolicies
   readonly authorizations: Authorizations
-  readonly authorizationStore: AuthorizationStore
   readonly seedCards: SeedCards
-  readonly payins: PayinStore
   readonly addressAllocator: AddressAllocator
-  readonly subscriptions: SubscriptionStore
   readonly settlement: PayinSettlement
   readonly ledger: Ledger
   readonly money: Money
-  readonly transactions: TransactionStore
   /** Spend counters inside the transaction of a write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   /** What the providers of deposits and withdrawals take. Rejects with a fault while one of them is down. */
@@ -67,13 +56,12 @@ export interface ModuleServices {
   readonly deposits: DepositRecords
   readonly withdrawals: WithdrawalRecords
   readonly sealer: Sealer
-  readonly challenges: Challenges
+  readonly challenges: ChallengeCodec
   readonly webTokens: WebTokens
   /** The host's own origin, such as `https://pay.example`. */
   readonly origin: string
   readonly limits: Pick<EntryLimits, 'poll'>
   readonly cipher: AccountCipher
-  readonly events: EventStore
   readonly jobs: JobQueue
   readonly acceptances: AgreementAcceptances
   readonly requirements: Requirements
@@ -88,7 +76,6 @@ export interface ModuleServices {
   readonly product: Product
   /** For reads outside a financial write. */
   readonly db: SqlClient
-  readonly dialect: SqlDialect
   readonly plans: readonly Plan[]
   readonly receivers: readonly PayinReceiver[]
   readonly lookups: TransactionLookups

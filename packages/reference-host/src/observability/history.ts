@@ -9,7 +9,7 @@ export const SLOT_MS = 300_000
 export const HISTORY_MS = 86_400_000
 
 /** What happened in this process in one slot of time. */
-export interface HistorySlot {
+interface HistorySlot {
   /** Start of the slot. */
   readonly at: EpochMs
   /** Requests by outcome. */

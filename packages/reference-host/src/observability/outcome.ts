@@ -1,4 +1,4 @@
-/** What came of a request: let through, refused, refused by a rate limit, or failed on the host's side. */
+/** The outcome of a request: allowed, denied (`refused`), denied by a rate limit (`limited`), or failed on the host's side. */
 export type DecisionOutcome = 'allowed' | 'refused' | 'limited' | 'failed'
 
 /** The outcomes, in the order in which they are shown. */

@@ -23,7 +23,7 @@ export interface Components {
  */
 export function createComponents(): Components {
   const sections = new Map<Section, Map<string, Json>>()
-  const section = (name: Section): Map<string, Json> => {
+  const sectionOf = (name: Section): Map<string, Json> => {
     const found = sections.get(name) ?? new Map<string, Json>()
     sections.set(name, found)
     return found
@@ -45,11 +45,11 @@ export function createComponents(): Components {
       return title === undefined ? inner : { ...inner, title: replaceTitled(title) }
     if (!/^[A-Z][A-Za-z0-9]*$/.test(title))
       throw new TypeError(`schema title "${title}" must be a name such as "ApiKey"`)
-    const existing = section('schemas').get(title)
+    const existing = sectionOf('schemas').get(title)
     if (existing && JSON.stringify(existing) !== JSON.stringify(inner)) {
       throw new TypeError(`two different schemas have the title ${title}`)
     }
-    section('schemas').set(title, inner)
+    sectionOf('schemas').set(title, inner)
     return { $ref: `#/components/schemas/${title}` }
   }
 
@@ -61,7 +61,7 @@ export function createComponents(): Components {
   return {
     schema,
     shared(name, key, make) {
-      const members = section(name)
+      const members = sectionOf(name)
       if (!members.has(key)) members.set(key, make())
       return { $ref: `#/components/${name}/${key}` }
     },

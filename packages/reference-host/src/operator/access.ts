@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { deny, type OperatorDenial } from './codes.ts'
 
 /** What is read of a request to the operator listener. */
-export interface OperatorRequest {
+interface OperatorRequest {
   readonly method: string
   header(name: string): string | undefined
 }

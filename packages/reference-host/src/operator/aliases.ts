@@ -23,7 +23,7 @@ export function aliasesInUse({ at, aliases }: AliasReport): object {
     /** Names that still work and that nobody has used. */
     unused: aliases.filter(({ count, mode, observable }) => observable && count === 0 && mode !== 'gone')
       .length,
-    /** Names that still work and of which nobody can know whether they are used. */
+    /** Names that still work, whose use a server cannot see. */
     unobservable: aliases.filter(({ mode, observable }) => !observable && mode !== 'gone').length,
   }
 }

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import type { EventStore } from '../records/events.ts'
+import { events } from '../records/events.ts'
 
 /** Rows that a person must look at, by kind. */
 export type Attention = Readonly<Record<(typeof KINDS)[number], number>>
@@ -20,7 +20,7 @@ export async function countAttention(db: SqlQueries): Promise<Attention> {
 export type ReportedKind = 'authorization' | 'deposit'
 
 /** One report of a provider whose money was not moved. */
-export interface OpenReport {
+interface OpenReport {
   readonly at: EpochMs
   /** Why it was not moved; of a deposit the id of the payment. */
   readonly detail: string
@@ -70,7 +70,6 @@ async function readReports(
  */
 export async function resolveAttention(
   tx: SqlQueries,
-  events: EventStore,
   { kind, id, reference }: { readonly kind: ReportedKind; readonly id: string; readonly reference: string },
   now: EpochMs,
 ): Promise<readonly OpenReport[] | undefined> {

@@ -2,13 +2,13 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { JobQueue, ListedJob } from '../records/jobs.ts'
 
 /** A job as operators see it: its instants are RFC 3339. */
-export interface DescribedJob extends Omit<ListedJob, 'dueAt' | 'createdAt'> {
+interface DescribedJob extends Omit<ListedJob, 'dueAt' | 'createdAt'> {
   readonly dueAt: string
   readonly createdAt: string
 }
 
 /** How many jobs of a kind wait, and how old the oldest is. */
-export interface WaitingKind {
+interface WaitingKind {
   readonly kind: string
   readonly jobs: number
   readonly ageSeconds: number

@@ -11,10 +11,10 @@ async function findingsOf(target: CheckedDatabase): Promise<LedgerFindings> {
     const db = fromPgPool(
       new Pool({ connectionString: target.url, max: 1, statement_timeout: target.statementMs }),
     )
-    return checkLedger(createLedger(db, 'postgres'), db, 'postgres', target.statementMs)
+    return checkLedger(createLedger(db), db, target.statementMs)
   }
   const db = await openEmbedded(target.path)
-  return checkLedger(createLedger(db, 'sqlite'), db, 'sqlite')
+  return checkLedger(createLedger(db), db)
 }
 
 /** Opens the embedded database beside the host that writes to it. */

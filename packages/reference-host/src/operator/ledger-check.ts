@@ -5,7 +5,7 @@ import type { Clock } from '@gatewright/kernel'
 import type { LedgerFindings } from '../ledger/check.ts'
 
 /** The latest check of the ledger that this host was asked for. Instants are RFC 3339. */
-export type LedgerCheckState =
+type LedgerCheckState =
   | { readonly state: 'never' }
   | { readonly state: 'running'; readonly startedAt: string }
   | {
@@ -35,7 +35,7 @@ export interface LedgerChecks {
 }
 
 /** Runs one check. It ends when `signal` aborts. */
-export type LedgerCheckRunner = (signal: AbortSignal) => Promise<LedgerFindings>
+type LedgerCheckRunner = (signal: AbortSignal) => Promise<LedgerFindings>
 
 /** The database of a check. */
 export type CheckedDatabase =

@@ -18,7 +18,7 @@ export interface OperatorListener {
 }
 
 /** Where the listener listens, and who may use it. The address is always that of this machine. */
-export interface OperatorOptions {
+interface OperatorOptions {
   readonly port: number
   readonly token: string
 }

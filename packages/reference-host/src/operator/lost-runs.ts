@@ -3,7 +3,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { ListedLostRun, LostRuns } from '@gatewright/idempotency-store/postgres'
 
 /** A lost run as operators see it: `run` names it, its instants are RFC 3339. */
-export interface DescribedLostRun {
+interface DescribedLostRun {
   readonly run: string
   /** What the client was given as `operationId`. */
   readonly operationId: string
@@ -13,7 +13,7 @@ export interface DescribedLostRun {
 }
 
 /** A decision of the operator about a lost run. */
-export type RunDecision =
+type RunDecision =
   | { readonly outcome: 'never_happened' }
   /** The write took effect. Retries of the client get 200 with `data`. */
   | { readonly outcome: 'completed'; readonly data: Readonly<Record<string, unknown>> }
@@ -23,7 +23,7 @@ export async function listLostRuns(runs: LostRuns, limit: number, now: EpochMs):
   return (await runs.list(limit, now)).map(describe)
 }
 
-/** Decides about a lost run. False: it is not lost, or no longer. Of several decisions at once, one returns true. */
+/** Decides about a lost run. False: the run is not lost (now). Of several decisions at once, one returns true. */
 export async function resolveLostRun(
   runs: LostRuns,
   run: string,

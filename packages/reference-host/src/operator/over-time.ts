@@ -25,7 +25,7 @@ export function decisionsOverTime(history: History): object {
   }
 }
 
-/** Latency of each store over the last 24 hours of this process: in all, and by slot. */
+/** Latency of each store over the last 24 hours of this process: in total and by slot. */
 export function storesOverTime(history: History): object {
   const slots = history.slots()
   const names = [...new Set(slots.flatMap(({ stores }) => [...stores.keys()]))].sort()

@@ -6,6 +6,7 @@ export interface Manifest {
     Record<
       string,
       {
+        /** The path of the HTML file, for `readBuilt`. */
         readonly document: string
         /** Names of files, each with a digest of its content. */
         readonly assets: Readonly<Record<string, string>>
@@ -24,6 +25,8 @@ export function readBuilt(path: string): Buffer {
 /** Reads the list of built pages. */
 export function readManifest(): Manifest {
   if (!existsSync(new URL('manifest.json', BUILT)))
-    throw new Error('the pages for browsers are not built: run npm run build, or switch them off')
+    throw new Error(
+      'the pages for browsers are not built: run `npm run build`, or set HELPER_PAGE and DOCS_PAGE to off',
+    )
   return JSON.parse(readBuilt('manifest.json').toString()) as Manifest
 }

@@ -7,7 +7,7 @@ export interface Support {
 }
 
 /** A notice that is shown from `startsAt` until `endsAt`, RFC 3339. */
-export interface SpotlightItem {
+interface SpotlightItem {
   readonly id: string
   readonly title: string
   readonly text: string

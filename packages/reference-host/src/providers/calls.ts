@@ -7,7 +7,7 @@ import { validateKycReport, type KycProvider } from './kyc.ts'
 const CALL_MS = 10_000
 
 /** How a call to a provider ended. */
-export type CallOutcome = 'answered' | 'unavailable' | 'malformed'
+type CallOutcome = 'answered' | 'unavailable' | 'malformed'
 
 /** How calls are limited and counted. */
 export interface CallOptions {

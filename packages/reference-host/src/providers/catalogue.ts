@@ -36,7 +36,7 @@ export interface QuoteRequest {
   readonly amountCents?: number
 }
 
-/** A price. An amount outside the limits is quoted too: the host compares and refuses. */
+/** A price. An amount outside the limits is quoted too: the host compares and denies. */
 export interface Quote {
   /** Limits of the amount in units of the asset. Null: no upper limit. */
   readonly minAmount: string

@@ -4,7 +4,7 @@ import type { CardIssuer, IssuedCard } from './card-issuer.ts'
 import { cardNumber, securityCode } from './card-numbers.ts'
 import { SANDBOX_PROVIDER } from './sandbox-kyc.ts'
 
-const REFUSED_CENTS = 1_000_003
+const REJECTED_CENTS = 1_000_003
 const DOWN_ONCE_CENTS = 1_000_004
 const VALID_YEARS = 3
 
@@ -24,14 +24,14 @@ interface SandboxIssuerOptions {
 
 /**
  * Makes the built-in issuer of a sandbox. It stores when each card was issued, and no card number: numbers are derived from the secret
- * and the id of the card. Two limits are magic: 1 000 003 cents is refused, with 1 000 004 the issuer is down at the first call.
+ * and the id of the card. Two limits are magic: 1 000 003 cents is rejected, with 1 000 004 the issuer is down at the first call.
  */
 export function sandboxIssuer({ db, clock, secret }: SandboxIssuerOptions): CardIssuer {
   return {
     name: SANDBOX_PROVIDER,
     async issue(id, { limit }, signal) {
       signal.throwIfAborted()
-      if (limit?.amountCents === REFUSED_CENTS) {
+      if (limit?.amountCents === REJECTED_CENTS) {
         await rows(db, FIRST, [id, clock.now(), 'refused'])
         return { rejected: 'the sandbox refuses this limit' }
       }

@@ -57,8 +57,8 @@ function addressOf(id: string, currency: string, network: string) {
 }
 
 /** Amounts with which a withdrawal takes another course. */
-const MAGIC: Readonly<Record<number, 'refused' | 'response lost' | 'lost'>> = {
-  1_000_001: 'refused',
+const MAGIC: Readonly<Record<number, 'rejected' | 'response lost' | 'lost'>> = {
+  1_000_001: 'rejected',
   1_000_003: 'response lost',
   1_000_004: 'lost',
 }
@@ -80,7 +80,7 @@ export function sandboxWithdrawals({ db, clock }: SandboxOptions): WithdrawalPro
       signal.throwIfAborted()
       const what = MAGIC[amountCents] ?? 'sent'
       const first = await rows(db, FIRST, [PORT, id, clock.now(), what])
-      if (what === 'refused') return { rejected: 'The sandbox refuses this amount.' }
+      if (what === 'rejected') return { rejected: 'The sandbox refuses this amount.' }
       if (first.length > 0 && what !== 'sent')
         throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'the sandbox provider simulates a lost answer')
       const again = `update gw_sandbox_provider_calls set what = 'sent', at = $3
@@ -99,7 +99,7 @@ function reportOf(id: string, what: string, age: EpochMs): WithdrawalReport | un
   // It never arrived.
   if (what === 'lost') return undefined
   const none = { reason: null, txHash: null, paidCents: null, relay: null }
-  if (what === 'refused') return { ...none, status: 'failed', reason: 'The sandbox refuses this amount.' }
+  if (what === 'rejected') return { ...none, status: 'failed', reason: 'The sandbox refuses this amount.' }
   const relay = { reference: `sandbox-${id}`, payinAddress: null, payinExtraId: null }
   if (what === 'sent' && age < COMPLETED_AFTER_MS) return { ...none, status: 'ready', relay }
   const txHash = `0x${createHash('sha256').update(id).digest('hex')}`

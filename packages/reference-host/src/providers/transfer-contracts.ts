@@ -183,14 +183,14 @@ export function withdrawalProviderContract(
       assert.equal(await provider.find(`${id}2`, signal), undefined)
     })
 
-    test('throws when the answer is lost, and then finds what it took', async opened => {
+    test('throws when the reply is lost, and then finds what it took', async opened => {
       const { provider, cut, payouts } = opened
       if (!cut) return
       const id = `wd_${randomUUID().replaceAll('-', '')}`
       await assert.rejects(
         cut.send(id, newWithdrawal, signal),
         Fault,
-        'a lost answer is a fault, not a failed withdrawal',
+        'a lost reply is a fault, not a failed withdrawal',
       )
       const found = await provider.find(id, signal)
       assert.equal(validateWithdrawalReport(found), undefined)

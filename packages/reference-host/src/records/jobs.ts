@@ -1,10 +1,10 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
 import {
+  rowLock,
   rows,
   toInteger,
   toText,
   type SqlClient,
-  type SqlDialect,
   type SqlQueries,
   type SqlRow,
 } from '@gatewright/kernel/sql'
@@ -22,7 +22,7 @@ interface Job {
  * The outcome of a call: a function that writes the result in the transaction that also ends the job, or `again` if there is
  * nothing to write and the call must be repeated later. If the function returns `again`, its rows are committed and the job stays.
  */
-export type JobOutcome = ((tx: SqlQueries) => Promise<void | 'again'>) | 'again'
+type JobOutcome = ((tx: SqlQueries) => Promise<void | 'again'>) | 'again'
 
 /**
  * Makes the call of one job. After an error or `again` the job runs again later. A call is made at least once, so the provider
@@ -60,9 +60,8 @@ export interface JobQueue {
 }
 
 /** What a queue needs. */
-export interface JobServices {
+interface JobServices {
   readonly db: SqlClient
-  readonly dialect: SqlDialect
   readonly clock: Clock
   /** Handlers by kind of job. Jobs of other kinds are left for a newer host that has their handler. */
   readonly handlers: Readonly<Record<string, JobHandler>>
@@ -84,8 +83,8 @@ const POSTPONE = `update gw_jobs set due_at = $4, leased_until = 0 where kind = 
   returning kind`
 
 /** Makes the job queue of a database. */
-export function jobQueue({ db, dialect, clock, handlers, report }: JobServices): JobQueue {
-  const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
+export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue {
+  const skipLocked = rowLock(db, 'for update skip locked')
   const started = new Set<Promise<void>>()
 
   /** Leases up to `limit` due jobs. `where` is a condition whose one `?` is replaced by all `values`. */
@@ -124,12 +123,12 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
       await rows(tx, ADD, [kind, subjectId, now])
     },
     async runNow(kind, subjectId) {
-      const runs = lease('(kind, subject_id) = (?)', [kind, subjectId], 1).then(
+      const running = lease('(kind, subject_id) = (?)', [kind, subjectId], 1).then(
         ([job]) => job && run(job, AbortSignal.timeout(JOB_LEASE_MS)),
         report,
       ) as Promise<void>
-      started.add(runs)
-      await runs.finally(() => started.delete(runs))
+      started.add(running)
+      await running.finally(() => started.delete(running))
     },
     async runDue(kind, limit, signal) {
       const jobs = Object.hasOwn(handlers, kind) ? await lease('kind = ?', [kind], limit) : []

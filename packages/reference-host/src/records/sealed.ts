@@ -94,6 +94,6 @@ function opened(key: Uint8Array, additionalData: Buffer, bytes: Buffer): string 
 function changed(purpose: string): Fault {
   return new Fault(
     'ERR_STORE_REPLY',
-    `a sealed ${purpose} cannot be opened: the stored text was changed, or is of another account`,
+    `a sealed ${purpose} cannot be opened: the stored text was changed, or is of another account: restore the record from a backup`,
   )
 }

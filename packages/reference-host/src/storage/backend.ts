@@ -1,6 +1,6 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
 import type { LostRuns } from '@gatewright/idempotency-store/postgres'
-import type { SqlClient, SqlDialect, SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
 import type { IssuerOptions } from '@gatewright/session-issuer'
@@ -13,7 +13,6 @@ export type DependencyCheck = () => Promise<void>
 export interface Backend {
   /** The ledger's database. */
   readonly sql: SqlClient
-  readonly dialect: SqlDialect
   readonly nonces: NonceStorage
   readonly issuer: Pick<IssuerOptions, 'keys' | 'sessions' | 'audit' | 'signingKeys'>
   readonly feed: RevocationFeed

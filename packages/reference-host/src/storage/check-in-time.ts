@@ -5,7 +5,7 @@ import { inTime } from './in-time.ts'
 const CHECK_TIMEOUT_MS = 2000
 
 /** The result of a dependency check. */
-export interface CheckResult {
+interface CheckResult {
   /** False if the check failed, or took longer than 2 seconds. */
   readonly ok: boolean
   readonly ms: number

@@ -26,7 +26,6 @@ export function embeddedBackend(dataDir: string, secrets: Secrets): Backend {
   const sql = fromSqlite(writer, reader)
   return {
     sql,
-    dialect: 'sqlite',
     nonces: sqliteNonces(sql),
     issuer: sqliteCredentials(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
     feed: sqlRevocationFeed(sql),
@@ -48,8 +47,8 @@ export function embeddedBackend(dataDir: string, secrets: Secrets): Backend {
         migrateAliasUsage,
       ])
         await migrate(sql)
-      await migrateHost(sql, 'sqlite')
-      await migrateLedger(sql, 'sqlite')
+      await migrateHost(sql)
+      await migrateLedger(sql)
     },
     close: async () => {
       reader.close()

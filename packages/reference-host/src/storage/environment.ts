@@ -13,11 +13,8 @@ type EnvironmentConfig = Pick<Config, 'environment' | 'databaseUrl'>
  * Refuses a database of another environment before it is migrated: a sandbox on live data would approve identity checks and create
  * play money. Fault: `ERR_STORE_UNAVAILABLE`.
  */
-export async function checkEnvironment(
-  { sql, dialect }: { readonly sql: SqlQueries; readonly dialect: SqlDialect },
-  config: EnvironmentConfig,
-): Promise<void> {
-  const exists = (await rows(sql, EXISTS[dialect], ['gw_environment'])).length > 0
+export async function assertEnvironment(sql: SqlQueries, config: EnvironmentConfig): Promise<void> {
+  const exists = (await rows(sql, EXISTS[sql.dialect], ['gw_environment'])).length > 0
   const found = exists ? await nameOf(sql) : undefined
   refuseOther(found ?? config.environment, config)
 }

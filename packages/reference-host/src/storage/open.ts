@@ -2,7 +2,7 @@ import { Fault } from '@gatewright/kernel'
 import { IncompatibleTables } from '@gatewright/kernel/sql'
 import type { Config } from '../config/config.ts'
 import type { Backend } from './backend.ts'
-import { checkEnvironment, claimEnvironment, elsewhere, unusable } from './environment.ts'
+import { assertEnvironment, claimEnvironment, elsewhere, unusable } from './environment.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
 
 /** The open stores of a host. */
@@ -23,7 +23,7 @@ export async function openStores(config: Config, queryMs?: number): Promise<Open
   try {
     const secrets = loadSecrets(config)
     backend = await openDatabase(config, secrets, queryMs)
-    await checkEnvironment(backend, config)
+    await assertEnvironment(backend.sql, config)
     await migrateTables(backend, config)
     await claimEnvironment(backend.sql, config)
     const stores = config.redis ? await overRedis(backend, config.redis) : backend

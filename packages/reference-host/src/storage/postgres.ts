@@ -42,7 +42,6 @@ export function postgresBackend(url: string, secrets: Secrets, queryMs?: number)
   const sql = fromPgPool(pool, { prepare: true })
   return {
     sql,
-    dialect: 'postgres',
     nonces: postgresNonces(sql),
     issuer: postgresCredentials(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
     feed: sqlRevocationFeed(sql, { subscribe: (channel, listener) => listen(url, channel, listener) }),
@@ -50,7 +49,7 @@ export function postgresBackend(url: string, secrets: Secrets, queryMs?: number)
     spend: tx => postgresSpends(tx),
     lostRuns: lostRuns(sql),
     aliasUsage: postgresAliasUsage(sql),
-    checks: { database: () => checkClock(sql) },
+    checks: { database: () => assertClock(sql) },
     migrate: () => migrateTables({ ...options, max: 1 }),
     close: () => pool.end(),
   }
@@ -68,7 +67,7 @@ async function migrateTables(options: pg.PoolConfig): Promise<void> {
   const pool = openPool(options)
   const sql = fromPgPool(pool)
   try {
-    await checkIsolation(sql)
+    await assertIsolation(sql)
     for (const migrate of [
       migrateNonces,
       migrateCredentials,
@@ -77,8 +76,8 @@ async function migrateTables(options: pg.PoolConfig): Promise<void> {
       migrateAliasUsage,
     ])
       await migrate(sql)
-    await migrateHost(sql, 'postgres')
-    await migrateLedger(sql, 'postgres')
+    await migrateHost(sql)
+    await migrateLedger(sql)
   } finally {
     await pool.end()
   }
@@ -88,7 +87,7 @@ async function migrateTables(options: pg.PoolConfig): Promise<void> {
  * Balances are read after a lock that other transactions held: a snapshot from before it, as in stricter levels, would miss what they
  * spent, and REPEATABLE READ does not show it.
  */
-async function checkIsolation(sql: SqlClient): Promise<void> {
+async function assertIsolation(sql: SqlClient): Promise<void> {
   const [row] = await rows(sql, 'show default_transaction_isolation')
   const level = row?.['default_transaction_isolation']
   if (level === 'read committed') return
@@ -98,7 +97,7 @@ async function checkIsolation(sql: SqlClient): Promise<void> {
   throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
 }
 
-async function checkClock(sql: SqlClient): Promise<void> {
+async function assertClock(sql: SqlClient): Promise<void> {
   const text = 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now'
   const [row] = await rows(sql, text)
   const skewMs = Math.abs(toInteger(row?.['now']) - Date.now())

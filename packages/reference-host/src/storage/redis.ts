@@ -20,7 +20,7 @@ interface OpenRedis {
 
 type SendToServer = (command: string[]) => Promise<unknown>
 
-/** How long a start waits for Redis. On a cluster: for each of its root nodes in turn, and for the nodes that one of them names. */
+/** How long a start waits for Redis. On a cluster: for each configured node, one after the other, and for the nodes that one of them names. */
 const CONNECT_MS = 5000
 /** How long a command may take. */
 const COMMAND_MS = 5000
@@ -49,7 +49,7 @@ export async function withRedis(
     run: (key, command) => inTime(unlimited.run(key, command), commandMs, late),
   }
   const check = async (): Promise<void> => {
-    const checked = servers().then(each => Promise.all(each.map(checkServer)))
+    const checked = servers().then(each => Promise.all(each.map(assertServer)))
     await inTime(checked, commandMs, late)
   }
   try {
@@ -75,7 +75,7 @@ export async function withRedis(
 const PROBED_KEYS = Array.from({ length: 64 }, (_, n) => `gw:probe:${n}`)
 
 /** Throws unless a server takes writes and evicts no key. */
-async function checkServer(send: SendToServer): Promise<void> {
+async function assertServer(send: SendToServer): Promise<void> {
   const [role, info] = await Promise.all([send(['ROLE']), send(['INFO', 'memory'])])
   if (!Array.isArray(role) || String(role[0]) !== 'master') {
     const what = Array.isArray(role) && String(role[0]) === 'slave' ? 'a replica' : 'no master'

@@ -2,14 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import type { NamedKey, NamedSecret } from '../config/parsers.ts'
+import type { NamedSecret } from '../config/parsers.ts'
+import type { RingKey } from '../records/sealed.ts'
 
 /** Secrets that protect stored data. Without them stored API keys and signing keys cannot be used. */
 export interface Secrets {
   readonly keyPeppers: readonly NamedSecret[]
   readonly signingKeyEncryptionKey: Uint8Array
   /** Keys of personal data. The first encrypts; all of them decrypt. */
-  readonly dataKeys: readonly NamedKey[]
+  readonly dataKeys: readonly RingKey[]
   /** The token of the operator page; undefined: there is no such page. */
   readonly operatorToken: string | undefined
 }
@@ -64,14 +65,14 @@ function readSecrets(path: string): SecretFile | undefined {
 
 /** The secrets of a file, or new ones and a new operator token where they are missing, which are written first. */
 function completed(path: string, found: SecretFile | undefined, needsToken: boolean): SecretFile {
-  const secret = (): string => randomBytes(32).toString('base64url')
+  const newSecret = (): string => randomBytes(32).toString('base64url')
   if (found && (found.operatorToken !== undefined || !needsToken)) return found
   const secrets = found ?? {
-    keyPepper: { id: 'sandbox-1', secret: secret() },
-    signingKeyEncryptionKey: secret(),
-    dataKey: { id: 'sandbox-1', secret: secret() },
+    keyPepper: { id: 'sandbox-1', secret: newSecret() },
+    signingKeyEncryptionKey: newSecret(),
+    dataKey: { id: 'sandbox-1', secret: newSecret() },
   }
-  const file: SecretFile = needsToken ? { ...secrets, operatorToken: secret() } : secrets
+  const file: SecretFile = needsToken ? { ...secrets, operatorToken: newSecret() } : secrets
   const handle = openSync(`${path}.new`, 'w', 0o600)
   writeSync(handle, `${JSON.stringify(file, null, 2)}\n`)
   fsyncSync(handle)

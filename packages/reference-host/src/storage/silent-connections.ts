@@ -1,7 +1,7 @@
 import { inTime } from './in-time.ts'
 
 /** The part of a node-redis client of one server that is used. */
-export interface RedisConnection {
+interface RedisConnection {
   readonly isReady: boolean
   sendCommand(command: string[]): Promise<unknown>
   destroy(): void

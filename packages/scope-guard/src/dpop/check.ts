@@ -8,16 +8,13 @@ import type { Claims } from '../token/claims.ts'
 import type { CheckedDpop, ProofNonces } from './options.ts'
 import { isProofSigned, precheckProof } from './proof.ts'
 
-/** How a token may be used: `undefined` by anyone who has it, or only with the key of this thumbprint. */
-export type Binding = string | undefined
-
 /**
- * Reads which key a token is bound to: `jkt` of its `cnf` decides (RFC 9449 section 6.1). Other members are ignored, as RFC 7800
- * section 3.1 demands of those that are not understood; Keycloak adds `kc-jkt-type`. A `cnf` without `jkt` binds the token to
+ * Reads the thumbprint of the key that a token is bound to; undefined if anyone who has the token may use it. The member `jkt`
+ * of its `cnf` decides (RFC 9449 section 6.1). Other members are ignored, as RFC 7800 section 3.1 demands of those that are not understood; Keycloak adds `kc-jkt-type`. A `cnf` without `jkt` binds the token to
  * something that the guard cannot check, such as a client certificate (`x5t#S256`, RFC 8705). A thief could use such a
  * token, so it is denied.
  */
-export function bindingOf({ cnf }: Claims): { readonly thumbprint: Binding } | GuardReason {
+export function bindingOf({ cnf }: Claims): { readonly thumbprint: string | undefined } | GuardReason {
   if (cnf === undefined) return { thumbprint: undefined }
   const { jkt } = (cnf ?? {}) as { readonly jkt?: unknown }
   if (typeof jkt !== 'string' || jkt === '') return 'the token is bound in a way that is not supported'
@@ -25,11 +22,11 @@ export function bindingOf({ cnf }: Claims): { readonly thumbprint: Binding } | G
 }
 
 /** One request with a verified token. */
-export interface BoundRequest {
+interface BoundRequest {
   readonly facts: GuardFacts
   readonly isDpopScheme: boolean
   readonly accessToken: string
-  readonly thumbprint: Binding
+  readonly thumbprint: string | undefined
 }
 
 /**

@@ -7,7 +7,7 @@ import { isCanonicalCompact } from '../token/compact.ts'
 import { algorithmName, algorithmOf, weaknessOf } from '../token/key-rules.ts'
 
 /** What a proof must be about. */
-export interface ProofFacts {
+interface ProofFacts {
   /** The `DPoP` field as received. Several fields are joined by a comma. */
   readonly proof: string
   readonly method: string
@@ -23,7 +23,7 @@ export interface ProofFacts {
 }
 
 /** A proof that is acceptable except for its signature, and whether it was used before. */
-export interface UnverifiedProof {
+interface UnverifiedProof {
   readonly text: string
   readonly jwk: JWK
   readonly algorithm: string
@@ -45,7 +45,7 @@ export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof 
   if (proof.includes(',')) return 'more than one DPoP proof'
   if (proof.length > MAX_PROOF || !isCanonicalCompact(proof))
     return 'the DPoP proof is not a canonical compact JWS'
-  const [head, payload] = proof.split('.', 2) as [string, string]
+  const [head, payload] = proof.split('.') as [string, string]
   const [header, claims] = [decodeSegment(head), decodeSegment(payload)]
   if (!header || !claims) return 'the DPoP proof is not a canonical compact JWS'
   const key = keyOf(header)

@@ -123,7 +123,7 @@ export interface CountedCap {
 }
 
 /** The caps of a chain. */
-export interface ChainCaps {
+interface ChainCaps {
   /** Selects the caps that apply to any of these operations, each cap once. */
   select(operations: readonly string[], kind: SpendKind): OperationCaps
   /** Lists every cap, with its counter at an instant. */

@@ -21,7 +21,7 @@ export interface ChainPlace {
 }
 
 /** A compiled chain and its place in the cache. */
-export interface LoadedChain {
+interface LoadedChain {
   readonly chain: Chain
   readonly place: ChainPlace
 }

@@ -1,4 +1,4 @@
-import { checkRule, counterOwner, type Rule } from '@gatewright/kernel'
+import { checkedRule, counterOwner, type Rule } from '@gatewright/kernel'
 import { isFor, listCaps } from './caps.ts'
 import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
 import { operationMatcher } from './operation-matcher.ts'
@@ -25,7 +25,7 @@ export function findLooserMember(
   reference: readonly PolicyDocument[],
   rule: Rule,
 ): keyof Policy | undefined {
-  checkRule(rule)
+  checkedRule(rule)
   const restrictions = restrictionsOn(policies.map(storedPolicy), rule)
   for (const { member, name, most } of restrictionsOn(reference.map(storedPolicy), rule).values()) {
     const known = restrictions.get(name)

@@ -77,7 +77,7 @@ export function createFailureLimit(
   const runLowPriority = async <T>(bucket: string, check: () => T | Promise<T>): Promise<T | GuardDenial> => {
     const result = await enqueue(bucket, check)
     if (result !== QUEUE_FULL) return result
-    return rateLimited({ name, remaining: 0, resetSeconds: RETRY_AFTER_SECONDS }, [])
+    return rateLimited({ name, resetSeconds: RETRY_AFTER_SECONDS }, [])
   }
   /** Denies the check if the queue is full of other addresses or of this one: the caller has to retry in both cases. */
   const enqueue = <T>(

@@ -17,7 +17,7 @@ export interface LimitResult {
   readonly msBeforeNext: number
 }
 
-/** One limit over its store. It separates the library's results from its errors, both of which the library throws. */
+/** One limit over its store. The library throws both denials and errors; this separates them. */
 export interface Limiter {
   readonly options: LimitOptions
   /** Takes one point. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. */

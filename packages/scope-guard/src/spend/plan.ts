@@ -47,11 +47,11 @@ export async function planSpend(
 export function planCall(
   { rule, chain }: SpendAccess,
   { storage, clock }: SpendDependencies,
-): SpendPlan | Block {
-  if (rule.spends !== undefined) return { cents: 0, items: [] }
+): Pick<SpendPlan, 'items'> | Block {
+  if (rule.spends !== undefined) return { items: [] }
   const caps = chain.caps([rule.operation], undefined)
-  if (!caps.firstCounted) return { cents: 0, items: [] }
-  return storage ? { cents: 0, items: caps.items(0, clock.now()) } : caps.firstCounted
+  if (!caps.firstCounted) return { items: [] }
+  return storage ? { items: caps.items(0, clock.now()) } : caps.firstCounted
 }
 
 /** Describes a counter without enough left: what remains under its cap, and when its next window begins. */

@@ -1,20 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { keyDigest, knownOptions, malformedReply } from '@gatewright/kernel'
-import {
-  checkedPrefix,
-  DEFAULT_PREFIX,
-  migrate as migrateNamespace,
-  readVersions,
-  rows,
-  toText,
-  type SqlClient,
-  type SqlQueries,
-} from '@gatewright/kernel/sql'
+import { checkedPrefix, DEFAULT_PREFIX, rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
 import type { SpendStorage } from './port.ts'
 import { readReserveReply } from './postgres-encoding.ts'
-import { collectCounters, holdText, counterUsage } from './sql-statements.ts'
+import { deleteExpiredCounters, holdText, counterUsage } from './sql-statements.ts'
 
+export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
 export type { FeedOptions } from './options.ts'
 
@@ -60,17 +51,6 @@ export function postgresSpends(db: SqlQueries, options: StorageOptions = {}): Sp
       return outcome === 'settled'
     },
     usage: (accountId, counters) => counterUsage(db, prefix, accountId, counters),
-    collect: (limit, now) => collectCounters(db, prefix, limit, now),
+    collect: (limit, now) => deleteExpiredCounters(db, prefix, limit, now),
   }
-}
-
-/** Creates or updates the tables and functions. It can be repeated and run by many instances at the same time. */
-export async function migrateSpends(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrateNamespace(
-    db,
-    'postgres',
-    { namespace: 'spend', versions: readVersions(ddl, 'postgres') },
-    prefix,
-  )
 }

@@ -2,12 +2,12 @@ import { GRACE_MS, keyDigest, type EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import type { CounterUsage, SpendItem } from './port.ts'
 
-/** Encodes the items of a hold: counter digest, unit, amount. Equal items give equal text. */
+/** Encodes the items of a hold for its row: counter digest, unit, amount. A repeated reservation is recognised by its equal text. */
 export function holdText(items: readonly SpendItem[]): string {
   return JSON.stringify(items.map(({ counter, unit, amount }) => [keyDigest(counter), unit, amount]))
 }
 
-/** Implements `SpendStorage.usage` in one statement for Postgres and SQLite. */
+/** Implements `SpendStorage.usage` in one statement: the usage of each counter in the order given, zeros if it has no row. */
 export async function counterUsage(
   db: SqlQueries,
   prefix: string,
@@ -31,8 +31,8 @@ export async function counterUsage(
   return digests.map(digest => usage.get(digest) ?? { used: 0, held: 0 })
 }
 
-/** Implements `SpendStorage.collect` in one statement for Postgres and SQLite. */
-export async function collectCounters(
+/** Implements `SpendStorage.collect` in one statement: deletes the counters that expired first, and returns how many. */
+export async function deleteExpiredCounters(
   db: SqlQueries,
   prefix: string,
   limit: number,

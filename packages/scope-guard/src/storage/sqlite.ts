@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { keyDigest, knownOptions, malformedReply, type EpochMs } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
-  migrate as migrateNamespace,
-  readVersions,
   rows,
   toText,
   type SqlClient,
@@ -12,8 +9,9 @@ import {
 } from '@gatewright/kernel/sql'
 import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
 import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
-import { collectCounters, counterUsage, holdText } from './sql-statements.ts'
+import { deleteExpiredCounters, counterUsage, holdText } from './sql-statements.ts'
 
+export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
 export type { FeedOptions } from './options.ts'
 
@@ -120,12 +118,6 @@ export function sqliteSpends(db: SqlClient | SqlQueries, options: StorageOptions
         return storedItems !== undefined
       }),
     usage: (accountId, names) => counterUsage(db, prefix, accountId, names),
-    collect: (limit, now) => collectCounters(db, prefix, limit, now),
+    collect: (limit, now) => deleteExpiredCounters(db, prefix, limit, now),
   }
-}
-
-/** Creates or updates the tables. It can be repeated and run by many instances at the same time. */
-export async function migrateSpends(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrateNamespace(db, 'sqlite', { namespace: 'spend', versions: readVersions(ddl, 'sqlite') }, prefix)
 }

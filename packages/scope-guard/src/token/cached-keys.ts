@@ -5,7 +5,7 @@ import type { JWK } from 'jose'
 const FAILURE_MS = 1000
 
 /** The keys that were loaded last. Times are of a monotonic clock. */
-export interface CachedKeys {
+interface CachedKeys {
   keys(): readonly JWK[]
   /** The age of the keys; infinite before they are loaded. It counts from the start of their fetch. */
   ageMs(): number

@@ -3,7 +3,7 @@ import type { JWK } from 'jose'
 import { createCachedKeys } from './cached-keys.ts'
 import { fetchJson } from './fetch-json.ts'
 import { findKey } from './key-rules.ts'
-import { checkKeyUrl, isLoopback } from './key-url.ts'
+import { assertKeyUrl, isLoopback } from './key-url.ts'
 import { REMOTE_OPTIONS, type KeySource, type RemoteKeysOptions } from './keys.ts'
 
 /**
@@ -51,7 +51,7 @@ function issuerUrl(where: string, issuer: string, allowHttp: boolean): URL {
       `${where}: issuer must be an https: URL without query and fragment, whose metadata names its keys, got ${JSON.stringify(issuer)}: correct it, or set keys`,
     )
   }
-  checkKeyUrl(where, url, allowHttp)
+  assertKeyUrl(where, url, allowHttp)
   return url
 }
 

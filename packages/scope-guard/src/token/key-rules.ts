@@ -62,8 +62,8 @@ const verifying = (keys: readonly JWK[]): JWK[] => keys.filter(key => algorithmO
 const ambiguity = (kid: string): string =>
   `two keys of the set have the kid "${kid}": publish each key under a kid of its own`
 
-/** Checks a set that does not change. Throws a `TypeError` that names a weak key or a `kid` that two keys share. */
-export function checkKeySet(keys: readonly JWK[]): void {
+/** Throws a `TypeError` for a set that does not change, and names its weak key or the `kid` that two keys share. */
+export function assertKeySet(keys: readonly JWK[]): void {
   const seen = new Set<string>()
   for (const key of verifying(keys)) {
     const weakness = weaknessOf(key)

@@ -7,10 +7,10 @@ export function isLoopback({ hostname }: URL): boolean {
 }
 
 /**
- * Checks a URL that keys come from. Throws a `TypeError` unless it is `https:`, or `http:` to this machine, or `http:` with
+ * Throws a `TypeError` unless a URL that keys come from is `https:`, or `http:` to this machine, or `http:` with
  * `allowHttp`. `where` names the function and the option in the error.
  */
-export function checkKeyUrl(where: string, url: URL, allowHttp: boolean): void {
+export function assertKeyUrl(where: string, url: URL, allowHttp: boolean): void {
   if (!(url instanceof URL))
     throw new TypeError(`${where}: the address must be a URL object, got ${typeof url}`)
   if (typeof allowHttp !== 'boolean')

@@ -1,8 +1,8 @@
 import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
 import { importVerificationKey } from '#platform/signature'
 import { createRemoteJWKSet, type JWK } from 'jose'
-import { checkKeyUrl, failureOf } from './key-url.ts'
-import { algorithmOf, checkKeySet, findKey, weaknessOf } from './key-rules.ts'
+import { assertKeyUrl, failureOf } from './key-url.ts'
+import { algorithmOf, assertKeySet, findKey, weaknessOf } from './key-rules.ts'
 import type { VerificationKey } from './signature.ts'
 
 /**
@@ -30,7 +30,7 @@ export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): Ke
   if (!Array.isArray(source?.keys)) {
     throw new TypeError('localKeys: the key set must be { keys: [...] } or a function that returns one')
   }
-  checkKeySet(source.keys)
+  assertKeySet(source.keys)
   const keys = source.keys.map(key => Object.freeze({ ...key }))
   const byId = new Map(keys.map(({ kid }) => [kid, kid === undefined ? undefined : findKey(keys, kid)]))
   return kid => byId.get(kid)
@@ -69,7 +69,7 @@ export const REMOTE_OPTIONS: OptionNames<RemoteKeysOptions> = {
 export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource {
   knownOptions('remoteKeys', options, REMOTE_OPTIONS)
   const { maxAgeMs = 600_000, cooldownMs = 30_000, timeoutMs = 5000, allowHttp = false } = options
-  checkKeyUrl('remoteKeys', url, allowHttp)
+  assertKeyUrl('remoteKeys', url, allowHttp)
   const remote = createRemoteJWKSet(url, {
     cacheMaxAge: maxAgeMs,
     cooldownDuration: cooldownMs,
@@ -104,10 +104,10 @@ export interface PinnedKey {
  * known and that the source returns without one. Fault, rejected: `ERR_KEYS_UNAVAILABLE` if the source throws, or the key
  * cannot be read or is too weak.
  */
-export type PinnedKeys = (kid: string) => PinnedKey | Promise<PinnedKey | undefined>
+export type FindPinnedKey = (kid: string) => PinnedKey | Promise<PinnedKey | undefined>
 
 /** Makes the function that finds the key of a `kid` in a source and imports each key once. */
-export function pinnedKeys(source: KeySource, rsaAlgorithm: string): PinnedKeys {
+export function createPinnedKeyFinder(source: KeySource, rsaAlgorithm: string): FindPinnedKey {
   /** By the key's JSON, since a source may return a new object each time. Sets are small; at 64 keys the map is cleared. */
   const imported = new Map<string, PinnedKey>()
   const known = new WeakMap<JWK, PinnedKey>()

@@ -7,7 +7,7 @@ export interface OffHeapText {
 }
 
 /** Stores ASCII texts outside the JavaScript heap. */
-export interface OffHeapPool {
+interface OffHeapPool {
   store(text: string): OffHeapText
   /** Overwrites a text of the given length. Another text may use its place afterwards. */
   erase(text: OffHeapText, length: number): void

@@ -4,7 +4,7 @@ import type { Claims } from './claims.ts'
 export type ScopeReader = (claims: Claims) => readonly string[] | undefined
 
 /** The claims with what a client may do (`scope`), and those with what its user may do (`permissions`, `roles`). */
-export interface ClientAndUser {
+interface ClientAndUser {
   readonly client: readonly string[]
   readonly user: readonly string[]
 }
@@ -44,7 +44,7 @@ function joined(lists: readonly (readonly string[] | undefined)[]): readonly str
   return lists.includes(undefined) ? undefined : [...new Set(lists.flat() as string[])]
 }
 
-/** Makes the reader of scopes from claims, of which all that are present count. */
+/** Makes a reader that collects the scopes of all these claims that are present. */
 export function scopesIn(names: readonly string[]): ScopeReader {
   return claims => joined(names.map(name => namesOf(claims[name])))
 }

@@ -11,7 +11,7 @@ import {
 } from './claims.ts'
 import { isCanonicalCompact } from './compact.ts'
 import { algorithmName } from './key-rules.ts'
-import type { PinnedKey, PinnedKeys } from './keys.ts'
+import type { PinnedKey, FindPinnedKey } from './keys.ts'
 
 /** Header members that let a token name its own key (RFC 7515 sections 4.1.2 to 4.1.6). They are denied, not ignored. */
 const OWN_KEY_MEMBERS = ['jwk', 'jku', 'x5u', 'x5c'] as const
@@ -61,7 +61,7 @@ function unusableKey(cause: unknown): never {
  * only to `nbf` and `iat` in the future and never extends `exp`.
  */
 export function createTokenVerifier(
-  keys: PinnedKeys,
+  keys: FindPinnedKey,
   rules: TokenRules,
   clock: Clock,
   challenges: Challenges,

@@ -4,7 +4,7 @@ import { deny, type IssuerDenial, type IssuerReason } from '../codes.ts'
 import { isLive, toApiKey } from './key.ts'
 import type { KeyTexts } from './key-text.ts'
 import type { CheckedOptions } from '../options.ts'
-import type { Peppers } from './peppers.ts'
+import type { KeyDigester } from './peppers.ts'
 import type { ApiKey, KeyRecord } from '../storage/port.ts'
 import { createUseLog } from './use-log.ts'
 
@@ -66,7 +66,7 @@ const pepperMissing = ({ id, pepperId }: KeyRecord): Fault =>
 export function createAuthenticator(
   options: CheckedOptions,
   texts: KeyTexts,
-  peppers: Peppers,
+  peppers: KeyDigester,
 ): Authenticator {
   const { keys, clock, keyCacheMs, keyCacheSize } = options
   // Not `max`: for that the library allocates all entries at once, 2 ms for 10,000.

@@ -193,10 +193,10 @@ function narrowRights(target: KeyRecord, change: KeyChange, policyId: string): R
   }
 }
 
-const haveSameRights = (a: Rights, b: Rights): boolean =>
-  a.policyIds.join(' ') === b.policyIds.join(' ') &&
-  a.scopes.length === b.scopes.length &&
-  a.scopes.every(scope => b.scopes.includes(scope))
+/** Whether a key whose scopes were narrowed still has the rights that it had. */
+const haveSameRights = (narrowed: Rights, before: Rights): boolean =>
+  narrowed.policyIds.join(' ') === before.policyIds.join(' ') &&
+  narrowed.scopes.length === before.scopes.length
 
 /**
  * Applies the change to every live key of the target's lineage, and to the keys below that it leaves other rights: they keep those of their scopes

@@ -25,7 +25,7 @@ import { freeKeySlots } from './key-quotas.ts'
 import type { KeyTexts } from './key-text.ts'
 import { creatorOf, sessionPath } from './creators.ts'
 import type { CheckedOptions } from '../options.ts'
-import type { Peppers } from './peppers.ts'
+import type { KeyDigester } from './peppers.ts'
 import { randomBase62 } from '../random.ts'
 import type { ApiKey, KeyPolicyRecord, KeyRecord, PolicyRecord } from '../storage/port.ts'
 
@@ -76,7 +76,7 @@ export function makeCreateKey(
     texts,
     peppers,
     checkChains,
-  }: { readonly texts: KeyTexts; readonly peppers: Peppers; readonly checkChains: CheckChains },
+  }: { readonly texts: KeyTexts; readonly peppers: KeyDigester; readonly checkChains: CheckChains },
   updateAccount: UpdateAccount,
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async request => {
@@ -136,7 +136,7 @@ function chainOf(request: KeyRequest, active: ActiveCaller | undefined, policyId
   return request.policy === undefined ? above : [...above, policyId]
 }
 
-/** The policies that a new key stores with its lineage: those of a chain of which it has the documents. */
+/** The policies that a new key stores with its lineage: those of its chain whose documents are given. */
 function policiesOfLineage(
   { lineageId, policyIds }: KeyRecord,
   documents: readonly PolicyRecord[],

@@ -26,8 +26,8 @@ const creatorsOf = ({ createdBy, rotatedBy }: KeyRecord): KeyCreator[] =>
   [createdBy, rotatedBy].filter(creator => creator !== null)
 
 /**
- * The ids of all keys that a session, or one minted from it, created or got by rotation, and of all keys that these
- * created in turn. A rotation by the key itself copies its creators, so a successor is found too.
+ * The ids of all keys that a session, or a session created from it, created or got by rotation, and of all keys that these
+ * keys created, at any depth. A rotation by the key itself copies its creators, so a successor is found too.
  */
 export function keysCreatedBy(sessionId: string, keys: readonly KeyRecord[]): ReadonlySet<string> {
   const created = new Set<string>()

@@ -67,11 +67,11 @@ function valueOf(text: string, from: number, to: number): number {
  * CRC-32>`. The checksum covers everything before it. Throws a `TypeError` for a wrong prefix.
  */
 export function createKeyTexts(keyPrefix: string, environment: Environment): KeyTexts {
-  const head = (surface: Surface): { text: string; crc: number } => {
+  const makeHead = (surface: Surface): { text: string; crc: number } => {
     const text = `${checkedKeyPrefix(keyPrefix)}_${environment}_${surface}_`
     return { text, crc: crcOver(text, 0, text.length, -1) }
   }
-  const heads = { user: head('user'), partner: head('partner') }
+  const heads = { user: makeHead('user'), partner: makeHead('partner') }
   return {
     display: (surface, id) => heads[surface].text + id,
     generate(surface) {
@@ -87,7 +87,7 @@ export function createKeyTexts(keyPrefix: string, environment: Environment): Key
       const end = text.length - CHECKSUM_LENGTH
       const sum = valueOf(text, end, text.length)
       if (sum !== ~crcOver(text, start.length, end, crc) >>> 0) return undefined
-      // After the checksum, which refuses more: only a text with a correct checksum can still contain other characters.
+      // After the checksum, which denies more: only a text with a correct checksum can still contain other characters.
       if (valueOf(text, start.length, idEnd) < 0 || valueOf(text, idEnd + 1, end) < 0) return undefined
       return text.slice(start.length, idEnd)
     },

@@ -5,6 +5,7 @@ import type { IssuerDenial } from '../codes.ts'
 import { jsonBytes } from './chain-bounds.ts'
 import { checkedListRequest, type ListRequest } from '../list-request.ts'
 import { toApiKey } from './key.ts'
+import type { ReadPolicies } from './lineage.ts'
 import { isAfter, newestFirst } from '../list-order.ts'
 import type { ApiKey, ListPosition } from '../storage/port.ts'
 
@@ -21,8 +22,6 @@ export interface KeyPage {
   /** Where the next page begins: the `after` of its request. Null: this is the last page. */
   readonly next: ListPosition | null
 }
-
-type ReadPolicies = (ids: readonly string[]) => Promise<readonly unknown[]>
 
 /**
  * Most bytes that the policies of one page have as JSON. The first key of a page is on it whatever its policies weigh, so that

@@ -9,7 +9,7 @@ import type { ApiKey, KeyPolicyRecord, KeyRecord } from '../storage/port.ts'
 import { buildKeyRecord, type KeyRequest } from './create-key.ts'
 import { isLive, toApiKey } from './key.ts'
 import type { KeyTexts } from './key-text.ts'
-import type { Peppers } from './peppers.ts'
+import type { KeyDigester } from './peppers.ts'
 import { endKeys, mergeWrites, type Decision, type UpdateAccount } from './update-account.ts'
 
 /** The requested console: who has signed, and what the console may do. */
@@ -40,7 +40,7 @@ export function makeOpenConsole(
     texts,
     peppers,
     checkChains,
-  }: { readonly texts: KeyTexts; readonly peppers: Peppers; readonly checkChains: CheckChains },
+  }: { readonly texts: KeyTexts; readonly peppers: KeyDigester; readonly checkChains: CheckChains },
   updateAccount: UpdateAccount,
   issueSession: (by: ApiKey, request: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>>,
 ): (request: ConsoleRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {

@@ -18,7 +18,7 @@ interface KeyDigest {
 }
 
 /** Digests and compares key texts. */
-export interface Peppers {
+export interface KeyDigester {
   /** Digests under the first pepper. */
   digest(text: string): KeyDigest
   /**
@@ -33,7 +33,7 @@ export interface Peppers {
 const SCHEME = 'hmac-sha256:'
 
 /** Checks the peppers and makes the digester. The first pepper digests, all of them compare. Throws a `TypeError` that never shows a secret. */
-export function createPeppers(peppers: readonly Pepper[]): Peppers {
+export function createKeyDigester(peppers: readonly Pepper[]): KeyDigester {
   if (!Array.isArray(peppers) || peppers.length === 0) {
     throw new TypeError('peppers must be a list of at least one { id, secret }')
   }

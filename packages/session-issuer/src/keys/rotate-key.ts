@@ -19,7 +19,7 @@ import { isLive, toApiKey } from './key.ts'
 import type { KeyTexts } from './key-text.ts'
 import { creatorOf, sessionPath } from './creators.ts'
 import type { CheckedOptions } from '../options.ts'
-import type { Peppers } from './peppers.ts'
+import type { KeyDigester } from './peppers.ts'
 import type { KeyRecord, KeyWrite } from '../storage/port.ts'
 
 /** Options of a rotation. */
@@ -42,7 +42,7 @@ const ROTATION: OptionNames<RotationOptions> = {
 export function makeRotateKey(
   options: CheckedOptions,
   texts: KeyTexts,
-  peppers: Peppers,
+  peppers: KeyDigester,
   updateAccount: UpdateAccount,
 ): (
   by: Caller | WalletCaller,

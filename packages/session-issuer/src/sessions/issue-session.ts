@@ -65,7 +65,7 @@ export function makeIssueSession(
   const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
   return async (by, request = {}) => {
     knownOptions('issueSession', request, REQUEST)
-    const denial = checkRequest(by, request, options)
+    const denial = validateRequest(by, request, options)
     if (denial) return denial
     const now = clock.now()
     const parent = isSession(by) ? await sessions.find(by.sessionId) : undefined
@@ -129,7 +129,7 @@ export function denyTtl(
 }
 
 /** Denies what can be denied without a storage call. */
-function checkRequest(
+function validateRequest(
   by: ApiKey | Session,
   request: SessionRequest,
   options: CheckedOptions,

@@ -2,7 +2,7 @@ import type { JWK } from 'jose'
 import type { SigningAlgorithm } from '../storage/signing-port.ts'
 
 /** The header of all tokens of one signing key. */
-export interface TokenHeader {
+interface TokenHeader {
   readonly alg: SigningAlgorithm
   readonly kid: string
   readonly typ: string

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { migrate as migrateTables, readVersions, type SqlClient } from '@gatewright/kernel/sql'
+import { type SqlClient } from '@gatewright/kernel/sql'
 import type { IssuerStorage } from './port.ts'
 import {
   sqlStorage,
@@ -8,6 +7,7 @@ import {
   type SqlCredentialsWithSigning,
 } from './sql.ts'
 
+export { migrateCredentials } from './migrate.ts'
 export type {
   SqlSigningOptions,
   SqlCredentialsOptions,
@@ -19,15 +19,4 @@ export function postgresCredentials(db: SqlClient, options: SqlSigningOptions): 
 export function postgresCredentials(db: SqlClient, options?: SqlCredentialsOptions): IssuerStorage
 export function postgresCredentials(db: SqlClient, options?: SqlCredentialsOptions): IssuerStorage {
   return sqlStorage(db, 'postgres', options)
-}
-
-/** Creates or updates the tables. It can be repeated and called from several hosts at once. */
-export async function migrateCredentials(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrateTables(
-    db,
-    'postgres',
-    { namespace: 'session-issuer', versions: readVersions(ddl, 'postgres') },
-    prefix,
-  )
 }

@@ -1,5 +1,5 @@
 import { keyDigest } from '@gatewright/kernel'
-import { rows, type SqlClient, type SqlDialect, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { rowLock, rows, type SqlClient, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
 
@@ -30,10 +30,10 @@ export async function appendAudit(
 }
 
 /** `AuditStorage` on either SQL store. */
-export function sqlAuditStorage(db: SqlClient, dialect: SqlDialect, prefix: string): AuditStorage {
+export function sqlAuditStorage(db: SqlClient, prefix: string): AuditStorage {
   const table = auditTable(prefix)
   // Two hosts that collect at once take different rows instead of waiting for each other.
-  const skip = dialect === 'postgres' ? 'for update skip locked' : ''
+  const skip = rowLock(db, 'for update skip locked')
   return {
     async list(accountId, limit, { at, id = '' }) {
       const found = await rows(
@@ -47,7 +47,7 @@ export function sqlAuditStorage(db: SqlClient, dialect: SqlDialect, prefix: stri
       const deleted = await rows(
         db,
         `delete from ${table} where id in
-          (select id from ${table} where expires_at <= $1 order by expires_at limit $2 ${skip}) returning id`,
+          (select id from ${table} where expires_at <= $1 order by expires_at limit $2${skip}) returning id`,
         [now, limit],
       )
       return deleted.length

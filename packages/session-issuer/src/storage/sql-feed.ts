@@ -1,5 +1,5 @@
 import { sqlFeed, type FeedChange } from '@gatewright/kernel'
-import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 
 /** One lock per feed table, whatever its schema. */
 const LOCK = `select pg_advisory_xact_lock(
@@ -12,13 +12,12 @@ const LOCK = `select pg_advisory_xact_lock(
  */
 export async function appendToFeed(
   tx: SqlQueries,
-  dialect: SqlDialect,
   prefix: string,
   changes: readonly FeedChange[],
 ): Promise<void> {
   if (changes.length === 0) return
   const { table, channel } = sqlFeed(prefix)
-  if (dialect === 'postgres') {
+  if (tx.dialect === 'postgres') {
     await rows(tx, LOCK, [table])
   }
   for (const { kind, id, version, at, from } of changes) {
@@ -30,5 +29,5 @@ export async function appendToFeed(
       from ?? null,
     ])
   }
-  if (dialect === 'postgres') await rows(tx, 'select pg_notify($1, $2)', [channel, ''])
+  if (tx.dialect === 'postgres') await rows(tx, 'select pg_notify($1, $2)', [channel, ''])
 }

@@ -1,9 +1,9 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
 import {
+  rowLock,
   rows,
   toInteger,
   type SqlClient,
-  type SqlDialect,
   type SqlQueries,
   type SqlRow,
   type SqlValue,
@@ -42,12 +42,12 @@ function toKey(row: SqlRow): KeyRecord {
  * `KeyStorage` on either SQL store. A commit is one transaction that begins with the account's revision. Accounts are
  * looked up by digest, because a partner can choose any text as an account id.
  */
-export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string): KeyStorage {
+export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
   const accounts = `${prefix}accounts`
   const keys = `${prefix}keys`
   const policies = `${prefix}key_policies`
   // Two hosts that collect at once take different rows instead of waiting for each other.
-  const skip = dialect === 'postgres' ? 'for update skip locked' : ''
+  const skip = rowLock(db, 'for update skip locked')
   const columns = 'k.record, k.digest, k.pepper_id, k.last_used_at'
   const put = `insert into ${keys}
     (id, account, lineage_id, digest, pepper_id, last_used_at, ended_at, record)
@@ -107,7 +107,7 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
         const drop = write.drop?.length ? padded(write.drop) : []
         if (drop.length > 0) await deleteKeys(tx, prefix, parameters(drop.length), drop)
         await appendAudit(tx, prefix, write.audit ?? [])
-        await appendToFeed(tx, dialect, prefix, write.feed)
+        await appendToFeed(tx, prefix, write.feed)
         return true
       }),
     touch: uses => touch(db, accounts, keys, uses),
@@ -122,7 +122,7 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
         deleteKeys(
           tx,
           prefix,
-          `select id from ${keys} where ended_at < $1 order by ended_at limit $2 ${skip}`,
+          `select id from ${keys} where ended_at < $1 order by ended_at limit $2${skip}`,
           [endedBefore, limit],
         ),
       ),

@@ -1,5 +1,5 @@
 import { keyDigest, type EpochMs } from '@gatewright/kernel'
-import { rows, toText, type SqlDialect, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { AuditEntry } from './audit-port.ts'
 import { appendAudit, AUDIT_COLUMNS, auditTable, auditValues } from './sql-audit.ts'
 import { appendToFeed } from './sql-feed.ts'
@@ -16,8 +16,8 @@ interface SessionWrites {
   appendRevocations(tx: SqlQueries, revoked: readonly SqlRow[], now: EpochMs): Promise<number>
 }
 
-/** Makes the writing statements for one dialect and table prefix. */
-export function sessionWrites(dialect: SqlDialect, prefix: string): SessionWrites {
+/** Makes the writing statements for one table prefix. */
+export function sessionWrites(prefix: string): SessionWrites {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
   const lockTree = (tx: SqlQueries, rootId: string): Promise<unknown> =>
     rows(tx, `update ${sessions} set root_id = root_id where id = $1`, [rootId])
@@ -46,7 +46,7 @@ export function sessionWrites(dialect: SqlDialect, prefix: string): SessionWrite
       JSON.stringify(record),
       parentId,
     ]
-    if (audit && dialect === 'postgres') {
+    if (audit && tx.dialect === 'postgres') {
       // One statement, so that the most frequent mint, by a key and without a policy, is one round trip.
       const insertBoth = `with stored as (${text}), audited as (
         insert into ${auditTable(prefix)} ${AUDIT_COLUMNS}
@@ -74,7 +74,7 @@ export function sessionWrites(dialect: SqlDialect, prefix: string): SessionWrite
     now: EpochMs,
   ): Promise<number> => {
     const changes = ended.map(row => ({ kind: 'session' as const, id: toText(row['id']), at: now }))
-    await appendToFeed(tx, dialect, prefix, changes)
+    await appendToFeed(tx, prefix, changes)
     return ended.length
   }
 

@@ -1,5 +1,5 @@
 import { FEED_RETENTION_MS, GRACE_MS, keyDigest, sqlFeed } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlClient, type SqlDialect, type SqlRow } from '@gatewright/kernel/sql'
+import { rowLock, rows, toInteger, toText, type SqlClient, type SqlRow } from '@gatewright/kernel/sql'
 import { appendAudit } from './sql-audit.ts'
 import { sessionWrites } from './sql-session-writes.ts'
 import { parse, readPolicy, readSession } from './parse-records.ts'
@@ -18,16 +18,16 @@ function toSession(row: SqlRow): SessionRecord {
  * `SessionStorage` on either SQL store. Adding to a tree of sessions, or revoking part of it, first locks the row of
  * the tree's root, so an insert under a revoked parent cannot be missed by the statement that revokes its relatives.
  */
-export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: string): SessionStorage {
+export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
   // Two hosts that collect at once take different rows instead of waiting for each other.
-  const skip = dialect === 'postgres' ? 'for update skip locked' : ''
-  const write = sessionWrites(dialect, prefix)
+  const skip = rowLock(db, 'for update skip locked')
+  const write = sessionWrites(prefix)
 
   return {
     insert: (session, own, audit) => {
       const rootId = session.ancestry[0]
-      const single = audit === undefined || dialect === 'postgres'
+      const single = audit === undefined || db.dialect === 'postgres'
       if (rootId === undefined && own.length === 0 && single) return write.insert(db, session, audit)
       return db.transaction(async tx => {
         if (rootId !== undefined) await write.lockTree(tx, rootId)
@@ -88,7 +88,7 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
         const deleted = await rows(
           tx,
           `delete from ${sessions} where id in
-            (select id from ${sessions} where expires_at <= $1 order by expires_at limit $2 ${skip}) returning id`,
+            (select id from ${sessions} where expires_at <= $1 order by expires_at limit $2${skip}) returning id`,
           [now - GRACE_MS, limit],
         )
         if (deleted.length > 0) {
@@ -99,7 +99,7 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
         const trimmed = await rows(
           tx,
           `delete from ${table} where position in
-            (select position from ${table} where at < $1 order by at limit $2 ${skip}) returning position`,
+            (select position from ${table} where at < $1 order by at limit $2${skip}) returning position`,
           [now - FEED_RETENTION_MS, limit],
         )
         return Math.max(deleted.length, trimmed.length)

@@ -41,11 +41,15 @@ export function sqlStorage(
     encryptionKey,
     issuer = 'default',
   } = knownOptions(`${dialect}Credentials`, options, OPTIONS)
+  if (db.dialect !== dialect)
+    throw new TypeError(
+      `${dialect}Credentials expects a client with dialect "${dialect}", got ${JSON.stringify(db.dialect)}`,
+    )
   const prefix = checkedPrefix(given ?? DEFAULT_PREFIX)
   const ports = {
-    keys: sqlKeyStorage(db, dialect, prefix),
-    sessions: sqlSessionStorage(db, dialect, prefix),
-    audit: sqlAuditStorage(db, dialect, prefix),
+    keys: sqlKeyStorage(db, prefix),
+    sessions: sqlSessionStorage(db, prefix),
+    audit: sqlAuditStorage(db, prefix),
   }
   if (encryptionKey === undefined) return ports
   return { ...ports, signingKeys: sqlSigningKeyStorage(db, prefix, encryptionKey, issuer) }

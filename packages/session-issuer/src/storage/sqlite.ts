@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { migrate as migrateTables, readVersions, type SqlClient } from '@gatewright/kernel/sql'
+import { type SqlClient } from '@gatewright/kernel/sql'
 import type { IssuerStorage } from './port.ts'
 import {
   sqlStorage,
@@ -8,6 +7,7 @@ import {
   type SqlCredentialsWithSigning,
 } from './sql.ts'
 
+export { migrateCredentials } from './migrate.ts'
 export type {
   SqlSigningOptions,
   SqlCredentialsOptions,
@@ -19,15 +19,4 @@ export function sqliteCredentials(db: SqlClient, options: SqlSigningOptions): Sq
 export function sqliteCredentials(db: SqlClient, options?: SqlCredentialsOptions): IssuerStorage
 export function sqliteCredentials(db: SqlClient, options?: SqlCredentialsOptions): IssuerStorage {
   return sqlStorage(db, 'sqlite', options)
-}
-
-/** Creates or updates the tables. It can be repeated and called from several hosts at once. */
-export async function migrateCredentials(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrateTables(
-    db,
-    'sqlite',
-    { namespace: 'session-issuer', versions: readVersions(ddl, 'sqlite') },
-    prefix,
-  )
 }

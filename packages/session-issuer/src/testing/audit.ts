@@ -4,7 +4,14 @@ import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
 import type { AuditEntry, AuditPosition } from '../storage/audit-port.ts'
 import type { IssuerStorage } from '../storage/port.ts'
 import { auditEntry, childOf, keyRecord, sessionRecord, write } from './sample-records.ts'
-import { at, HOSTILE_TEXTS, MINUTE, NOW, countTrue, type CredentialsUnderTest } from './storage-under-test.ts'
+import {
+  connection,
+  HOSTILE_TEXTS,
+  MINUTE,
+  NOW,
+  countTrue,
+  type CredentialsUnderTest,
+} from './storage-under-test.ts'
 
 const ALL = { at: Number.MAX_SAFE_INTEGER }
 
@@ -18,14 +25,17 @@ export function auditContract(
   const rowsOf = (
     store: CredentialsUnderTest<IssuerStorage>,
     accountId: string,
-  ): Promise<readonly AuditEntry[]> => at(store, 1).audit.list(accountId, 1000, ALL)
+  ): Promise<readonly AuditEntry[]> => connection(store, 1).audit.list(accountId, 1000, ALL)
 
   runner.describe(`AuditStorage on ${name}`, () => {
     test('keeps the rows of the commit that wins, and none of those that lost', async store => {
       const account = randomUUID()
       const rows = Array.from({ length: 20 }, () => [auditEntry(account), auditEntry(account)])
       const results = await race(20, index =>
-        at(store, index).keys.commit(account, 0, { ...write(keyRecord(account)), audit: rows[index] ?? [] }),
+        connection(store, index).keys.commit(account, 0, {
+          ...write(keyRecord(account)),
+          audit: rows[index] ?? [],
+        }),
       )
       assert.equal(countTrue(results), 1)
       const won = rows[results.indexOf(true)] as AuditEntry[]
@@ -41,20 +51,20 @@ export function auditContract(
         ...AuditEntry[],
       ]
       const policy = { id: randomUUID(), document: {} }
-      assert.equal(await at(store, 0).sessions.insert(root, [], rows[0]), true)
-      assert.equal(await at(store, 1).sessions.insert(child, [policy], rows[1]), true)
+      assert.equal(await connection(store, 0).sessions.insert(root, [], rows[0]), true)
+      assert.equal(await connection(store, 1).sessions.insert(child, [policy], rows[1]), true)
       assert.deepEqual(byId(await rowsOf(store, accountId)), byId(rows.slice(0, 2)))
-      assert.equal(await at(store, 0).sessions.revoke(root.sessionId, NOW, rows[2]), 2)
-      assert.equal(await at(store, 1).sessions.insert(childOf(root), [policy], rows[3]), false)
+      assert.equal(await connection(store, 0).sessions.revoke(root.sessionId, NOW, rows[2]), 2)
+      assert.equal(await connection(store, 1).sessions.insert(childOf(root), [policy], rows[3]), false)
       assert.deepEqual(byId(await rowsOf(store, accountId)), byId(rows.slice(0, 3)))
     })
 
     test('keeps one row of simultaneous revocations, and none where nothing was live', async store => {
       const session = sessionRecord()
       const { accountId, sessionId } = session
-      await at(store, 0).sessions.insert(session, [])
-      await race(20, index => at(store, index).sessions.revoke(sessionId, NOW, auditEntry(accountId)))
-      await at(store, 0).sessions.revoke(randomUUID(), NOW, auditEntry(accountId))
+      await connection(store, 0).sessions.insert(session, [])
+      await race(20, index => connection(store, index).sessions.revoke(sessionId, NOW, auditEntry(accountId)))
+      await connection(store, 0).sessions.revoke(randomUUID(), NOW, auditEntry(accountId))
       assert.equal((await rowsOf(store, accountId)).length, 1)
     })
 
@@ -62,8 +72,8 @@ export function auditContract(
       const account = randomUUID()
       const rows = [1, 2, 3].map(n => auditEntry(account, { at: NOW + n, scopes: n === 2 ? null : ['é'] }))
       const audit = [rows[1], rows[0], rows[2]] as AuditEntry[]
-      await at(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit })
-      const { audit: port } = at(store, 1)
+      await connection(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit })
+      const { audit: port } = connection(store, 1)
       assert.deepEqual(await port.list(account, 10, ALL), rows.toReversed())
       assert.deepEqual(await port.list(account, 2, { at: NOW + 3 }), [rows[1], rows[0]])
       assert.deepEqual(await port.list(account, 1, ALL), [rows[2]])
@@ -73,7 +83,7 @@ export function auditContract(
     test('lists each row once by pages that begin after the last row, many rows of one instant too', async store => {
       const account = randomUUID()
       const rows = Array.from({ length: 9 }, (_, n) => auditEntry(account, { at: NOW + Math.floor(n / 5) }))
-      await at(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit: rows })
+      await connection(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit: rows })
       const expected = rows.toSorted((one, other) => other.at - one.at || (one.id < other.id ? 1 : -1))
       for (const limit of [1, 2, 4]) {
         const listed: AuditEntry[] = []
@@ -82,17 +92,17 @@ export function auditContract(
           page.length > 0;
           listed.push(...(page as AuditEntry[]))
         )
-          page = await at(store, 1).audit.list(account, limit, page.at(-1) as AuditPosition)
+          page = await connection(store, 1).audit.list(account, limit, page.at(-1) as AuditPosition)
         assert.deepEqual(listed, expected)
       }
-      assert.deepEqual(await at(store, 0).audit.list(account, 9, { at: NOW + 1 }), expected.slice(4))
+      assert.deepEqual(await connection(store, 0).audit.list(account, 9, { at: NOW + 1 }), expected.slice(4))
     })
 
     test('keeps accounts apart whose ids differ in case, spaces, control characters or length', async store => {
       const run = randomUUID()
       const rows = HOSTILE_TEXTS.map(text => auditEntry(run + text, { target: text }))
       for (const row of rows) {
-        await at(store, 0).keys.commit(row.accountId, 0, { ...write(), audit: [row] })
+        await connection(store, 0).keys.commit(row.accountId, 0, { ...write(), audit: [row] })
       }
       for (const row of rows) assert.deepEqual(await rowsOf(store, row.accountId), [row])
     })
@@ -101,14 +111,14 @@ export function auditContract(
       const account = randomUUID()
       const kept = { expiresAt: NOW + MINUTE }
       const audit = Array.from({ length: 3 }, () => auditEntry(account, kept))
-      await at(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit })
-      await at(store, 0).audit.collect(1000, NOW + MINUTE - 1)
+      await connection(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit })
+      await connection(store, 0).audit.collect(1000, NOW + MINUTE - 1)
       assert.equal((await rowsOf(store, account)).length, 3)
-      assert.ok((await at(store, 1).audit.collect(2, NOW + MINUTE)) <= 2)
-      for (let round = 0; round < 20; round++) await at(store, round).audit.collect(2, NOW + MINUTE)
-      const { revision } = await at(store, 0).keys.load(account)
+      assert.ok((await connection(store, 1).audit.collect(2, NOW + MINUTE)) <= 2)
+      for (let round = 0; round < 20; round++) await connection(store, round).audit.collect(2, NOW + MINUTE)
+      const { revision } = await connection(store, 0).keys.load(account)
       const later = auditEntry(account, { at: NOW + MINUTE, expiresAt: NOW + 2 * MINUTE })
-      await at(store, 1).keys.commit(account, revision, { ...write(), audit: [later] })
+      await connection(store, 1).keys.commit(account, revision, { ...write(), audit: [later] })
       assert.deepEqual(await rowsOf(store, account), [later])
     })
   })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { collectBatches } from '@gatewright/kernel'
 import { race, type openedTests } from '@gatewright/kernel/testing'
 import type { KeyRecord, KeyStorage } from '../storage/port.ts'
 import { keyRecord, write } from './sample-records.ts'
-import { at, MINUTE, NOW, countTrue, type StorageWithFeedUnderTest } from './storage-under-test.ts'
+import { connection, MINUTE, NOW, countTrue, type StorageWithFeedUnderTest } from './storage-under-test.ts'
 
 type DefineTest = ReturnType<typeof openedTests<StorageWithFeedUnderTest<KeyStorage>>>
 
@@ -17,7 +18,9 @@ export function feedTests(test: DefineTest): void {
       { kind: 'key', id: first, version: 2, at: NOW, from: NOW + MINUTE },
       { kind: 'key', id: second, version: 3, at: NOW },
     ] as const
-    const results = await race(10, index => at(store, index).commit(account, 0, { ...write(key), feed }))
+    const results = await race(10, index =>
+      connection(store, index).commit(account, 0, { ...write(key), feed }),
+    )
     assert.equal(countTrue(results), 1)
     const seen = (await store.readFeed(0)).filter(({ id }) => id === first || id === second)
     assert.deepEqual(
@@ -44,7 +47,7 @@ export function feedTests(test: DefineTest): void {
     await race(60, index => {
       const feed = [{ kind: 'key', id: ids[index] as string, version: 2, at: NOW }] as const
       const account = randomUUID()
-      return at(store, index).commit(account, 0, { ...write(keyRecord(account)), feed })
+      return connection(store, index).commit(account, 0, { ...write(keyRecord(account)), feed })
     })
     done = true
     await reading
@@ -59,13 +62,19 @@ export function deletionTests(test: DefineTest): void {
     const [gone, old, successor] = [keyRecord(account), keyRecord(account), keyRecord(account)]
     const later = { ...successor, lineageId: old.id }
     const policies = [gone, old].map(key => ({ id: randomUUID(), lineageId: key.id, document: {} }))
-    await at(store, 0).commit(account, 0, { keys: [gone, old, later], policies, feed: [] })
-    const { revision } = await at(store, 1).load(account)
-    assert.equal(await at(store, 1).commit(account, revision - 1, { ...write(), drop: [later.id] }), false)
-    assert.equal(await at(store, 0).commit(account, revision, { ...write(), drop: [gone.id, old.id] }), true)
-    assert.deepEqual((await at(store, 1).load(account)).keys, [later])
-    assert.equal(await at(store, 1).find(gone.id), undefined)
-    const left = await at(store, 1).policies(policies.map(policy => policy.id))
+    await connection(store, 0).commit(account, 0, { keys: [gone, old, later], policies, feed: [] })
+    const { revision } = await connection(store, 1).load(account)
+    assert.equal(
+      await connection(store, 1).commit(account, revision - 1, { ...write(), drop: [later.id] }),
+      false,
+    )
+    assert.equal(
+      await connection(store, 0).commit(account, revision, { ...write(), drop: [gone.id, old.id] }),
+      true,
+    )
+    assert.deepEqual((await connection(store, 1).load(account)).keys, [later])
+    assert.equal(await connection(store, 1).find(gone.id), undefined)
+    const left = await connection(store, 1).policies(policies.map(policy => policy.id))
     assert.deepEqual(
       left.map(policy => policy.id),
       [policies[1]?.id],
@@ -77,13 +86,13 @@ export function deletionTests(test: DefineTest): void {
     const [one, other] = [keyRecord(account), keyRecord(account, { revokedAt: NOW - 1 })]
     const policy = { id: randomUUID(), document: { shared: true } }
     const policies = [one, other].map(key => ({ ...policy, lineageId: key.id }))
-    await at(store, 0).commit(account, 0, { keys: [one, other], policies, feed: [] })
-    assert.deepEqual(await at(store, 1).policies([policy.id]), [policy])
-    const { revision } = await at(store, 1).load(account)
-    await at(store, 0).commit(account, revision, { ...write(), drop: [one.id] })
-    assert.deepEqual(await at(store, 1).policies([policy.id]), [policy])
-    while ((await at(store, 1).find(other.id)) !== undefined) await at(store, 0).collect(100, NOW)
-    assert.deepEqual(await at(store, 0).policies([policy.id]), [])
+    await connection(store, 0).commit(account, 0, { keys: [one, other], policies, feed: [] })
+    assert.deepEqual(await connection(store, 1).policies([policy.id]), [policy])
+    const { revision } = await connection(store, 1).load(account)
+    await connection(store, 0).commit(account, revision, { ...write(), drop: [one.id] })
+    assert.deepEqual(await connection(store, 1).policies([policy.id]), [policy])
+    await collectBatches(limit => connection(store, 0).collect(limit, NOW), 1000)
+    assert.deepEqual(await connection(store, 0).policies([policy.id]), [])
   })
 
   test('collects at most `limit` ended keys, and no live key', async store => {
@@ -99,12 +108,12 @@ export function deletionTests(test: DefineTest): void {
       lineageId: key.lineageId,
       document: {},
     }))
-    await at(store, 0).commit(account, 0, { keys: [live, ...ended], policies, feed: [] })
-    const first = await at(store, 0).collect(2, NOW)
+    await connection(store, 0).commit(account, 0, { keys: [live, ...ended], policies, feed: [] })
+    const first = await connection(store, 0).collect(2, NOW)
     assert.ok(first <= 2, 'at most 2')
-    for (let round = 0; round < 20; round++) await at(store, round).collect(2, NOW)
-    assert.deepEqual((await at(store, 1).load(account)).keys, [live])
-    const left = await at(store, 1).policies(policies.map(policy => policy.id))
+    for (let round = 0; round < 20; round++) await connection(store, round).collect(2, NOW)
+    assert.deepEqual((await connection(store, 1).load(account)).keys, [live])
+    const left = await connection(store, 1).policies(policies.map(policy => policy.id))
     assert.deepEqual(
       left.map(policy => policy.id),
       [policies[0]?.id],

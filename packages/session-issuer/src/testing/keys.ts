@@ -5,7 +5,7 @@ import type { KeyRecord, KeyStorage } from '../storage/port.ts'
 import { deletionTests, feedTests } from './key-steps.ts'
 import { keyRecord, write } from './sample-records.ts'
 import {
-  at,
+  connection,
   HOSTILE_TEXTS,
   MINUTE,
   NOW,
@@ -36,92 +36,93 @@ export function keyStorageContract(
         lastUsedAt: NOW,
         console: true,
       })
-      assert.equal(await at(store, 0).commit(account, 0, write(key)), true)
-      assert.deepEqual(await at(store, 1).find(key.id), key)
-      assert.equal(await at(store, 1).find(randomUUID()), undefined)
+      assert.equal(await connection(store, 0).commit(account, 0, write(key)), true)
+      assert.deepEqual(await connection(store, 1).find(key.id), key)
+      assert.equal(await connection(store, 1).find(randomUUID()), undefined)
     })
 
     test('loads all keys of one account and of no other', async store => {
       const [account, other] = [randomUUID(), randomUUID()]
       const keys = [keyRecord(account), keyRecord(account)]
-      await at(store, 0).commit(account, 0, write(...keys))
-      await at(store, 0).commit(other, 0, write(keyRecord(other)))
-      const loaded = await at(store, 1).load(account)
+      await connection(store, 0).commit(account, 0, write(...keys))
+      await connection(store, 0).commit(other, 0, write(keyRecord(other)))
+      const loaded = await connection(store, 1).load(account)
       assert.deepEqual(loaded.keys.map(key => key.id).sort(), keys.map(key => key.id).sort())
-      assert.deepEqual(await at(store, 1).load(randomUUID()), { revision: 0, keys: [] })
+      assert.deepEqual(await connection(store, 1).load(randomUUID()), { revision: 0, keys: [] })
     })
 
     test('lets one of 50 simultaneous first commits win, and writes nothing for the others', async store => {
       const account = randomUUID()
       const keys = Array.from({ length: 50 }, () => keyRecord(account))
       const results = await race(50, index =>
-        at(store, index).commit(account, 0, write(keys[index] as KeyRecord)),
+        connection(store, index).commit(account, 0, write(keys[index] as KeyRecord)),
       )
       assert.equal(countTrue(results), 1)
-      const loaded = await at(store, 0).load(account)
+      const loaded = await connection(store, 0).load(account)
       assert.deepEqual(loaded.keys, [keys[results.indexOf(true)]])
     })
 
     test('lets one of 50 simultaneous commits at a later revision win', async store => {
       const account = randomUUID()
       const key = keyRecord(account)
-      await at(store, 0).commit(account, 0, write(key))
-      const { revision } = await at(store, 1).load(account)
+      await connection(store, 0).commit(account, 0, write(key))
+      const { revision } = await connection(store, 1).load(account)
       const results = await race(50, index =>
-        at(store, index).commit(account, revision, write({ ...key, version: index + 2 })),
+        connection(store, index).commit(account, revision, write({ ...key, version: index + 2 })),
       )
       assert.equal(countTrue(results), 1)
-      assert.equal((await at(store, 1).find(key.id))?.version, results.indexOf(true) + 2)
-      assert.equal(await at(store, 0).commit(account, revision, write(key)), false)
+      assert.equal((await connection(store, 1).find(key.id))?.version, results.indexOf(true) + 2)
+      assert.equal(await connection(store, 0).commit(account, revision, write(key)), false)
     })
 
     test('keeps the latest use, replaces the digest, and raises the revision', async store => {
       const account = randomUUID()
       const key = keyRecord(account)
-      await at(store, 0).commit(account, 0, write(key))
-      const { revision } = await at(store, 0).load(account)
+      await connection(store, 0).commit(account, 0, write(key))
+      const { revision } = await connection(store, 0).load(account)
       const rehash = { digest: 'newer', pepperId: 'p2' }
-      await at(store, 0).touch([
+      await connection(store, 0).touch([
         { id: key.id, at: NOW + 2, rehash },
         { id: randomUUID(), at: NOW },
       ])
-      await at(store, 1).touch([{ id: key.id, at: NOW + 1 }])
-      assert.deepEqual(await at(store, 1).find(key.id), { ...key, lastUsedAt: NOW + 2, ...rehash })
-      assert.equal(await at(store, 1).commit(account, revision, write(key)), false)
+      await connection(store, 1).touch([{ id: key.id, at: NOW + 1 }])
+      assert.deepEqual(await connection(store, 1).find(key.id), { ...key, lastUsedAt: NOW + 2, ...rehash })
+      assert.equal(await connection(store, 1).commit(account, revision, write(key)), false)
     })
 
     test('never loses a use in a simultaneous commit', async store => {
       const account = randomUUID()
       const key = keyRecord(account)
-      await at(store, 0).commit(account, 0, write(key))
+      await connection(store, 0).commit(account, 0, write(key))
       await race(20, async index => {
-        if (index % 2 === 0) return at(store, index).touch([{ id: key.id, at: NOW + index }])
-        const loaded = await at(store, index).load(account)
+        if (index % 2 === 0) return connection(store, index).touch([{ id: key.id, at: NOW + index }])
+        const loaded = await connection(store, index).load(account)
         const next = { ...(loaded.keys[0] as KeyRecord), version: index }
-        return at(store, index).commit(account, loaded.revision, write(next))
+        return connection(store, index).commit(account, loaded.revision, write(next))
       })
-      assert.equal((await at(store, 0).find(key.id))?.lastUsedAt, NOW + 18)
+      assert.equal((await connection(store, 0).find(key.id))?.lastUsedAt, NOW + 18)
     })
 
     test('stores policies with their key, never changes one, and returns only those it has', async store => {
       const account = randomUUID()
       const key = keyRecord(account)
       const policy = { id: randomUUID(), lineageId: key.id, document: { limits: [1, 'é'], empty: [] } }
-      await at(store, 0).commit(account, 0, { ...write(key), policies: [policy] })
-      const { revision } = await at(store, 0).load(account)
+      await connection(store, 0).commit(account, 0, { ...write(key), policies: [policy] })
+      const { revision } = await connection(store, 0).load(account)
       const changed = { ...policy, document: { other: true } }
-      await at(store, 0).commit(account, revision, { ...write(key), policies: [changed] })
-      assert.deepEqual(await at(store, 1).policies([randomUUID(), policy.id]), [
+      await connection(store, 0).commit(account, revision, { ...write(key), policies: [changed] })
+      assert.deepEqual(await connection(store, 1).policies([randomUUID(), policy.id]), [
         { id: policy.id, document: policy.document },
       ])
-      assert.deepEqual(await at(store, 1).policies([]), [])
+      assert.deepEqual(await connection(store, 1).policies([]), [])
     })
 
     test('keeps accounts apart whose ids differ in case, spaces, control characters or length', async store => {
       const run = randomUUID()
       const keys = HOSTILE_TEXTS.map(text => keyRecord(run + text, { userId: text }))
-      for (const key of keys) assert.equal(await at(store, 0).commit(key.accountId, 0, write(key)), true)
-      for (const key of keys) assert.deepEqual((await at(store, 1).load(key.accountId)).keys, [key])
+      for (const key of keys)
+        assert.equal(await connection(store, 0).commit(key.accountId, 0, write(key)), true)
+      for (const key of keys) assert.deepEqual((await connection(store, 1).load(key.accountId)).keys, [key])
     })
     feedTests(test)
     deletionTests(test)

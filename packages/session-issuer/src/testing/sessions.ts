@@ -5,7 +5,7 @@ import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
 import type { ListPosition, SessionRecord, SessionStorage } from '../storage/port.ts'
 import { childOf, sessionRecord } from './sample-records.ts'
 import {
-  at,
+  connection,
   HOSTILE_TEXTS,
   MINUTE,
   NOW,
@@ -24,41 +24,45 @@ export function sessionStorageContract(
   runner.describe(`SessionStorage on ${name}`, () => {
     test('finds a stored session as it was written, and no unknown session', async store => {
       const session = sessionRecord({ userId: 'user', scopes: [], policyIds: ['a'], label: 'till "3"' })
-      assert.equal(await at(store, 0).insert(session, []), true)
-      assert.deepEqual(await at(store, 1).find(session.sessionId), session)
-      assert.equal(await at(store, 1).find(randomUUID()), undefined)
+      assert.equal(await connection(store, 0).insert(session, []), true)
+      assert.deepEqual(await connection(store, 1).find(session.sessionId), session)
+      assert.equal(await connection(store, 1).find(randomUUID()), undefined)
     })
 
     test('lists live sessions of one account, latest end first, until the instant they end', async store => {
       const accountId = randomUUID()
       const [early, late] = [1, 2].map(n => sessionRecord({ accountId, expiresAt: NOW + n * MINUTE }))
-      for (const one of [early, late, sessionRecord()]) await at(store, 0).insert(one as SessionRecord, [])
-      assert.deepEqual(await at(store, 1).list(accountId, 10, NOW + MINUTE - 1), [late, early])
-      assert.deepEqual(await at(store, 1).list(accountId, 10, NOW + MINUTE), [late])
-      assert.deepEqual(await at(store, 1).list(accountId, 1, NOW), [late])
+      for (const one of [early, late, sessionRecord()])
+        await connection(store, 0).insert(one as SessionRecord, [])
+      assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW + MINUTE - 1), [late, early])
+      assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW + MINUTE), [late])
+      assert.deepEqual(await connection(store, 1).list(accountId, 1, NOW), [late])
     })
 
     test('lists on after a position, those of one end by falling id, without repeating or missing one', async store => {
       const accountId = randomUUID()
       const ends = [3, 2, 2, 2, 2, 1].map(n => NOW + n * MINUTE)
       const all = ends.map(expiresAt => sessionRecord({ accountId, expiresAt }))
-      for (const one of all) await at(store, 0).insert(one, [])
+      for (const one of all) await connection(store, 0).insert(one, [])
       const sorted = all.toSorted((a, b) => b.expiresAt - a.expiresAt || (a.sessionId < b.sessionId ? 1 : -1))
       const after = (one: SessionRecord): ListPosition => ({ at: one.expiresAt, id: one.sessionId })
       for (const [index, one] of sorted.entries()) {
-        assert.deepEqual(await at(store, 1).list(accountId, 10, NOW, after(one)), sorted.slice(index + 1))
         assert.deepEqual(
-          await at(store, 1).list(accountId, 2, NOW, after(one)),
+          await connection(store, 1).list(accountId, 10, NOW, after(one)),
+          sorted.slice(index + 1),
+        )
+        assert.deepEqual(
+          await connection(store, 1).list(accountId, 2, NOW, after(one)),
           sorted.slice(index + 1, index + 3),
         )
       }
       // The position is that of a row: it stays when the row has ended.
       const third = sorted[2] as SessionRecord
-      await at(store, 0).revoke(third.sessionId, NOW)
-      assert.deepEqual(await at(store, 1).list(accountId, 10, NOW, after(third)), sorted.slice(3))
+      await connection(store, 0).revoke(third.sessionId, NOW)
+      assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW, after(third)), sorted.slice(3))
       const uncommon = { at: NOW + 2 * MINUTE, id: '~' }
       const rest = sorted.filter(one => one.expiresAt <= uncommon.at && one !== third)
-      assert.deepEqual(await at(store, 1).list(accountId, 10, NOW, uncommon), rest)
+      assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW, uncommon), rest)
     })
 
     test('lists past any number of sessions that are revoked', async store => {
@@ -66,10 +70,10 @@ export function sessionStorageContract(
       const all = Array.from({ length: 300 }, (_, n) =>
         sessionRecord({ accountId, expiresAt: NOW + MINUTE + n }),
       )
-      for (const one of all) await at(store, 0).insert(one, [])
+      for (const one of all) await connection(store, 0).insert(one, [])
       const [first] = all
-      for (const one of all.slice(1)) await at(store, 0).revoke(one.sessionId, NOW)
-      assert.deepEqual(await at(store, 1).list(accountId, 2, NOW), [first])
+      for (const one of all.slice(1)) await connection(store, 0).revoke(one.sessionId, NOW)
+      assert.deepEqual(await connection(store, 1).list(accountId, 2, NOW), [first])
     })
 
     test('revokes a session and those minted from it, and no other', async store => {
@@ -77,39 +81,39 @@ export function sessionStorageContract(
       const child = childOf(root)
       const grandchild = childOf(child)
       const sibling = childOf(root)
-      for (const one of [root, child, grandchild, sibling]) await at(store, 0).insert(one, [])
-      assert.equal(await at(store, 1).revoke(child.sessionId, NOW + 1), 2)
-      assert.equal((await at(store, 0).find(child.sessionId))?.revokedAt, NOW + 1)
-      assert.equal((await at(store, 0).find(grandchild.sessionId))?.revokedAt, NOW + 1)
-      const live = await at(store, 1).list(root.accountId, 10, NOW + 1)
+      for (const one of [root, child, grandchild, sibling]) await connection(store, 0).insert(one, [])
+      assert.equal(await connection(store, 1).revoke(child.sessionId, NOW + 1), 2)
+      assert.equal((await connection(store, 0).find(child.sessionId))?.revokedAt, NOW + 1)
+      assert.equal((await connection(store, 0).find(grandchild.sessionId))?.revokedAt, NOW + 1)
+      const live = await connection(store, 1).list(root.accountId, 10, NOW + 1)
       assert.deepEqual(live.map(one => one.sessionId).sort(), [root.sessionId, sibling.sessionId].sort())
     })
 
     test('counts a session in one of 50 simultaneous revocations, and unknown or ended sessions in none', async store => {
       const session = sessionRecord()
-      await at(store, 0).insert(session, [])
-      const counts = await race(50, index => at(store, index).revoke(session.sessionId, NOW))
+      await connection(store, 0).insert(session, [])
+      const counts = await race(50, index => connection(store, index).revoke(session.sessionId, NOW))
       assert.equal(
         counts.reduce((sum, count) => sum + count, 0),
         1,
       )
-      assert.equal(await at(store, 0).revoke(randomUUID(), NOW), 0)
+      assert.equal(await connection(store, 0).revoke(randomUUID(), NOW), 0)
       const ended = sessionRecord({ expiresAt: NOW })
-      await at(store, 0).insert(ended, [])
-      assert.equal(await at(store, 1).revoke(ended.sessionId, NOW), 0)
+      await connection(store, 0).insert(ended, [])
+      assert.equal(await connection(store, 1).revoke(ended.sessionId, NOW), 0)
     })
 
     test('revokes the live sessions of an account in steps, and no other', async store => {
       const accountId = randomUUID()
       const mine = Array.from({ length: 5 }, () => sessionRecord({ accountId }))
       const other = sessionRecord()
-      for (const one of [...mine, other]) await at(store, 0).insert(one, [])
-      await at(store, 0).revoke((mine[0] as SessionRecord).sessionId, NOW)
-      assert.equal(await at(store, 1).revokeAccount(accountId, 3, NOW), 3)
-      assert.equal(await at(store, 0).revokeAccount(accountId, 3, NOW), 1)
-      assert.equal(await at(store, 1).revokeAccount(accountId, 3, NOW), 0)
-      assert.deepEqual(await at(store, 0).list(accountId, 10, NOW), [])
-      assert.equal((await at(store, 1).find(other.sessionId))?.revokedAt, null)
+      for (const one of [...mine, other]) await connection(store, 0).insert(one, [])
+      await connection(store, 0).revoke((mine[0] as SessionRecord).sessionId, NOW)
+      assert.equal(await connection(store, 1).revokeAccount(accountId, 3, NOW), 3)
+      assert.equal(await connection(store, 0).revokeAccount(accountId, 3, NOW), 1)
+      assert.equal(await connection(store, 1).revokeAccount(accountId, 3, NOW), 0)
+      assert.deepEqual(await connection(store, 0).list(accountId, 10, NOW), [])
+      assert.equal((await connection(store, 1).find(other.sessionId))?.revokedAt, null)
       const ids = mine.map(one => one.sessionId)
       const entries = (await store.readFeed(0)).filter(entry => ids.includes(entry.id))
       assert.deepEqual(entries.map(entry => entry.id).sort(), ids.sort())
@@ -118,8 +122,8 @@ export function sessionStorageContract(
     test('appends each revoked session to the feed once', async store => {
       const root = sessionRecord()
       const child = childOf(root)
-      for (const one of [root, child]) await at(store, 0).insert(one, [])
-      await race(5, index => at(store, index).revoke(root.sessionId, NOW + 1))
+      for (const one of [root, child]) await connection(store, 0).insert(one, [])
+      await race(5, index => connection(store, index).revoke(root.sessionId, NOW + 1))
       const ids = [root.sessionId, child.sessionId]
       const entries = (await store.readFeed(0)).filter(entry => ids.includes(entry.id))
       assert.deepEqual(
@@ -132,48 +136,48 @@ export function sessionStorageContract(
 
     test('refuses a session under a parent that is revoked or unknown', async store => {
       const root = sessionRecord()
-      await at(store, 0).insert(root, [])
-      await at(store, 0).revoke(root.sessionId, NOW)
-      assert.equal(await at(store, 1).insert(childOf(root), []), false)
-      assert.equal(await at(store, 1).insert(childOf(sessionRecord()), []), false)
+      await connection(store, 0).insert(root, [])
+      await connection(store, 0).revoke(root.sessionId, NOW)
+      assert.equal(await connection(store, 1).insert(childOf(root), []), false)
+      assert.equal(await connection(store, 1).insert(childOf(sessionRecord()), []), false)
     })
 
     test('leaves no live session under one that is revoked at the same moment', async store => {
       const root = sessionRecord()
       const middle = childOf(root)
-      await at(store, 0).insert(root, [])
-      await at(store, 0).insert(middle, [])
+      await connection(store, 0).insert(root, [])
+      await connection(store, 0).insert(middle, [])
       const children = Array.from({ length: 30 }, () => childOf(middle))
       const inserted = await race(31, async index => {
-        if (index === 15) return (await at(store, index).revoke(root.sessionId, NOW)) > 0
-        return at(store, index).insert(children[index > 15 ? index - 1 : index] as SessionRecord, [])
+        if (index === 15) return (await connection(store, index).revoke(root.sessionId, NOW)) > 0
+        return connection(store, index).insert(children[index > 15 ? index - 1 : index] as SessionRecord, [])
       })
       assert.ok(countTrue(inserted) > 0)
-      assert.deepEqual(await at(store, 0).list(root.accountId, 100, NOW), [])
+      assert.deepEqual(await connection(store, 0).list(root.accountId, 100, NOW), [])
     })
 
     test('stores the policies of a session', async store => {
       const policy = { id: randomUUID(), document: { dailySpendCapCents: 0, limits: [] } }
-      await at(store, 0).insert(sessionRecord({ policyIds: [policy.id] }), [policy])
-      assert.deepEqual(await at(store, 1).policies([policy.id, randomUUID()]), [policy])
+      await connection(store, 0).insert(sessionRecord({ policyIds: [policy.id] }), [policy])
+      assert.deepEqual(await connection(store, 1).policies([policy.id, randomUUID()]), [policy])
     })
 
     test('keeps accounts apart whose ids differ in case, spaces, control characters or length', async store => {
       const run = randomUUID()
       const all = HOSTILE_TEXTS.map(text => sessionRecord({ accountId: run + text, label: text }))
-      for (const one of all) assert.equal(await at(store, 0).insert(one, []), true)
-      for (const one of all) assert.deepEqual(await at(store, 1).list(one.accountId, 10, NOW), [one])
+      for (const one of all) assert.equal(await connection(store, 0).insert(one, []), true)
+      for (const one of all) assert.deepEqual(await connection(store, 1).list(one.accountId, 10, NOW), [one])
     })
 
     test('keeps a feed entry for its retention, and no longer', async store => {
       const [old, young] = [sessionRecord(), sessionRecord()]
-      for (const one of [old, young]) await at(store, 0).insert(one, [])
-      await at(store, 0).revoke(old.sessionId, NOW)
-      await at(store, 0).revoke(young.sessionId, NOW + 1)
-      await at(store, 1).collect(1000, NOW + FEED_RETENTION_MS)
+      for (const one of [old, young]) await connection(store, 0).insert(one, [])
+      await connection(store, 0).revoke(old.sessionId, NOW)
+      await connection(store, 0).revoke(young.sessionId, NOW + 1)
+      await connection(store, 1).collect(1000, NOW + FEED_RETENTION_MS)
       const ids = async (): Promise<string[]> => (await store.readFeed(0)).map(entry => entry.id)
       assert.ok((await ids()).includes(old.sessionId))
-      await at(store, 1).collect(1000, NOW + 1 + FEED_RETENTION_MS)
+      await connection(store, 1).collect(1000, NOW + 1 + FEED_RETENTION_MS)
       assert.ok(!(await ids()).includes(old.sessionId))
       assert.ok((await ids()).includes(young.sessionId))
     })
@@ -183,24 +187,27 @@ export function sessionStorageContract(
       const expiresAt = NOW + 2 * FEED_RETENTION_MS
       const old = Array.from({ length: 5 }, () => sessionRecord({ expiresAt }))
       const young = sessionRecord({ expiresAt })
-      for (const one of [...old, young]) await at(store, 0).insert(one, [])
-      for (const { sessionId } of old) await at(store, 0).revoke(sessionId, NOW)
-      await at(store, 0).revoke(young.sessionId, NOW + 1)
-      await collectBatches(limit => at(store, 1).collect(limit, NOW + 1 + FEED_RETENTION_MS), 2)
+      for (const one of [...old, young]) await connection(store, 0).insert(one, [])
+      for (const { sessionId } of old) await connection(store, 0).revoke(sessionId, NOW)
+      await connection(store, 0).revoke(young.sessionId, NOW + 1)
+      await collectBatches(limit => connection(store, 1).collect(limit, NOW + 1 + FEED_RETENTION_MS), 2)
       const ids = (await store.readFeed(0)).map(entry => entry.id)
       assert.ok(!old.some(one => ids.includes(one.sessionId)))
       assert.ok(ids.includes(young.sessionId))
     })
 
-    test('deletes nothing that a host 60 s behind still needs, and at most `limit` sessions', async store => {
+    test('collects at most `limit` expired sessions, and none that a host 60 s behind still needs', async store => {
       const policy = { id: randomUUID(), document: {} }
       const session = sessionRecord({ expiresAt: NOW + MINUTE, policyIds: [policy.id] })
-      await at(store, 0).insert(session, [policy])
+      await connection(store, 0).insert(session, [policy])
       const fast = NOW + 2 * MINUTE
-      await at(store, 0).collect(1000, fast)
-      assert.ok(await at(store, 1).find(session.sessionId))
-      const counts = await race(4, index => at(store, index).collect(1, NOW + MINUTE + GRACE_MS))
+      await connection(store, 0).collect(1000, fast)
+      assert.ok(await connection(store, 1).find(session.sessionId))
+      const counts = await race(4, index => connection(store, index).collect(1, NOW + MINUTE + GRACE_MS))
       assert.ok(counts.every(count => count === 0 || count === 1))
+      if (store.expiresNatively) return
+      await collectBatches(limit => connection(store, 0).collect(limit, NOW + MINUTE + GRACE_MS), 1000)
+      assert.equal(await connection(store, 1).find(session.sessionId), undefined)
     })
   })
 }

@@ -10,6 +10,8 @@ export interface StorageWithFeedUnderTest<Storage> extends CredentialsUnderTest<
 export interface CredentialsUnderTest<Storage> {
   /** The port over separate connections to one store; one entry for an in-process store. */
   readonly connections: readonly Storage[]
+  /** True if expired sessions are deleted without `collect`. Otherwise the suite requires that `collect` deletes them. */
+  readonly expiresNatively?: boolean
   /** Closes what `open` opened. */
   close(): Promise<void>
 }
@@ -38,7 +40,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
 ]
 
 /** The port over connection `index`, round robin. */
-export function at<Storage>({ connections }: CredentialsUnderTest<Storage>, index: number): Storage {
+export function connection<Storage>({ connections }: CredentialsUnderTest<Storage>, index: number): Storage {
   return connections[index % connections.length] as Storage
 }
 

@@ -1,5 +1,5 @@
 import { QUEUE_FULL, runQueued } from '@gatewright/kernel'
-import type { CandidateMessage, CandidateMessages } from '../candidate-messages.ts'
+import type { CandidateMessage, CandidateMessageList } from '../candidate-messages.ts'
 import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from '../codes.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { Statement } from '../proof.ts'
@@ -19,7 +19,7 @@ type SignerResult = Signer | ProofDenial
 interface SignerSearch {
   readonly options: CheckedOptions
   readonly statement: Statement
-  readonly messages: CandidateMessages
+  readonly messages: CandidateMessageList
   readonly addressBucket: string | undefined
 }
 

@@ -1,13 +1,8 @@
-import { readFileSync } from 'node:fs'
-import {
-  migrate as migrateTables,
-  readVersions,
-  type SqlClient,
-  type SqlQueries,
-} from '@gatewright/kernel/sql'
+import { type SqlQueries } from '@gatewright/kernel/sql'
 import type { ChallengeStorage } from './port.ts'
 import { sqlStorage, type SqlNoncesOptions } from './sql.ts'
 
+export { migrateNonces } from './migrate.ts'
 export type { SqlNoncesOptions } from './sql.ts'
 
 /**
@@ -15,10 +10,4 @@ export type { SqlNoncesOptions } from './sql.ts'
  */
 export function sqliteNonces(db: SqlQueries, options: SqlNoncesOptions = {}): ChallengeStorage {
   return sqlStorage('sqliteNonces', db, options)
-}
-
-/** Creates or updates the tables. It can be repeated and called from several hosts at once. */
-export async function migrateNonces(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrateTables(db, 'sqlite', { namespace: 'nonces', versions: readVersions(ddl, 'sqlite') }, prefix)
 }

@@ -5,6 +5,8 @@ import type { TestRunner } from '@gatewright/kernel/testing'
 export interface NoncesUnderTest<Storage> {
   /** The port over separate connections to one store; one entry for an in-process store. */
   readonly connections: readonly Storage[]
+  /** True if expired keys are deleted without `collect`. Otherwise the suite requires that `collect` deletes them. */
+  readonly expiresNatively?: boolean
   /** Closes what `open` opened. */
   close(): Promise<void>
 }
@@ -41,12 +43,16 @@ export function countTrue(results: readonly boolean[]): number {
 export function connectionTests<Storage>(
   { it }: TestRunner,
   open: () => Promise<NoncesUnderTest<Storage>>,
-): (title: string, run: (at: (index: number) => Storage, key: string) => Promise<void>) => void {
+): (
+  title: string,
+  run: (connection: (index: number) => Storage, key: string, expiresNatively: boolean) => Promise<void>,
+) => void {
   return (title, run) =>
     it(title, async () => {
-      const { connections, close } = await open()
+      const { connections, expiresNatively = false, close } = await open()
       try {
-        await run(index => connections[index % connections.length] as Storage, randomUUID())
+        const connection = (index: number) => connections[index % connections.length] as Storage
+        await run(connection, randomUUID(), expiresNatively)
       } finally {
         await close()
       }

@@ -6,9 +6,9 @@ import { newMoneyUser } from '../../../harness/money.ts'
 import { startOpenHost } from '../../../harness/open-host.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
-const { host, db, dialect, close } = await startOpenHost(clock)
+const { host, db, close } = await startOpenHost(clock)
 t.teardown(close)
-const ledger = createLedger(db, dialect)
+const ledger = createLedger(db)
 
 /** Puts money into an account of the ledger, past the host. */
 const put = (credit: string, amountCents: number): Promise<unknown> =>
@@ -49,9 +49,9 @@ t.test('distinguishes what is available, promised and put aside', async t => {
 
 t.test('responds to partners in their form, without a scope', async t => {
   const headers = { 'x-partner-key': host.partnerKey }
-  await host.send('/partner/v1/users/resolve', { body: { userId: 'rich' }, headers })
-  await fill(await accountOf('external_id', 'rich'))
-  const body = { userId: 'rich', scopes: [] }
+  await host.send('/partner/v1/users/resolve', { body: { userId: 'funded' }, headers })
+  await fill(await accountOf('external_id', 'funded'))
+  const body = { userId: 'funded', scopes: [] }
   const minted = await host.send('/partner/v1/sessions', { body, headers })
   const token = minted.body.data['sessionToken'] as string
   const response = await host.send('/partner/v1/balances', { headers: bearer(token) })

@@ -8,7 +8,7 @@ import { startOpenHost } from '../../../harness/open-host.ts'
 
 const NOON = Date.UTC(2026, 0, 31, 12)
 const clock = manualClock(NOON)
-const { host, db, dialect, wrongSums, close } = await startOpenHost(clock)
+const { host, db, wrongSums, close } = await startOpenHost(clock)
 t.teardown(close)
 const newUser = (extra?: Record<string, unknown>) => newMoneyUser(host.send, clock.now(), extra)
 const BILL = { payee: 'City Power', amountCents: 400, dueAt: '2026-01-31' }
@@ -17,7 +17,7 @@ const note = async (user: MoneyUser, bill: object = {}): Promise<string> =>
   billOf(await user.write('/bills', { ...BILL, ...bill })).id
 const pay = (user: MoneyUser, id: string, key?: string): Promise<HttpResponse> =>
   user.write(`/bills/${id}/pay`, {}, key)
-const housed = (): Promise<number> => createLedger(db, dialect).balance(db, ledgerAccounts.bills)
+const housed = (): Promise<number> => createLedger(db).balance(db, ledgerAccounts.bills)
 
 t.test('notes a bill, lists it, and pays it from the balance', async t => {
   const user = await newUser()

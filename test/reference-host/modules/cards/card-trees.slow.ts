@@ -9,13 +9,13 @@ const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
 t.teardown(() => host.close())
 
 t.test('no caller pays more in a day with the cards that it may reveal than its lowest cap', async t => {
-  const seen = { revealed: 0, refused: 0, spentCents: 0 }
+  const seen = { revealed: 0, denied: 0, spentCents: 0 }
   await fc.assert(
     fc.asyncProperty(tree, async each => {
       const { capCents, ...outcome } = await playTree(host, clock, each)
       if (outcome.spentCents > capCents)
         throw new Error(`${outcome.spentCents} cents are spent under a cap of ${capCents}`)
-      for (const name of ['revealed', 'refused', 'spentCents'] as const) seen[name] += outcome[name]
+      for (const name of ['revealed', 'denied', 'spentCents'] as const) seen[name] += outcome[name]
     }),
     { numRuns: 60 },
   )

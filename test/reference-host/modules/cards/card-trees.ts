@@ -28,12 +28,12 @@ interface Caller {
   readonly capCents: number
 }
 
-/** What came of a tree. */
+/** The outcome of a tree. */
 export interface Outcome {
   readonly capCents: number
   readonly spentCents: number
   readonly revealed: number
-  readonly refused: number
+  readonly denied: number
 }
 
 /** Makes a tree in an account of its own, lets one caller reveal what it may, and pays with that as much as is accepted. */
@@ -77,6 +77,6 @@ export async function playTree(
     capCents: caller.capCents,
     spentCents,
     revealed: open.length,
-    refused: cards.length - open.length,
+    denied: cards.length - open.length,
   }
 }

@@ -180,7 +180,7 @@ t.test('collects remembered messages after 30 days', async t => {
   t.match(await send(event(one.id, 'approved'), { id: 'msg_30' }), applied(true))
 })
 
-t.test('counts calls and what came of events', async t => {
+t.test('counts calls and the outcomes of events', async t => {
   const metrics = await (await fetch(`${host.url}/metrics`)).text()
   for (const outcome of ['applied', 'ignored', 'repeated', 'unknown'])
     t.match(metrics, new RegExp(`provider_events_total\\{type="kyc.report",outcome="${outcome}"\\} [1-9]`))

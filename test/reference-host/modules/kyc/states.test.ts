@@ -9,7 +9,7 @@ import { holds } from '../../../harness/holds.ts'
 import { internals } from '../../../harness/internals.ts'
 import { openSqlite } from '../../../harness/stores.ts'
 
-const { createSealer, eraseUser, eventStore, jobQueue, kycRecords, migrateHost, submitJob } = internals
+const { createSealer, eraseUser, events, jobQueue, kycRecords, migrateHost, submitJob } = internals
 const { SUBMIT_JOB, KYC_STATUSES, textOf } = internals
 type Status = (typeof KYC_STATUSES)[number]
 type Kyc = ReturnType<typeof kycRecords>
@@ -45,12 +45,11 @@ const step = fc.oneof(
 t.test(
   'only listed changes happen, whatever comes in whatever order, and history lists each of them',
   async t => {
-    const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+    const { connections, close } = await openSqlite(1, db => migrateHost(db))
     t.teardown(close)
     const [db] = connections as [SqlClient]
     const sealer = createSealer([{ id: 'k', secret: randomBytes(32) }])
-    const events = eventStore('sqlite')
-    const kyc = kycRecords('sqlite', sealer, events)
+    const kyc = kycRecords(sealer)
     const clock = manualClock()
     let says: { status: Report['status'] | 'outage'; version: number | null } = {
       status: 'pending',
@@ -66,7 +65,6 @@ t.test(
     const handler = submitJob({ db, clock, kyc, provider, count: () => {} })
     const jobs = jobQueue({
       db,
-      dialect: 'sqlite',
       clock,
       handlers: { [SUBMIT_JOB]: handler },
       report: () => {},
@@ -299,7 +297,7 @@ t.test('a confirmed lock is reported once, in words of its own', async t => {
     await db.transaction(tx => kyc.report(tx, id, reportOf(status, 1), 0))
     for (const reason of ['first', 'second'])
       await db.transaction(tx => kyc.decide(tx, account, { status, reason, cause }, 0))
-    const history = await eventStore('sqlite').history(db, account, { kind: 'kyc', id })
+    const history = await events.history(db, account, { kind: 'kyc', id })
     t.same(
       history.map(each => each.cause),
       ['submitted', 'reported', cause],
@@ -311,12 +309,12 @@ t.test('a confirmed lock is reported once, in words of its own', async t => {
 
 t.test('a report brings no links back to an application that was erased', async t => {
   const { connections, close } = await openSqlite(1, async db => {
-    await migrateHost(db, 'sqlite')
-    await migrateLedger(db, 'sqlite')
+    await migrateHost(db)
+    await migrateLedger(db)
   })
   t.teardown(close)
   const [db] = connections as [SqlClient]
-  const kyc = kycRecords('sqlite', createSealer([{ id: 'k', secret: randomBytes(32) }]), eventStore('sqlite'))
+  const kyc = kycRecords(createSealer([{ id: 'k', secret: randomBytes(32) }]))
   const link = { url: 'https://checks.example/ada', params: {} }
   const report = { ...reportOf('needs_verification', 1), completionLink: link }
   const insert = `insert into gw_users (id, account_id, principal, kyc_status, created_at)
@@ -328,7 +326,7 @@ t.test('a report brings no links back to an application that was erased', async 
     await rows(db, insert, [`usr_${account}`, account])
     const submitted = await db.transaction(tx => kyc.submit(tx, account, sampleApplication, 0))
     if (submitted.outcome !== 'submitted') throw new Error('not submitted')
-    if (erased) t.match(await db.transaction(tx => eraseUser(tx, 'sqlite', `usr_${account}`)), { erased })
+    if (erased) t.match(await db.transaction(tx => eraseUser(tx, `usr_${account}`)), { erased })
     t.equal(await db.transaction(tx => kyc.report(tx, submitted.id, report, 0)), 'applied')
     t.match(await kyc.read(db, account), {
       status: 'needs_verification',
@@ -338,10 +336,10 @@ t.test('a report brings no links back to an application that was erased', async 
 })
 
 async function openKyc(t: Test): Promise<{ db: SqlClient; kyc: Kyc }> {
-  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  const { connections, close } = await openSqlite(1, db => migrateHost(db))
   t.teardown(close)
   const sealer = createSealer([{ id: 'k', secret: randomBytes(32) }])
-  return { db: connections[0] as SqlClient, kyc: kycRecords('sqlite', sealer, eventStore('sqlite')) }
+  return { db: connections[0] as SqlClient, kyc: kycRecords(sealer) }
 }
 
 /** Makes an account with a pending application. */

@@ -14,25 +14,33 @@ export interface StepContext {
   user: ChainUser
 }
 
-/** A write or a chore during which a host is killed, and the effect that it must have exactly once. */
+/** A write or a background job during which a host is killed, and the effect that it must have exactly once. */
 export interface Attempt {
   act(): Promise<HttpResponse | void>
-  /** Continues after a kill: the same request again, or the next round. */
+  /** Continues after a kill: the same request again, or the next run of the job. */
   again(): Promise<HttpResponse | void>
   /** The pay-in that existed before. */
   readonly payin?: WirePayin
   readonly status: string
   /** The cause of the pay-in's last move. */
   readonly cause: string
-  /** What it changes for the account, the creation of its pay-in included. */
-  readonly gained: { readonly balance: number; readonly used: number; readonly subscriptions: number }
-  /** The pay-in settles from the chain before the next attempt. */
+  /** The change of the account over the whole step, including the creation of the pay-in before the attempt. */
+  readonly change: {
+    readonly balanceCents: number
+    /** How much of the account's spend cap is used. */
+    readonly capUsedCents: number
+    readonly subscriptions: number
+  }
+  /** Whether the watcher settles the pay-in between this attempt and the next one of the step. */
   readonly settlesLater?: boolean
 }
 
-const LEASE_MS = 301_000
-const nothing = { balance: 0, used: 0, subscriptions: 0 }
-const bought = { balance: 0, used: 500, subscriptions: 1 }
+/** Longer than a host's lease of a chain: three polls of 100 s. */
+const PAST_LEASE_MS = 301_000
+/** More blocks than the watcher reads twice. */
+const PAST_RANGE_BLOCKS = 30
+const nothing = { balanceCents: 0, capUsedCents: 0, subscriptions: 0 }
+const bought = { balanceCents: 0, capUsedCents: 500, subscriptions: 1 }
 let amount = 1000
 
 /** A request that is repeated under one idempotency key until it gets a response. */
@@ -50,17 +58,17 @@ const unitsOf = ({ payTo }: WirePayin): bigint => BigInt(payTo?.units as string)
 
 /** A round of the watcher, after the lease of the previous host has ended. */
 async function watch({ host, clock, chain }: StepContext): Promise<void> {
-  clock.advance(LEASE_MS)
+  clock.advance(PAST_LEASE_MS)
   await host.chore(`watch chain ${chain.chainId}`)
 }
 
 /**
- * An open pay-in whose payment has this many blocks and has not been seen; all earlier payments are out of
- * the watcher's range.
+ * Makes a pay-in and pays it: the payment has `blocks` confirmations, and the watcher has not read it yet. Before that,
+ * mines so many blocks that the watcher does not read earlier payments again.
  */
-async function paidUnseen(context: StepContext, blocks: number): Promise<WirePayin> {
+async function paidUnread(context: StepContext, blocks: number): Promise<WirePayin> {
   const { user, chain } = context
-  await mine(chain.url, 30)
+  await mine(chain.url, PAST_RANGE_BLOCKS)
   await watch(context)
   amount += 1
   const payin = payinOf(await user.write('/subscriptions/payin', { amountCents: amount }))
@@ -69,55 +77,56 @@ async function paidUnseen(context: StepContext, blocks: number): Promise<WirePay
   return payin
 }
 
-/** Everything that changes a pay-in. */
+/** For each operation that changes a pay-in: prepares an attempt of it. */
 export const STEPS: Readonly<Record<string, (context: StepContext) => Promise<Attempt>>> = {
   async 'create a pay-in'(context) {
-    const asked = write(context, '/subscriptions/payin', { amountCents: 700, asset: 'EURC', note: 'n' })
-    const gained = { ...nothing, used: 700 }
-    return { ...asked, status: 'awaiting_payment', cause: 'created', gained }
+    const request = write(context, '/subscriptions/payin', { amountCents: 700, asset: 'EURC', note: 'n' })
+    const change = { ...nothing, capUsedCents: 700 }
+    return { ...request, status: 'awaiting_payment', cause: 'created', change }
   },
   async checkout(context) {
-    const asked = write(context, '/subscriptions/checkout', { plan: 'basic' })
-    return { ...asked, status: 'awaiting_payment', cause: 'created', gained: bought }
+    const request = write(context, '/subscriptions/checkout', { plan: 'basic' })
+    return { ...request, status: 'awaiting_payment', cause: 'created', change: bought }
   },
   async 'confirm on the chain'(context) {
     const { user, chain } = context
     const payin = await checkout(context)
     const txHash = await chain.pay(user.account, chain.receiver, unitsOf(payin))
     await mine(chain.url)
-    const asked = write(context, '/subscriptions/payin/confirm', { payinId: payin.id, txHash })
-    return { ...asked, payin, status: 'settled', cause: 'paid_on_chain', gained: bought }
+    const request = write(context, '/subscriptions/payin/confirm', { payinId: payin.id, txHash })
+    return { ...request, payin, status: 'settled', cause: 'paid_on_chain', change: bought }
   },
   async 'settle from the balance'(context) {
     await context.user.fund(500)
     const payin = await checkout(context)
-    const asked = write(context, '/subscriptions/payin/confirm-balance', { payinId: payin.id })
-    return { ...asked, payin, status: 'settled', cause: 'paid_from_balance', gained: bought }
+    const request = write(context, '/subscriptions/payin/confirm-balance', { payinId: payin.id })
+    return { ...request, payin, status: 'settled', cause: 'paid_from_balance', change: bought }
   },
   async 'see a payment that is not deep enough'(context) {
-    const payin = await paidUnseen(context, 1)
+    const payin = await paidUnread(context, 1)
     const round = (): Promise<void> => watch(context)
-    const gained = { ...nothing, used: payin.amountCents }
+    const change = { ...nothing, capUsedCents: payin.amountCents }
     return {
       act: round,
       again: round,
       payin,
       status: 'confirming',
       cause: 'seen',
-      gained,
+      change,
       settlesLater: true,
     }
   },
   async 'settle by the watcher'(context) {
-    const payin = await paidUnseen(context, 2)
+    const payin = await paidUnread(context, 2)
     const round = (): Promise<void> => watch(context)
-    const gained = { ...nothing, used: payin.amountCents, balance: payin.amountCents }
-    return { act: round, again: round, payin, status: 'settled', cause: 'paid_on_chain', gained }
+    const change = { balanceCents: payin.amountCents, capUsedCents: payin.amountCents, subscriptions: 0 }
+    return { act: round, again: round, payin, status: 'settled', cause: 'paid_on_chain', change }
   },
   async expire(context) {
     const { host, clock } = context
     const payin = await checkout(context, { method: 'balance' })
     const deadline = Date.parse(payin.expiresAt)
+    // Nothing expires 1 ms before the deadline. The user's session ended while the clock moved.
     clock.set(deadline - 1)
     await host.chore('expire pay-ins')
     context.user = await context.user.renewed()
@@ -125,7 +134,8 @@ export const STEPS: Readonly<Record<string, (context: StepContext) => Promise<At
       clock.set(deadline)
       await host.chore('expire pay-ins')
     }
-    const gained = { ...nothing, subscriptions: 1 }
-    return { act: round, again: round, payin, status: 'expired', cause: 'deadline_passed', gained }
+    // Expiry gives the cap back. The subscription stays, with the status `incomplete`: it can be paid by a new pay-in.
+    const change = { ...nothing, subscriptions: 1 }
+    return { act: round, again: round, payin, status: 'expired', cause: 'deadline_passed', change }
   },
 }

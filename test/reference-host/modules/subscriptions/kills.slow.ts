@@ -87,8 +87,8 @@ async function repeatUntilResponded(attempt: Attempt): Promise<HttpResponse | vo
 /** The expected state of a step's account. */
 interface Account {
   readonly payins: Map<string, string>
-  balance: number
-  used: number
+  balanceCents: number
+  capUsedCents: number
   subscriptions: number
 }
 
@@ -99,7 +99,7 @@ async function checkAccount(
   attempt: Attempt,
   title: string,
 ) {
-  const { status, cause, gained } = attempt
+  const { status, cause, change } = attempt
   const response = await repeatUntilResponded(attempt)
   const repeat = response && (await attempt.again())
   const payin = response ? payinOf(response) : attempt.payin
@@ -107,7 +107,7 @@ async function checkAccount(
   const id = payin?.id as string
   t.match((response && payin) ?? { status }, { status }, `${title}: the response`)
   account.payins.set(id, status)
-  for (const what of ['balance', 'used', 'subscriptions'] as const) account[what] += gained[what]
+  for (const what of ['balanceCents', 'capUsedCents', 'subscriptions'] as const) account[what] += change[what]
   const read = await user.payin(id)
   t.match(read, { status, amountCents: Number }, title)
   t.equal(read.history?.at(-1)?.cause, cause, title)
@@ -118,12 +118,12 @@ async function checkAccount(
   const payins = Object.fromEntries((await list('payins')).map(each => [each.id, each.status]))
   t.same(payins, Object.fromEntries(account.payins), `${title}: none is lost, double or half`)
   t.equal((await list('subscriptions')).length, account.subscriptions, `${title}: subscriptions`)
-  t.equal(await user.balance(), account.balance, `${title}: the balance`)
+  t.equal(await user.balance(), account.balanceCents, `${title}: the balance`)
   const blocked = await user.write('/subscriptions/payin', { amountCents: 100_000_000 })
-  t.match(blocked, { status: 403, body: { remaining: CAP - account.used } }, `${title}: the cap`)
+  t.match(blocked, { status: 403, body: { remaining: CAP - account.capUsedCents } }, `${title}: the cap`)
   if (!attempt.settlesLater) return
   account.payins.set(id, 'settled')
-  account.balance += read.amountCents
+  account.balanceCents += read.amountCents
 }
 
 t.setTimeout(1_800_000)
@@ -163,7 +163,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
         accounts += 1
         const user = await chainUser(host.send, accounts, clock.now(), { policy })
         const context: StepContext = { host, clock, chain, user }
-        const account: Account = { payins: new Map(), balance: 0, used: 0, subscriptions: 0 }
+        const account: Account = { payins: new Map(), balanceCents: 0, capUsedCents: 0, subscriptions: 0 }
         let deaths = 0
         const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
           const title = `${store}, ${name}: killed ${at.moment} statement ${at.at}`

@@ -7,9 +7,9 @@ import { newMoneyUser } from '../../../harness/money.ts'
 import { startOpenHost } from '../../../harness/open-host.ts'
 
 const clock = manualClock(Date.UTC(2026, 0, 31, 12))
-const { host, db, dialect, close } = await startOpenHost(clock)
+const { host, db, close } = await startOpenHost(clock)
 t.teardown(close)
-const store = internals.transactionStore(dialect)
+const store = internals.transactions
 type Entry = Parameters<typeof store.write>[1]
 
 const accountOf = async (userId: string): Promise<string> => {

@@ -132,7 +132,7 @@ t.test('ends at its deadline in every state', async t => {
   t.match(await poll(open.requestToken), over)
 })
 
-t.test('shows who asks, and whether from the same network', async t => {
+t.test('shows from where a sign-in is requested, and whether from the same network', async t => {
   const from = (address: string) => ({ 'x-forwarded-for': address })
   const { requestId, requestToken } = await start(from('2001:db8:1:2::9'))
   const inspect = (id: string, address: string): Promise<HttpResponse> =>

@@ -187,7 +187,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
       t.equal(new Set(sent).size, sent.length, 'no id was sent twice')
       const db = place.open()
       t.same(await accountsThatDiffer(db), [])
-      t.match(await createLedger(db, store).check(), { sumCents: 0, wrongAccounts: [] })
+      t.match(await createLedger(db).check(), { sumCents: 0, wrongAccounts: [] })
       const open =
         "select id from gw_withdrawals where status in ('pending', 'ready') or attention is not null"
       t.same(await rows(db, open), [], 'all have ended')

@@ -31,6 +31,7 @@ export function fromPgPool(
   const { prepare = false } = knownOptions('fromPgPool', options, OPTIONS)
   const runner = createStatementRunner(prepare)
   const db: SqlClient = {
+    dialect: 'postgres',
     async query(text, values = []) {
       assertOutsideTransactionScope(db)
       return runner.run(pool, text, values)

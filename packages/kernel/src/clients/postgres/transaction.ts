@@ -46,6 +46,7 @@ export function openTransaction(
     beginning ? beginning.then(start) : start()
   return {
     tx: {
+      dialect: 'postgres',
       query(text, values = []) {
         if (ended) return rejectEnded()
         return begun ? runAfterBegin(() => run(connection, text, values)) : runWithBegin(text, values, false)

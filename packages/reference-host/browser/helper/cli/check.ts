@@ -6,7 +6,7 @@ import { show, type IsShown } from '../screen.ts'
 import { codeBoxes, type CodeBoxes } from './code-boxes.ts'
 import type { CliRequest } from './request.ts'
 
-/** Who asks, which account would approve, and what the two buttons do. */
+/** Who sent the request, which account would approve, and what the two buttons do. */
 interface CheckOptions {
   readonly request: CliRequest
   readonly account: string
@@ -20,7 +20,7 @@ interface CheckOptions {
 
 const CODE = /^.{8}$/
 
-/** Shows who asks to be signed in, and asks for the code that the terminal shows. */
+/** Shows from where a sign-in is requested, and asks for the code that the terminal shows. */
 export function showCheck({ request, account, wrong: wrongBefore, approve, deny }: CheckOptions): IsShown {
   const boxes = codeBoxes('code-help code-wrong')
   const wrong = el('p', { class: 'wrong', id: 'code-wrong' })
@@ -57,7 +57,7 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
   no.addEventListener('click', () => send(deny(CODE.test(boxes.value()) ? boxes.value() : undefined)))
   const isShown = show({
     title: 'Does this come from you?',
-    step: 'Step 2 of 3: check who asks',
+    step: 'Step 2 of 3: check the request',
     body: [
       el('p', {}, 'A command line asks to be signed in with your account.'),
       facts(request, account),
@@ -72,7 +72,7 @@ function facts({ clientName, clientAddress, startedAt }: CliRequest, account: st
   const rows: readonly (readonly [string, Child])[] = [
     ['Program', clientName === null ? 'Without a name' : claimedName(clientName)],
     ['From', el('code', {}, clientAddress)],
-    ['Asked', when(startedAt)],
+    ['WalletResult', when(startedAt)],
     ['Your account', short(account)],
   ]
   return el(

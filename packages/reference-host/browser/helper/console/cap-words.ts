@@ -11,7 +11,7 @@ const WINDOWS: Readonly<Record<Cap['window'], string>> = {
   operation: 'at once',
   day: 'today',
   month: 'this month',
-  total: 'in all',
+  total: 'in total',
 }
 
 /** What a cap counts and over what time, such as "Spending today". */

@@ -111,14 +111,14 @@ function capBar(cap: Cap, binds: boolean, origin: Child): HTMLElement {
       binds && el('span', { class: 'badge warn' }, 'Binds first'),
       origin,
     ),
-    cap.window !== 'operation' && bar(cap.cap, used, reserved),
+    cap.window !== 'operation' && usageBar(cap.cap, used, reserved),
     el('p', { class: 'cap-words' }, ...parts),
     el('p', { class: 'cap-words muted' }, capReset(cap)),
   )
 }
 
 /** The picture of a cap. The words beside it say the same, so that it is hidden from screen readers. */
-function bar(cap: number, used: number, reserved: number): HTMLElement {
+function usageBar(cap: number, used: number, reserved: number): HTMLElement {
   const piece = (name: string, amount: number): HTMLElement => {
     const part = el('span', { class: `bar-${name}` })
     part.style.inlineSize = `${cap === 0 ? 0 : Math.min(100, (amount / cap) * 100)}%`

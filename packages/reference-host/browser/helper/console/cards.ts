@@ -16,7 +16,7 @@ const FREQUENCIES: Readonly<Record<string, string>> = {
   per7DayPeriod: 'in 7 days',
   per30DayPeriod: 'in 30 days',
   perYearPeriod: 'in a year',
-  allTime: 'in all',
+  allTime: 'in total',
 }
 
 /** The cards of the account, without their numbers: a console cannot read those. */

@@ -17,7 +17,7 @@ const LIMIT_WINDOWS: Readonly<Record<string, string>> = {
   operation: 'at once',
   day: 'a day',
   month: 'a month',
-  total: 'in all',
+  total: 'in total',
 }
 const text = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value))
 const cents = (value: unknown): string => `${money(Number(value))} USD`

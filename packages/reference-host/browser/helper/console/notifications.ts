@@ -26,7 +26,9 @@ export function notificationsPanel(context: ConsoleContext): Child[] {
 
 function shown(context: ConsoleContext, page: Page, again: () => Promise<void>): Child[] {
   if (page.notifications.length === 0)
-    return [empty('Nothing has happened yet.', 'Payments, cards and your identity check tell you here.')]
+    return [
+      empty('Nothing has happened yet.', 'News about payments, cards and your identity check appears here.'),
+    ]
   const count = el('p', { class: 'muted', 'aria-live': 'polite' })
   let unread = page.unreadCount
   const countUnread = (change: number): void => {

@@ -17,14 +17,14 @@ function balanceSection(context: ConsoleContext): HTMLElement {
   void load<{ balances: readonly Balance[] }>(body, {
     what: 'your balance',
     read: () => context.call('/balances'),
-    show: ({ balances: [balance] }) => [balance && figures(balance)],
+    show: ({ balances: [balance] }) => [balance && balanceFigures(balance)],
   })
   const all = button('All transactions', () => context.open('transactions'), 'small')
   return section('Balance', [body], all)
 }
 
-function figures({ availableCents, pendingCents, contractsCents }: Balance): HTMLElement {
-  const figure = (name: string, cents: number, main = false): HTMLElement =>
+function balanceFigures({ availableCents, pendingCents, contractsCents }: Balance): HTMLElement {
+  const figureOf = (name: string, cents: number, main = false): HTMLElement =>
     el(
       'div',
       { class: main ? 'figure main' : 'figure' },
@@ -34,8 +34,8 @@ function figures({ availableCents, pendingCents, contractsCents }: Balance): HTM
   return el(
     'dl',
     { class: 'figures' },
-    figure('Free to spend', availableCents, true),
-    figure('Promised, not yet paid', pendingCents),
-    figure('Put aside', contractsCents),
+    figureOf('Free to spend', availableCents, true),
+    figureOf('Promised, not yet paid', pendingCents),
+    figureOf('Put aside', contractsCents),
   )
 }

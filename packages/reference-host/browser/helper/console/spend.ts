@@ -66,16 +66,11 @@ function totals({ tags, days }: Spending): HTMLElement {
     ),
   )
   const all = sums.reduce((sum, each) => sum + each, 0)
-  return el(
-    'ul',
-    { class: 'totals' },
-    ...items,
-    el('li', {}, 'In all ', el('strong', {}, money(all)), ' USD'),
-  )
+  return el('ul', { class: 'totals' }, ...items, el('li', {}, 'Total ', el('strong', {}, money(all)), ' USD'))
 }
 
 function table({ tags, days }: Spending): HTMLElement {
-  const head = ['Day', ...tags.map(({ name }) => name), 'In all'].map((name, place) =>
+  const head = ['Day', ...tags.map(({ name }) => name), 'Total'].map((name, place) =>
     el('th', { scope: 'col', class: place === 0 ? '' : 'number' }, name),
   )
   const rows = days

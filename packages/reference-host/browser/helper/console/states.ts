@@ -3,14 +3,14 @@ import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { say } from '../../shared/live.ts'
 
 /** What a part of the console shows, and what it is called in sentences, such as "your keys". */
-interface Loaded<T> {
+interface LoadOptions<T> {
   readonly what: string
   readonly read: () => Promise<Reply<T>>
   readonly show: (data: T) => readonly Child[]
 }
 
 /** Reads and shows a part: a skeleton while it lasts, and what went wrong with a way to try again. */
-export async function load<T>(into: HTMLElement, { what, read, show }: Loaded<T>): Promise<void> {
+export async function load<T>(into: HTMLElement, { what, read, show }: LoadOptions<T>): Promise<void> {
   // What is shown stays until there is something new: nothing jumps when it is read again.
   if (into.childElementCount === 0) fill(into, skeleton(what))
   into.setAttribute('aria-busy', 'true')

@@ -45,7 +45,7 @@ export function stepsSection(context: ConsoleContext): HTMLElement {
 }
 
 function shown(context: ConsoleContext, { steps, next }: Onboarding, again: () => Promise<void>): Child[] {
-  const rows = steps.map(step => row(context, step, step.step === next, again))
+  const rows = steps.map(step => stepRow(context, step, step.step === next, again))
   const list = el('ol', { class: 'rows' }, ...rows)
   const open = steps.filter(({ status }) => status === 'open').length
   if (open > 0) return [list]
@@ -55,7 +55,7 @@ function shown(context: ConsoleContext, { steps, next }: Onboarding, again: () =
   ]
 }
 
-function row(
+function stepRow(
   context: ConsoleContext,
   { step, status }: Step,
   isNext: boolean,

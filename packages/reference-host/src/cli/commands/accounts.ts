@@ -1,6 +1,6 @@
 import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { KeyRecord } from '@gatewright/session-issuer'
-import * as token from '../../composition/registrations.ts'
+import * as registrations from '../../composition/registrations.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { userMoney } from '../../ledger/user-money.ts'
 import { accountOf, fieldTable, isoOrNull } from '../accounts.ts'
@@ -140,7 +140,7 @@ async function ownerOf(
     walletAddress: user['wallet_address'],
     kycStatus: user['kyc_status'],
     createdAt: isoOrNull(toInteger(user['created_at'])),
-    balanceCents: await container.get(token.LEDGER).balance(sql, ledgerAccounts.user(accountId)),
+    balanceCents: await container.get(registrations.LEDGER).balance(sql, ledgerAccounts.user(accountId)),
     moneyCents: await userMoney(sql, accountId),
     cards: await count(sql, cards, accountId),
     subscriptions: await count(sql, subscriptions, accountId),

@@ -1,4 +1,3 @@
-import * as token from '../../composition/registrations.ts'
 import { openReports, resolveAttention, type ReportedKind } from '../../operator/attention.ts'
 import { referenceArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
@@ -43,11 +42,9 @@ export function attentionCommands(kind: ReportedKind): readonly Command[] {
       takes: [kind.toUpperCase(), 'REFERENCE'],
       summary: `Mark the reports about one ${kind} as handled, after their money was booked`,
       example: `${example} ticket-42`,
-      async run({ backend, container, clock }, { positional: [id = '', text = ''] }) {
+      async run({ backend, clock }, { positional: [id = '', text = ''] }) {
         const about = { kind, id, reference: referenceArgument(text) }
-        const reports = await backend.sql.transaction(tx =>
-          resolveAttention(tx, container.get(token.EVENTS), about, clock.now()),
-        )
+        const reports = await backend.sql.transaction(tx => resolveAttention(tx, about, clock.now()))
         if (!reports) throw new UsageError(`nothing is open about ${id}: see gatewright ${group} list`)
         const ended = reports.map(({ detail, amountCents }) => `${amountCents} US cents (${detail})`)
         return { data: { id, reports }, lines: [`${id} is handled: ${ended.join(', ')}.`] }

@@ -1,6 +1,7 @@
-import * as token from '../../composition/registrations.ts'
+import * as registrations from '../../composition/registrations.ts'
 import { UsageError, type Command } from '../command.ts'
 import { attentionCommands } from './attention.ts'
+import { authorizationTable } from '../../modules/cards/authorizations/store.ts'
 
 /** Commands on payments by card. */
 export const authorizationCommands: readonly Command[] = [
@@ -12,12 +13,11 @@ export const authorizationCommands: readonly Command[] = [
     example: 'auth_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     confirm: 'A clearing that arrives later moves nothing: it is only noted for you.',
     async run({ backend, clock, container }, { positional: [id = ''] }) {
-      const store = container.get(token.AUTHORIZATION_STORE)
       const { amountCents } = await backend.sql.transaction(async tx => {
-        const row = await store.lockById(tx, id)
+        const row = await authorizationTable.anyAccount.lock(tx, id)
         if (!row) throw new UsageError(`no authorization ${id}`)
         if (row.status !== 'authorized') throw new UsageError(`${id} is ${row.status}: it holds nothing`)
-        return container.get(token.AUTHORIZATIONS).reverse(tx, row, 'operator', clock.now())
+        return container.get(registrations.AUTHORIZATIONS).reverse(tx, row, 'operator', clock.now())
       })
       const data = { id, status: 'reversed', amountCents }
       return { data, lines: [`${id} is reversed; ${amountCents} US cents are back in the balance.`] }

@@ -1,8 +1,8 @@
 import type { KeyLineage } from '@gatewright/session-issuer'
-import * as token from '../../composition/registrations.ts'
-import { cancelCardsOf, lineagesBelow } from '../../modules/cards/cancel.ts'
+import { cancelCardsOf, lineagesFrom } from '../../modules/cards/cancel.ts'
 import { deletedLineages } from '../../modules/cards/key-policies.ts'
 import { UsageError, type Command, type CommandContext } from '../command.ts'
+import { cards } from '../../modules/cards/store.ts'
 
 /** Commands on cards. */
 export const cardCommands: readonly Command[] = [
@@ -14,37 +14,39 @@ export const cardCommands: readonly Command[] = [
     example: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
     confirm: 'A canceled card cannot be used again.',
     async run(context, { positional: [cardId], options: { key } }) {
-      if ((cardId === undefined) === (key === undefined)) throw new UsageError('give CARD or --key KEY')
+      if ((cardId === undefined) === (key === undefined))
+        throw new UsageError('give either CARD or --key KEY, not both')
       const canceled =
-        key === undefined ? await cancelCard(context, cardId as string) : await cancelOfKey(context, key)
-      return { data: { canceled }, lines: [`${canceled} cards canceled.`] }
+        key === undefined ? await cancelCard(context, cardId as string) : await cancelCardsOfKey(context, key)
+      return { data: { canceled }, lines: [`Cards canceled: ${canceled}.`] }
     },
   },
 ]
 
-async function cancelCard({ backend, container, clock }: CommandContext, id: string): Promise<number> {
-  const cards = container.get(token.CARDS)
+async function cancelCard({ backend, clock }: CommandContext, id: string): Promise<number> {
   return backend.sql.transaction(async tx => {
-    const card = await cards.lockById(tx, id)
+    const card = await cards.anyAccount.lock(tx, id)
     if (!card) throw new UsageError(`no card ${id}`)
+    if (card.status === 'canceled') return 0
     await cards.cancelCard(tx, card, 'operator', clock.now())
-    return card.status === 'canceled' ? 0 : 1
+    return 1
   })
 }
 
-async function cancelOfKey(
-  { backend, container, issuer, clock }: CommandContext,
-  keyId: string,
-): Promise<number> {
+async function cancelCardsOfKey({ backend, issuer, clock }: CommandContext, keyId: string): Promise<number> {
   const lineages = await lineagesOf({ backend, issuer }, keyId)
-  if (lineages.length === 0) throw new UsageError(`no key ${keyId}`)
-  return cancelCardsOf(backend.sql, container.get(token.CARDS), lineages, {
+  if (lineages.length === 0)
+    throw new UsageError(`no key ${keyId}; a deleted key is found by the id of its first key`)
+  return cancelCardsOf(backend.sql, lineages, {
     reason: 'operator',
     now: clock.now(),
   })
 }
 
-/** The lineages of a key and of the keys below it; of a deleted key only its own, by the id of its first key. */
+/**
+ * Returns the lineages of a key and of the keys below it. A deleted key is found only by the id of the first key of its lineage,
+ * and without the keys below it.
+ */
 async function lineagesOf(
   { backend, issuer }: Pick<CommandContext, 'backend' | 'issuer'>,
   keyId: string,
@@ -52,5 +54,5 @@ async function lineagesOf(
   const lineage = await issuer.lineageOf(keyId)
   if (!lineage) return deletedLineages(backend.sql, keyId)
   const { keys } = await backend.issuer.keys.load(lineage.accountId)
-  return lineagesBelow(keys, keyId)
+  return lineagesFrom(keys, keyId)
 }

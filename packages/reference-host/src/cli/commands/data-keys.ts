@@ -1,4 +1,4 @@
-import * as token from '../../composition/registrations.ts'
+import * as registrations from '../../composition/registrations.ts'
 import { rewrapColumn, type RewrappedColumn } from '../../records/rewrap.ts'
 import { sealedColumns } from '../../records/sealed-columns.ts'
 import { UsageError, type Command } from '../command.ts'
@@ -11,7 +11,7 @@ export const dataKeyCommands: readonly Command[] = [
     summary: 'Encrypt all personal data under the first key of DATA_KEYS. Safe beside hosts, and to repeat',
     example: '',
     async run({ backend, container, progress }) {
-      const sealer = container.get(token.SEALER)
+      const sealer = container.get(registrations.SEALER)
       const data: RewrappedColumn[] = []
       for (const column of Object.values(sealedColumns)) {
         const note = (read: number): void => progress(`${column.purpose}: ${read} rows read`)

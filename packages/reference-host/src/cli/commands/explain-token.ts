@@ -22,7 +22,7 @@ interface TokenParts {
   readonly signatureCharacters: number
 }
 
-/** Explains why a guard refuses a token. It needs no host and no stores. */
+/** Explains why a guard denies a token. It needs no host and no stores. */
 export const explainTokenCommand: StartCommand = {
   name: 'explain-token',
   takes: [],
@@ -35,7 +35,7 @@ export const explainTokenCommand: StartCommand = {
     typ: 'the typ option of the guard',
   },
   summary:
-    'Say why a guard refuses an access token; the token stays on this machine and its signature is not printed',
+    'Say why a guard denies an access token; the token stays on this machine and its signature is not printed',
   example: '--file token.txt --issuer https://login.example.com --audience https://api.example',
   async start({ args: { options }, input }) {
     const { file } = options

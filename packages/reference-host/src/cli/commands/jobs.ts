@@ -1,4 +1,4 @@
-import * as token from '../../composition/registrations.ts'
+import * as registrations from '../../composition/registrations.ts'
 import { listJobs } from '../../operator/jobs.ts'
 import { UsageError, type Command } from '../command.ts'
 
@@ -13,7 +13,7 @@ export const jobCommands: readonly Command[] = [
     summary: `List the calls to providers that wait, at most ${MOST}, those due first`,
     example: '',
     async run({ container }) {
-      const data = await listJobs(container.get(token.JOBS), MOST)
+      const data = await listJobs(container.get(registrations.JOBS), MOST)
       const rows = data.map(job => [job.kind, job.subjectId, `${job.attempts}`, job.dueAt, job.createdAt])
       return { data, table: [['KIND', 'SUBJECT', 'ATTEMPTS', 'DUE', 'CREATED'], ...rows], empty: 'No jobs.' }
     },
@@ -24,7 +24,7 @@ export const jobCommands: readonly Command[] = [
     summary: 'Make a job due at once; the next host that looks runs it',
     example: 'kyc.submit kyc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     async run({ container }, { positional: [kind = '', subjectId = ''] }) {
-      if (!(await container.get(token.JOBS).retry(kind, subjectId))) {
+      if (!(await container.get(registrations.JOBS).retry(kind, subjectId))) {
         throw new UsageError(`no job ${kind} ${subjectId} waits: see gatewright jobs list`)
       }
       return { data: { kind, subjectId, due: true }, lines: [`${kind} ${subjectId} is due.`] }

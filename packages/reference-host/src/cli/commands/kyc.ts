@@ -1,5 +1,5 @@
 import { rows } from '@gatewright/kernel/sql'
-import * as token from '../../composition/registrations.ts'
+import * as registrations from '../../composition/registrations.ts'
 import { SUBMIT_JOB } from '../../modules/kyc/job.ts'
 import { DECIDED_STATUSES } from '../../modules/kyc/states.ts'
 import { UsageError, type Command } from '../command.ts'
@@ -32,7 +32,7 @@ export const kycCommands: readonly Command[] = [
   {
     name: 'kyc decide',
     takes: ['ACCOUNT', 'STATUS'],
-    options: { reason: 'what the person is told' },
+    options: { reason: 'the reason that the person reads' },
     summary: 'Decide the identity check of an account, whatever its status is',
     example: 'acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 approved --reason "Checked by hand"',
     confirm: 'The account gains or loses the right to create cards and to move money.',
@@ -42,7 +42,7 @@ export const kycCommands: readonly Command[] = [
       const reason = options['reason'] ?? null
       if (reason !== null && (reason === '' || [...reason].length > 200))
         throw new UsageError('--reason must be 1 to 200 characters')
-      const kyc = container.get(token.KYC)
+      const kyc = container.get(registrations.KYC)
       await backend.sql.transaction(async tx => {
         const known = await rows(tx, 'select 1 from gw_users where account_id = $1', [accountId])
         if (known.length === 0) throw new UsageError(`no account ${accountId}: see gatewright kyc list`)
@@ -53,7 +53,7 @@ export const kycCommands: readonly Command[] = [
           throw new UsageError(
             `${accountId} has no application data that a provider could check: decide approved or denied instead`,
           )
-        await container.get(token.JOBS).add(tx, SUBMIT_JOB, id, now)
+        await container.get(registrations.JOBS).add(tx, SUBMIT_JOB, id, now)
       })
       return { data: { accountId, status, reason }, lines: [`${accountId} is ${status}.`] }
     },

@@ -1,11 +1,12 @@
-import * as token from '../../composition/registrations.ts'
+import * as registrations from '../../composition/registrations.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { checkLedger } from '../../ledger/check.ts'
-import type { TransactionEntry } from '../../ledger/transactions.ts'
+import { type TransactionEntry } from '../../ledger/transactions.ts'
 import { isOpen } from '../../modules/subscriptions/payins/states.ts'
 import { userAccountOf } from '../accounts.ts'
 import { integerArgument } from '../arguments.ts'
 import { reportElapsed, UsageError, type Command } from '../command.ts'
+import { payins } from '../../modules/subscriptions/payins/payin-store.ts'
 
 /** Accounts of the house whose money is handed on. */
 const HOUSE = ['bills', 'fees', 'revenue'] as const
@@ -18,7 +19,7 @@ function readCents(cents: string): number {
   return integerArgument('CENTS', cents, 1, 999_999_999_999)
 }
 
-function checkReference(reference: string): void {
+function assertReference(reference: string): void {
   if (!/^[\x21-\x7e]{1,120}$/.test(reference))
     throw new UsageError(
       'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
@@ -35,9 +36,9 @@ export const ledgerCommands: readonly Command[] = [
     example: 'usr_79db7a61096340598de4661d67683883 2500 wire-2026-11-0042',
     async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
       const amountCents = readCents(cents)
-      checkReference(reference)
+      assertReference(reference)
       const accountId = await userAccountOf(backend.sql, owner)
-      const [ledger, money] = [container.get(token.LEDGER), container.get(token.MONEY)]
+      const [ledger, money] = [container.get(registrations.LEDGER), container.get(registrations.MONEY)]
       const credit = ledgerAccounts.user(accountId)
       const transfer = {
         id: `credit:${reference}`,
@@ -76,13 +77,13 @@ export const ledgerCommands: readonly Command[] = [
     async run({ backend, clock, container }, { positional: [from = '', cents = '', reference = ''] }) {
       if (!isHouse(from)) throw new UsageError(`FROM must be one of ${HOUSE.join(', ')}`)
       const amountCents = readCents(cents)
-      checkReference(reference)
+      assertReference(reference)
       const debit = ledgerAccounts[from]
       const credit = ledgerAccounts.operator
       const transfer = { id: `remit:${reference}`, debit, credit, amountCents, cause: 'remit' }
-      const money = container.get(token.MONEY)
+      const money = container.get(registrations.MONEY)
       const result = await backend.sql.transaction(tx => money.move(tx, transfer, [], clock.now()))
-      const balanceCents = await container.get(token.LEDGER).balance(backend.sql, debit)
+      const balanceCents = await container.get(registrations.LEDGER).balance(backend.sql, debit)
       if (result === 'insufficient') throw new UsageError(`${debit} has ${balanceCents} US cents only`)
       if (result === 'conflict')
         throw new UsageError(`${reference} was booked before, from another account or in another amount`)
@@ -101,7 +102,7 @@ export const ledgerCommands: readonly Command[] = [
     async run({ backend, container }, { positional: [owner = ''] }) {
       const accountId = await userAccountOf(backend.sql, owner)
       const balanceCents = await container
-        .get(token.LEDGER)
+        .get(registrations.LEDGER)
         .balance(backend.sql, ledgerAccounts.user(accountId))
       return { data: { accountId, balanceCents }, lines: [`${accountId} has ${balanceCents} US cents.`] }
     },
@@ -113,8 +114,8 @@ export const ledgerCommands: readonly Command[] = [
     example: '',
     async run(context) {
       context.progress('Adding up every transfer of the ledger.')
-      const { sql, dialect } = context.backend
-      const check = checkLedger(context.container.get(token.LEDGER), sql, dialect)
+      const { sql } = context.backend
+      const check = checkLedger(context.container.get(registrations.LEDGER), sql)
       const { report, problems } = await reportElapsed(context, 'Adding up the ledger', check)
       if (problems.length > 0) throw new UsageError(`the ledger is broken: ${problems.join('; ')}`)
       return { data: report, lines: [`${report.transfers} transfers, all accounts right, sum 0.`] }
@@ -127,14 +128,14 @@ export const ledgerCommands: readonly Command[] = [
     example: 'payin_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     confirm: 'A payment that arrives later settles nothing.',
     async run({ backend, clock, container }, { positional: [id = ''] }) {
-      const payins = container.get(token.PAYINS)
       const status = await backend.sql.transaction(async tx => {
-        const payin = await payins.lock(tx, id)
+        const payin = await payins.anyAccount.lock(tx, id)
         if (!payin) throw new UsageError(`no pay-in ${id}`)
         if (!isOpen(payin.status)) throw new UsageError(`${id} is ${payin.status}`)
         if (payin.seen)
           throw new UsageError(`${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`)
-        return (await container.get(token.SETTLEMENT).close(tx, payin, 'canceled', clock.now())).status
+        return (await container.get(registrations.SETTLEMENT).close(tx, payin, 'canceled', clock.now()))
+          .status
       })
       return { data: { id, status }, lines: [`${id} is ${status}.`] }
     },

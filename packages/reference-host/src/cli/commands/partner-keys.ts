@@ -29,7 +29,7 @@ export const partnerKeyCommands: readonly Command[] = [
     summary: 'Create a partner and its first key, which is shown once',
     example: '"Acme Wallets" --scopes users.read,cards.read',
     async run({ issuer, partners, clock }, { positional: [name = ''], options }) {
-      checkName(name)
+      assertName(name)
       const scopes = options['scopes']?.split(',').map(scope => scope.trim()) ?? partnerScopes.names
       const unknown = scopes.find(scope => !partnerScopes.has(scope))
       if (unknown !== undefined) throw new UsageError(`unknown scope "${unknown}"`)
@@ -85,7 +85,7 @@ export const partnerKeyCommands: readonly Command[] = [
     summary: 'Let a live host accept a partner key',
     example: '4fJ2sVbXq81TzKpL',
     async run(context, { positional: [keyId = ''] }) {
-      await checkPartnerKey(context, keyId)
+      await assertPartnerKey(context, keyId)
       await context.partners.validate(keyId, context.clock.now())
       return { data: { keyId, validated: true }, lines: [`${keyId} is validated.`] }
     },
@@ -97,7 +97,7 @@ export const partnerKeyCommands: readonly Command[] = [
     example: '4fJ2sVbXq81TzKpL',
     confirm: 'The partner is locked out at once.',
     async run(context, { positional: [keyId = ''] }) {
-      await checkPartnerKey(context, keyId)
+      await assertPartnerKey(context, keyId)
       return revokedKeyOutput(await context.issuer.revokeKey('operator', keyId))
     },
   },
@@ -113,7 +113,7 @@ export const partnerKeyCommands: readonly Command[] = [
       const { issuer, partners, clock } = context
       const [keyId = ''] = args.positional
       const overlapSeconds = overlapOf(args)
-      await checkPartnerKey(context, keyId)
+      await assertPartnerKey(context, keyId)
       const created = unwrap(await issuer.rotateKey('operator', keyId, { overlapSeconds }))
       if ((await partners.validatedKeys([keyId])).has(keyId))
         await partners.validate(created.key.id, clock.now())
@@ -122,7 +122,7 @@ export const partnerKeyCommands: readonly Command[] = [
   },
 ]
 
-function checkName(name: string): void {
+function assertName(name: string): void {
   if (!isName(name))
     throw new UsageError('NAME must be in normal form C (NFC) and have no control characters')
   if (name.trim() === '' || [...name].length > MOST_NAME)
@@ -145,7 +145,7 @@ function overlapOf({ options }: CommandArguments): number {
   return integerArgument('--overlap', options['overlap'] ?? '86400', 0)
 }
 
-async function checkPartnerKey({ backend }: CommandContext, keyId: string): Promise<void> {
+async function assertPartnerKey({ backend }: CommandContext, keyId: string): Promise<void> {
   const key = await backend.issuer.keys.find(keyId)
   if (key?.surface !== 'partner') throw new UsageError(`no partner key ${keyId}`)
 }

@@ -1,4 +1,4 @@
-import * as token from '../../composition/registrations.ts'
+import * as registrations from '../../composition/registrations.ts'
 import { listUnmatched, markHandled } from '../../modules/subscriptions/onchain/unmatched-transfer-store.ts'
 import { receivingXpubs, skipAddresses } from '../../modules/subscriptions/onchain/skip-addresses.ts'
 import { integerArgument } from '../arguments.ts'
@@ -17,7 +17,7 @@ export const payinCommands: readonly Command[] = [
     summary: 'List final transfers to addresses of the host that match no pay-in, newest first',
     example: '',
     async run({ backend, container }) {
-      const { payinReceivers } = container.get(token.CONFIG)
+      const { payinReceivers } = container.get(registrations.CONFIG)
       const data = await listUnmatched(backend.sql, MOST)
       const assetOf = (chainId: number, address: string): string =>
         payinReceivers.find(each => each.chainId === chainId && each.token === address)?.asset ?? address
@@ -55,7 +55,7 @@ export const payinCommands: readonly Command[] = [
     confirm: 'A wallet finds payments to later addresses only with a gap limit above COUNT.',
     async run({ backend, container, progress }, { positional: [text = ''] }) {
       const count = integerArgument('COUNT', text, 1, MOST_SKIPPED)
-      const xpubs = receivingXpubs(container.get(token.CONFIG).payinReceivers)
+      const xpubs = receivingXpubs(container.get(registrations.CONFIG).payinReceivers)
       if (xpubs.length === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
       const data = []
       for (const each of xpubs) {

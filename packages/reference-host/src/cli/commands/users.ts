@@ -1,5 +1,5 @@
 import { rows, toInteger, type SqlRow } from '@gatewright/kernel/sql'
-import * as token from '../../composition/registrations.ts'
+import * as registrations from '../../composition/registrations.ts'
 import { eraseObstacles, eraseUser } from '../../modules/users/erase.ts'
 import { fieldTable, isoOrNull, userAccountOf } from '../accounts.ts'
 import { UsageError, type Command } from '../command.ts'
@@ -17,7 +17,7 @@ export const userCommands: readonly Command[] = [
     async run({ backend: { sql }, container }, { positional: [owner = ''] }) {
       const accountId = await userAccountOf(sql, owner)
       const [row] = await rows(sql, USER, [accountId])
-      const acceptedAt = await container.get(token.ACCEPTANCES).acceptedAt(sql, accountId)
+      const acceptedAt = await container.get(registrations.ACCEPTANCES).acceptedAt(sql, accountId)
       const data = {
         ...describeUser(row as SqlRow),
         // 0: there is nothing to accept.
@@ -33,8 +33,8 @@ export const userCommands: readonly Command[] = [
     summary: 'Erase the profile, KYC fields and data key of a user without money and open cards',
     example: 'usr_79db7a61096340598de4661d67683883',
     confirm: 'What is erased, and what the user encrypted with its data key, cannot be read again.',
-    async run({ backend: { sql, dialect } }, { positional: [userId = ''] }) {
-      const result = await sql.transaction(tx => eraseUser(tx, dialect, userId))
+    async run({ backend: { sql } }, { positional: [userId = ''] }) {
+      const result = await sql.transaction(tx => eraseUser(tx, userId))
       if (result.erased) {
         return { data: { userId, ...result }, lines: [`${userId} is erased.`] }
       }

@@ -1,5 +1,5 @@
 import { rows } from '@gatewright/kernel/sql'
-import * as token from '../../composition/registrations.ts'
+import * as registrations from '../../composition/registrations.ts'
 import { referenceArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
 
@@ -52,7 +52,7 @@ export const withdrawalCommands: readonly Command[] = [
       if (status !== 'completed' && status !== 'failed')
         throw new UsageError('STATUS must be completed or failed')
       const reference = referenceArgument(text)
-      const withdrawals = container.get(token.WITHDRAWALS)
+      const withdrawals = container.get(registrations.WITHDRAWALS)
       const resolved = await backend.sql.transaction(tx =>
         withdrawals.resolve(tx, id, { status, reference }, clock.now()),
       )

@@ -12,7 +12,8 @@ import { invalidState } from '../invalid-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
-import { billStore, type Bill, type BillStore } from './store.ts'
+import { bills, type Bill } from './store.ts'
+import { events } from '../../records/events.ts'
 
 /** Most open bills of an account. */
 const MOST = 100
@@ -62,8 +63,7 @@ const common = { surface: 'user', method: 'POST', credential: 'session', scopes:
 
 /** `GET` and `POST /user/v1/bills`, `POST /user/v1/bills/{id}/pay`: lists, notes and pays bills. */
 export function billOperations(services: ModuleServices): Operation[] {
-  const { clock, db, dialect } = services
-  const bills = billStore(dialect)
+  const { clock, db } = services
   return [
     listOperation({
       id: 'bills.list',
@@ -74,15 +74,15 @@ export function billOperations(services: ModuleServices): Operation[] {
       listName: 'BillList',
       item: BillSchema,
       example: { response: { bills: [example], nextCursor: null } },
-      page: (accountId, after, limit) => bills.page(db, accountId, { after, limit }),
+      page: (accountId, page) => bills.page(db, accountId, page),
       wire: bill => billData(bill, clock.now()),
     }),
-    createBill(services, bills),
-    payBill(services, bills),
+    createBill(services),
+    payBill(services),
   ]
 }
 
-function createBill({ clock, dialect, events }: ModuleServices, bills: BillStore): Operation {
+function createBill({ clock }: ModuleServices): Operation {
   return ledgerWrite({
     ...common,
     id: 'bills.create',
@@ -104,14 +104,14 @@ function createBill({ clock, dialect, events }: ModuleServices, bills: BillStore
       const dueAt = readDueAt(body.dueAt)
       if (dueAt === undefined)
         return deny('invalid_request', 'dueAt must be a real date or UTC timestamp', { field: 'dueAt' })
-      await lockAccount(tx, dialect, accountId)
-      if ((await bills.countOpen(tx, accountId)) >= MOST) {
+      await lockAccount(tx, accountId)
+      if ((await bills.count(tx, accountId, 'paid_at is null')) >= MOST) {
         const details = { rule: 'max_bills' } as const
         return deny('policy_blocked', `an account has at most ${MOST} open bills`, { details })
       }
       const { payee, amountCents, reference = null } = body
       const bill = { id, accountId, payee, amountCents, reference, dueAt, createdAt: now }
-      const made = await bills.insert(tx, bill)
+      const made = (await bills.insert(tx, bill)) as Bill
       const event = { accountId, subject: { kind: 'bill', id }, to: 'open', cause: 'noted', amountCents }
       await events.record(tx, event, now)
       return success(made, now)
@@ -119,8 +119,8 @@ function createBill({ clock, dialect, events }: ModuleServices, bills: BillStore
   })
 }
 
-function payBill(services: ModuleServices, bills: BillStore): Operation {
-  const { clock, events } = services
+function payBill(services: ModuleServices): Operation {
+  const { clock } = services
   return ledgerWrite({
     ...common,
     id: 'bills.pay',
@@ -157,7 +157,7 @@ function payBill(services: ModuleServices, bills: BillStore): Operation {
         { accountId, subject, from: 'open', to: 'paid', cause: 'paid', amountCents },
         now,
       )
-      return success(await bills.markPaid(tx, bill, now), now)
+      return success(await bills.update(tx, bill, { paidAt: now }), now)
     },
   })
 }

@@ -19,7 +19,7 @@ export interface CardOrigin {
 }
 
 /** What the policies of callers and cards are read and compared with. */
-export interface CallerServices {
+interface CallerServices {
   readonly issuer: Pick<Issuer, 'lineageOf' | 'lineagePolicies' | 'policies'>
   readonly cardKeyPolicies: Pick<CardKeyPolicies, 'read'>
 }
@@ -42,9 +42,9 @@ export async function originOf(issuer: CallerServices['issuer'], session: Sessio
 }
 
 /**
- * Decides whether a session may reveal or loosen a card: only if each of its policies that would block or count a payment by card of its
- * own binds the card, too, at least as tightly and on the same counters. A card whose key is not known any more is bound by its session's
- * policies only. Not inside a transaction. Denial: `policy_blocked` with the rule `card_above_caller`.
+ * Decides whether a session may reveal or loosen a card: only if each policy of the session that blocks or counts payments by card
+ * binds the card, too, at least as tightly and on the same counters. If the key of a card is not stored, only the policies of its session
+ * bind it. Not inside a transaction. Denial: `policy_blocked` with the rule `card_above_caller`.
  */
 export async function checkBelowCaller(
   { issuer, cardKeyPolicies }: CallerServices,

@@ -8,7 +8,7 @@ import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import type { CancelReason, Card } from './card.ts'
 import { noSuchCard } from './read.ts'
-import type { CardStore } from './store.ts'
+import { cards } from './store.ts'
 import { responseExample, CardResponse, cardResponse } from './wire.ts'
 
 const Deleted = Type.Object(
@@ -23,7 +23,7 @@ const common = { id: 'cards.cancel', title: 'Cancel a card, for good', scopes: [
 
 /** `cards.cancel` of both surfaces. A card that is canceled already gets the same response. */
 export function cancelOperations(services: ModuleServices): Operation[] {
-  const { cards, clock } = services
+  const { clock } = services
   const cancel = async (tx: SqlQueries, accountId: string, id: string): Promise<Card | undefined> => {
     const card = await cards.lock(tx, accountId, id)
     return card && cards.cancelCard(tx, card, 'user', clock.now())
@@ -81,7 +81,6 @@ const OPEN_BY_KEY = `select id from gw_cards
 /** Cancels the open cards that keys of these lineages made, each in a transaction of its own. Returns how many. */
 export async function cancelCardsOf(
   db: SqlClient,
-  cards: CardStore,
   lineages: readonly KeyLineage[],
   { reason, now }: { readonly reason: CancelReason; readonly now: number },
 ): Promise<number> {
@@ -89,7 +88,7 @@ export async function cancelCardsOf(
   for (const { accountId, lineageId } of lineages) {
     for (const row of await rows(db, OPEN_BY_KEY, [accountId, lineageId])) {
       await db.transaction(async tx => {
-        const card = await cards.lockById(tx, toText(row['id']))
+        const card = await cards.anyAccount.lock(tx, toText(row['id']))
         if (!card || card.status === 'canceled') return
         await cards.cancelCard(tx, card, reason, now)
         canceled += 1
@@ -100,7 +99,7 @@ export async function cancelCardsOf(
 }
 
 /** The lineages of a key and of the keys below it, each once; none for an unknown key. */
-export function lineagesBelow(
+export function lineagesFrom(
   keys: readonly Pick<ApiKey, 'id' | 'accountId' | 'lineageId' | 'ancestry'>[],
   keyId: string,
 ): KeyLineage[] {

@@ -5,7 +5,7 @@ import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
 import { checkBelowCaller } from './caller-policies.ts'
 import type { Card, CardChanges, CardLimit, CardStatus } from './card.ts'
-import { checkFolder, notesOf, type CardBody } from './create.ts'
+import { checkFolder, labelsOf, type CardBody } from './create.ts'
 import { noSuchCard } from './read.ts'
 import {
   responseExample,
@@ -16,6 +16,7 @@ import {
   spelledFor,
   statusOf,
 } from './wire.ts'
+import { cards } from './store.ts'
 
 /** The statuses that PATCH can lead to, by the status before. The same status again is always allowed. */
 export const CARD_MOVES: Readonly<Record<CardStatus, readonly CardStatus[]>> = {
@@ -40,7 +41,7 @@ export function loosens(
 
 /** `cards.change`: a change that lets more be spent has onboarding requirements, and needs a caller without caps that the card does not have. */
 export function changeCard(surface: Surface, services: ModuleServices): Operation {
-  const { cards, clock, db, requirements } = services
+  const { clock, db, requirements } = services
   return ledgerWrite<typeof ChangeBody.user, typeof CardResponse.user, Verdict<undefined, HostDenial>>({
     id: 'cards.change',
     title: 'Change, lock, unlock or cancel a card',
@@ -64,7 +65,7 @@ export function changeCard(surface: Surface, services: ModuleServices): Operatio
       const { accountId } = session
       const changes = changesOf(surface, body)
       // Before the card, in the order in which the deletion of a folder locks.
-      const folder = await checkFolder(services, tx, accountId, changes.folderId)
+      const folder = await checkFolder(tx, accountId, changes.folderId)
       if (!folder.ok) return folder
       const card = await cards.lock(tx, accountId, params['cardId'] as string)
       if (!card) return noSuchCard
@@ -96,7 +97,7 @@ export function changeCard(surface: Surface, services: ModuleServices): Operatio
 function changesOf(surface: Surface, body: CardBody): CardChanges {
   const limit = limitOf(surface, body)
   return {
-    ...notesOf(body),
+    ...labelsOf(body),
     ...(limit === undefined ? {} : { limit }),
     ...(surface === 'partner' || body.folderId === undefined ? {} : { folderId: body.folderId }),
   }

@@ -3,45 +3,40 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import { deny } from '../../http/codes.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { lockAccount } from '../../records/lock-account.ts'
-import { folderStore } from '../folders/store.ts'
+import { folders } from '../folders/store.ts'
 import type { ModuleServices } from '../services.ts'
-import { NO_NOTES, NOTE_NAMES, type CardNotes } from './card.ts'
+import { NO_LABELS, LABEL_NAMES, type CardLabels } from './card.ts'
 import { insertIssued, issueCard, type CardTerms, type IssuedTerms } from './issue.ts'
 import { noSuchCard } from './read.ts'
 import { responseExample, bodyExample, CardResponse, cardResponse, CreateBody, limitOf } from './wire.ts'
+import { cards } from './store.ts'
 
 /** The members of a body that both surfaces may have. */
-export type CardBody = Partial<CardNotes> & { readonly folderId?: string | null; readonly limit?: unknown }
+export type CardBody = Partial<CardLabels> & { readonly folderId?: string | null; readonly limit?: unknown }
 
 /** The denial of a folder that the account does not have. */
 const noSuchFolder = deny('not_found', 'no folder has this id', { field: 'folderId' })
 
 /** Whether a card may be put into a folder, which is locked so that it stays until the transaction ends. */
-export async function checkFolder(
-  { dialect }: ModuleServices,
-  tx: SqlQueries,
-  accountId: string,
-  folderId: string | null | undefined,
-) {
+export async function checkFolder(tx: SqlQueries, accountId: string, folderId: string | null | undefined) {
   if (folderId === null || folderId === undefined) return allow(undefined)
-  return (await folderStore(dialect).lock(tx, accountId, folderId)) ? allow(undefined) : noSuchFolder
+  return (await folders.lock(tx, accountId, folderId)) ? allow(undefined) : noSuchFolder
 }
 
-/** The notes of a body, without those that it does not name. */
-export function notesOf(body: CardBody): Partial<CardNotes> {
+/** The labels of a body, without those that it does not name. */
+export function labelsOf(body: CardBody): Partial<CardLabels> {
   return Object.fromEntries(
-    NOTE_NAMES.filter(name => body[name] !== undefined).map(name => [name, body[name]]),
+    LABEL_NAMES.filter(name => body[name] !== undefined).map(name => [name, body[name]]),
   )
 }
 
 /** `cards.create`: the issuer is asked before the transaction, so that no card is ever half made. */
 export function createCard(surface: Surface, services: ModuleServices): Operation {
-  const folders = folderStore(services.dialect)
   const termsOf = (body: CardBody, effectId: string): CardTerms => ({
     id: `card_${effectId}`,
     limit: limitOf(surface, body) ?? null,
-    ...NO_NOTES,
-    ...notesOf(body),
+    ...NO_LABELS,
+    ...labelsOf(body),
     // The body of a partner has no such member: what it sends under this name is unchecked.
 
     folderId: surface === 'user' ? (body.folderId ?? null) : null,
@@ -75,13 +70,13 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
       const { accountId } = session
       const terms = termsOf(body, effectId)
       // Before the folder: the account is locked first, then its rows.
-      await lockAccount(tx, services.dialect, accountId)
-      const folder = await checkFolder(services, tx, accountId, terms.folderId)
+      await lockAccount(tx, accountId)
+      const folder = await checkFolder(tx, accountId, terms.folderId)
       if (!folder.ok) return folder
       const made = prepared && (await insertIssued(services, tx, accountId, terms, prepared))
       if (made && !made.ok) return made
       // The same request again, after its record has ended: the card as it is now.
-      const card = made?.value ?? (await services.cards.find(tx, accountId, terms.id))
+      const card = made?.value ?? (await cards.find(tx, accountId, terms.id))
       return card ? allow({ data: cardResponse(surface, card), summary: 'The card is made.' }) : noSuchCard
     },
   })

@@ -8,7 +8,7 @@ import { EncryptedNote } from '../crypto/fields.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
-import { NO_NOTES, type LimitFrequency } from './card.ts'
+import { NO_LABELS, type LimitFrequency } from './card.ts'
 import { insertIssued, issueCard, type CardTerms, type IssuedTerms } from './issue.ts'
 import { CardSchema, cardData, cardExample, Frequency } from './wire.ts'
 
@@ -175,7 +175,7 @@ function execute(services: ModuleServices): Operation {
         disposable: true,
         autoCancelAfterAuth,
         folderId: null,
-        ...NO_NOTES,
+        ...NO_LABELS,
         encryptedName: body.encryptedName ?? null,
       }
       const issued = await issueCard(services, session, terms)

@@ -8,6 +8,7 @@ import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
 import { originOf, type CardOrigin } from './caller-policies.ts'
 import type { Card, NewCard } from './card.ts'
+import { cards } from './store.ts'
 
 /** Most cards of an account that are not canceled. */
 const MOST_CARDS = 50
@@ -35,7 +36,7 @@ export interface IssuedTerms {
   readonly origin: CardOrigin
 }
 
-/** The issuer of a host. Fault: `ERR_PROVIDER_UNAVAILABLE` if it has none, or another one than issued the card. */
+/** The issuer of a host. Fault: `ERR_PROVIDER_UNAVAILABLE` if the host has no issuer, or not the one that issued the card. */
 export function issuerOf({ providers }: Pick<ModuleServices, 'providers'>, name?: string): CardIssuer {
   const issuer = providers.cards
   if (!issuer || (name !== undefined && issuer.name !== name))
@@ -55,7 +56,7 @@ const tooManyToday = deny(
 
 /** Denies another card, when the account has as many as allowed, or has made as many within 24 hours. */
 async function denyAnother(
-  { cards, clock }: Pick<ModuleServices, 'cards' | 'clock'>,
+  { clock }: Pick<ModuleServices, 'clock'>,
   db: SqlQueries,
   accountId: string,
 ): Promise<HostDenial | undefined> {
@@ -73,7 +74,7 @@ export async function issueCard(
   session: Session,
   { id, limit, disposable }: Pick<CardTerms, 'id' | 'limit' | 'disposable'>,
 ): Promise<Verdict<IssuedTerms | undefined, HostDenial>> {
-  const { cards, db, issuer } = services
+  const { db, issuer } = services
   if (await cards.find(db, session.accountId, id)) return allow(undefined)
   const denial = await denyAnother(services, db, session.accountId)
   if (denial) return denial
@@ -93,15 +94,15 @@ export async function issueCard(
  * and authorizes nothing.
  */
 export async function insertIssued(
-  { cards, clock, dialect, providers }: ModuleServices,
+  { clock, providers }: ModuleServices,
   tx: SqlQueries,
   accountId: string,
   terms: CardTerms,
   { issued, origin }: IssuedTerms,
 ): Promise<Verdict<Card | undefined, HostDenial>> {
-  await lockAccount(tx, dialect, accountId)
+  await lockAccount(tx, accountId)
   if (await cards.find(tx, accountId, terms.id)) return allow(undefined)
-  const denial = await denyAnother({ cards, clock }, tx, accountId)
+  const denial = await denyAnother({ clock }, tx, accountId)
   if (denial) return denial
   const { last4, expirationMonth, expirationYear } = issued
   const issuer = issuerOf({ providers }).name

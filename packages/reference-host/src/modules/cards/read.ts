@@ -6,6 +6,7 @@ import * as examples from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { responseExample, CardResponse, cardResponse, cardData, cardExample, CardList } from './wire.ts'
+import { cards } from './store.ts'
 
 /** The denial of an id that the account has no card for. */
 export const noSuchCard: HostDenial = deny('not_found', 'no card has this id')
@@ -19,7 +20,7 @@ const userQuery = Type.Object({
 })
 
 /** `cards.list`: users do not see canceled cards, partners do. */
-export function listCards(surface: Surface, { cards, db }: ModuleServices): Operation {
+export function listCards(surface: Surface, { db }: ModuleServices): Operation {
   return operation({
     id: 'cards.list',
     title: 'List the cards, in the order of issue',
@@ -49,7 +50,7 @@ export function listCards(surface: Surface, { cards, db }: ModuleServices): Oper
 }
 
 /** `cards.read`. */
-export function readCard(surface: Surface, { cards, db }: ModuleServices): Operation {
+export function readCard(surface: Surface, { db }: ModuleServices): Operation {
   return operation({
     id: 'cards.read',
     title: 'Read a card',

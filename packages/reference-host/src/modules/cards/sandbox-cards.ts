@@ -3,9 +3,9 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { SANDBOX_PROVIDER } from '../../providers/sandbox-kyc.ts'
 import { issueInSandbox } from '../../providers/sandbox-issuer.ts'
-import { newId } from '../../records/owned-rows.ts'
-import { LIMIT_FREQUENCIES, NO_NOTES, type NewCard } from './card.ts'
-import type { CardStore } from './store.ts'
+import { newId } from '../../records/new-id.ts'
+import { LIMIT_FREQUENCIES, NO_LABELS, type NewCard } from './card.ts'
+import { cards } from './store.ts'
 
 /** Gives a new partner user its first cards. */
 export type SeedCards = (tx: SqlQueries, accountId: string, now: EpochMs) => Promise<void>
@@ -14,7 +14,7 @@ const STATUSES = ['active', 'active', 'active', 'locked', 'not_activated', 'canc
 const COUNT = 25
 
 /** Makes the cards of new partner users in a sandbox: 25 made-up cards of the built-in issuer, enough for several pages. */
-export function seedSandboxCards(cards: CardStore, secret: Uint8Array): SeedCards {
+export function seedSandboxCards(secret: Uint8Array): SeedCards {
   return async (tx, accountId, now) => {
     const made: NewCard[] = []
     for (let count = 0; count < COUNT; count += 1) {
@@ -25,7 +25,7 @@ export function seedSandboxCards(cards: CardStore, secret: Uint8Array): SeedCard
         issuer: SANDBOX_PROVIDER,
         status: STATUSES[randomInt(STATUSES.length)] as NewCard['status'],
         limit: randomInt(4) === 0 ? null : randomLimit(),
-        ...NO_NOTES,
+        ...NO_LABELS,
         folderId: null,
         disposable: false,
         autoCancelAfterAuth: false,

@@ -13,6 +13,8 @@ import { checkBelowCaller } from './caller-policies.ts'
 import type { Card } from './card.ts'
 import { issuerOf } from './issue.ts'
 import { noSuchCard } from './read.ts'
+import { events } from '../../records/events.ts'
+import { cards } from './store.ts'
 
 const SESSION_MS = 300_000
 const PURPOSE = 'card secrets session'
@@ -107,7 +109,7 @@ function openKey(sealer: Sealer, session: Session, sessionId: string, now: numbe
 
 /** `cards.reveal`: number and security code come from the issuer, are encrypted for the client, and are kept nowhere. */
 export function revealCard(surface: Surface, services: ModuleServices): Operation {
-  const { cards, clock, db, events, sealer } = services
+  const { clock, db, sealer } = services
   const canceled = invalidState(surface, 'a canceled card cannot be revealed', 'status')
   const prepare = async (
     session: Session,

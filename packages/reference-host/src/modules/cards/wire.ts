@@ -4,7 +4,7 @@ import { component, instant, instantOrNull, nextCursor, text, textOrNull } from 
 import { idText } from '../../schemas/names.ts'
 import { EncryptedNote, encryptedExample } from '../crypto/fields.ts'
 import * as examples from '../examples.ts'
-import { LIMIT_FREQUENCIES, NO_NOTES, type Card, type CardLimit, type CardStatus } from './card.ts'
+import { LIMIT_FREQUENCIES, NO_LABELS, type Card, type CardLimit, type CardStatus } from './card.ts'
 
 const orNull = <T extends Type.TSchema>(schema: T, description: string) =>
   Type.Union([schema, Type.Null()], { description })
@@ -32,9 +32,14 @@ const limit = (surface: Surface, frequency: Type.TSchema, title: string) =>
   )
 const newLimit = (surface: Surface, title: string) =>
   Type.Optional(orNull(limit(surface, Type.Optional(Frequency), title), 'Null: no limit'))
-const note = orNull(EncryptedNote, 'What the client encrypted; the host does not read it')
-const notes = { encryptedName: note, encryptedColor: note, encryptedEmoji: note, encryptedMemo: note }
-const newNotes = Type.Partial(Type.Object(notes)).properties
+const noteField = orNull(EncryptedNote, 'What the client encrypted; the host does not read it')
+const labels = {
+  encryptedName: noteField,
+  encryptedColor: noteField,
+  encryptedEmoji: noteField,
+  encryptedMemo: noteField,
+}
+const newLabels = Type.Partial(Type.Object(labels)).properties
 const folderId = Type.Optional(orNull(idText(), 'The folder; null: none'))
 
 const UserCard = Type.Object(
@@ -47,7 +52,7 @@ const UserCard = Type.Object(
     expirationMonth: Type.Integer({ description: '1 to 12' }),
     expirationYear: Type.Integer({ description: 'Four digits' }),
     createdAt: instant('When it was issued'),
-    ...notes,
+    ...labels,
     disposable: Type.Boolean({ description: 'Whether it was made for one purchase' }),
     folderId: textOrNull('The folder that it is in'),
     canceledAt: instantOrNull('When it was canceled'),
@@ -65,7 +70,7 @@ const PartnerCard = Type.Object(
     expirationMonth: Type.Integer({ description: '1 to 12' }),
     expirationYear: Type.Integer({ description: 'Four digits' }),
     createdAt: instant('When it was issued'),
-    ...notes,
+    ...labels,
     folderId: Type.Null({ description: 'Kept for existing clients' }),
     contractId: Type.Null({ description: 'Kept for existing clients' }),
     isPinned: Type.Literal(false, { description: 'Kept for existing clients' }),
@@ -94,11 +99,11 @@ export const CardList = {
 /** What a new card can be given. */
 export const CreateBody = {
   user: Type.Object(
-    { ...newNotes, limit: newLimit('user', 'NewUserCardLimit'), folderId },
+    { ...newLabels, limit: newLimit('user', 'NewUserCardLimit'), folderId },
     component('CreateUserCardRequest', 'What the new card is like. Everything is optional'),
   ),
   partner: Type.Object(
-    { ...newNotes, limit: newLimit('partner', 'NewCardLimit') },
+    { ...newLabels, limit: newLimit('partner', 'NewCardLimit') },
     component('CreateCardRequest', 'What the new card is like. Everything is optional'),
   ),
 } as const
@@ -164,7 +169,7 @@ const exampleCard: Card = {
   limit: { amountCents: 161_000, frequency: 'per30DayPeriod' },
   expirationMonth: 4,
   expirationYear: 2028,
-  ...NO_NOTES,
+  ...NO_LABELS,
   encryptedName: encryptedExample,
   folderId: null,
   disposable: false,

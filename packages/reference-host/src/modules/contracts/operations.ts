@@ -9,7 +9,7 @@ import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
 import { listOperation } from '../list-operation.ts'
 import type { ModuleServices } from '../services.ts'
-import { contractStore, type Contract, type ContractStore } from './store.ts'
+import { contracts, contractsWithBalances, type Contract } from './store.ts'
 
 /** Most contracts of an account. */
 const MOST = 20
@@ -37,8 +37,7 @@ const example = {
 
 /** `GET` and `POST /user/v1/contracts`: lists and creates contracts. `deposits.transfer` fills and empties them. */
 export function contractOperations(services: ModuleServices): Operation[] {
-  const { db, dialect } = services
-  const contracts = contractStore(dialect)
+  const { db } = services
   return [
     listOperation({
       id: 'contracts.list',
@@ -49,14 +48,14 @@ export function contractOperations(services: ModuleServices): Operation[] {
       listName: 'ContractList',
       item: ContractSchema,
       example: { response: { contracts: [{ ...example, balanceCents: 5000 }], nextCursor: null } },
-      page: (accountId, position, limit) => contracts.page(db, accountId, position, limit),
+      page: (accountId, page) => contractsWithBalances(db, accountId, page),
       wire: contract => contractData(contract, contract.balanceCents),
     }),
-    createContract(services, contracts),
+    createContract(services),
   ]
 }
 
-function createContract({ clock, dialect, ledger }: ModuleServices, contracts: ContractStore): Operation {
+function createContract({ clock, ledger }: ModuleServices): Operation {
   return ledgerWrite({
     id: 'contracts.create',
     title: 'Create a contract, to put money aside',
@@ -71,15 +70,15 @@ function createContract({ clock, dialect, ledger }: ModuleServices, contracts: C
     example: { body: { label: 'Rent' }, response: { contract: example } },
     async write({ caller, body: { label = null } }, { tx, effectId }) {
       const { accountId } = caller.session
-      await lockAccount(tx, dialect, accountId)
+      await lockAccount(tx, accountId)
       const id = `ctr_${effectId}`
       const existing = await contracts.find(tx, accountId, id)
       if (!existing && (await contracts.count(tx, accountId)) >= MOST) {
         const details = { rule: 'max_contracts' } as const
         return deny('policy_blocked', `an account has at most ${MOST} contracts`, { details })
       }
-      const contract =
-        existing ?? (await contracts.insert(tx, { id, accountId, label, createdAt: clock.now() }))
+      const created = { id, accountId, label, createdAt: clock.now() }
+      const contract = existing ?? ((await contracts.insert(tx, created)) as Contract)
       const balanceCents = await ledger.balance(tx, ledgerAccounts.contract(accountId, id))
       return allow({
         data: { contract: contractData(contract, balanceCents) },

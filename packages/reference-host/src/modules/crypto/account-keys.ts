@@ -4,17 +4,20 @@ import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { LRUCache } from 'lru-cache'
 import type { Sealer } from '../../records/sealed.ts'
 
-/** Reads and makes the data keys of accounts: 32 random bytes each, stored as a sealed column of the user. */
+/** Finds and creates data keys. Each account has one, which encrypts its data: 32 random bytes, stored sealed in `gw_users`. */
 export interface AccountKeys {
   /** Returns the key of an account; undefined if it has none yet. */
   find(accountId: string): Promise<KeyObject | undefined>
-  /** Returns the key of an account, and makes it at first use. Simultaneous calls, on any number of hosts, get the same key. */
+  /**
+   * Returns the key of an existing account, and creates it at first use. Simultaneous calls, on any number of hosts, get the same
+   * key. After the key was erased, this creates a new one, which opens nothing that the erased key sealed.
+   */
   findOrCreate(accountId: string): Promise<KeyObject>
 }
 
 const PURPOSE = 'data key'
 const KEY_BYTES = 32
-/** How long a key is cached. An erased key stops working on every host within this time. */
+/** How long a key is cached. When a user is erased, which deletes the key, every host stops using it within this time. */
 const CACHED_MS = 60_000
 const MAX_CACHED_KEYS = 10_000
 
@@ -23,10 +26,11 @@ const FIND = 'select data_key from gw_users where account_id = $1'
 const CREATE =
   'update gw_users set data_key = coalesce(data_key, $2) where account_id = $1 returning data_key'
 
-/** Makes the reader of data keys, with a cache of the keys that were used last. */
+/** Makes the `AccountKeys` of a database, with a cache of the keys that were used last. */
 export function accountKeys(db: SqlQueries, sealer: Sealer, clock: Clock): AccountKeys {
   // With ttlResolution 0 each lookup asks the clock, so that no key is used after its time.
   const cache = new LRUCache<string, KeyObject>({
+    // Entries have size 1. With `max`, lru-cache would allocate memory for all entries at once.
     maxSize: MAX_CACHED_KEYS,
     ttl: CACHED_MS,
     ttlResolution: 0,

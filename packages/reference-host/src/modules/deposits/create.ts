@@ -13,6 +13,7 @@ import type { ModuleServices } from '../services.ts'
 import { FIND_JOB } from './job.ts'
 import { creditPlayMoney, PlayMoney } from './play-money.ts'
 import { DepositResponse, depositData, depositExample, DepositSchema } from './wire.ts'
+import { depositTable } from './deposit.ts'
 
 /** Most deposits of the last 7 days that wait for money. */
 const MOST_WAITING = 20
@@ -51,7 +52,7 @@ export function createDeposit(
   provider: DepositProvider,
 ): Operation {
   const playable = surface === 'user' && services.environment === 'sandbox'
-  const { deposits, requirements, clock, jobs, db, dialect } = services
+  const { deposits, requirements, clock, jobs, db } = services
   const isPlay = ({ network, currency = 'USD' }: SandboxRequest): boolean =>
     playable && network === undefined && currency === 'USD'
   /** The requirements of the user surface, which do not apply to play money; the denial there is never stored. */
@@ -84,7 +85,7 @@ export function createDeposit(
       if (!passed.ok) return passed
       const id = `dep_${effectId}`
       const { accountId } = caller.session
-      if (await deposits.find(db, accountId, id)) return allow(undefined)
+      if (await depositTable.find(db, accountId, id)) return allow(undefined)
       // Checked before the provider is called: what is denied afterwards stays open there.
       const below = await checkWaiting(db, accountId, clock.now())
       if (!below.ok) return below
@@ -99,8 +100,8 @@ export function createDeposit(
       if (!passed.ok) return passed
       const id = `dep_${effectId}`
       const now = clock.now()
-      await lockAccount(tx, dialect, accountId)
-      let deposit = await deposits.find(tx, accountId, id)
+      await lockAccount(tx, accountId)
+      let deposit = await depositTable.find(tx, accountId, id)
       if (!deposit && prepared) {
         const below = await checkWaiting(tx, accountId, now)
         if (!below.ok) return below

@@ -1,13 +1,24 @@
-import type { EpochMs } from '@gatewright/kernel'
-import type { DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits.ts'
+import type { DepositStatus } from '../../providers/deposits.ts'
+import { instant, integer, named, nullable, position, text, oneOf } from '../../records/columns.ts'
+import { table, type Row } from '../../records/table.ts'
 
-/** A deposit: an address of the provider where an account pays to. */
-export interface Deposit extends NewDeposit, OpenDeposit {
-  readonly id: string
-  readonly position: number
-  readonly accountId: string
-  readonly provider: string
-  readonly status: DepositStatus
-  readonly createdAt: EpochMs
-  readonly updatedAt: EpochMs
-}
+/** Deposits: addresses of a provider where accounts pay to. */
+export const depositTable = table('gw_deposits', {
+  id: text,
+  position,
+  accountId: text,
+  provider: text,
+  reference: named('provider_reference', text),
+  currency: text,
+  network: text,
+  amount: nullable(text),
+  minAmount: text,
+  maxAmount: nullable(text),
+  depositAddress: text,
+  extraId: nullable(text),
+  chainId: nullable(integer),
+  status: oneOf<DepositStatus>(),
+  createdAt: instant,
+  updatedAt: instant,
+})
+export type Deposit = Row<typeof depositTable>

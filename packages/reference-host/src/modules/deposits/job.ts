@@ -7,6 +7,7 @@ import { compileSchema } from '../../schemas/check.ts'
 import { idText } from '../../schemas/names.ts'
 import type { EventType } from '../system/provider-events.ts'
 import type { DepositRecords } from './records.ts'
+import { depositTable } from './deposit.ts'
 
 /** The kind of the job that asks the provider about a deposit, by the deposit's id. */
 export const FIND_JOB = 'deposit.find'
@@ -25,7 +26,7 @@ interface FindServices {
 /** Asks the provider which payments it has seen. */
 export function findJob({ db, clock, deposits, provider, count }: FindServices): JobHandler {
   return async (id, signal) => {
-    const deposit = await deposits.findAny(db, id)
+    const deposit = await depositTable.anyAccount.find(db, id)
     if (!deposit || deposit.provider !== provider.name) return async () => {}
     const report = await provider.find(id, signal).catch((error: unknown) => {
       if (clock.now() < deposit.updatedAt + ASKED_FOR_MS) throw error
@@ -34,7 +35,7 @@ export function findJob({ db, clock, deposits, provider, count }: FindServices):
     return async tx => {
       const now = clock.now()
       if (report) count(await deposits.report(tx, provider.name, { id, ...report }, now))
-      const { updatedAt } = (await deposits.findAny(tx, id)) ?? deposit
+      const { updatedAt } = (await depositTable.anyAccount.find(tx, id)) ?? deposit
       return now < updatedAt + ASKED_FOR_MS ? 'again' : undefined
     }
   }
@@ -45,7 +46,7 @@ const validateId = compileSchema(Type.Object({ id: idText() }))
 /** The event `deposit.report`: a report with the `id` of its deposit. Each provider knows its own deposits only. */
 export function depositReportEvent(deposits: DepositRecords): EventType {
   return {
-    problem: data => validateId(data) ?? validateDepositReport(data),
+    validate: data => validateId(data) ?? validateDepositReport(data),
     apply: (tx, provider, data: DepositReport & { readonly id: string }, now) =>
       deposits.report(tx, provider, data, now),
   }

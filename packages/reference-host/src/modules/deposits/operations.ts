@@ -12,6 +12,7 @@ import type { ModuleServices } from '../services.ts'
 import { ACTIVE_MS, createDeposit } from './create.ts'
 import { depositQuotes } from './quotes.ts'
 import { DepositResponse, depositData, depositExample, DepositSchema, depositsData } from './wire.ts'
+import { depositTable } from './deposit.ts'
 
 const SURFACES: readonly Surface[] = ['user', 'partner']
 const List = Type.Object(
@@ -90,7 +91,7 @@ function read(surface: Surface, { deposits, db }: ModuleServices): Operation {
     example: { response: { deposit: depositExample } },
     denies: [404],
     async handle({ caller, params }) {
-      const deposit = await deposits.find(db, caller.session.accountId, params['depositId'] as string)
+      const deposit = await depositTable.find(db, caller.session.accountId, params['depositId'] as string)
       if (!deposit) return notFound
       return allow({ data: await depositData(deposits, db, deposit), summary: `It is ${deposit.status}.` })
     },
@@ -123,7 +124,7 @@ function simulate(
     denies: [404],
     /** Prices the payment. One below the smallest amount is worth nothing. */
     async prepare({ caller, params, body }) {
-      const deposit = await deposits.find(db, caller.session.accountId, params['depositId'] as string)
+      const deposit = await depositTable.find(db, caller.session.accountId, params['depositId'] as string)
       if (!deposit) return notFound
       const { currency, network, minAmount } = deposit
       const amount = amountText(body.amount ?? deposit.amount ?? minAmount)
@@ -139,14 +140,14 @@ function simulate(
     },
     async write({ caller, params }, { tx, effectId, prepared: { creditedCents } }) {
       const id = params['depositId'] as string
-      const deposit = await deposits.find(tx, caller.session.accountId, id)
+      const deposit = await depositTable.find(tx, caller.session.accountId, id)
       if (!deposit) return notFound
       const report =
         creditedCents === undefined
           ? { id, status: 'failed' as const, payments: [] }
           : { id, status: 'completed' as const, payments: [{ id: `sim_${effectId}`, creditedCents }] }
       await deposits.report(tx, deposit.provider, report, clock.now())
-      const after = (await deposits.find(tx, caller.session.accountId, id)) ?? deposit
+      const after = (await depositTable.find(tx, caller.session.accountId, id)) ?? deposit
       return allow({ data: await depositData(deposits, tx, after), summary: `It is ${after.status}.` })
     },
   })

@@ -1,8 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { DepositReport } from '../../providers/deposits.ts'
-import type { EventStore } from '../../records/events.ts'
-import type { Deposit } from './deposit.ts'
+import { events } from '../../records/events.ts'
+import { type Deposit } from './deposit.ts'
 
 /** A payment that a provider reports. */
 export type ReportedPayment = DepositReport['payments'][number]
@@ -15,7 +15,7 @@ const CONFLICT = 'payment_conflict'
  */
 export async function keepConflict(
   tx: SqlQueries,
-  { events, report }: { readonly events: EventStore; readonly report: (error: unknown) => void },
+  report: (error: unknown) => void,
   { id, accountId, provider, status }: Deposit,
   { id: detail, creditedCents: amountCents }: ReportedPayment,
   now: EpochMs,

@@ -17,7 +17,7 @@ interface DepositPayment {
 export const MOST_PAYMENTS = 20
 
 /** What was paid to a deposit. */
-export interface DepositPayments {
+export interface DepositPaymentSummary {
   /** The sum of all payments. */
   readonly creditedCents: number
   /** The last `MOST_PAYMENTS`, oldest first. */
@@ -31,7 +31,7 @@ const CREDITED = `select amount_cents from gw_transactions
 export async function readPayments(
   db: SqlQueries,
   deposits: readonly Deposit[],
-): Promise<ReadonlyMap<string, DepositPayments>> {
+): Promise<ReadonlyMap<string, DepositPaymentSummary>> {
   const found = new Map<string, { creditedCents: number; last: DepositPayment[] }>()
   if (deposits.length === 0) return found
   const places = deposits.map((_, index) => `$${index + 2}`).join(', ')

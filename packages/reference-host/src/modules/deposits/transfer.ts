@@ -8,7 +8,7 @@ import type { TransactionEntry } from '../../ledger/transactions.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
-import { contractStore } from '../contracts/store.ts'
+import { contracts } from '../contracts/store.ts'
 import type { ModuleServices } from '../services.ts'
 import { tooLittleMoney } from '../too-little-money.ts'
 
@@ -45,8 +45,7 @@ const exampleBody = {
  * `POST /user/v1/deposits/transfer`: moves the account's own money between its balance and its contracts. No cap counts it: it
  * does not leave the account.
  */
-export function transferDeposit({ clock, dialect, ledger, money }: ModuleServices): Operation {
-  const contracts = contractStore(dialect)
+export function transferDeposit({ clock, ledger, money }: ModuleServices): Operation {
   return ledgerWrite({
     id: 'deposits.transfer',
     title: 'Move money between the balance and contracts',

@@ -8,7 +8,7 @@ import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
-import { folderStore, type Folder } from './store.ts'
+import { deleteFolder, folders, type Folder } from './store.ts'
 
 const MOST_FOLDERS = 100
 const FolderSchema = Type.Object(
@@ -33,8 +33,7 @@ const noSuchFolder = deny('not_found', 'no folder has this id')
 const data = ({ id, name, createdAt }: Folder) => ({ id, name, createdAt: new Date(createdAt).toISOString() })
 
 /** Folders of cards. */
-export function folderOperations({ db, dialect, clock }: ModuleServices): Operation[] {
-  const folders = folderStore(dialect)
+export function folderOperations({ db, clock }: ModuleServices): Operation[] {
   return [
     operation({
       ...common,
@@ -50,7 +49,7 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
         const paging = readPaging(facts.query)
         if (!paging.ok) return paging
         const { after, limit } = paging.value
-        const found = await folders.page(db, session.accountId, after, limit + 1)
+        const found = await folders.page(db, session.accountId, { after, limit: limit + 1, order: 'oldest' })
         const { items, nextCursor } = cutPage(found, limit)
         return allow({
           data: { folders: items.map(data), nextCursor },
@@ -70,15 +69,15 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       example: { body, response: { folder: example } },
       async write({ caller: { session }, body: { name } }, { tx, effectId }) {
         const { accountId } = session
-        await lockAccount(tx, dialect, accountId)
+        await lockAccount(tx, accountId)
         const [id, now] = [`fld_${effectId}`, clock.now()]
         const known = await folders.find(tx, accountId, id)
         if (!known && (await folders.count(tx, accountId)) >= MOST_FOLDERS)
           return deny('policy_blocked', `the account has ${MOST_FOLDERS} folders: delete one first`, {
             details: { rule: 'max_folders' },
           })
-        const row = { id, account_id: accountId, name, created_at: now }
-        const folder = known ?? ((await folders.insert(tx, row)) as Folder)
+        const folder =
+          known ?? ((await folders.insert(tx, { id, accountId, name, createdAt: now })) as Folder)
         return allow({ data: { folder: data(folder) }, summary: 'The folder is made.' })
       },
     }),
@@ -94,9 +93,10 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       denies: [404],
       example: { body, response: { folder: example } },
       async write({ caller: { session }, params, body: { name } }, { tx }) {
-        const folder = await folders.rename(tx, session.accountId, params['folderId'] as string, name)
+        const folder = await folders.lock(tx, session.accountId, params['folderId'] as string)
         if (!folder) return noSuchFolder
-        return allow({ data: { folder: data(folder) }, summary: 'The folder is renamed.' })
+        const renamed = await folders.update(tx, folder, { name })
+        return allow({ data: { folder: data(renamed) }, summary: 'The folder is renamed.' })
       },
     }),
     ledgerWrite({
@@ -110,11 +110,11 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       denies: [404],
       example: { response: { id: example.id, deletedAt: examples.AT } },
       async write({ caller: { session }, params }, { tx }) {
-        const [{ accountId }, id] = [session, params['folderId'] as string]
-        if (!(await folders.lock(tx, accountId, id))) return noSuchFolder
-        await folders.delete(tx, accountId, id)
+        const folder = await folders.lock(tx, session.accountId, params['folderId'] as string)
+        if (!folder) return noSuchFolder
+        await deleteFolder(tx, folder)
         const deletedAt = new Date(clock.now()).toISOString()
-        return allow({ data: { id, deletedAt }, summary: 'The folder is deleted.' })
+        return allow({ data: { id: folder.id, deletedAt }, summary: 'The folder is deleted.' })
       },
     }),
   ]

@@ -4,7 +4,7 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { callerOf, operation, type Operation, type Success } from '../../http/operation.ts'
-import { cancelCardsOf, lineagesBelow } from '../cards/cancel.ts'
+import { cancelCardsOf, lineagesFrom } from '../cards/cancel.ts'
 import type { ModuleServices } from '../services.ts'
 import * as examples from './examples.ts'
 import { keyData, keyPaths, KeySchema } from './fields.ts'
@@ -46,7 +46,7 @@ export function revokeKey(services: ModuleServices): Operation {
 
 /** Reads which cards a revocation cancels, because afterwards the caller may have ended. Returns what cancels them. */
 async function cardsToCancel(
-  { issuer, cards, clock, db }: ModuleServices,
+  { issuer, clock, db }: ModuleServices,
   caller: Access,
   keyId: string,
   query: URLSearchParams,
@@ -59,8 +59,8 @@ async function cardsToCancel(
     return deny('insufficient_scope', 'cards=cancel needs the scope cards.write', { field: 'cards' })
   const visible = await issuer.visibleKeys(callerOf(caller))
   if (!visible.ok) return visible
-  const lineages = lineagesBelow(visible.value, keyId)
-  return allow(() => cancelCardsOf(db, cards, lineages, { reason: 'user', now: clock.now() }))
+  const lineages = lineagesFrom(visible.value, keyId)
+  return allow(() => cancelCardsOf(db, lineages, { reason: 'user', now: clock.now() }))
 }
 
 /** Responds with a changed or revoked key. */

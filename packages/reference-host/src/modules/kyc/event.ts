@@ -9,7 +9,7 @@ const validateId = compileSchema(Type.Object({ id: Type.String({ pattern: '^[!-~
 /** The event `kyc.report`: a report with the `id` of its application. Only the provider of identity checks knows applications. */
 export function kycReportEvent(kyc: KycRecords, provider: KycProvider | undefined): EventType {
   return {
-    problem: data => validateId(data) ?? validateKycReport(data),
+    validate: data => validateId(data) ?? validateKycReport(data),
     apply: async (tx, name, { id, ...report }: KycReport & { readonly id: string }, now) =>
       name === provider?.name ? kyc.report(tx, id, report, now) : 'unknown',
   }

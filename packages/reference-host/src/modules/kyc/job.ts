@@ -2,7 +2,8 @@ import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { KycProvider } from '../../providers/kyc.ts'
 import type { JobHandler } from '../../records/jobs.ts'
-import type { KycRecords, ReportOutcome } from './records.ts'
+import type { EventOutcome } from '../system/provider-events.ts'
+import type { KycRecords } from './records.ts'
 
 /** The kind of the job that submits an application to the provider, by the application's id. */
 export const SUBMIT_JOB = 'kyc.submit'
@@ -13,7 +14,7 @@ interface KycJobServices {
   readonly clock: Clock
   readonly kyc: KycRecords
   readonly provider: KycProvider
-  readonly count: (outcome: ReportOutcome) => void
+  readonly count: (outcome: EventOutcome) => void
 }
 
 /** Submits an application, and asks again while it is `pending`. What is decided by then needs no call. */

@@ -80,7 +80,7 @@ function submit(surface: Surface, services: ModuleServices): Operation {
         if (referralCode !== undefined) await applyReferral(tx, accountId, referralCode.toUpperCase())
         return result
       })
-      if (submitted.outcome === 'refused') {
+      if (submitted.outcome === 'invalid_state') {
         const status = spelledFor(surface, submitted.status)
         return invalidState(surface, `an application that is ${status} cannot be submitted`, 'status')
       }

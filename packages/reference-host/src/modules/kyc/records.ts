@@ -1,16 +1,10 @@
 import type { EpochMs } from '@gatewright/kernel'
-import {
-  rows,
-  toInteger,
-  toText,
-  type SqlDialect,
-  type SqlQueries,
-  type SqlRow,
-} from '@gatewright/kernel/sql'
+import { rowLock, rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { KycApplication, KycReport, Link } from '../../providers/kyc.ts'
-import type { EventStore } from '../../records/events.ts'
-import { newId } from '../../records/owned-rows.ts'
+import { events } from '../../records/events.ts'
+import { newId } from '../../records/new-id.ts'
 import type { Sealer } from '../../records/sealed.ts'
+import type { EventOutcome } from '../system/provider-events.ts'
 import { isNewer, lastReported, mayReport, REPORTED } from './reports.ts'
 import { digestOf, sealedFields } from './sealed-fields.ts'
 import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
@@ -26,15 +20,12 @@ export interface KycState {
 }
 
 /**
- * The outcome of a submission: `repeated` for the same fields while they are pending, `refused` if the status does not allow
+ * The outcome of a submission: `repeated` for the same fields while they are pending, `invalid_state` if the status does not allow
  * a submission.
  */
-export type SubmitOutcome =
+type SubmitOutcome =
   | { readonly outcome: 'submitted' | 'repeated'; readonly id: string }
-  | { readonly outcome: 'refused'; readonly status: KycStatus }
-
-/** The outcome of a report: `ignored` if a newer report came before, or if the status does not allow the change. */
-export type ReportOutcome = 'applied' | 'ignored' | 'unknown'
+  | { readonly outcome: 'invalid_state'; readonly status: KycStatus }
 
 /** Identity checks: one application per account, its status in `gw_users`. Every change locks the row of the user first. */
 export interface KycRecords {
@@ -53,7 +44,7 @@ export interface KycRecords {
     report: KycReport,
     now: EpochMs,
     only?: { readonly whilePending?: boolean },
-  ): Promise<ReportOutcome>
+  ): Promise<EventOutcome>
   /** Drops `nationalId` from the fields of an application that needs no further call to the provider. */
   dropNationalId(tx: SqlQueries, id: string): Promise<void>
   /**
@@ -77,14 +68,13 @@ const REPORT = `update gw_kyc_applications
   set fields = $2, version = $3, reason = $4, completion_link = $5, verification_link = $6 where account_id = $1`
 
 /** Makes the records of identity checks in a SQL database. */
-export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventStore): KycRecords {
-  const forUpdate = dialect === 'postgres' ? ' for update' : ''
+export function kycRecords(sealer: Sealer): KycRecords {
   const { open, seal, withoutNationalId } = sealedFields(sealer)
   const readRow = async (db: SqlQueries, accountId: string): Promise<SqlRow | undefined> =>
     (await rows(db, `${READ} where u.account_id = $1`, [accountId]))[0]
   /** Locks the user, then reads. The order matters: a row that was read before the lock could be outdated. */
   const lock = async (tx: SqlQueries, accountId: string): Promise<SqlRow | undefined> => {
-    await rows(tx, `select 1 from gw_users where account_id = $1${forUpdate}`, [accountId])
+    await rows(tx, `select 1 from gw_users where account_id = $1${rowLock(tx, 'for update')}`, [accountId])
     return readRow(tx, accountId)
   }
   const accountOf = async (db: SqlQueries, id: string): Promise<string | undefined> => {
@@ -100,7 +90,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
     if (from === to) {
       // A lock of the provider that an operator confirms is recorded, once: from then on no report ends it.
       const mayConfirm = cause !== REPORTED && LOCKED_STATUSES.includes(to)
-      if (!mayConfirm || !(await lastReported(tx, events, change))) return
+      if (!mayConfirm || !(await lastReported(tx, change))) return
     }
     await rows(tx, 'update gw_users set kyc_status = $2 where account_id = $1', [accountId, to])
     await events.record(tx, { accountId, subject: { kind: 'kyc', id }, from, to, cause }, now)
@@ -116,7 +106,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       const digest = digestOf(application)
       if (!mayMove('submitted', from, 'pending')) {
         const same = from === 'pending' && known !== undefined && open(row)?.digest === digest
-        return same ? { outcome: 'repeated', id: known } : { outcome: 'refused', status: from }
+        return same ? { outcome: 'repeated', id: known } : { outcome: 'invalid_state', status: from }
       }
       // A new id, because the provider has already responded to the application with the old one.
       const id = newId('kyc')
@@ -143,7 +133,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       const late = whilePending && from !== 'pending'
       const newer = !late && (repeated || isNewer(version, known))
       const newest = newer ? (version ?? known) : known
-      if (!newer || !(await mayReport(tx, events, { accountId, id, from, to, version }))) {
+      if (!newer || !(await mayReport(tx, { accountId, id, from, to, version }))) {
         const text = 'update gw_kyc_applications set fields = $2, version = $3 where account_id = $1'
         // The version of a denied report counts, so that an older report that arrives later does not apply.
         await rows(tx, text, [accountId, fields, newest])
@@ -178,12 +168,13 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
 }
 
 function stateOf(row: SqlRow): KycState {
-  const link = (value: unknown): Link | null => (value === null ? null : (JSON.parse(toText(value)) as Link))
+  const linkOrNull = (value: unknown): Link | null =>
+    value === null ? null : (JSON.parse(toText(value)) as Link)
   return {
     status: toText(row['kyc_status']) as KycStatus,
     id: row['id'] === null ? undefined : toText(row['id']),
     reason: row['reason'] === null ? null : toText(row['reason']),
-    completionLink: link(row['completion_link']),
-    externalVerificationLink: link(row['verification_link']),
+    completionLink: linkOrNull(row['completion_link']),
+    externalVerificationLink: linkOrNull(row['verification_link']),
   }
 }

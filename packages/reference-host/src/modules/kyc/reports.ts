@@ -1,5 +1,5 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { EventStore } from '../../records/events.ts'
+import { events } from '../../records/events.ts'
 import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
 
 /** The cause of events for reports of the provider. */
@@ -23,17 +23,15 @@ export function isNewer(version: number | null, known: number | null): boolean {
 /** Whether a newer report may change the status. It may not end a lock or a denial that an operator decided on. */
 export async function mayReport(
   tx: SqlQueries,
-  events: EventStore,
   { accountId, id, from, to, version }: ReportedChange,
 ): Promise<boolean> {
   if (!mayMove(version === null ? 'reported' : 'versioned', from, to)) return false
-  return !LOCKED_STATUSES.includes(from) || lastReported(tx, events, { accountId, id })
+  return !LOCKED_STATUSES.includes(from) || lastReported(tx, { accountId, id })
 }
 
 /** Whether the last change of an application was a report of the provider. */
 export async function lastReported(
   tx: SqlQueries,
-  events: EventStore,
   { accountId, id }: Pick<ReportedChange, 'accountId' | 'id'>,
 ): Promise<boolean> {
   const history = await events.history(tx, accountId, { kind: 'kyc', id })

@@ -22,7 +22,7 @@ export const LOCKED_STATUSES: readonly KycStatus[] = ['locked', 'denied']
  * Who changes the status: the person submits, the operator decides, the provider reports. A report is `versioned` if the provider
  * counts its changes: then the newest one is known, whatever the order of arrival.
  */
-export type KycCause = 'submitted' | 'reported' | 'versioned' | 'decided'
+type KycCause = 'submitted' | 'reported' | 'versioned' | 'decided'
 
 interface Moves {
   readonly from: readonly KycStatus[]

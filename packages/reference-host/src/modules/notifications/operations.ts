@@ -2,7 +2,7 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
-import type { RecordedEvent } from '../../records/events.ts'
+import { events, type RecordedEvent } from '../../records/events.ts'
 import { component, instant, instantOrNull, nextCursor, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
@@ -58,7 +58,7 @@ export function notificationOperations(services: ModuleServices): Operation[] {
   return [listNotifications(services), markNotification(services)]
 }
 
-function listNotifications({ events, db }: ModuleServices): Operation {
+function listNotifications({ db }: ModuleServices): Operation {
   return operation({
     ...common,
     id: 'notifications.list',
@@ -91,7 +91,7 @@ function listNotifications({ events, db }: ModuleServices): Operation {
   })
 }
 
-function markNotification({ events, clock }: ModuleServices): Operation {
+function markNotification({ clock }: ModuleServices): Operation {
   return ledgerWrite({
     ...common,
     id: 'notifications.mark',

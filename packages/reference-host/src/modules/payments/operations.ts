@@ -13,6 +13,7 @@ import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
 import { findSent, paymentPage, usersOfWallet } from './store.ts'
+import { events } from '../../records/events.ts'
 
 const cents = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
 const Body = Type.Object(
@@ -72,7 +73,7 @@ export function paymentOperations(services: ModuleServices): Operation[] {
       listName: 'PaymentList',
       item: PaymentSchema,
       example: { response: { payments: [example], nextCursor: null } },
-      page: (accountId, position, limit) => paymentPage(db, accountId, position, limit),
+      page: (accountId, page) => paymentPage(db, accountId, page),
       wire: paymentData,
     }),
     createPayment(services),
@@ -80,7 +81,7 @@ export function paymentOperations(services: ModuleServices): Operation[] {
 }
 
 function createPayment(services: ModuleServices): Operation {
-  const { clock, events, users } = services
+  const { clock, users } = services
   return ledgerWrite({
     id: 'payments.create',
     title: 'Pay another wallet user of this host',

@@ -1,8 +1,9 @@
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { toTransaction, type Transaction } from '../../ledger/transactions.ts'
+import { transactionTable, type Transaction } from '../../ledger/transactions.ts'
+import type { PageOf } from '../../records/table.ts'
 
 // A payment is its two transactions: the parts `sent` and `received` under one id, each with the wallet of the other side.
-const PAYMENTS = "select * from gw_transactions where account_id = $1 and source_kind = 'payment'"
+const PAYMENTS = "where account_id = $1 and source_kind = 'payment'"
 
 /** Finds a payment that an account has sent. */
 export async function findSent(
@@ -10,20 +11,19 @@ export async function findSent(
   accountId: string,
   id: string,
 ): Promise<Transaction | undefined> {
-  const [row] = await rows(db, `${PAYMENTS} and source_id = $2 and part = 'sent'`, [accountId, id])
-  return row && toTransaction(row)
+  const sent = `${PAYMENTS} and source_id = $2 and part = 'sent'`
+  return (await transactionTable.select(db, sent, [accountId, id]))[0]
 }
 
-/** Reads a page of what an account sent and received, newest first, before `position` (0: from the newest). */
-export async function paymentPage(
+/** Reads a page of what an account sent and received, newest first. */
+export function paymentPage(
   db: SqlQueries,
   accountId: string,
-  position: number,
-  limit: number,
+  { after, limit }: PageOf,
 ): Promise<readonly Transaction[]> {
-  const before = position === 0 ? Number.MAX_SAFE_INTEGER : position
-  const text = `${PAYMENTS} and position < $2 order by position desc limit $3`
-  return (await rows(db, text, [accountId, before, limit])).map(toTransaction)
+  const before = after === 0 ? Number.MAX_SAFE_INTEGER : after
+  const page = `${PAYMENTS} and position < $2 order by position desc limit $3`
+  return transactionTable.select(db, page, [accountId, before, limit])
 }
 
 /** A user who signed with a wallet. */

@@ -2,8 +2,14 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { callerOf, operation, type Operation } from '../../http/operation.ts'
 import { component, Policy } from '../../schemas/fields.ts'
-import { checkPolicy, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
-import { newSessionData, newSessionFields, ttlSeconds } from '../credential-fields.ts'
+import {
+  checkPolicy,
+  newSessionData,
+  newSessionFields,
+  parseRequestedScopes,
+  requestedScopes,
+  ttlSeconds,
+} from '../credential-fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -18,7 +24,8 @@ const Body = Type.Object(
 const NewSession = Type.Object(newSessionFields, component('NewSession', 'A new session with its token'))
 
 /**
- * `POST /user/v1/sessions`: exchanges a user key or a session for a session with at most the same rights.
+ * `POST /user/v1/sessions`: creates a session from a user key or a session, with at most the same rights. Names of retired scopes
+ * are left out and returned as `ignoredScopes`.
  */
 export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
   return operation({
@@ -35,8 +42,9 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     body: Body,
     response: NewSession,
     example: { body: { scopes: ['subscriptions.write'], ttlSeconds: 900 }, response: examples.session },
-    async handle({ caller: authenticated, body, facts }) {
-      const caller = callerOf(authenticated)
+    async handle({ caller: credential, body, facts }) {
+      const caller = callerOf(credential)
+      // The caller's own scopes are parsed too: those that were retired since it was created are left out.
       const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
       const policy = checkPolicy(body.policy, 'policy')

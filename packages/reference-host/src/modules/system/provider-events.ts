@@ -17,7 +17,7 @@ export type EventOutcome = 'applied' | 'ignored' | 'unknown'
 /** How the data of an event is checked. */
 interface CheckedEvent {
   /** Returns the first error in `data`; undefined if it is valid. */
-  readonly problem: (
+  readonly validate: (
     data: unknown,
   ) => { readonly path: readonly string[]; readonly message: string } | undefined
 }
@@ -101,7 +101,7 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
       const known = Object.hasOwn(eventTypes, type) ? eventTypes[type] : undefined
       if (!known)
         return deny('invalid_request', `type ${type} is not an event type of this host`, { field: 'type' })
-      const problem = known.problem(data)
+      const problem = known.validate(data)
       if (problem)
         return deny('invalid_request', `data.${problem.message}`, {
           field: ['data', ...problem.path].join('.'),

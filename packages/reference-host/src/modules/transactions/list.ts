@@ -2,7 +2,7 @@ import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import { operation, type Operation } from '../../http/operation.ts'
-import { TRANSACTION_TYPES } from '../../ledger/transactions.ts'
+import { transactions, TRANSACTION_TYPES } from '../../ledger/transactions.ts'
 import { component, nextCursor, text } from '../../schemas/fields.ts'
 import { CURSOR } from '../examples.ts'
 import { cutPage, pagingQueryUpTo, readPaging } from '../paging.ts'
@@ -28,7 +28,7 @@ export function transactionOperations(services: ModuleServices): Operation[] {
   return (['user', 'partner'] as const).map(surface => listTransactions(surface, services))
 }
 
-function listTransactions(surface: Surface, { db, transactions }: ModuleServices): Operation {
+function listTransactions(surface: Surface, { db }: ModuleServices): Operation {
   const { form, listName, most } = FORMS[surface]
   return operation({
     id: 'transactions.list',

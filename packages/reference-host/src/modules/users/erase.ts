@@ -1,14 +1,14 @@
-import { rows, toInteger, toText, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import { rowLock, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { userMoney } from '../../ledger/user-money.ts'
 
 /** What keeps a user from being erased. */
-export interface EraseObstacles {
+interface EraseObstacles {
   readonly moneyCents: number
   readonly openCards: number
 }
 
 /** Whether a user was erased, and if not, why not. */
-export type EraseResult =
+type EraseResult =
   | { readonly erased: true; readonly accountId: string }
   | { readonly erased: false; readonly obstacles: EraseObstacles | undefined }
 
@@ -24,9 +24,10 @@ export async function eraseObstacles(db: SqlQueries, accountId: string): Promise
  * has encrypted opens again. Denied while money or an open card is left, and for an unknown user (no obstacles).
  * The account stays, with what happened on it. Repeating it changes nothing.
  */
-export async function eraseUser(tx: SqlQueries, dialect: SqlDialect, userId: string): Promise<EraseResult> {
-  const forUpdate = dialect === 'postgres' ? ' for update' : ''
-  const [user] = await rows(tx, `select account_id from gw_users where id = $1${forUpdate}`, [userId])
+export async function eraseUser(tx: SqlQueries, userId: string): Promise<EraseResult> {
+  const [user] = await rows(tx, `select account_id from gw_users where id = $1${rowLock(tx, 'for update')}`, [
+    userId,
+  ])
   if (!user) return { erased: false, obstacles: undefined }
   const accountId = toText(user['account_id'])
   const obstacles = await eraseObstacles(tx, accountId)

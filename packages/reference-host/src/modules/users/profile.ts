@@ -3,7 +3,7 @@ import type { Sealer } from '../../records/sealed.ts'
 import type { User, UserStore } from './store.ts'
 
 /** The personal data of a user. Stored as one sealed column. */
-export interface Profile {
+interface Profile {
   readonly displayName: string | null
   readonly email: string | null
 }

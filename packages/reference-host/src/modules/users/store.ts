@@ -1,23 +1,26 @@
 import { allow, malformedReply, type EpochMs, type Verdict } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { deny, type HostDenial } from '../../http/codes.ts'
-import { newId } from '../../records/owned-rows.ts'
+import { instant, named, nullable, text } from '../../records/columns.ts'
+import { newId } from '../../records/new-id.ts'
+import { table, type Row } from '../../records/table.ts'
 
-/** A user: of a wallet, or of a partner under the partner's own id. The two never share an account. */
-export interface User {
-  readonly id: string
-  readonly accountId: string
+/** The users: of wallets, or of partners under the partners' own ids. The two never share an account. */
+const userTable = table('gw_users', {
+  id: text,
+  accountId: text,
   /** The partner's id for the user; null for a wallet user. */
-  readonly externalId: string | null
+  externalId: nullable(text),
   /** What the wallet proved: an address, or `eip155:<chain>:<address>` of a contract. Null for a partner's user. */
-  readonly wallet: string | null
-  readonly walletAddress: string | null
-  readonly walletLabel: string | null
+  wallet: named('principal', nullable(text)),
+  walletAddress: nullable(text),
+  walletLabel: nullable(text),
   /** The personal data of the user, sealed; null for nothing. See `openProfile`. */
-  readonly sealedProfile: string | null
-  readonly kycStatus: string
-  readonly createdAt: EpochMs
-}
+  sealedProfile: named('profile', nullable(text)),
+  kycStatus: text,
+  createdAt: instant,
+})
+export type User = Row<typeof userTable>
 
 /** The user that a partner names. */
 interface PartnerUserRequest {
@@ -67,21 +70,6 @@ export interface UserStore {
   setWalletLabel(tx: SqlQueries, accountId: string, label: string | null): Promise<User>
 }
 
-function toUser(row: SqlRow): User {
-  const textOrNull = (value: unknown): string | null => (value === null ? null : toText(value))
-  return {
-    id: toText(row['id']),
-    accountId: toText(row['account_id']),
-    externalId: textOrNull(row['external_id']),
-    wallet: textOrNull(row['principal']),
-    walletAddress: textOrNull(row['wallet_address']),
-    walletLabel: textOrNull(row['wallet_label']),
-    sealedProfile: textOrNull(row['profile']),
-    kycStatus: toText(row['kyc_status']),
-    createdAt: toInteger(row['created_at']),
-  }
-}
-
 const INSERT = `insert into gw_users
   (id, account_id, partner_id, external_id, principal, wallet_address, wallet_label, kyc_status, created_at)
   values ($1, $2, $3, $4, $5, $6, $7, 'not_submitted', $8)`
@@ -102,7 +90,7 @@ export function userStore(db: SqlClient): UserStore {
         where id = $2 and (wallet_address is null or wallet_address = $1) returning *`,
       [walletAddress, user.id],
     )
-    if (updated) return allow(toUser(updated))
+    if (updated) return allow(userTable.read(updated))
     const message = 'the user has another walletAddress: resolve without it, or use another userId'
     return deny('invalid_state', message, { field: 'walletAddress' })
   }
@@ -114,7 +102,7 @@ export function userStore(db: SqlClient): UserStore {
         `${INSERT} on conflict (principal) do update set principal = excluded.principal returning *`,
         [newId('usr'), newId('acc'), null, null, wallet, walletAddress, label ?? null, now],
       )
-      return toUser(row as SqlRow)
+      return userTable.read(row as SqlRow)
     },
     resolve: (request, now, onCreate) =>
       db.transaction(async tx => {
@@ -125,16 +113,16 @@ export function userStore(db: SqlClient): UserStore {
           [newId('usr'), newId('acc'), partnerId, externalId, null, walletAddress, label, now],
         )
         if (created) {
-          await onCreate(tx, toUser(created))
-          return allow(toUser(created))
+          await onCreate(tx, userTable.read(created))
+          return allow(userTable.read(created))
         }
         const [found] = await rows(tx, FIND, [partnerId, externalId])
-        return withWallet(tx, toUser(found as SqlRow), request)
+        return withWallet(tx, userTable.read(found as SqlRow), request)
       }),
     findResolved: request =>
       db.transaction(async tx => {
         const [found] = await rows(tx, FIND, [request.partnerId, request.externalId])
-        if (found) return withWallet(tx, toUser(found), request)
+        if (found) return withWallet(tx, userTable.read(found), request)
         return deny('not_found', 'no such user: resolve it first', { field: 'userId' })
       }),
     async payingWallet(tx, accountId, chainId) {
@@ -169,5 +157,5 @@ const SET = 'update gw_users set'
 async function one(db: SqlQueries, text: string, values: readonly (string | null)[]): Promise<User> {
   const [row] = await rows(db, text, values)
   if (!row) throw malformedReply('database', 'the user of an account')
-  return toUser(row)
+  return userTable.read(row)
 }

@@ -26,7 +26,7 @@ interface ChallengeHost {
 }
 
 /** Makes challenges, and the proof for one. */
-export interface Challenges {
+export interface ChallengeCodec {
   make(
     wallet: Pick<Challenge, 'address' | 'connector' | 'chainId' | 'walletLabel' | 'cli'>,
     now: EpochMs,
@@ -52,7 +52,7 @@ export const LOGIN_DIGEST: string = createHash('sha256').update('POST /auth/logi
 const iso = (at: EpochMs): string => new Date(at).toISOString()
 
 /** Makes the challenges of a host (EIP-4361). */
-export function challenges({ sealer, serviceName, origin }: ChallengeHost): Challenges {
+export function createChallengeCodec({ sealer, serviceName, origin }: ChallengeHost): ChallengeCodec {
   const domain = new URL(origin).host
   // The grammar of EIP-4361 allows no other characters in a statement.
   const service = serviceName.replaceAll(/[^\w.~/?#[\]@!$&'()*+,;= -]/g, '?')

@@ -111,7 +111,7 @@ export async function enterCode(
   return row && row['code'] === code ? toRequest(row) : undefined
 }
 
-/** Approves an open request for who signed in. False if it is no longer open. */
+/** Approves a request of a command line for the account that signed in. False if the request is not open (now). */
 export async function approve(
   db: SqlQueries,
   requestId: string,

@@ -76,7 +76,7 @@ const iso = (at: EpochMs): string => new Date(at).toISOString()
 
 /** `/auth/cli/*`: a command line is signed in by a person in a browser (as RFC 8628 does). */
 export function cliOperations(services: ModuleServices): Operation[] {
-  return [start(services), pollOnce(services), inspect(services), refuse(services)]
+  return [start(services), pollOnce(services), inspect(services), denyRequest(services)]
 }
 
 function start({ db, clock, origin }: ModuleServices): Operation {
@@ -199,7 +199,7 @@ function inspect({ db, clock }: ModuleServices): Operation {
   })
 }
 
-function refuse({ db, clock }: ModuleServices): Operation {
+function denyRequest({ db, clock }: ModuleServices): Operation {
   return operation({
     ...common,
     id: 'auth.denyCli',

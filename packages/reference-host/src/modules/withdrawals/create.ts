@@ -11,7 +11,7 @@ import { tooLittleMoney } from '../too-little-money.ts'
 import { ownAddress } from './destination.ts'
 import { Body, isEqual, priced, readTerms, type PreparedWithdrawal } from './terms.ts'
 import { WithdrawalResponse, withdrawalResponse, withdrawalBodyExample, withdrawalExample } from './wire.ts'
-import { SEND_JOB, type Withdrawal } from './withdrawal.ts'
+import { countOpenWithdrawals, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
 const MOST_OPEN = 20
 /** How long after a `pending` response an equal request of a partner is a poll. */
@@ -23,7 +23,7 @@ export function createWithdrawal(
   services: ModuleServices,
   provider: WithdrawalProvider,
 ): Operation {
-  const { withdrawals, db, clock, dialect } = services
+  const { withdrawals, db, clock } = services
   return ledgerWrite<(typeof Body)['partner'], (typeof WithdrawalResponse)['partner'], PreparedWithdrawal>({
     id: 'withdrawals.create',
     title: 'Withdraw money',
@@ -46,7 +46,7 @@ export function createWithdrawal(
     async prepare({ caller, body }, effectId) {
       const { accountId } = caller.session
       const id = `wd_${effectId}`
-      if (await withdrawals.find(db, accountId, id)) return allow({ existing: id })
+      if (await withdrawalTable.find(db, accountId, id)) return allow({ existing: id })
       const wanted = await readTerms(provider, body)
       if (!wanted.ok) return wanted
       if (surface === 'partner') {
@@ -63,14 +63,14 @@ export function createWithdrawal(
       const now = clock.now()
       // Two equal requests of a partner at once are one withdrawal: the second waits here, and then finds the first. What is under way
       // is counted later.
-      await lockAccount(tx, dialect, accountId)
+      await lockAccount(tx, accountId)
       const polled =
         'terms' in prepared && surface === 'partner'
           ? (await withdrawals.openToPolling(tx, accountId, now)).find(isEqual(prepared.terms))?.id
           : undefined
       const existing = 'existing' in prepared ? prepared.existing : polled
       if (existing !== undefined) {
-        const found = await withdrawals.lock(tx, accountId, existing)
+        const found = await withdrawalTable.lock(tx, accountId, existing)
         if (!found) throw new Error(`withdrawal ${existing} was there before this write and is gone`)
         const permitted = await permits({ amountCents, currency: 'USD' })
         return permitted.ok
@@ -94,7 +94,7 @@ async function make(
 ): Promise<Verdict<Withdrawal>> {
   const now = clock.now()
   const id = `wd_${effectId}`
-  if ((await withdrawals.openCount(tx, accountId)) >= MOST_OPEN)
+  if ((await countOpenWithdrawals(tx, accountId)) >= MOST_OPEN)
     return deny('policy_blocked', `${MOST_OPEN} withdrawals are under way: wait until one of them ends`, {
       details: { rule: 'max_withdrawals' },
     })

@@ -1,19 +1,17 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, type SqlDialect, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendStorage } from '@gatewright/scope-guard'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { TransferResult } from '../../ledger/ledger.ts'
 import type { Money } from '../../ledger/money.ts'
 import type { WithdrawalReport } from '../../providers/withdrawals.ts'
-import type { EventStore } from '../../records/events.ts'
+import { events } from '../../records/events.ts'
 import type { EventOutcome } from '../system/provider-events.ts'
-import { entryOf, isOpen, KIND, toWithdrawal, type Withdrawal } from './withdrawal.ts'
+import { entryOf, isOpen, KIND, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
 /** What the records work with. */
 export interface WithdrawalServices {
-  readonly dialect: SqlDialect
   readonly money: Money
-  readonly events: EventStore
   readonly guard: Guard
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
@@ -32,17 +30,8 @@ interface Change {
   readonly detail?: string | null
 }
 
-const UPDATE = `update gw_withdrawals set status = $2, attention = $3, reason = $4, tx_hash = $5, relay = $6,
-  excess_cents = $7, updated_at = $8 where id = $1 returning *`
-
 /** Makes what changes a stored withdrawal. Each function takes one that is locked in `tx`. */
-export function withdrawalEndings({ money, events, guard, spendStorage }: WithdrawalServices) {
-  const update = async (tx: SqlQueries, w: Withdrawal, now: EpochMs): Promise<Withdrawal> => {
-    const relay = w.relay === null ? null : JSON.stringify(w.relay)
-    const values = [w.id, w.status, w.attention, w.reason, w.txHash, relay, w.excessCents, now]
-    const [row] = await rows(tx, UPDATE, values)
-    return toWithdrawal(row as SqlRow)
-  }
+export function withdrawalEndings({ money, guard, spendStorage }: WithdrawalServices) {
   const recordEvent = (tx: SqlQueries, w: Withdrawal, change: Change, now: EpochMs): Promise<void> => {
     const { id, accountId, amountCents } = w
     return events.record(tx, { accountId, subject: { kind: KIND, id }, amountCents, ...change }, now)
@@ -71,19 +60,15 @@ export function withdrawalEndings({ money, events, guard, spendStorage }: Withdr
       done(await money.move(tx, back, [entryOf(w, 'failed')], now))
     }
     const differs = status === 'completed' && paidCents !== null && paidCents !== expected
-    const ended = await update(
-      tx,
-      {
-        ...w,
-        status,
-        reason,
-        txHash: txHash ?? w.txHash,
-        relay: relay ?? w.relay,
-        attention: differs ? 'amount_differs' : null,
-        excessCents: differs ? Math.max(0, paidCents - expected) : 0,
-      },
-      now,
-    )
+    const ended = await withdrawalTable.update(tx, w, {
+      status,
+      reason,
+      txHash: txHash ?? w.txHash,
+      relay: relay ?? w.relay,
+      attention: differs ? 'amount_differs' : null,
+      excessCents: differs ? Math.max(0, paidCents - expected) : 0,
+      updatedAt: now,
+    })
     await recordEvent(tx, ended, { from: w.status, to: status, cause, detail }, now)
     return ended
   }
@@ -100,9 +85,9 @@ export function withdrawalEndings({ money, events, guard, spendStorage }: Withdr
     const history = await events.history(tx, w.accountId, { kind: KIND, id: w.id })
     if (history.some(({ cause }) => cause === attention)) return 'ignored'
     const excessCents = w.excessCents + (paidCents ?? w.amountCents - w.feeCents)
-    await update(tx, { ...w, attention, excessCents }, now)
+    await withdrawalTable.update(tx, w, { attention, excessCents, updatedAt: now })
     await recordEvent(tx, w, { from: w.status, to: w.status, cause: attention }, now)
     return 'applied'
   }
-  return { end, keepLate, recordEvent, update }
+  return { end, keepLate, recordEvent }
 }

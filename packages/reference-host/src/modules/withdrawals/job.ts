@@ -12,7 +12,7 @@ import { compileSchema } from '../../schemas/check.ts'
 import { idText } from '../../schemas/names.ts'
 import type { EventType } from '../system/provider-events.ts'
 import type { WithdrawalRecords } from './records.ts'
-import { isOpen, type Withdrawal } from './withdrawal.ts'
+import { isOpen, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
 /** What the job works with. */
 interface SendServices {
@@ -31,7 +31,7 @@ interface SendServices {
 export function sendJob(services: SendServices): JobHandler {
   const { db, clock, withdrawals, provider, count, report } = services
   return async (id, signal) => {
-    const withdrawal = await withdrawals.findAny(db, id)
+    const withdrawal = await withdrawalTable.anyAccount.find(db, id)
     if (!withdrawal || !isOpen(withdrawal.status)) return async () => {}
     const outcome = await findOrSend(provider, withdrawal, signal).catch((error: unknown) => {
       report(error)
@@ -54,7 +54,7 @@ async function findOrSend(
   // Another provider would not know the id, and would pay it out again.
   if (sentTo !== provider.name) return undefined
   const found = await provider.find(id, signal)
-  // What it had before and does not know any more may have been paid out.
+  // If the provider had accepted the withdrawal before and does not find it now, it may have paid it out: do not send it again.
   if (found || status !== 'pending') return found
   const sent = await provider.send(id, { amountCents, feeCents, destination }, signal)
   return isRejection(sent)
@@ -67,7 +67,7 @@ const validateId = compileSchema(Type.Object({ id: idText() }))
 /** The event `withdrawal.report`: a report with the `id` of its withdrawal. Each provider knows its own ones only. */
 export function withdrawalReportEvent(withdrawals: WithdrawalRecords): EventType {
   return {
-    problem: data => validateId(data) ?? validateWithdrawalReport(data),
+    validate: data => validateId(data) ?? validateWithdrawalReport(data),
     apply: (tx, provider, data: WithdrawalReport & { readonly id: string }, now) =>
       withdrawals.report(tx, provider, data, now),
   }

@@ -9,6 +9,7 @@ import type { ModuleServices } from '../services.ts'
 import { createWithdrawal } from './create.ts'
 import { withdrawalQuotes } from './quotes.ts'
 import { WithdrawalResponse, withdrawalData, withdrawalExample, WithdrawalSchema } from './wire.ts'
+import { withdrawalTable } from './withdrawal.ts'
 
 const List = Type.Object(
   { withdrawals: Type.Array(WithdrawalSchema), nextCursor },
@@ -27,7 +28,7 @@ export function withdrawalOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-function list({ withdrawals, db }: ModuleServices): Operation {
+function list({ db }: ModuleServices): Operation {
   return operation({
     id: 'withdrawals.list',
     title: 'List withdrawals, newest first',
@@ -43,7 +44,7 @@ function list({ withdrawals, db }: ModuleServices): Operation {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
       const { after, limit } = paging.value
-      const found = await withdrawals.page(db, caller.session.accountId, { after, limit: limit + 1 })
+      const found = await withdrawalTable.page(db, caller.session.accountId, { after, limit: limit + 1 })
       const { items, nextCursor: next } = cutPage(found, limit)
       const data = { withdrawals: items.map(withdrawalData), nextCursor: next }
       return allow({ data, summary: `${items.length} withdrawals.` })
@@ -51,7 +52,7 @@ function list({ withdrawals, db }: ModuleServices): Operation {
   })
 }
 
-function read({ withdrawals, db }: ModuleServices): Operation {
+function read({ db }: ModuleServices): Operation {
   return operation({
     id: 'withdrawals.read',
     title: 'Read a withdrawal',
@@ -65,7 +66,7 @@ function read({ withdrawals, db }: ModuleServices): Operation {
     example: { response: { withdrawal: withdrawalExample } },
     async handle({ caller, params }) {
       const id = params['withdrawalId'] as string
-      const found = await withdrawals.find(db, caller.session.accountId, id)
+      const found = await withdrawalTable.find(db, caller.session.accountId, id)
       if (!found) return deny('not_found', 'nothing has this id')
       const data = { withdrawal: withdrawalData(found) }
       return allow({ data, summary: `The withdrawal is ${found.status}.` })

@@ -1,26 +1,22 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import { rowLock, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawals.ts'
-import { ownedRows, type OwnedRows } from '../../records/owned-rows.ts'
 import type { EventOutcome } from '../system/provider-events.ts'
 import { withdrawalEndings, type WithdrawalServices } from './endings.ts'
-import { entryOf, isOpen, KIND, SEND_JOB, toWithdrawal, type Withdrawal } from './withdrawal.ts'
+import { entryOf, isOpen, KIND, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
 /** The withdrawals of all accounts. Every change locks the row of the withdrawal first, then caps, then ledger. */
-export interface WithdrawalRecords extends Pick<OwnedRows<Withdrawal>, 'find' | 'lock' | 'page'> {
+export interface WithdrawalRecords {
   /** Holds the money and stores the withdrawal. `insufficient`: the balance is too small; roll the transaction back. */
   create(
     tx: SqlQueries,
     withdrawal: NewWithdrawal & Pick<Withdrawal, 'id' | 'accountId' | 'provider' | 'hold'>,
     now: EpochMs,
   ): Promise<Withdrawal | 'insufficient'>
-  /** Returns the withdrawal of an id whatever its account is, for the work beside requests. */
-  findAny(db: SqlQueries, id: string): Promise<Withdrawal | undefined>
   /** Returns the withdrawals of an account that are open to polling, newest first. */
   openToPolling(db: SqlQueries, accountId: string, now: EpochMs): Promise<Withdrawal[]>
   setPolling(tx: SqlQueries, id: string, until: EpochMs | null): Promise<void>
-  openCount(db: SqlQueries, accountId: string): Promise<number>
   /** Applies a report. A report that contradicts a final state moves nothing: it is kept with `attention`. */
   report(
     tx: SqlQueries,
@@ -43,40 +39,25 @@ export interface WithdrawalRecords extends Pick<OwnedRows<Withdrawal>, 'find' | 
   ): Promise<Withdrawal | 'being_sent' | undefined>
 }
 
-const OPEN = "status in ('pending', 'ready')"
-
 /** Makes the records of withdrawals in a SQL database. */
 export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecords {
-  const { dialect, money } = services
-  const { find, insert, lock, page } = ownedRows(dialect, 'gw_withdrawals', toWithdrawal)
-  const findAny: WithdrawalRecords['findAny'] = async (db, id) => {
-    const [row] = await rows(db, 'select * from gw_withdrawals where id = $1', [id])
-    return row && toWithdrawal(row)
-  }
-  const lockAny = async (tx: SqlQueries, id: string): Promise<Withdrawal | undefined> => {
-    const known = await findAny(tx, id)
-    return known && lock(tx, known.accountId, id)
-  }
-  const { end, keepLate, recordEvent, update } = withdrawalEndings(services)
+  const { money } = services
+  const { end, keepLate, recordEvent } = withdrawalEndings(services)
 
   return {
-    find,
-    findAny,
-    lock,
-    page,
     async create(tx, withdrawal, now) {
       const { id, accountId, provider, amountCents, feeCents, destination, hold } = withdrawal
-      const stored = await insert(tx, {
+      const stored = await withdrawalTable.insert(tx, {
         id,
-        account_id: accountId,
+        accountId,
         provider,
         status: 'pending',
-        amount_cents: amountCents,
-        fee_cents: feeCents,
-        destination: JSON.stringify(destination),
-        hold: JSON.stringify(hold),
-        created_at: now,
-        updated_at: now,
+        amountCents,
+        feeCents,
+        destination,
+        hold,
+        createdAt: now,
+        updatedAt: now,
       })
       if (!stored) throw new Error(`withdrawal ${id} exists already`)
       const transfer = {
@@ -93,20 +74,16 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       await recordEvent(tx, stored, { to: 'pending', cause: 'created' }, now)
       return stored
     },
-    async openToPolling(db, accountId, now) {
-      const text = `select * from gw_withdrawals where account_id = $1 and open_to_polling_until is not null
+    openToPolling(db, accountId, now) {
+      const conditions = `where account_id = $1 and open_to_polling_until is not null
         and open_to_polling_until > $2 order by position desc`
-      return (await rows(db, text, [accountId, now])).map(toWithdrawal)
+      return withdrawalTable.select(db, conditions, [accountId, now])
     },
     async setPolling(tx, id, until) {
       await rows(tx, 'update gw_withdrawals set open_to_polling_until = $2 where id = $1', [id, until])
     },
-    async openCount(db, accountId) {
-      const text = `select count(*) as n from gw_withdrawals where account_id = $1 and ${OPEN}`
-      return toInteger((await rows(db, text, [accountId]))[0]?.['n'])
-    },
     async report(tx, provider, { id, ...report }, now) {
-      const w = await lockAny(tx, id)
+      const w = await withdrawalTable.anyAccount.lock(tx, id)
       if (w?.provider !== provider) return 'unknown'
       if (!isOpen(w.status)) return keepLate(tx, w, report, now)
       const { status, relay, txHash } = report
@@ -119,25 +96,26 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       if (!ready && w.attention === null) return 'ignored'
       const to = ready ? 'ready' : w.status
       const known = { relay: relay ?? w.relay, txHash: txHash ?? w.txHash, attention: null }
-      const updated = await update(tx, { ...w, ...known, status: to }, now)
+      const updated = await withdrawalTable.update(tx, w, { ...known, status: to, updatedAt: now })
       if (ready) await recordEvent(tx, updated, { from: w.status, to, cause: 'reported' }, now)
       return 'applied'
     },
     async lost(tx, id) {
-      const text = `update gw_withdrawals set attention = 'outcome_unknown' where id = $1 and attention is null and ${OPEN}`
+      const text = `update gw_withdrawals set attention = 'outcome_unknown' where id = $1 and attention is null
+        and status in ('pending', 'ready')`
       await rows(tx, text, [id])
     },
     async resolve(tx, id, { status, reference }, now) {
-      const w = await lockAny(tx, id)
+      const w = await withdrawalTable.anyAccount.lock(tx, id)
       if (!w) return undefined
       if (isOpen(w.status)) {
-        if (status === 'failed' && (await isLeased(dialect, tx, id, now))) return 'being_sent'
+        if (status === 'failed' && (await isLeased(tx, id, now))) return 'being_sent'
         const reason = status === 'failed' ? 'The withdrawal could not be made.' : null
         const none = { txHash: null, paidCents: null, relay: null, reason }
         return end(tx, w, { ...none, status, cause: 'operator', detail: reference }, now)
       }
       if (w.attention === null || w.status !== status) return undefined
-      const settled = await update(tx, { ...w, attention: null }, now)
+      const settled = await withdrawalTable.update(tx, w, { attention: null, updatedAt: now })
       await recordEvent(tx, settled, { from: status, to: status, cause: 'resolved', detail: reference }, now)
       return settled
     },
@@ -145,9 +123,8 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
 }
 
 /** Whether a worker runs the job of a withdrawal. Locks the job, after the withdrawal as workers do, so that no worker leases it meanwhile. */
-async function isLeased(dialect: SqlDialect, tx: SqlQueries, id: string, now: EpochMs): Promise<boolean> {
-  const forUpdate = dialect === 'postgres' ? ' for update' : ''
-  const text = `select leased_until from gw_jobs where kind = $1 and subject_id = $2${forUpdate}`
+async function isLeased(tx: SqlQueries, id: string, now: EpochMs): Promise<boolean> {
+  const text = `select leased_until from gw_jobs where kind = $1 and subject_id = $2${rowLock(tx, 'for update')}`
   const [job] = await rows(tx, text, [SEND_JOB, id])
   return job !== undefined && toInteger(job['leased_until']) > now
 }

@@ -1,8 +1,9 @@
-import type { EpochMs } from '@gatewright/kernel'
-import { toInteger, toText, type SqlRow } from '@gatewright/kernel/sql'
+import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import type { TransactionEntry } from '../../ledger/transactions.ts'
 import type { NewWithdrawal, WithdrawalReport, WithdrawalStatus } from '../../providers/withdrawals.ts'
+import { defaulted, instant, integer, json, nullable, position, text, oneOf } from '../../records/columns.ts'
+import { table, type Row } from '../../records/table.ts'
 
 /**
  * Why a person must look at a withdrawal. `outcome_unknown`: a call to the provider was lost; money and caps stay held. `amount_differs`:
@@ -10,20 +11,33 @@ import type { NewWithdrawal, WithdrawalReport, WithdrawalStatus } from '../../pr
  */
 export type Attention = 'outcome_unknown' | 'amount_differs' | 'paid_after_failure' | 'returned'
 
-/** Money on its way out of an account. */
-export interface Withdrawal extends NewWithdrawal, Omit<WithdrawalReport, 'paidCents'> {
-  readonly id: string
-  readonly position: number
-  readonly accountId: string
-  readonly provider: string
-  readonly attention: Attention | null
+/** Money on its way out of accounts. */
+export const withdrawalTable = table('gw_withdrawals', {
+  id: text,
+  position,
+  accountId: text,
+  provider: text,
+  status: oneOf<WithdrawalStatus>(),
+  attention: nullable(oneOf<Attention>()),
+  reason: nullable(text),
+  txHash: nullable(text),
+  amountCents: integer,
+  feeCents: integer,
   /** Money that the provider moved beyond what was held. The operator books it. */
-  readonly excessCents: number
-  readonly hold: SpendHold
+  excessCents: defaulted(integer),
+  destination: json<NewWithdrawal['destination']>(),
+  relay: nullable(json<NonNullable<WithdrawalReport['relay']>>()),
+  hold: json<SpendHold>(),
   /** Until when an equal request of a partner is a poll of this withdrawal; null if it is a new one. */
-  readonly openToPollingUntil: EpochMs | null
-  readonly createdAt: EpochMs
-  readonly updatedAt: EpochMs
+  openToPollingUntil: nullable(instant),
+  createdAt: instant,
+  updatedAt: instant,
+})
+export type Withdrawal = Row<typeof withdrawalTable>
+
+/** Counts the withdrawals of an account that have not ended. */
+export function countOpenWithdrawals(db: SqlQueries, accountId: string): Promise<number> {
+  return withdrawalTable.count(db, accountId, "status in ('pending', 'ready')")
 }
 
 /** The kind of the job that sends a withdrawal and asks about it until it ends, by the withdrawal's id. */
@@ -50,31 +64,5 @@ export function entryOf(
     amountCents,
     direction: 'debit',
     description: 'Withdrawal',
-  }
-}
-
-/** Reads a row of `gw_withdrawals`. */
-export function toWithdrawal(row: SqlRow): Withdrawal {
-  const orNull = (name: string): string | null => (row[name] === null ? null : toText(row[name]))
-  const relay = orNull('relay')
-  const until = row['open_to_polling_until']
-  return {
-    id: toText(row['id']),
-    position: toInteger(row['position']),
-    accountId: toText(row['account_id']),
-    provider: toText(row['provider']),
-    status: toText(row['status']) as WithdrawalStatus,
-    attention: orNull('attention') as Attention | null,
-    reason: orNull('reason'),
-    txHash: orNull('tx_hash'),
-    amountCents: toInteger(row['amount_cents']),
-    feeCents: toInteger(row['fee_cents']),
-    excessCents: toInteger(row['excess_cents']),
-    destination: JSON.parse(toText(row['destination'])) as Withdrawal['destination'],
-    relay: relay === null ? null : (JSON.parse(relay) as Withdrawal['relay']),
-    hold: JSON.parse(toText(row['hold'])) as SpendHold,
-    openToPollingUntil: until === null ? null : toInteger(until),
-    createdAt: toInteger(row['created_at']),
-    updatedAt: toInteger(row['updated_at']),
   }
 }

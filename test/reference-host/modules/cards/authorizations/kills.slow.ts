@@ -43,8 +43,8 @@ const CAPS = `select
   (select count(*) from gw_authorizations a where a.status <> (select e.to_status from gw_events e
     where e.subject_id = a.id order by e.number desc limit 1)) as histories`
 
-async function auditCards(db: SqlClient, dialect: StoreName): Promise<readonly string[]> {
-  const { sumCents, wrongAccounts } = await createLedger(db, dialect).check()
+async function auditCards(db: SqlClient): Promise<readonly string[]> {
+  const { sumCents, wrongAccounts } = await createLedger(db).check()
   const found = [
     ...wrongAccounts,
     ...(await internals.accountsThatDiffer(db)).map(internals.describeDifference),
@@ -66,7 +66,7 @@ async function freshPlace(store: StoreName): Promise<Place> {
         const copy = mkdtempSync(join(tmpdir(), 'gatewright-card-kills-'))
         cpSync(dataDir, copy, { recursive: true })
         const { db, close } = openDatabaseOf({ DATA_DIR: copy })
-        const found = await auditCards(db, 'sqlite')
+        const found = await auditCards(db)
         await close()
         rmSync(copy, { recursive: true })
         return found
@@ -78,7 +78,7 @@ async function freshPlace(store: StoreName): Promise<Place> {
   const { db, close } = openDatabaseOf(env)
   return {
     env,
-    audit: () => auditCards(db, 'postgres'),
+    audit: () => auditCards(db),
     async close() {
       await close()
       await drop()

@@ -119,9 +119,9 @@ t.test('of 20 requests at once with one id and two cards, those with one card ar
   )
   const first = reasons.filter((_, n) => n % 2 === 0)
   const second = reasons.filter((_, n) => n % 2 === 1)
-  const [approved, refused] = first[0] === null ? [first, second] : [second, first]
+  const [approved, denied] = first[0] === null ? [first, second] : [second, first]
   t.same(approved, Array(10).fill(null))
-  t.same(refused, Array(10).fill('conflict'))
+  t.same(denied, Array(10).fill('conflict'))
   t.equal(await user.balance(), 9900)
   logged()
 })

@@ -3,13 +3,12 @@ import t from 'tap'
 import { internals } from '../../../../harness/internals.ts'
 import { openSqlite } from '../../../../harness/stores.ts'
 
-const { migrateHost, payinStore } = internals
+const { migrateHost, payins } = internals
 
 t.test('a list of pay-ins does not read the stored members of their requests', async t => {
-  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  const { connections, close } = await openSqlite(1, db => migrateHost(db))
   t.teardown(close)
   const [db] = connections as [SqlClient]
-  const payins = payinStore('sqlite')
   const properties = { metadata: { order: '1' } }
   const terms = { userId: null, subscriptionId: null, planId: null, amountCents: 1, payTo: null, properties }
   const payin = { ...terms, accountId: 'acc_1', operation: 'o', currency: 'USD', method: 'onchain' } as const
@@ -18,15 +17,18 @@ t.test('a list of pay-ins does not read the stored members of their requests', a
   t.same(await payins.properties(db, 'acc_1', id), properties)
   t.same(await payins.properties(db, 'acc_2', id), undefined, 'of its own account only')
   await rows(db, "update gw_payins set properties = '{'")
-  t.match(await payins.page(db, 'acc_1', 0, 100), [{ id }], 'members that cannot be read do not matter')
+  t.match(
+    await payins.page(db, 'acc_1', { after: 0, limit: 100 }),
+    [{ id }],
+    'members that cannot be read do not matter',
+  )
   await t.rejects(payins.properties(db, 'acc_1', id))
 })
 
 t.test('the history of a pay-in has its last 100 moves, in order', async t => {
-  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  const { connections, close } = await openSqlite(1, db => migrateHost(db))
   t.teardown(close)
   const [db] = connections as [SqlClient]
-  const payins = payinStore('sqlite')
   const terms = {
     userId: null,
     subscriptionId: null,

@@ -1,8 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { EventStore } from '../../../records/events.ts'
 import type { NetworkResponse } from './response-in-time.ts'
-import type { Authorization, AuthorizationStore } from './store.ts'
+import { authorizationTable, type Authorization } from './store.ts'
+import { events } from '../../../records/events.ts'
 
 /** Most conflicts of one authorization that are kept in its history. Further ones are declined, counted and logged, too. */
 const MOST_KEPT = 20
@@ -44,21 +44,19 @@ export function conflictOf(
 export async function declineConflict(
   tx: SqlQueries,
   services: {
-    readonly store: AuthorizationStore
-    readonly events: EventStore
     readonly report: (error: unknown) => void
   },
   row: Authorization,
   { id, differences, amountCents }: Conflict,
   now: EpochMs,
 ): Promise<NetworkResponse> {
-  const { store, events, report } = services
+  const { report } = services
   const { accountId, issuer, status } = row
   const subject = { kind: 'authorization', id: row.id }
   const detail = `request_conflict: ${differences}`
   const kept = (await events.history(tx, accountId, subject)).filter(({ cause }) => cause === 'conflict')
   if (kept.length < MOST_KEPT && !kept.some(each => each.detail === detail)) {
-    await store.change(tx, row, { attention: 'request_conflict' })
+    await authorizationTable.update(tx, row, { attention: 'request_conflict' })
     await events.record(
       tx,
       { accountId, subject, from: status, to: status, cause: 'conflict', amountCents, detail },

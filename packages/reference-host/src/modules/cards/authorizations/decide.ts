@@ -9,7 +9,7 @@ import type { Card } from '../card.ts'
 import type { CardKeyPolicies } from '../key-policies.ts'
 import { exceedsLimit, isExpired, windowStart } from './limits.ts'
 import type { DeclineReason } from './states.ts'
-import type { AuthorizationStore } from './store.ts'
+import { countedCents } from './store.ts'
 
 /** A payment by card that a merchant asks for. */
 export interface AuthorizationRequest {
@@ -37,7 +37,6 @@ export interface DeclineCause {
 
 /** What decisions are made with. */
 export interface DecisionServices {
-  readonly store: AuthorizationStore
   readonly guard: Guard
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
@@ -60,7 +59,7 @@ export async function cardPolicies(
  * The card must be locked. The order of the checks is part of the contract.
  */
 export async function decide(
-  { store, guard, spendStorage }: DecisionServices,
+  { guard, spendStorage }: DecisionServices,
   tx: SqlQueries,
   { card, policies, now }: CardAtNow,
   amount: HeldAmount,
@@ -72,7 +71,7 @@ export async function decide(
   if (await isAccountLocked(tx, card.accountId)) return { reason: 'account_locked' }
   if (card.limit) {
     const since = windowStart(card.limit.frequency, now)
-    const counted = since === undefined ? heldCents : await store.countedCents(tx, card.id, since)
+    const counted = since === undefined ? heldCents : await countedCents(tx, card.id, since)
     if (exceedsLimit(card.limit, counted, amountCents)) return { reason: 'card_limit_exceeded' }
   }
   return reserveUnder(guard, spendStorage(tx), { accountId: card.accountId, policies }, amount)

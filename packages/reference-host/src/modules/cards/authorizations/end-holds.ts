@@ -1,11 +1,10 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
-import type { IncrementStore } from './increment-store.ts'
 import type { Authorization } from './store.ts'
+import { incrementTable, approvedIncrements } from './increment-store.ts'
 
 /** What ends holds under the caps. */
 export interface CapServices {
-  readonly incrementStore: IncrementStore
   readonly guard: Guard
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
@@ -15,7 +14,7 @@ export interface CapServices {
  * increments in their order: each in the period in which it was made.
  */
 export async function endHolds(
-  { incrementStore, guard, spendStorage }: CapServices,
+  { guard, spendStorage }: CapServices,
   tx: SqlQueries,
   row: Authorization,
   clearedCents: number,
@@ -31,8 +30,8 @@ export async function endHolds(
   }
   await end(row.hold, row.amountCents - row.incrementedCents)
   if (row.incrementedCents === 0) return
-  for (const increment of await incrementStore.approved(tx, row.id)) {
+  for (const increment of await approvedIncrements(tx, row.id)) {
     const countedCents = await end(increment.hold, increment.amountCents)
-    await incrementStore.change(tx, increment, { countedCents })
+    await incrementTable.update(tx, increment, { countedCents })
   }
 }

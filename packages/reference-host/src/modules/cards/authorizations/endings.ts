@@ -4,16 +4,14 @@ import { ledgerAccounts } from '../../../ledger/accounts.ts'
 import type { Debit } from '../../../ledger/ledger.ts'
 import type { Money } from '../../../ledger/money.ts'
 import type { TransactionEntry } from '../../../ledger/transactions.ts'
-import type { EventStore, NewEvent } from '../../../records/events.ts'
+import { events, type NewEvent } from '../../../records/events.ts'
 import { endHolds, type CapServices } from './end-holds.ts'
 import { mayMove } from './states.ts'
-import type { Attention, Authorization, AuthorizationChanges, AuthorizationStore } from './store.ts'
+import { authorizationTable, type Attention, type Authorization, type AuthorizationChanges } from './store.ts'
 
 /** What clearings, reversals and refunds work with. */
 interface EndingServices extends CapServices {
-  readonly store: AuthorizationStore
   readonly money: Money
-  readonly events: EventStore
 }
 
 /** Who reverses. `unavailable`: the host, because it had responded in the meantime that it could not decide. */
@@ -27,7 +25,8 @@ interface Refund {
 
 /**
  * What happens to an authorization after its decision. Lock it before. Money beyond what is held, or beyond what cleared, cannot
- * move: it is kept on the row as excess, with `attention`, for the operator to book.
+ * move: it is kept on the row as excess, with `attention`, for the operator to book. Each function returns the same row object if it
+ * changes nothing.
  */
 export interface AuthorizationEndings {
   /** Pays the merchant up to the hold and gives back the rest. */
@@ -40,7 +39,7 @@ export interface AuthorizationEndings {
 
 /** Makes the functions that end authorizations. */
 export function endings(services: EndingServices): AuthorizationEndings {
-  const { store, money, events } = services
+  const { money } = services
 
   /** Changes the row and records the event. */
   const change = async (
@@ -52,7 +51,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
       ...why
     }: Pick<NewEvent, 'cause' | 'detail'> & { readonly amountCents: number; readonly now: EpochMs },
   ): Promise<Authorization> => {
-    const changed = await store.change(tx, row, changes)
+    const changed = await authorizationTable.update(tx, row, changes)
     const { accountId, id, status: to } = changed
     const subject = { kind: 'authorization', id }
     await events.record(tx, { accountId, subject, from: row.status, to, ...why }, now)

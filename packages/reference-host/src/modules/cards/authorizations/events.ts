@@ -7,11 +7,11 @@ import { idText, nameText } from '../../../schemas/names.ts'
 import type { EventOutcome, EventType } from '../../system/provider-events.ts'
 import { decideIncrementInTime, type NetworkIncrementServices } from './network-increment.ts'
 import { decideInTime } from './network-request.ts'
-import type { Authorization } from './store.ts'
+import { authorizationTable, type Authorization } from './store.ts'
 
 const Amount = Type.Integer({ minimum: 1, maximum: 100_000_000 })
 const Currency = Type.String({ pattern: '^[A-Z]{3}$' })
-/** Why the issuer itself declines it. */
+/** Set if the card issuer declines the request itself; this host then declines it with the same reason. */
 const IssuerReason = Type.Optional(Type.Enum(['suspected_fraud', 'merchant_blocked']))
 const Request = Type.Object({
   /** The network's id of the authorization. */
@@ -30,7 +30,7 @@ const Request = Type.Object({
 const Increment = Type.Object({
   /** The network's id of the authorization. */
   id: idText(),
-  /** The network's id of the increment: of one provider, no two increments have one id. */
+  /** The network's id of the increment, unique per provider. */
   incrementId: idText(),
   /** What is added to the amount of the authorization. */
   amountCents: Amount,
@@ -42,41 +42,47 @@ type NetworkIncrement = Type.Static<typeof Increment>
 const Reversal = Type.Object({ id: idText() })
 const Movement = Type.Object({ id: idText(), amountCents: Amount })
 
-/** Our id of an authorization: one for each id of each provider. */
+/** Our id of an authorization, derived from the provider and its id. */
 function authorizationId(provider: string, networkId: string): string {
   return `auth_${hash('sha256', JSON.stringify([provider, networkId])).slice(0, 32)}`
 }
 
-/** Our id of an increment: one for each id of each provider, whatever authorization it names. */
+/**
+ * Our id of an increment, derived from the provider and its id only: one increment id under two authorizations of a provider is
+ * the same increment.
+ */
 function incrementId(provider: string, networkId: string): string {
   return `inc_${hash('sha256', JSON.stringify([provider, networkId])).slice(0, 32)}`
 }
 
 /** The events `authorization.*` of card networks. */
 export function authorizationEvents(services: NetworkIncrementServices): Readonly<Record<string, EventType>> {
-  const { authorizations, store } = services
-  /** An event about an authorization that exists. Another provider's is unknown, because the id is made of its name, too. */
-  const later = (
-    schema: typeof Movement | typeof Reversal,
-    apply: (
+  const { authorizations } = services
+  /**
+   * An event about an existing authorization. An authorization of another provider is unknown, because our id includes the
+   * provider's name.
+   */
+  const eventOnExisting = <S extends typeof Movement | typeof Reversal>(
+    schema: S,
+    change: (
       tx: SqlQueries,
       row: Authorization,
-      data: never,
+      data: Type.Static<S>,
       at: { now: EpochMs; messageId: string },
     ) => Promise<Authorization>,
   ): EventType => ({
-    problem: compileSchema(schema),
-    async apply(tx, provider, data: { readonly id: string }, now, messageId): Promise<EventOutcome> {
-      const row = await store.lockById(tx, authorizationId(provider, data.id))
+    validate: compileSchema(schema),
+    async apply(tx, provider, data: Type.Static<S>, now, messageId): Promise<EventOutcome> {
+      const row = await authorizationTable.anyAccount.lock(tx, authorizationId(provider, data.id))
       if (!row) return 'unknown'
-      const changed = await apply(tx, row, data as never, { now, messageId })
+      const changed = await change(tx, row, data, { now, messageId })
+      // `clear`, `reverse` and `refund` return the same row object if they change nothing.
       return changed === row ? 'ignored' : 'applied'
     },
   })
-  type MovementData = Type.Static<typeof Movement>
   return {
     'authorization.request': {
-      problem: compileSchema(Request),
+      validate: compileSchema(Request),
       decide(provider, { id: networkId, declineReason, ...data }: NetworkRequest, now) {
         const { merchant } = data
         return decideInTime(services, {
@@ -90,7 +96,7 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
       },
     },
     'authorization.increment': {
-      problem: compileSchema(Increment),
+      validate: compileSchema(Increment),
       decide(
         provider,
         { id, incrementId: networkId, declineReason, amountCents, currency }: NetworkIncrement,
@@ -106,16 +112,14 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
         })
       },
     },
-    'authorization.cleared': later(Movement, (tx, row, { amountCents }: MovementData, { now }) =>
+    'authorization.cleared': eventOnExisting(Movement, (tx, row, { amountCents }, { now }) =>
       authorizations.clear(tx, row, amountCents, now),
     ),
-    'authorization.reversed': later(Reversal, (tx, row, _, { now }) =>
+    'authorization.reversed': eventOnExisting(Reversal, (tx, row, _, { now }) =>
       authorizations.reverse(tx, row, 'reversed', now),
     ),
-    'authorization.refunded': later(
-      Movement,
-      (tx, row, { amountCents }: MovementData, { now, messageId: id }) =>
-        authorizations.refund(tx, row, { id, amountCents }, now),
+    'authorization.refunded': eventOnExisting(Movement, (tx, row, { amountCents }, { now, messageId: id }) =>
+      authorizations.refund(tx, row, { id, amountCents }, now),
     ),
   }
 }

@@ -2,13 +2,13 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { ledgerAccounts } from '../../../ledger/accounts.ts'
-import type { EventStore } from '../../../records/events.ts'
 import type { CardAtNow, DeclineCause } from './decide.ts'
 import { entryOf } from './endings.ts'
 import { holdMoney, type HoldServices } from './hold-money.ts'
-import type { Increment, IncrementStore } from './increment-store.ts'
+import { incrementTable, type Increment } from './increment-store.ts'
 import { mayMove, type IncrementDeclineReason } from './states.ts'
-import type { Authorization, AuthorizationStore } from './store.ts'
+import { authorizationTable, type Authorization } from './store.ts'
+import { events } from '../../../records/events.ts'
 
 /** An amount by which a card network asks to raise an authorization. */
 export interface IncrementRequest {
@@ -23,14 +23,11 @@ export interface IncrementRequest {
 
 /** What raising an authorization works with. */
 export interface IncrementServices extends HoldServices {
-  readonly store: AuthorizationStore
-  readonly incrementStore: IncrementStore
-  readonly events: EventStore
   readonly count: (outcome: 'incremented' | 'increment_declined', reason: string) => void
 }
 
 /** What happens to the amount of an authorization before it is cleared. Lock the card and then the authorization before. */
-export interface Increments {
+export interface AuthorizationIncrements {
   /**
    * Decides about an increment as about a new payment, under the limit of the card, all caps and the balance. A limit on one payment
    * and a cap on one operation bind the whole authorization. An approved one raises the amount and what is held. A declined one leaves its own row and an event.
@@ -38,15 +35,15 @@ export interface Increments {
    */
   increment(tx: SqlQueries, at: CardAtNow, row: Authorization, request: IncrementRequest): Promise<Increment>
   /**
-   * Gives back what one increment holds, because the host had responded in the meantime that it could not decide. An authorization that
-   * holds nothing any more stays as it is.
+   * Gives back what one increment holds, because the host had already responded that it could not decide. An authorization without a
+   * hold stays as it is.
    */
   takeBack(tx: SqlQueries, row: Authorization, increment: Increment, now: EpochMs): Promise<void>
 }
 
 /** Makes the functions that raise authorizations. */
-export function increments(services: IncrementServices): Increments {
-  const { store, incrementStore, guard, spendStorage, money, events, count } = services
+export function authorizationIncrements(services: IncrementServices): AuthorizationIncrements {
+  const { guard, spendStorage, money, count } = services
 
   const record = (
     tx: SqlQueries,
@@ -81,7 +78,7 @@ export function increments(services: IncrementServices): Increments {
       const { id, amountCents, currency, attempt } = request
       const result = await hold(tx, at, row, request)
       const declined = 'reason' in result ? result : undefined
-      const increment: Increment = {
+      const increment = await incrementTable.insert(tx, {
         id,
         authorizationId: row.id,
         accountId: row.accountId,
@@ -94,10 +91,10 @@ export function increments(services: IncrementServices): Increments {
         hold: 'reason' in result ? null : result,
         createdAt: at.now,
         attempts: [attempt],
-      }
-      await incrementStore.insert(tx, increment)
+      })
+      if (!increment) throw new Error(`increment ${id} exists already`)
       if (!declined)
-        await store.change(tx, row, {
+        await authorizationTable.update(tx, row, {
           amountCents: row.amountCents + amountCents,
           incrementedCents: row.incrementedCents + amountCents,
         })
@@ -128,13 +125,13 @@ export function increments(services: IncrementServices): Increments {
       }
       const result = await money.move(tx, transfer, [entryOf(row, 'pending', left)], now)
       if (result !== 'done') throw new Error(`${id} holds money, but its transfer free was ${result}`)
-      await incrementStore.change(tx, increment, {
+      await incrementTable.update(tx, increment, {
         countedCents: 0,
         declineReason: 'unavailable',
         attempts: [],
       })
       const incrementedCents = row.incrementedCents - amountCents
-      const changed = await store.change(tx, row, { amountCents: left, incrementedCents })
+      const changed = await authorizationTable.update(tx, row, { amountCents: left, incrementedCents })
       await record(tx, changed, { cause: 'increment_declined', amountCents, detail: 'unavailable' }, now)
     },
   }

@@ -8,15 +8,14 @@ import {
 } from './response-in-time.ts'
 import { conflictOf, declineConflict } from './conflicts.ts'
 import { cardPolicies } from './decide.ts'
-import type { Increment, IncrementStore } from './increment-store.ts'
+import { incrementTable, type Increment } from './increment-store.ts'
 import type { IncrementRequest } from './increments.ts'
 import type { NetworkServices } from './network-request.ts'
-import type { Authorization } from './store.ts'
+import { authorizationTable, lockAuthorizationId, type Authorization } from './store.ts'
+import { cards } from '../store.ts'
 
 /** What events about increments work with. */
-export interface NetworkIncrementServices extends NetworkServices {
-  readonly incrementStore: IncrementStore
-}
+export interface NetworkIncrementServices extends NetworkServices {}
 
 /** An increment that a card network asks for. */
 interface NetworkIncrement extends Omit<IncrementRequest, 'attempt'> {
@@ -53,24 +52,24 @@ async function decideIncrement(
   { authorizationId, now, ...request }: NetworkIncrement,
   attempt: Attempt,
 ): Promise<NetworkResponse | undefined> {
-  const { db, cards, cardKeyPolicies, store, incrementStore, authorizations } = services
+  const { db, cardKeyPolicies, authorizations } = services
   const { id, amountCents, currency } = request
-  const found = await store.findById(db, authorizationId)
-  const ownCard = found && (await cards.findById(db, found.cardId))
+  const found = await authorizationTable.anyAccount.find(db, authorizationId)
+  const ownCard = found && (await cards.anyAccount.find(db, found.cardId))
   if (!ownCard) return undefined
   const policies = await cardPolicies(cardKeyPolicies, ownCard)
   return db.transaction(async tx => {
-    await store.lockId(tx, id)
-    const card = await cards.lockById(tx, ownCard.id)
-    const row = await store.lockById(tx, authorizationId)
+    await lockAuthorizationId(tx, id)
+    const card = await cards.anyAccount.lock(tx, ownCard.id)
+    const row = await authorizationTable.anyAccount.lock(tx, authorizationId)
     if (!card || !row) return undefined
-    const known = await incrementStore.find(tx, id)
+    const known = await incrementTable.anyAccount.find(tx, id)
     const response = async (): Promise<NetworkResponse> => {
       const conflict = known && conflictOf(id, askedBy(known), { amountCents, currency, authorizationId })
       if (conflict) return declineConflict(tx, services, row, conflict, now)
       if (known) {
         if (known.declineReason === null && row.status === 'authorized')
-          await incrementStore.change(tx, known, { attempts: withAttempt(known.attempts, attempt) })
+          await incrementTable.update(tx, known, { attempts: withAttempt(known.attempts, attempt) })
         return { outcome: 'repeated', decision: decisionOf(row, known) }
       }
       const at = { card, policies, now }
@@ -90,17 +89,17 @@ function askedBy({ amountCents, currency, authorizationId }: Increment) {
 }
 
 async function undoIncrement(
-  { db, store, incrementStore, authorizations }: NetworkIncrementServices,
+  { db, authorizations }: NetworkIncrementServices,
   { id, authorizationId, now }: NetworkIncrement,
   attempt: Attempt,
 ): Promise<void> {
   await db.transaction(async tx => {
     // Waits for the attempt itself, as of an authorization.
-    const row = await store.lockById(tx, authorizationId)
-    const increment = await incrementStore.find(tx, id)
+    const row = await authorizationTable.anyAccount.lock(tx, authorizationId)
+    const increment = await incrementTable.anyAccount.find(tx, id)
     if (!row || increment?.declineReason !== null || !increment.attempts.includes(attempt.id)) return
     const attempts = increment.attempts.filter(each => each !== attempt.id)
-    if (attempts.length > 0) return incrementStore.change(tx, increment, { attempts })
+    if (attempts.length > 0) return incrementTable.update(tx, increment, { attempts })
     await authorizations.takeBack(tx, row, increment, now)
   })
 }

@@ -1,8 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { EventStore } from '../../../records/events.ts'
 import type { CardKeyPolicies } from '../key-policies.ts'
-import type { CardStore } from '../store.ts'
 import {
   responseInTime,
   commitInTime,
@@ -13,17 +11,15 @@ import {
 import { conflictOf, declineConflict } from './conflicts.ts'
 import { cardPolicies, type AuthorizationRequest } from './decide.ts'
 import type { Authorizations } from './service.ts'
-import type { Authorization, AuthorizationStore } from './store.ts'
+import { authorizationTable, lockAuthorizationId, type Authorization } from './store.ts'
+import { cards } from '../store.ts'
 
 /** What the events of card networks work with. */
 export interface NetworkServices {
   readonly db: SqlClient
-  readonly cards: CardStore
   readonly cardKeyPolicies: CardKeyPolicies
   readonly authorizations: Authorizations
-  readonly store: AuthorizationStore
-  readonly events: EventStore
-  /** Where conflicts go, and failures of work that nobody waits for any more. */
+  /** Called with conflicts, and with errors of work that goes on after the response. */
   readonly report: (error: unknown) => void
 }
 
@@ -64,23 +60,23 @@ async function decideRequest(
   { provider, cardId, now, ...request }: NetworkRequest,
   attempt: Attempt,
 ): Promise<NetworkResponse | undefined> {
-  const { db, cards, cardKeyPolicies, store, authorizations } = services
+  const { db, cardKeyPolicies, authorizations } = services
   const { amountCents, currency } = request
-  const found = await cards.findById(db, cardId)
+  const found = await cards.anyAccount.find(db, cardId)
   const ownCard = found?.issuer === provider ? found : undefined
   const policies = ownCard && (await cardPolicies(cardKeyPolicies, ownCard))
   return db.transaction(async tx => {
-    await store.lockId(tx, request.id)
-    const card = ownCard && (await cards.lockById(tx, cardId))
+    await lockAuthorizationId(tx, request.id)
+    const card = ownCard && (await cards.anyAccount.lock(tx, cardId))
     // Locked, so that it is not undone while it is reported.
-    const known = await store.lockById(tx, request.id)
+    const known = await authorizationTable.anyAccount.lock(tx, request.id)
     const response = async (): Promise<NetworkResponse | undefined> => {
       const conflict = known && conflictOf(known.id, askedBy(known), { amountCents, currency, cardId })
       if (conflict) return declineConflict(tx, services, known, conflict, now)
       if (known) {
         // This response may approve what an earlier attempt approved too late: the earlier one must not undo it.
         if (known.status === 'authorized' && known.attempts.length > 0)
-          await store.setAttempts(tx, known.id, withAttempt(known.attempts, attempt))
+          await authorizationTable.update(tx, known, { attempts: withAttempt(known.attempts, attempt) })
         return { outcome: 'repeated', decision: decisionOf(known) }
       }
       if (!card) return undefined
@@ -101,17 +97,17 @@ function askedBy({ amountCents, incrementedCents, currency, cardId }: Authorizat
 }
 
 async function undoRequest(
-  { db, cards, store, authorizations }: NetworkServices,
+  { db, authorizations }: NetworkServices,
   { id, cardId, now }: NetworkRequest,
   attempt: Attempt,
 ): Promise<void> {
   await db.transaction(async tx => {
     // Waits for the attempt itself, whose commit can still be under way although its time is up.
-    await cards.lockById(tx, cardId)
-    const row = await store.lockById(tx, id)
+    await cards.anyAccount.lock(tx, cardId)
+    const row = await authorizationTable.anyAccount.lock(tx, id)
     if (!row?.attempts.includes(attempt.id)) return
     const others = row.attempts.filter(each => each !== attempt.id)
-    if (others.length > 0) return store.setAttempts(tx, id, others)
-    await authorizations.reverse(tx, row, 'unavailable', now)
+    if (others.length > 0) await authorizationTable.update(tx, row, { attempts: others })
+    else await authorizations.reverse(tx, row, 'unavailable', now)
   })
 }

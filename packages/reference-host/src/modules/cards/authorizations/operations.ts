@@ -9,8 +9,10 @@ import { invalidState } from '../../invalid-state.ts'
 import { cutPage, pagingQuery, readPaging } from '../../paging.ts'
 import type { ModuleServices } from '../../services.ts'
 import { cardPolicies } from './decide.ts'
-import type { Authorization } from './store.ts'
+import { authorizationTable, type Authorization } from './store.ts'
 import { authorizationData, AuthorizationSchema, exampleAuthorization, withHistory } from './wire.ts'
+import { events } from '../../../records/events.ts'
+import { cards } from '../store.ts'
 
 const SURFACES: readonly Surface[] = ['user', 'partner']
 /** What a merchant says of itself where a request says nothing. */
@@ -56,7 +58,7 @@ export function authorizationOperations(services: ModuleServices): Operation[] {
 }
 
 /** `GET /user/v1/cards/{cardId}/authorizations`: lists the authorizations of a card, newest first. */
-function listAuthorizations({ db, cards, authorizationStore, events }: ModuleServices): Operation {
+function listAuthorizations({ db }: ModuleServices): Operation {
   return operation({
     id: 'cards.authorizations',
     title: 'List the authorizations of a card, newest first',
@@ -79,7 +81,7 @@ function listAuthorizations({ db, cards, authorizationStore, events }: ModuleSer
       const { after, limit } = paging.value
       // One more than the limit, to know whether there is a next page.
       const page = { after, limit: limit + 1 }
-      const found = await authorizationStore.page(db, accountId, page, { card_id: card.id })
+      const found = await authorizationTable.page(db, accountId, page, { cardId: card.id })
       const { items, nextCursor } = cutPage(found, limit)
       const histories = await events.histories(
         ...([db, accountId, 'authorization', items.map(row => row.id)] as const),
@@ -92,7 +94,7 @@ function listAuthorizations({ db, cards, authorizationStore, events }: ModuleSer
 
 /** `cards.simulateAuthorization`: a merchant asks for a payment. A decline is a decision of the network, not an error. */
 function simulateAuthorization(surface: Surface, services: ModuleServices): Operation {
-  const { db, cards, clock, cardKeyPolicies, authorizations, events } = services
+  const { db, clock, cardKeyPolicies, authorizations } = services
   return ledgerWrite({
     id: 'cards.simulateAuthorization',
     title: 'Pay with a card, as a merchant (sandbox only)',
@@ -125,7 +127,7 @@ function simulateAuthorization(surface: Surface, services: ModuleServices): Oper
         merchant: { ...MERCHANT, ...body.merchant },
       }
       const row = await authorizations.authorize(tx, { card, policies, now: clock.now() }, request)
-      return success(await withHistory(events, tx, row))
+      return success(await withHistory(tx, row))
     },
   })
 }
@@ -184,7 +186,7 @@ const ENDINGS: readonly Ending[] = [
 
 function simulateEnding(surface: Surface, ending: Ending, services: ModuleServices): Operation {
   const { id, title, verb, from, most, apply } = ending
-  const { clock, authorizations, authorizationStore, events } = services
+  const { clock, authorizations } = services
   const response = { clear: 'cleared', reverse: 'reversed', refund: 'cleared' } as const
   return ledgerWrite({
     id,
@@ -203,7 +205,7 @@ function simulateEnding(surface: Surface, ending: Ending, services: ModuleServic
     },
     denies: surface === 'partner' ? [404, 409] : [404],
     async write({ caller, params, body }, { tx, effectId }) {
-      const row = await authorizationStore.lock(tx, caller.session.accountId, params['id'] as string)
+      const row = await authorizationTable.lock(tx, caller.session.accountId, params['id'] as string)
       if (!row) return noAuthorization
       if (row.status !== from)
         return invalidState(surface, `an authorization that is ${row.status} cannot ${verb}`, 'id')
@@ -211,7 +213,7 @@ function simulateEnding(surface: Surface, ending: Ending, services: ModuleServic
       if (amountCents > most(row) || amountCents === 0)
         return invalidState(surface, `at most ${most(row)} US cents are left to ${verb}`, 'amountCents')
       const changed = await apply(authorizations, tx, row, { amountCents, effectId, now: clock.now() })
-      return success(await withHistory(events, tx, changed))
+      return success(await withHistory(tx, changed))
     },
   })
 }

@@ -35,7 +35,7 @@ export interface Attempt {
 }
 
 /** What is asked of the host, and how to take it back. */
-export interface TimedDecision {
+interface TimedDecision {
   /** Our id of the authorization that is decided about. */
   readonly authorizationId: string
   /** Decides, in a transaction that ends with `commitInTime`. Undefined: what the request names does not exist here. */
@@ -60,9 +60,9 @@ export function withAttempt(attempts: readonly string[], { id }: Attempt): reado
 }
 
 /**
- * Responds to a card network within 1.8 seconds. If the database is down or late the payment is not approved, and what becomes of the
- * decision afterwards is undone, for which it is tried again for 10 minutes. Undefined: what the request names does not exist here.
- * `report` takes failures of work that nobody waits for any more.
+ * Responds to a card network within 1.8 seconds. If the database is down or late, the payment is not approved. If the decision
+ * is made after that response, it is undone; this is tried for 10 minutes. Undefined: the object of the request does not exist here.
+ * `report` is called with errors of work that goes on after the response.
  */
 export async function responseInTime(
   { authorizationId, decide, undo }: TimedDecision,

@@ -1,16 +1,19 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { TransactionStore } from '../../../ledger/transactions.ts'
-import type { CardStore } from '../store.ts'
 import type { AuthorizationRequest, CardAtNow } from './decide.ts'
 import { endings, entryOf, type AuthorizationEndings } from './endings.ts'
 import { holdMoney } from './hold-money.ts'
-import { increments, type Increments, type IncrementServices } from './increments.ts'
-import type { Authorization } from './store.ts'
+import {
+  authorizationIncrements,
+  type AuthorizationIncrements,
+  type IncrementServices,
+} from './increments.ts'
+import { authorizationTable, type Authorization } from './store.ts'
+import { events } from '../../../records/events.ts'
+import { cards } from '../store.ts'
+import { transactions } from '../../../ledger/transactions.ts'
 
 /** What authorizations work with. */
-export interface AuthorizationServices extends Omit<IncrementServices, 'count'> {
-  readonly cards: CardStore
-  readonly transactions: TransactionStore
+interface AuthorizationServices extends Omit<IncrementServices, 'count'> {
   /** Counts a decision: `authorized` or `incremented`, or `declined` or `increment_declined` with its reason. */
   readonly count: (
     outcome: 'authorized' | 'declined' | 'incremented' | 'increment_declined',
@@ -22,7 +25,7 @@ export interface AuthorizationServices extends Omit<IncrementServices, 'count'> 
  * Everything that happens to authorizations, for card networks, simulations and the operator alike. Each function changes row, caps,
  * money, transaction and history in the caller's transaction, and takes locks in the order card or authorization, caps, ledger.
  */
-export interface Authorizations extends AuthorizationEndings, Increments {
+export interface Authorizations extends AuthorizationEndings, AuthorizationIncrements {
   /**
    * Decides about a payment with a locked card. An id that was decided before keeps its decision. A decline leaves nothing but its
    * own row, transaction and event.
@@ -32,22 +35,22 @@ export interface Authorizations extends AuthorizationEndings, Increments {
 
 /** Makes the authorizations of a host. */
 export function authorizations(services: AuthorizationServices): Authorizations {
-  const { store, cards, transactions, events, count } = services
+  const { count } = services
 
   return {
     ...endings(services),
-    ...increments(services),
+    ...authorizationIncrements(services),
     async authorize(tx, at, request) {
       const { card, now } = at
       const { id, amountCents, currency, merchant } = request
       const { accountId, issuer } = card
-      const known = await store.find(tx, accountId, id)
+      const known = await authorizationTable.find(tx, accountId, id)
       if (known) return known
       const entry = entryOf({ ...request, accountId, cardId: card.id }, 'pending', amountCents)
       const result = await holdMoney(services, tx, at, request, entry)
       const declined = 'reason' in result ? result : undefined
       const status = declined ? 'declined' : 'authorized'
-      const row = await store.insert(tx, {
+      const row = await authorizationTable.insert(tx, {
         id,
         accountId,
         cardId: card.id,

@@ -45,5 +45,5 @@ export const DECLINE_REASONS = [
   'unavailable',
 ] as const
 export type DeclineReason = (typeof DECLINE_REASONS)[number]
-/** Why an increment is declined. `authorization_not_open`, checked first: its authorization is not `authorized` any more. */
+/** Why an increment is declined. `authorization_not_open`, which is checked first: the status of its authorization is not `authorized`. */
 export type IncrementDeclineReason = DeclineReason | 'authorization_not_open'

@@ -1,6 +1,6 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { MOST_HISTORY, type EventStore, type RecordedEvent } from '../../../records/events.ts'
+import { events, MOST_HISTORY, type RecordedEvent } from '../../../records/events.ts'
 import { component, instant, text, textOrNull } from '../../../schemas/fields.ts'
 import * as examples from '../../examples.ts'
 import { DECLINE_REASONS } from './states.ts'
@@ -82,7 +82,6 @@ export function authorizationData(
 
 /** Reads the history of an authorization and returns both as a response has them. */
 export async function withHistory(
-  events: EventStore,
   db: SqlQueries,
   row: Authorization,
 ): Promise<Type.Static<typeof AuthorizationSchema>> {

@@ -7,6 +7,8 @@ import { LATER } from '../../examples.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { SubscriptionSchema, subscriptionData } from './fields.ts'
+import { events } from '../../../records/events.ts'
+import { subscriptions } from '../subscription-store.ts'
 
 const ResponseData = Type.Object(
   { subscription: SubscriptionSchema },
@@ -14,7 +16,7 @@ const ResponseData = Type.Object(
 )
 
 /** `POST /user/v1/subscriptions/{id}/cancel`: ends a subscription after the paid time. Nothing is paid back. */
-export function cancelSubscription({ clock, events, subscriptions }: ModuleServices): Operation {
+export function cancelSubscription({ clock }: ModuleServices): Operation {
   return ledgerWrite({
     id: 'subscriptions.cancel',
     title: 'Cancel a subscription: no further period',

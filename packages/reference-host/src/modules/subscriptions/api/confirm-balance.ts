@@ -5,6 +5,7 @@ import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { PayinResponse } from './fields.ts'
 import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
+import { subscriptions } from '../subscription-store.ts'
 
 const Body = Type.Object(
   { payinId: PayinId },
@@ -16,7 +17,7 @@ const Body = Type.Object(
  * a locked account is denied.
  */
 export function confirmBalance(services: ModuleServices): Operation {
-  const { clock, requirements, payins, settlement, subscriptions } = services
+  const { clock, requirements, settlement } = services
   return ledgerWrite({
     id: 'subscriptions.confirmBalance',
     title: 'Pay a pay-in from the balance',
@@ -37,7 +38,7 @@ export function confirmBalance(services: ModuleServices): Operation {
       const now = clock.now()
       const passed = await requirements.checkLock(tx, caller.session)
       if (!passed.ok) return passed
-      const payin = await lockPayin(payins, tx, caller.session.accountId, body.payinId)
+      const payin = await lockPayin(tx, caller.session.accountId, body.payinId)
       if (!payin.ok) return payin
       const { status, planId, subscriptionId, expiresAt, amountCents, currency, operation } = payin.value
       if (status === 'settled') return payinSuccess(payin.value)

@@ -9,6 +9,7 @@ import { isOpen } from '../payins/states.ts'
 import * as examples from './examples.ts'
 import { PayinResponse } from './fields.ts'
 import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
+import { payins } from '../payins/payin-store.ts'
 
 const Body = Type.Object(
   {
@@ -23,7 +24,7 @@ const MAX_MOVES = 30
 
 /** `POST /user/v1/subscriptions/payin/confirm`: submits the transaction that pays a pay-in. */
 export function confirmPayin(services: ModuleServices): Operation {
-  const { clock, payins } = services
+  const { clock } = services
   return ledgerWrite({
     id: 'subscriptions.confirm',
     title: 'Submit the transaction that pays a pay-in',
@@ -44,7 +45,7 @@ export function confirmPayin(services: ModuleServices): Operation {
     prepare: async call => allow(await askChain(services, call)),
     async write({ caller, body }, { tx, prepared }) {
       const now = clock.now()
-      const locked = await lockPayin(payins, tx, caller.session.accountId, body.payinId)
+      const locked = await lockPayin(tx, caller.session.accountId, body.payinId)
       if (!locked.ok) return locked
       const payin = locked.value
       if (payin.status === 'settled') return payinSuccess(payin)
@@ -68,7 +69,7 @@ export function confirmPayin(services: ModuleServices): Operation {
  * to the node.
  */
 async function askChain(
-  { db, payins, receivers, lookups }: ModuleServices,
+  { db, receivers, lookups }: ModuleServices,
   { caller, body }: Call<'session', Static<typeof Body>>,
 ): Promise<ChainView | undefined> {
   const { accountId } = caller.session

@@ -9,6 +9,8 @@ import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { PayinResponse, PayinSchema, SubscriptionSchema, payinData, subscriptionData } from './fields.ts'
 import { payinTerms, requestPayin, type Purchase } from './request-payin.ts'
+import { payins } from '../payins/payin-store.ts'
+import { subscriptions } from '../subscription-store.ts'
 
 const Plan = idText(120, 'A plan, by its id')
 // Both bodies are open: a pay-in keeps members that the host does not use.
@@ -78,7 +80,7 @@ export function createPayin(services: ModuleServices): Operation {
  * period.
  */
 export function checkout(services: ModuleServices): Operation {
-  const { clock, plans, subscriptions } = services
+  const { clock, plans } = services
   return ledgerWrite({
     id: 'subscriptions.checkout',
     title: 'Subscribe to a plan: makes the subscription and its first pay-in',
@@ -116,7 +118,7 @@ export function checkout(services: ModuleServices): Operation {
  * Reads what a pay-in pays for, and its price: that of the subscription or plan, else the requested amount.
  */
 async function readPurchase(
-  { payins, plans, subscriptions }: ModuleServices,
+  { plans }: ModuleServices,
   { tx, effectId }: Pick<WriteContext, 'tx' | 'effectId'>,
   accountId: string,
   { subscriptionId, plan: planName, amountCents, method }: Static<typeof PayinBody>,

@@ -4,7 +4,7 @@ import type * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../../http/codes.ts'
 import type { Success } from '../../../http/operation.ts'
 import { idText } from '../../../schemas/names.ts'
-import type { ModuleServices } from '../../services.ts'
+import { payins } from '../payins/payin-store.ts'
 import type { Payin } from '../payins/payin.ts'
 import { isOpen } from '../payins/states.ts'
 import { payinData } from './fields.ts'
@@ -16,12 +16,11 @@ export const PayinId: Type.TString = idText(120, 'The pay-in, by its id')
  * Locks the caller's pay-in if it is settled or can still be paid. Denials: `not_found`, `invalid_request`.
  */
 export async function lockPayin(
-  payins: ModuleServices['payins'],
   tx: SqlQueries,
   accountId: string,
   id: string,
 ): Promise<Verdict<Payin, HostDenial>> {
-  const payin = await payins.lock(tx, id, accountId)
+  const payin = await payins.lock(tx, accountId, id)
   // Other accounts' pay-ins are denied like unknown ids.
   if (!payin) return deny('not_found', 'no such pay-in', { field: 'payinId' })
   const { status } = payin

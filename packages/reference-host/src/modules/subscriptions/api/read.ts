@@ -17,10 +17,12 @@ import {
   planData,
   subscriptionData,
 } from './fields.ts'
+import { payins } from '../payins/payin-store.ts'
+import { subscriptions } from '../subscription-store.ts'
 
 /** Read operations on subscriptions, plans and pay-ins. */
 export function subscriptionReads(services: ModuleServices): readonly Operation[] {
-  const { clock, db, payins, plans, subscriptions } = services
+  const { clock, db, plans } = services
   const numbered = plans.map((plan, index) => ({ plan, position: index + 1 }))
   return [
     listOperation({
@@ -39,7 +41,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
           nextCursor: null,
         },
       },
-      page: (accountId, position, limit) => subscriptions.page(db, accountId, position, limit),
+      page: (accountId, page) => subscriptions.page(db, accountId, page),
       wire: subscription => subscriptionData(subscription, clock.now()),
     }),
     listOperation({
@@ -56,7 +58,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
           nextCursor: null,
         },
       },
-      page: async (_accountId, position, limit) => numbered.slice(position, position + limit),
+      page: async (_accountId, { after, limit }) => numbered.slice(after, after + limit),
       wire: ({ plan }) => planData(plan),
     }),
     listOperation({
@@ -68,7 +70,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       listName: 'PayinList',
       item: PayinSchema,
       example: { response: { payins: [examples.onchainPayin], nextCursor: CURSOR } },
-      page: (accountId, position, limit) => payins.page(db, accountId, position, limit),
+      page: (accountId, page) => payins.page(db, accountId, page),
       wire: payinData,
     }),
     readPayin(services),
@@ -81,7 +83,7 @@ const PayinDetailResponse = Type.Object(
 )
 
 /** `GET /user/v1/subscriptions/payins/{id}`: reads one pay-in with its history. */
-function readPayin({ db, payins }: ModuleServices): Operation {
+function readPayin({ db }: ModuleServices): Operation {
   return operation({
     id: 'subscriptions.readPayin',
     title: 'Read a pay-in and its history',

@@ -12,6 +12,7 @@ import { idText } from '../../../schemas/names.ts'
 import type { ModuleServices } from '../../services.ts'
 import type { AddressRequest } from '../onchain/allocate-address.ts'
 import type { Payin, PayTo } from '../payins/payin.ts'
+import { payins } from '../payins/payin-store.ts'
 
 /** Request members that say how a pay-in is paid. */
 export const payinTerms = {
@@ -76,7 +77,7 @@ const KNOWN_PROPERTIES = new Set([
  * the account has 100 open pay-ins, which are counted while its row is locked, so requests at once do not pass 100).
  */
 export async function requestPayin(
-  services: Pick<ModuleServices, 'clock' | 'dialect' | 'payins' | 'users' | 'receivers' | 'addressAllocator'>,
+  services: Pick<ModuleServices, 'clock' | 'users' | 'receivers' | 'addressAllocator'>,
   { facts, caller, body }: Call<'session', Terms>,
   { tx, effectId, reserve, permits }: WriteContext,
   purchase: Purchase,
@@ -86,7 +87,7 @@ export async function requestPayin(
   const { amountCents } = purchase
   const now = services.clock.now()
   // Checked before a hold is reserved: a hold without a new pay-in would never be released.
-  const existing = await services.payins.findByEffect(tx, effectId)
+  const existing = await payins.findByEffect(tx, effectId)
   if (existing) {
     const permitted = await permits(existing)
     return permitted.ok ? allow(existing) : permitted
@@ -95,12 +96,12 @@ export async function requestPayin(
   if (!properties.ok) return properties
   const receiver = chooseReceiver(services.receivers, body)
   if (!receiver.ok) return receiver
-  await lockAccount(tx, services.dialect, accountId)
-  if ((await services.payins.countOpen(tx, accountId)) >= MOST_OPEN_PAYINS) return tooManyPayins
+  await lockAccount(tx, accountId)
+  if ((await payins.countOpen(tx, accountId)) >= MOST_OPEN_PAYINS) return tooManyPayins
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
-  // The address comes after the hold. Other requests wait for whoever allocates an address, so an allocation
-  // must not wait for a cap in turn.
+  // The address comes after the hold. An allocation locks a row that other requests wait for, so it must not itself
+  // wait for a cap.
   const request = { accountId, clientBucket: addressBucket(facts.address), now }
   const payment = { amountCents, payFrom: body.payFrom, request }
   const payTo =
@@ -119,7 +120,7 @@ export async function requestPayin(
     properties: properties.value,
     payTo: payTo.value,
   }
-  return allow(await services.payins.insert(tx, { effectId, hold: hold.value }, payin, now))
+  return allow(await payins.insert(tx, { effectId, hold: hold.value }, payin, now))
 }
 
 const tooManyPayins = deny(
@@ -179,7 +180,7 @@ interface Payment {
  * address.
  */
 async function choosePayTo(
-  { payins, users, addressAllocator }: Pick<ModuleServices, 'payins' | 'users' | 'addressAllocator'>,
+  { users, addressAllocator }: Pick<ModuleServices, 'users' | 'addressAllocator'>,
   tx: SqlQueries,
   { amountCents, payFrom = 'wallet', request }: Payment,
   receiver: PayinReceiver,

@@ -12,8 +12,8 @@ const LOW_PART = 1 / 10
 const LIMIT = 1000
 
 /**
- * Measures how many deposit addresses are left, and warns each time a short list has become shorter. Also
- * deletes the client of an address once no budget counts it any more.
+ * Measures how many deposit addresses are free, and warns each time that at most a tenth are free and the number
+ * has fallen. Also deletes the client of an address when no budget counts the address.
  */
 export function addressSupply(
   db: SqlClient,

@@ -1,5 +1,5 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import { rowLock, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
 import { deny, type HostDenial, type HostRule } from '../../../http/codes.ts'
@@ -50,10 +50,9 @@ const NEXT = `insert into gw_deposit_sources as s (id, next_index) values ($1, 1
   on conflict (id) do update set next_index = s.next_index + 1 returning next_index`
 
 /** Creates the allocator for the configured receivers. Throws a `TypeError` for an invalid xpub. */
-export function addressAllocator(receivers: readonly PayinReceiver[], dialect: SqlDialect): AddressAllocator {
+export function addressAllocator(receivers: readonly PayinReceiver[]): AddressAllocator {
   const branches = new Map(receivers.flatMap(({ xpub }) => (xpub ? [[xpub, branchOfXpub(xpub)]] : [])))
   const inUse = new Set(receivers.flatMap(({ receiver, token }) => [receiver, token]))
-  const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
 
   /** A free address of the receiver's list. */
   async function listed(
@@ -64,7 +63,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[], dialect: S
     const text = `update gw_deposit_addresses set client_class = $1, given_at = $2 where chain_id = $3 and address = (
         select address from gw_deposit_addresses
         where chain_id = $3 and token = $4 and payin_id is null and xpub is null
-        order by address limit 1${skipLocked})
+        order by address limit 1${rowLock(tx, 'for update skip locked')})
       returning address`
     const [row] = await rows(tx, text, [clientBucket, now, chainId, token])
     return row && toText(row['address'])

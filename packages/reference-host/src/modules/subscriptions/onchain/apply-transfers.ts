@@ -1,15 +1,14 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { TokenTransfer } from '../../../chain/reader.ts'
-import type { PayinStore } from '../payins/payin-store.ts'
 import type { Payin, SeenTransfer } from '../payins/payin.ts'
 import type { PayinSettlement } from '../payins/settlement.ts'
 import { confirmationsOf, mismatch } from './match-transfer.ts'
 import { payinsOnChain } from './payins-on-chain.ts'
+import { payins } from '../payins/payin-store.ts'
 
 /** The stores that applying transfers needs. */
 export interface ApplyServices {
-  readonly payins: PayinStore
   readonly settlement: PayinSettlement
 }
 
@@ -29,7 +28,7 @@ export interface ChainView {
  * once: one succeeds, the other must retry.
  */
 export async function applyTransfers(
-  { payins, settlement }: ApplyServices,
+  { settlement }: ApplyServices,
   tx: SqlQueries,
   payin: Payin,
   { transfers, head, confirmations }: ChainView,

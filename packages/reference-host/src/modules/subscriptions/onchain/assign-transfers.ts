@@ -6,6 +6,7 @@ import { isOpen } from '../payins/states.ts'
 import { applyTransfers, isSameEvent, type ApplyServices } from './apply-transfers.ts'
 import { confirmationsOf } from './match-transfer.ts'
 import { payinsOnChain, type AssignedTransfer } from './payins-on-chain.ts'
+import { payins } from '../payins/payin-store.ts'
 
 /** The stores, and the chain that transfers are read from. */
 export interface AssignmentServices extends ApplyServices {
@@ -47,7 +48,7 @@ const eventKey = ({ txHash, logIndex, blockHash }: AssignedTransfer['seen']): st
 
 /** Creates the assignment over the host's stores. */
 export function transferAssignment(services: AssignmentServices): TransferAssignment {
-  const { db, clock, reader, receivers, payins, report } = services
+  const { db, clock, reader, receivers, report } = services
   const { chainId } = reader
   const pending = payinsOnChain(db)
   const deepest = Math.max(...receivers.map(each => each.confirmations))
@@ -59,7 +60,7 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
 
   const applyTo: TransferAssignment['applyTo'] = (id, transfers, head) =>
     db.transaction(async tx => {
-      const payin = await payins.lock(tx, id)
+      const payin = await payins.anyAccount.lock(tx, id)
       if (!payin || !isOpen(payin.status)) return false
       const view = { transfers, head, confirmations: depthOf(payin.payTo?.token ?? '') }
       const { seen, status } = await applyTransfers(services, tx, payin, view, clock.now())
@@ -89,7 +90,7 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
   /** The transfer is gone, so the pay-in waits for a payment again. */
   const recordReorganisation = ({ id, seen }: AssignedTransfer): Promise<void> =>
     db.transaction(async tx => {
-      const payin = await payins.lock(tx, id)
+      const payin = await payins.anyAccount.lock(tx, id)
       if (payin?.status !== 'confirming' || !payin.seen || !isSameEvent(payin.seen, seen)) return
       await payins.move(tx, payin, 'reorganised', { seen: null, detail: seen.txHash }, clock.now())
     })

@@ -10,7 +10,7 @@ export interface ChainCursor {
 }
 
 /** Records how far each chain has been read, and which host reads it. */
-interface ChainCursors {
+interface ChainCursorStore {
   /**
    * Leases the reading of a chain until `until`. Undefined while another owner has the lease; of simultaneous
    * calls, one gets it. `never_read`: no host has read the chain yet.
@@ -42,7 +42,7 @@ const NEVER_READ = -1
 const MAX_LEASE_MS = 1_000_000
 
 /** Creates the cursors over SQL. */
-export function chainCursors(db: SqlClient): ChainCursors {
+export function chainCursorStore(db: SqlClient): ChainCursorStore {
   return {
     async lease(chainId, owner, now, until) {
       const [row] = await rows(

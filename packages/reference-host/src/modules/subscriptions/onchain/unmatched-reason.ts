@@ -19,9 +19,9 @@ export type UnmatchedReason =
   /** From an account's wallet to a shared address, without a matching open pay-in. */
   | 'no_payin'
 
-/** The pay-in of the deposit address that a transfer was sent to. */
-export interface Recipient {
-  /** Undefined when the address was never given to a pay-in. */
+/** The deposit address that a transfer was sent to. */
+export interface DepositAddress {
+  /** The pay-in that was given this address; undefined if none was. */
   readonly payin:
     | {
         readonly id: string
@@ -36,7 +36,7 @@ export interface Recipient {
 }
 
 /** Explains why a transfer to a pay-in's own address does not pay it. */
-export function unmatchedReason(transfer: TokenTransfer, { payin }: Recipient): UnmatchedReason {
+export function unmatchedReason(transfer: TokenTransfer, { payin }: DepositAddress): UnmatchedReason {
   if (!payin) return 'never_given_out'
   if (transfer.token !== payin.token) return 'wrong_token'
   if (transfer.minedAt < payin.createdAt) return 'too_early'

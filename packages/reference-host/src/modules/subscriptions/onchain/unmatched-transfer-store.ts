@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { TokenTransfer } from '../../../chain/reader.ts'
-import type { Recipient, UnmatchedReason } from './unmatched-reason.ts'
+import type { DepositAddress, UnmatchedReason } from './unmatched-reason.ts'
 
 /** A final transfer to one of the host's addresses that matches no pay-in. */
 interface UnmatchedTransfer {
@@ -22,23 +22,24 @@ interface UnmatchedTransfer {
 /** Storage of unmatched transfers, and of how far each chain was searched for them. */
 export interface UnmatchedTransferStore {
   /**
-   * Starts a search unless another host started one after `notBefore`, and returns the blocks to read.
+   * Starts a search if the last one, of any host, started at `lastSearchBefore` or earlier, and returns the blocks to
+   * read.
    */
   claim(
     chainId: number,
     now: EpochMs,
-    notBefore: EpochMs,
+    lastSearchBefore: EpochMs,
   ): Promise<{ readonly fromBlock: number; readonly toBlock: number } | undefined>
   /** The next addresses that the host ever used on a chain, in order. */
   addresses(chainId: number, after: string, limit: number): Promise<readonly string[]>
   /** Whether the event is assigned to a pay-in, or its transaction settled one from another block. */
-  isUsed(transfer: TokenTransfer): Promise<boolean>
+  isMatched(transfer: TokenTransfer): Promise<boolean>
   /** The deposit address that a transfer was sent to, with its pay-in; undefined for a shared address. */
-  recipient(chainId: number, address: string): Promise<Recipient | undefined>
+  depositAddress(chainId: number, address: string): Promise<DepositAddress | undefined>
   /** Records a transfer; false when it was recorded before. */
   add(
     transfer: TokenTransfer,
-    found: {
+    finding: {
       readonly reason: UnmatchedReason
       readonly accountId: string | null
       readonly payinId: string | null
@@ -52,10 +53,10 @@ export interface UnmatchedTransferStore {
 /** Creates the store of unmatched transfers over SQL. */
 export function unmatchedTransferStore(db: SqlClient): UnmatchedTransferStore {
   return {
-    async claim(chainId, now, notBefore) {
+    async claim(chainId, now, lastSearchBefore) {
       const claim = `update gw_chain_audits set claimed_at = $1
         where chain_id = $2 and (claimed_at <= $3 or claimed_at > $1) returning next_block`
-      const [row] = await rows(db, claim, [now, chainId, notBefore])
+      const [row] = await rows(db, claim, [now, chainId, lastSearchBefore])
       if (!row) return undefined
       const [cursor] = await rows(db, 'select next_block from gw_chain_cursors where chain_id = $1', [
         chainId,
@@ -67,17 +68,17 @@ export function unmatchedTransferStore(db: SqlClient): UnmatchedTransferStore {
         order by address limit $3`
       return (await rows(db, text, [chainId, after, limit])).map(row => toText(row['address']))
     },
-    async isUsed({ chainId, txHash, logIndex, blockHash }) {
+    async isMatched({ chainId, txHash, logIndex, blockHash }) {
       const text = `select 1 from gw_payins where chain_id = $1 and transfer_tx = $2
         and (transfer_log = $3 or (status = 'settled' and transfer_block_hash <> $4))`
       return (await rows(db, text, [chainId, txHash, logIndex, blockHash])).length > 0
     },
-    async recipient(chainId, address) {
+    async depositAddress(chainId, address) {
       const text = `select d.token as listed_for, p.id, p.account_id, p.status, p.token, p.units, p.created_at, p.expires_at
         from gw_deposit_addresses d left join gw_payins p on p.id = d.payin_id
         where d.chain_id = $1 and d.address = $2`
       const [row] = await rows(db, text, [chainId, address])
-      return row && toRecipient(row)
+      return row && toDepositAddress(row)
     },
     async add(transfer, { reason, accountId, payinId }, now) {
       const text = `insert into gw_unmatched_transfers (chain_id, tx_hash, log_index, block_number, token, sender,
@@ -95,7 +96,7 @@ export function unmatchedTransferStore(db: SqlClient): UnmatchedTransferStore {
   }
 }
 
-function toRecipient(row: SqlRow): Recipient {
+function toDepositAddress(row: SqlRow): DepositAddress {
   if (row['id'] === null) return { payin: undefined }
   return {
     payin: {

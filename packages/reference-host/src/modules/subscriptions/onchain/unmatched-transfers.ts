@@ -9,7 +9,7 @@ interface SearchServices {
   readonly store: UnmatchedTransferStore
   readonly clock: Clock
   readonly reader: ChainReader
-  /** The configured receivers of the reader's chain. */
+  /** The configured receivers of the reader's chain: at least one, since each chain comes from a receiver. */
   readonly receivers: readonly PayinReceiver[]
   /** Finds the account whose wallet has this address. */
   readonly accountOf: (address: string) => Promise<string | undefined>
@@ -19,45 +19,57 @@ interface SearchServices {
 
 /** Pause between two searches of a chain, over all hosts, in ms (5 minutes). */
 const EVERY_MS = 300_000
-/** Most blocks and addresses in one call to the node. */
+/** Most blocks in one call to the node. */
 const BLOCKS = 2000
+/** Most deposit addresses in one call to the node. */
 const ADDRESSES = 500
 
 /**
- * Records transfers that match no pay-in: those to every deposit address that was ever listed or given out, and those
- * from accounts' wallets to shared addresses. Reads each block once, after the watcher has applied it and considers it
- * final, so that no later reorganisation makes a record wrong. Transfers of zero units are left out, since anyone can
- * create them in anyone's name.
+ * Makes the job that records transfers that match no pay-in: those to every deposit address in the database, and those
+ * from accounts' wallets to shared addresses. A run does nothing if any host searched this chain in the last five
+ * minutes. Each block is read once, after the watcher has applied it and considers it final, so that no later
+ * reorganisation makes a record wrong. Transfers of zero units are left out, since anyone can create them in anyone's
+ * name.
  */
-export function recordUnmatchedTransfers(services: SearchServices): (signal: AbortSignal) => Promise<void> {
+export function unmatchedTransferSearch(services: SearchServices): (signal: AbortSignal) => Promise<void> {
   const { store, clock, reader, receivers, accountOf, count } = services
   const { chainId } = reader
   const tokens = [...new Set(receivers.map(({ token }) => token))]
-  const shared = [...new Set(receivers.map(({ receiver }) => receiver))]
+  const sharedAddresses = [...new Set(receivers.map(({ receiver }) => receiver))]
 
   async function record(transfer: TokenTransfer): Promise<void> {
-    if (transfer.units === 0n || (await store.isUsed(transfer))) return
-    const deposit = await store.recipient(chainId, transfer.to)
-    const accountId = deposit ? deposit.payin?.accountId : await accountOf(transfer.from)
+    if (transfer.units === 0n || (await store.isMatched(transfer))) return
+    const depositAddress = await store.depositAddress(chainId, transfer.to)
+    const accountId = depositAddress ? depositAddress.payin?.accountId : await accountOf(transfer.from)
     // Without an account, the sender to a shared address could be anyone.
-    if (!deposit && accountId === undefined) return
-    const reason = deposit ? unmatchedReason(transfer, deposit) : 'no_payin'
-    const found = { reason, accountId: accountId ?? null, payinId: deposit?.payin?.id ?? null }
-    if (await store.add(transfer, found, clock.now())) count(reason)
+    if (!depositAddress && accountId === undefined) return
+    const reason = depositAddress ? unmatchedReason(transfer, depositAddress) : 'no_payin'
+    const finding = { reason, accountId: accountId ?? null, payinId: depositAddress?.payin?.id ?? null }
+    if (await store.add(transfer, finding, clock.now())) count(reason)
+  }
+
+  async function recordTransfersTo(
+    addresses: readonly string[],
+    fromBlock: number,
+    toBlock: number,
+  ): Promise<void> {
+    const transfers = await reader.transfers({ tokens, receivers: addresses, fromBlock, toBlock })
+    for (const transfer of transfers) await record(transfer)
   }
 
   async function searchBlocks(fromBlock: number, toBlock: number): Promise<void> {
-    for (let addresses: readonly string[] = shared, after = ''; addresses.length > 0; ) {
-      const found = await reader.transfers({ tokens, receivers: addresses, fromBlock, toBlock })
-      for (const transfer of found) await record(transfer)
-      addresses = await store.addresses(chainId, after, ADDRESSES)
-      after = addresses.at(-1) ?? ''
+    await recordTransfersTo(sharedAddresses, fromBlock, toBlock)
+    let page = await store.addresses(chainId, '', ADDRESSES)
+    while (page.length > 0) {
+      await recordTransfersTo(page, fromBlock, toBlock)
+      page = await store.addresses(chainId, page.at(-1) as string, ADDRESSES)
     }
   }
 
   return async signal => {
     const now = clock.now()
-    const range = await store.claim(chainId, now, now - EVERY_MS)
+    const lastSearchBefore = now - EVERY_MS
+    const range = await store.claim(chainId, now, lastSearchBefore)
     if (!range) return
     for (let from = range.fromBlock; from <= range.toBlock && !signal.aborted; from += BLOCKS) {
       const to = Math.min(range.toBlock, from + BLOCKS - 1)

@@ -3,7 +3,7 @@ import { Fault } from '@gatewright/kernel'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import { addressGap } from './address-gap.ts'
 import { transferAssignment, type AssignmentServices } from './assign-transfers.ts'
-import { chainCursors, type ChainCursor } from './chain-cursors.ts'
+import { chainCursorStore, type ChainCursor } from './chain-cursors.ts'
 import { payinsOnChain } from './payins-on-chain.ts'
 import { rangeReader } from './range-reader.ts'
 import type { ReceivingXpub } from './skip-addresses.ts'
@@ -35,7 +35,7 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
   const { db, clock, reader, receivers, xpubs, leaseMs, report } = services
   const { chainId } = reader
   const owner = randomUUID()
-  const cursors = chainCursors(db)
+  const cursors = chainCursorStore(db)
   const pending = payinsOnChain(db)
   const transfers = transferAssignment(services)
   const onThisChain = xpubs.filter(({ tokens }) => tokens.has(chainId))

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, toText, type SqlClient, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import { rowLock, rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 
 /** How long a pay-in that was not paid is kept after its deadline, in ms (30 days). */
 export const UNPAID_KEPT_MS = 30 * 86_400_000
@@ -10,16 +10,10 @@ export const UNPAID_KEPT_MS = 30 * 86_400_000
  * pay-ins, which are the history of money, pay-ins with a transfer, and pay-ins with a deposit address of their own, to which
  * somebody may still send. Of several hosts at once, each deletes other rows. Faults: `ERR_STORE_*`.
  */
-export function collectUnpaidPayins(
-  db: SqlClient,
-  dialect: SqlDialect,
-  limit: number,
-  now: EpochMs,
-): Promise<number> {
-  const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
+export function collectUnpaidPayins(db: SqlClient, limit: number, now: EpochMs): Promise<number> {
   const due = `select id, subscription_id from gw_payins
     where status in ('expired', 'failed', 'canceled') and own_receiver = 0 and transfer_tx is null and due_at <= $1
-    order by due_at limit $2${skipLocked}`
+    order by due_at limit $2${rowLock(db, 'for update skip locked')}`
   return db.transaction(async tx => {
     const found = await rows(tx, due, [now - UNPAID_KEPT_MS, limit])
     const payins = found.map(row => toText(row['id']))

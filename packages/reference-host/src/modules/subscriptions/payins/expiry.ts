@@ -1,13 +1,11 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
-import type { PayinStore } from './payin-store.ts'
+import { rowLock, rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
+import { payins } from './payin-store.ts'
 import type { PayinSettlement } from './settlement.ts'
 
 /** The stores and services that expiry needs. */
 interface ExpiryServices {
   readonly db: SqlClient
-  readonly dialect: SqlDialect
-  readonly payins: PayinStore
   readonly settlement: PayinSettlement
   readonly clock: Clock
 }
@@ -81,7 +79,7 @@ async function endAll(
 
 /** Closes the first due pay-in after a position; false if no pay-in is due. */
 function endNext(
-  { db, dialect, payins, settlement, clock }: ExpiryServices,
+  { db, settlement, clock }: ExpiryServices,
   { chainId, until }: Group,
   position: Position,
   onFound: (found: Position) => void,
@@ -89,7 +87,7 @@ function endNext(
   const next = `select id, due_at from gw_payins
     where chain_id ${chainId === null ? 'is null' : '= $4'} and status in ('awaiting_payment', 'confirming')
       and due_at <= $1 and transfer_tx is null and (due_at, id) > ($2, $3)
-    order by chain_id, due_at, id limit 1${dialect === 'postgres' ? ' for update skip locked' : ''}`
+    order by chain_id, due_at, id limit 1${rowLock(db, 'for update skip locked')}`
   return db.transaction(async tx => {
     const [row] = await rows(tx, next, [
       until,
@@ -100,7 +98,7 @@ function endNext(
     if (!row) return false
     const found = { dueAt: toInteger(row['due_at']), id: toText(row['id']) }
     onFound(found)
-    const payin = await payins.lock(tx, found.id)
+    const payin = await payins.anyAccount.lock(tx, found.id)
     if (!payin) throw new Error('a pay-in row is missing: open pay-ins must never be deleted')
     const named = payin.status === 'confirming' && payin.submittedTx !== null
     await settlement.close(tx, payin, named ? 'payment_invalid' : 'deadline_passed', clock.now())

@@ -1,22 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel'
-import {
-  rows,
-  toInteger,
-  toText,
-  type SqlDialect,
-  type SqlQueries,
-  type SqlRow,
-} from '@gatewright/kernel/sql'
+import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { newId } from '../../../records/owned-rows.ts'
-import {
-  PAYIN_COLUMNS,
-  toPayin,
-  type NewPayin,
-  type Payin,
-  type PayinMove,
-  type SeenTransfer,
-} from './payin.ts'
+import { newId } from '../../../records/new-id.ts'
+import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 
 /** What a move changes besides the status. Omitted members stay. */
@@ -25,44 +11,6 @@ interface PayinChange {
   readonly submittedTx?: string
   readonly seen?: SeenTransfer | null
   readonly detail?: string
-}
-
-/** The host's pay-in records. All functions but reads work in the caller's transaction. */
-export interface PayinStore {
-  /**
-   * Adds a pay-in, one per effect. Fault: `ERR_STORE_*` when the effect has one already, so call
-   * `findByEffect` first.
-   */
-  insert(
-    tx: SqlQueries,
-    effect: { readonly effectId: string; readonly hold: SpendHold },
-    payin: NewPayin,
-    now: EpochMs,
-  ): Promise<Payin>
-  /**
-   * The pay-in that an effect has created before, for a request repeated after its idempotency record
-   * expired.
-   */
-  findByEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined>
-  /** How many pay-ins of an account can still be paid. Lock the account first, if nothing may be added meanwhile. */
-  countOpen(tx: SqlQueries, accountId: string): Promise<number>
-  /** Locks a pay-in until the transaction ends, so that moves happen one after another. */
-  lock(tx: SqlQueries, id: string, accountId?: string): Promise<Payin | undefined>
-  /**
-   * Applies a cause to a locked pay-in and records it. Throws when the cause cannot happen in this status:
-   * see `nextStatus`.
-   */
-  move(tx: SqlQueries, payin: Payin, cause: PayinCause, change: PayinChange, now: EpochMs): Promise<Payin>
-  /** Whether a host has started to read a chain, so that no transfer from now on is missed. */
-  isChainRead(tx: SqlQueries, chainId: number): Promise<boolean>
-  /** One pay-in of an account. */
-  find(db: SqlQueries, accountId: string, id: string): Promise<Payin | undefined>
-  /** The members of its request that the host does not use. Undefined: the account has no such pay-in. */
-  properties(db: SqlQueries, accountId: string, id: string): Promise<NewPayin['properties'] | undefined>
-  /** A page of an account's pay-ins, newest first, before `position` (0: from the newest). */
-  page(db: SqlQueries, accountId: string, position: number, limit: number): Promise<readonly Payin[]>
-  /** The last `MOST_MOVES` moves of a pay-in, in order. */
-  history(db: SqlQueries, id: string): Promise<readonly PayinMove[]>
 }
 
 /** How many moves of one pay-in are shown, the last ones. */
@@ -75,13 +23,12 @@ const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subsc
     currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
     created_at, expires_at, due_at, operation)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21)
-  returning ${PAYIN_COLUMNS}`
+  returning ${payinTable.columns}`
 const INSERT_MOVE = `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
   values ($1, $2, $3, $4, $5, $6, $7)`
 const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
   transfer_log = $5, transfer_block = $6, transfer_block_hash = $7, due_at = $8
-  where id = $9 and moves = $10 returning ${PAYIN_COLUMNS}`
-const SELECT = `select ${PAYIN_COLUMNS} from gw_payins`
+  where id = $9 and moves = $10 returning ${payinTable.columns}`
 const ASSIGN_ADDRESS = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
 
 /** How long a lost transfer may take to be mined again, in ms (1 hour). */
@@ -92,104 +39,116 @@ function dueAt({ dueAt, expiresAt }: Payin, cause: PayinCause, now: EpochMs): Ep
   return cause === 'reorganised' ? Math.max(expiresAt, now + REMINE_MS) : dueAt
 }
 
-/** Creates the pay-in store over SQL. */
-export function payinStore(dialect: SqlDialect): PayinStore {
-  const lock = dialect === 'postgres' ? ' for update' : ''
-  const one = async (
+/** The host's pay-in records. Writes work in the caller's transaction. */
+export const payins = {
+  find: payinTable.find,
+  page: payinTable.page,
+  /** Locks a pay-in of an account until the transaction ends, so that moves happen one after another. */
+  lock: payinTable.lock,
+  /** For the work beside requests. */
+  anyAccount: payinTable.anyAccount,
+  /**
+   * Adds a pay-in, one per effect. Fault: `ERR_STORE_*` when the effect has one already, so call
+   * `findByEffect` first.
+   */
+  async insert(
+    tx: SqlQueries,
+    { effectId, hold }: { readonly effectId: string; readonly hold: SpendHold },
+    payin: NewPayin,
+    now: EpochMs,
+  ): Promise<Payin> {
+    const { accountId, userId, subscriptionId, planId, amountCents, currency, method, payTo } = payin
+    const [row] = await rows(tx, INSERT, [
+      newId('payin'),
+      accountId,
+      userId,
+      effectId,
+      subscriptionId,
+      planId,
+      amountCents,
+      currency,
+      method,
+      JSON.stringify(payin.properties),
+      JSON.stringify(hold),
+      ...(payTo
+        ? [payTo.chainId, payTo.asset, payTo.token, payTo.address, payTo.ownReceiver ? 1 : 0]
+        : [null, null, null, null, 0]),
+      payTo ? payTo.units.toString() : null,
+      payTo?.payer ?? null,
+      now,
+      now + OPEN_MS,
+      payin.operation,
+    ])
+    const created = payinTable.read(row as SqlRow)
+    await rows(tx, INSERT_MOVE, [created.id, 1, null, created.status, 'created', null, now])
+    if (payTo?.ownReceiver) await rows(tx, ASSIGN_ADDRESS, [created.id, payTo.chainId, payTo.address])
+    return created
+  },
+  /**
+   * The pay-in that an effect has created before, for a request repeated after its idempotency record
+   * expired.
+   */
+  async findByEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined> {
+    return (await payinTable.select(tx, 'where effect_id = $1', [effectId]))[0]
+  },
+  /** How many pay-ins of an account can still be paid. Lock the account first, if nothing may be added meanwhile. */
+  countOpen: (tx: SqlQueries, accountId: string): Promise<number> =>
+    payinTable.count(tx, accountId, "status in ('awaiting_payment', 'confirming')"),
+  /**
+   * Applies a cause to a locked pay-in and records it. Throws when the cause cannot happen in this status:
+   * see `nextStatus`.
+   */
+  async move(
+    tx: SqlQueries,
+    payin: Payin,
+    cause: PayinCause,
+    { seen = payin.seen, detail, ...change }: PayinChange,
+    now: EpochMs,
+  ): Promise<Payin> {
+    const to = nextStatus(payin.status, cause)
+    if (to === undefined) throw new Error(`a pay-in that is ${payin.status} cannot be moved by ${cause}`)
+    const { method = payin.method, submittedTx = payin.submittedTx } = change
+    const [row] = await rows(tx, MOVE, [
+      to,
+      method,
+      submittedTx,
+      seen?.txHash ?? null,
+      seen?.logIndex ?? null,
+      seen?.blockNumber ?? null,
+      seen?.blockHash ?? null,
+      dueAt(payin, cause, now),
+      payin.id,
+      payin.moves,
+    ])
+    if (!row) throw new Error('the pay-in was moved by another transaction: lock it first')
+    const moved = payinTable.read(row)
+    await rows(tx, INSERT_MOVE, [moved.id, moved.moves, payin.status, to, cause, detail ?? null, now])
+    return moved
+  },
+  /** Whether a host has started to read a chain, so that no transfer from now on is missed. */
+  async isChainRead(tx: SqlQueries, chainId: number): Promise<boolean> {
+    const text = 'select 1 from gw_chain_cursors where chain_id = $1 and next_block >= 0'
+    return (await rows(tx, text, [chainId])).length > 0
+  },
+  /** The members of its request that the host does not use. Undefined: the account has no such pay-in. */
+  async properties(
     db: SqlQueries,
-    text: string,
-    values: (string | number)[],
-  ): Promise<Payin | undefined> => {
-    const [row] = await rows(db, text, values)
-    return row && toPayin(row)
-  }
-
-  return {
-    async insert(tx, { effectId, hold }, payin, now) {
-      const { accountId, userId, subscriptionId, planId, amountCents, currency, method, payTo } = payin
-      const [row] = await rows(tx, INSERT, [
-        newId('payin'),
-        accountId,
-        userId,
-        effectId,
-        subscriptionId,
-        planId,
-        amountCents,
-        currency,
-        method,
-        JSON.stringify(payin.properties),
-        JSON.stringify(hold),
-        ...(payTo
-          ? [payTo.chainId, payTo.asset, payTo.token, payTo.address, payTo.ownReceiver ? 1 : 0]
-          : [null, null, null, null, 0]),
-        payTo ? payTo.units.toString() : null,
-        payTo?.payer ?? null,
-        now,
-        now + OPEN_MS,
-        payin.operation,
-      ])
-      const created = toPayin(row as SqlRow)
-      await rows(tx, INSERT_MOVE, [created.id, 1, null, created.status, 'created', null, now])
-      if (payTo?.ownReceiver) await rows(tx, ASSIGN_ADDRESS, [created.id, payTo.chainId, payTo.address])
-      return created
-    },
-    findByEffect: (tx, effectId) => one(tx, `${SELECT} where effect_id = $1`, [effectId]),
-    async countOpen(tx, accountId) {
-      const text = `select count(*) as n from gw_payins
-        where account_id = $1 and status in ('awaiting_payment', 'confirming')`
-      return toInteger((await rows(tx, text, [accountId]))[0]?.['n'])
-    },
-    lock: (tx, id, accountId) =>
-      accountId === undefined
-        ? one(tx, `${SELECT} where id = $1${lock}`, [id])
-        : one(tx, `${SELECT} where id = $1 and account_id = $2${lock}`, [id, accountId]),
-    async move(tx, payin, cause, { seen = payin.seen, detail = null, ...change }, now) {
-      const to = nextStatus(payin.status, cause)
-      if (to === undefined) throw new Error(`a pay-in that is ${payin.status} cannot be moved by ${cause}`)
-      const { method = payin.method, submittedTx = payin.submittedTx } = change
-      const [row] = await rows(tx, MOVE, [
-        to,
-        method,
-        submittedTx,
-        seen?.txHash ?? null,
-        seen?.logIndex ?? null,
-        seen?.blockNumber ?? null,
-        seen?.blockHash ?? null,
-        dueAt(payin, cause, now),
-        payin.id,
-        payin.moves,
-      ])
-      if (!row) throw new Error('the pay-in was moved by another transaction: lock it first')
-      const moved = toPayin(row)
-      await rows(tx, INSERT_MOVE, [moved.id, moved.moves, payin.status, to, cause, detail, now])
-      return moved
-    },
-    async isChainRead(tx, chainId) {
-      const text = 'select 1 from gw_chain_cursors where chain_id = $1 and next_block >= 0'
-      return (await rows(tx, text, [chainId])).length > 0
-    },
-    find: (db, accountId, id) => one(db, `${SELECT} where id = $1 and account_id = $2`, [id, accountId]),
-    async properties(db, accountId, id) {
-      const text = 'select properties from gw_payins where id = $1 and account_id = $2'
-      const [row] = await rows(db, text, [id, accountId])
-      return row && (JSON.parse(toText(row['properties'])) as NewPayin['properties'])
-    },
-    async page(db, accountId, position, limit) {
-      const text = `${SELECT} where account_id = $1 and position < $2
-        order by position desc limit $3`
-      return (
-        await rows(db, text, [accountId, position === 0 ? Number.MAX_SAFE_INTEGER : position, limit])
-      ).map(toPayin)
-    },
-    async history(db, id) {
-      const text = 'select * from gw_payin_moves where payin_id = $1 order by number desc limit $2'
-      return (await rows(db, text, [id, MOST_MOVES])).toReversed().map(row => ({
-        from: row['from_status'] as PayinStatus | null,
-        to: row['to_status'] as PayinStatus,
-        cause: row['cause'] as PayinMove['cause'],
-        detail: row['detail'] as string | null,
-        at: toInteger(row['at']),
-      }))
-    },
-  }
+    accountId: string,
+    id: string,
+  ): Promise<NewPayin['properties'] | undefined> {
+    const text = 'select properties from gw_payins where id = $1 and account_id = $2'
+    const [row] = await rows(db, text, [id, accountId])
+    return row && (JSON.parse(toText(row['properties'])) as NewPayin['properties'])
+  },
+  /** The last `MOST_MOVES` moves of a pay-in, in order. */
+  async history(db: SqlQueries, id: string): Promise<readonly PayinMove[]> {
+    const text = 'select * from gw_payin_moves where payin_id = $1 order by number desc limit $2'
+    return (await rows(db, text, [id, MOST_MOVES])).toReversed().map(row => ({
+      from: row['from_status'] as PayinStatus | null,
+      to: row['to_status'] as PayinStatus,
+      cause: row['cause'] as PayinMove['cause'],
+      detail: row['detail'] as string | null,
+      at: toInteger(row['at']),
+    }))
+  },
 }

@@ -1,6 +1,19 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { toInteger, toText, type SqlRow } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
+import {
+  digits,
+  flag,
+  instant,
+  integer,
+  json,
+  named,
+  nullable,
+  nullableGroup,
+  position,
+  text,
+  oneOf,
+} from '../../../records/columns.ts'
+import { table, type Row } from '../../../records/table.ts'
 import type { PayinCause, PayinStatus } from './states.ts'
 
 /** Where a pay-in is paid on a chain, fixed at its creation. Addresses are in lower case. */
@@ -42,25 +55,48 @@ export interface SeenTransfer {
   readonly blockHash: string
 }
 
-/** A stored pay-in, without the members of its request that the host does not use: they may be large. */
-export interface Payin extends Omit<NewPayin, 'properties'> {
-  readonly id: string
+/** The pay-ins of all accounts, without the members of their requests that the host does not use: they may be large. */
+export const payinTable = table('gw_payins', {
+  id: text,
   /** Position among all pay-ins, in order of creation. */
-  readonly position: number
-  readonly status: PayinStatus
+  position,
+  accountId: text,
+  userId: nullable(text),
+  operation: text,
+  subscriptionId: nullable(text),
+  planId: nullable(text),
+  amountCents: integer,
+  currency: oneOf<NewPayin['currency']>(),
+  method: oneOf<NewPayin['method']>(),
+  status: oneOf<PayinStatus>(),
   /** Number of recorded moves, its creation included. */
-  readonly moves: number
+  moves: integer,
   /** The spend that the caller's policies hold until the pay-in closes. */
-  readonly hold: SpendHold
+  hold: json<SpendHold>(),
+  payTo: nullableGroup({
+    chainId: integer,
+    asset: text,
+    token: text,
+    address: named('pay_to', text),
+    units: digits,
+    payer: nullable(text),
+    ownReceiver: flag,
+  }),
   /** The transaction that the client submitted. */
-  readonly submittedTx: string | null
-  readonly seen: SeenTransfer | null
-  readonly createdAt: EpochMs
+  submittedTx: nullable(text),
+  seen: nullableGroup({
+    txHash: named('transfer_tx', text),
+    logIndex: named('transfer_log', integer),
+    blockNumber: named('transfer_block', integer),
+    blockHash: named('transfer_block_hash', text),
+  }),
+  createdAt: instant,
   /** It can be paid while `now < expiresAt`. A transfer that is confirming may still settle it later. */
-  readonly expiresAt: EpochMs
+  expiresAt: instant,
   /** When it may be closed: at its deadline, or later while a lost transfer may be mined again. */
-  readonly dueAt: EpochMs
-}
+  dueAt: instant,
+})
+export type Payin = Row<typeof payinTable>
 
 /** One recorded step of a pay-in. */
 export interface PayinMove {
@@ -70,57 +106,4 @@ export interface PayinMove {
   /** Details of the cause, such as a transaction hash. */
   readonly detail: string | null
   readonly at: EpochMs
-}
-
-const textOrNull = (value: unknown): string | null => (value === null ? null : toText(value))
-
-/** The columns that `toPayin` reads. */
-export const PAYIN_COLUMNS = `position, id, account_id, user_id, operation, subscription_id, plan_id, amount_cents, currency, method,
-  status, moves, hold, chain_id, asset, token, pay_to, own_receiver, units, payer, submitted_tx, transfer_tx, transfer_log,
-  transfer_block, transfer_block_hash, created_at, expires_at, due_at`
-
-/** Converts a row of the pay-in table. Fault: `ERR_STORE_REPLY`. */
-export function toPayin(row: SqlRow): Payin {
-  return {
-    id: toText(row['id']),
-    position: toInteger(row['position']),
-    accountId: toText(row['account_id']),
-    userId: textOrNull(row['user_id']),
-    operation: toText(row['operation']),
-    subscriptionId: textOrNull(row['subscription_id']),
-    planId: textOrNull(row['plan_id']),
-    amountCents: toInteger(row['amount_cents']),
-    currency: toText(row['currency']) as Payin['currency'],
-    method: toText(row['method']) as Payin['method'],
-    status: toText(row['status']) as PayinStatus,
-    moves: toInteger(row['moves']),
-    hold: JSON.parse(toText(row['hold'])) as SpendHold,
-    payTo: row['chain_id'] === null ? null : toPayTo(row),
-    submittedTx: textOrNull(row['submitted_tx']),
-    seen: row['transfer_tx'] === null ? null : toSeen(row),
-    createdAt: toInteger(row['created_at']),
-    expiresAt: toInteger(row['expires_at']),
-    dueAt: toInteger(row['due_at']),
-  }
-}
-
-function toPayTo(row: SqlRow): PayTo {
-  return {
-    chainId: toInteger(row['chain_id']),
-    asset: toText(row['asset']),
-    token: toText(row['token']),
-    address: toText(row['pay_to']),
-    units: BigInt(toText(row['units'])),
-    payer: textOrNull(row['payer']),
-    ownReceiver: toInteger(row['own_receiver']) === 1,
-  }
-}
-
-function toSeen(row: SqlRow): SeenTransfer {
-  return {
-    txHash: toText(row['transfer_tx']),
-    logIndex: toInteger(row['transfer_log']),
-    blockNumber: toInteger(row['transfer_block']),
-    blockHash: toText(row['transfer_block_hash']),
-  }
 }

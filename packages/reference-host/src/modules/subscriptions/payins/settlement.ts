@@ -6,18 +6,14 @@ import { ledgerAccounts } from '../../../ledger/accounts.ts'
 import type { Debit } from '../../../ledger/ledger.ts'
 import type { Money } from '../../../ledger/money.ts'
 import type { TransactionEntry } from '../../../ledger/transactions.ts'
-import type { EventStore } from '../../../records/events.ts'
-import type { SubscriptionStore } from '../subscription-store.ts'
-import type { PayinStore } from './payin-store.ts'
+import { events } from '../../../records/events.ts'
+import { subscriptions } from '../subscription-store.ts'
+import { payins } from './payin-store.ts'
 import type { Payin, PayTo, SeenTransfer } from './payin.ts'
 
 /** The stores and services that settlement needs. */
 interface SettlementServices {
-  readonly payins: PayinStore
-  readonly subscriptions: SubscriptionStore
   readonly money: Money
-  /** Notifies the account of how a pay-in ended. */
-  readonly events: EventStore
   readonly guard: Guard
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
@@ -62,7 +58,7 @@ function entriesOf(
   return paidFromBalance ? [{ ...common, direction: 'debit', description: `Plan ${planId}` }] : []
 }
 
-type EndMove = Parameters<PayinStore['move']> extends [unknown, unknown, ...infer Move] ? Move : never
+type EndMove = Parameters<typeof payins.move> extends [unknown, unknown, ...infer Move] ? Move : never
 
 const insufficientBalance: HostDenial = deny(
   'invalid_request',
@@ -72,7 +68,7 @@ const insufficientBalance: HostDenial = deny(
 
 /** Creates the settlement over the host's stores. */
 export function payinSettlement(services: SettlementServices): PayinSettlement {
-  const { payins, subscriptions, money, events, guard, spendStorage } = services
+  const { money, guard, spendStorage } = services
 
   /** Moves the money; false when the balance is too small. */
   const moveMoney = async (

@@ -1,0 +1,177 @@
+import { rowLock, rows, toInteger, type SqlQueries, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
+import type { Column, Given, Group } from './columns.ts'
+
+type Members = Readonly<Record<string, Column<unknown> | Group<unknown>>> & {
+  readonly id: Column<string, 'required'>
+  readonly accountId: Column<string, 'required'>
+}
+type TypeOf<M> = M extends Column<infer T> ? T : M extends Group<infer T> ? T : never
+type Keys<M, G extends Given> = { [K in keyof M]: M[K] extends { given: G } ? K : never }[keyof M]
+
+/** A record of a table. */
+type RecordOf<M> = { readonly [K in keyof M]: TypeOf<M[K]> }
+/** What an insert gives. */
+type NewRecordOf<M> = { readonly [K in Keys<M, 'required'>]: TypeOf<M[K]> } & {
+  readonly [K in Keys<M, 'optional'>]?: TypeOf<M[K]>
+}
+/** The record of a table that `table` has made: `Row<typeof bills>`. */
+export type Row<T> = T extends Table<infer R, never> ? R : never
+
+/** A page of a list: up to `limit` rows beyond the position `after`. */
+export interface PageOf {
+  /** 0: from the start. */
+  readonly after: number
+  readonly limit: number
+  /** Default `newest` first. */
+  readonly order?: 'newest' | 'oldest'
+}
+
+/**
+ * The rows of a table in which each row belongs to one account. Reads and writes name the account, so that ids of other accounts are
+ * never found; only the members of `anyAccount` do not. Faults of all: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+ */
+export interface Table<R, N> {
+  /** The name of the table in SQL text. */
+  readonly name: string
+  /** The columns of a record, for SQL text. */
+  readonly columns: string
+  /** Inserts a row and returns it; undefined if the id exists already, in this or another account. */
+  insert(tx: SqlQueries, row: N): Promise<R | undefined>
+  find(db: SqlQueries, accountId: string, id: string): Promise<R | undefined>
+  /** Finds a row and locks it until the transaction ends. */
+  lock(tx: SqlQueries, accountId: string, id: string): Promise<R | undefined>
+  /** Returns a page of the account's rows in the order of `position`, a member that the table must have. `equal` filters. */
+  page(db: SqlQueries, accountId: string, page: PageOf, equal?: Partial<R>): Promise<R[]>
+  /**
+   * Counts the account's rows, with `condition` those for which it is true. It is SQL text, so that the database can choose an index
+   * that has the same condition: pass a constant.
+   */
+  count(db: SqlQueries, accountId: string, condition?: string): Promise<number>
+  /** Changes members of a row, and returns the row as it is then. Lock the row before. Throws when the row does not exist. */
+  update(tx: SqlQueries, row: R, changes: Partial<R>): Promise<R>
+  /** Reads a row that a statement of its own has found. */
+  read(row: SqlRow): R
+  /** Returns the rows of `where ...`, `order by ...`: for conditions that a filter cannot express. The text names the account. */
+  select(db: SqlQueries, conditions: string, values: readonly SqlValue[]): Promise<R[]>
+  /** For work that knows only the id of a row: that of an operator, a provider or a card network. Never for an id of a request. */
+  readonly anyAccount: {
+    find(db: SqlQueries, id: string): Promise<R | undefined>
+    lock(tx: SqlQueries, id: string): Promise<R | undefined>
+  }
+}
+
+/** How a member is stored. */
+interface StoredMember {
+  readonly columns: readonly string[]
+  read(row: SqlRow): unknown
+  write(value: unknown): readonly SqlValue[]
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+
+function storedMember(key: string, member: Column<unknown> | Group<unknown>): StoredMember {
+  if (!('columns' in member)) {
+    const name = member.name ?? snakeCase(key)
+    return {
+      columns: [name],
+      read: row => member.fromSql(row[name]),
+      write: value => [member.toSql(value)],
+    }
+  }
+  const parts = Object.entries(member.columns).map(([part, column]) => {
+    const name = column.name ?? snakeCase(part)
+    return { part, column, name }
+  })
+  const [first] = parts.map(({ name }) => name) as [string]
+  return {
+    columns: parts.map(({ name }) => name),
+    read(row) {
+      if (member.given === 'optional' && row[first] === null) return null
+      const value: Record<string, unknown> = {}
+      for (const { part, column, name } of parts) value[part] = column.fromSql(row[name])
+      return value
+    },
+    write: value =>
+      parts.map(({ part, column }) =>
+        value === null ? null : column.toSql((value as Readonly<Record<string, unknown>>)[part]),
+      ),
+  }
+}
+
+/**
+ * Declares a table: its name and the members of its records. It makes no table: the DDL is `storage/host.sql`. Names of tables and
+ * columns become part of the SQL text: pass constants, never a text of a request.
+ */
+export function table<M extends Members>(name: string, members: M): Table<RecordOf<M>, NewRecordOf<M>> {
+  type R = RecordOf<M>
+  const entries = Object.entries(members).map(([key, member]) => [key, storedMember(key, member)] as const)
+  const stored = new Map(entries)
+  const storedOf = (key: string): StoredMember => {
+    const member = stored.get(key)
+    if (!member) throw new TypeError(`${name} has no member ${key}`)
+    return member
+  }
+  const columns = entries.flatMap(([, member]) => member.columns).join(', ')
+
+  const read = (row: SqlRow): R => {
+    const record: Record<string, unknown> = {}
+    for (const [key, member] of entries) record[key] = member.read(row)
+    return record as R
+  }
+  const select = async (db: SqlQueries, conditions: string, values: readonly SqlValue[]): Promise<R[]> =>
+    (await rows(db, `select ${columns} from ${name} ${conditions}`, values)).map(read)
+  const first = async (db: SqlQueries, conditions: string, values: readonly SqlValue[]) =>
+    (await select(db, conditions, values))[0]
+  /** The columns and values of the members that are given. */
+  const assigned = (given: object): { readonly names: string[]; readonly values: SqlValue[] } => {
+    const present = Object.entries(given).filter(([, value]) => value !== undefined)
+    return {
+      names: present.flatMap(([key]) => storedOf(key).columns),
+      values: present.flatMap(([key, value]) => storedOf(key).write(value)),
+    }
+  }
+  return {
+    name,
+    columns,
+    read,
+    select,
+    async insert(tx, row) {
+      const { names, values } = assigned(row)
+      const places = names.map((_, index) => `$${index + 1}`)
+      const text = `insert into ${name} (${names.join(', ')}) values (${places.join(', ')})
+        on conflict (id) do nothing returning ${columns}`
+      const [inserted] = await rows(tx, text, values)
+      return inserted && read(inserted)
+    },
+    find: (db, accountId, id) => first(db, 'where id = $1 and account_id = $2', [id, accountId]),
+    lock: (tx, accountId, id) =>
+      first(tx, `where id = $1 and account_id = $2${rowLock(tx, 'for update')}`, [id, accountId]),
+    page(db, accountId, { after, limit, order = 'newest' }, equal = {}) {
+      const newest = order === 'newest'
+      const { names, values } = assigned(equal)
+      const conditions = `where account_id = $1 and position ${newest ? '<' : '>'} $2
+        ${names.map((column, index) => `and ${column} = $${index + 4}`).join(' ')}
+        order by position ${newest ? 'desc' : 'asc'} limit $3`
+      const start = newest && after === 0 ? Number.MAX_SAFE_INTEGER : after
+      return select(db, conditions, [accountId, start, limit, ...values])
+    },
+    async count(db, accountId, condition = 'true') {
+      const text = `select count(*) as n from ${name} where account_id = $1 and ${condition}`
+      return toInteger((await rows(db, text, [accountId]))[0]?.['n'])
+    },
+    async update(tx, row, changes) {
+      const { names, values } = assigned(changes)
+      if (names.length === 0) return row
+      const set = names.map((column, index) => `${column} = $${index + 3}`).join(', ')
+      const text = `update ${name} set ${set} where id = $1 and account_id = $2 returning id`
+      const { id, accountId } = row as { readonly id: string; readonly accountId: string }
+      const [updated] = await rows(tx, text, [id, accountId, ...values])
+      if (!updated) throw new Error(`${name} has no row ${id} of its account`)
+      return { ...row, ...changes }
+    },
+    anyAccount: {
+      find: (db, id) => first(db, 'where id = $1', [id]),
+      lock: (tx, id) => first(tx, `where id = $1${rowLock(tx, 'for update')}`, [id]),
+    },
+  }
+}

@@ -1,4 +1,0 @@
-import { startHono } from './servers.ts'
-import { endToEnd } from './suite.ts'
-
-endToEnd('Hono', startHono)

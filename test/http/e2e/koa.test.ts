@@ -1,4 +1,0 @@
-import { startKoa } from './servers.ts'
-import { endToEnd } from './suite.ts'
-
-endToEnd('Koa', startKoa)
