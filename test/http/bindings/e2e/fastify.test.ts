@@ -1,0 +1,4 @@
+import { startFastify } from './servers.ts'
+import { endToEnd } from './suite.ts'
+
+endToEnd('Fastify 5', startFastify)

@@ -1,0 +1,4 @@
+import { startHono } from './servers.ts'
+import { endToEnd } from './suite.ts'
+
+endToEnd('Hono', startHono)

@@ -1,0 +1,137 @@
+// What the gate does with a response of Node, which an existing handler may write in any way.
+import { IncomingMessage, ServerResponse, type OutgoingHttpHeaders } from 'node:http'
+import { Socket } from 'node:net'
+import t from 'tap'
+
+type NodeResponses = typeof import('../../../packages/http/dist/bindings/node-response.js')
+
+// Not exported by the package.
+const { addFields, connectionOf, fieldsByName, sendInstead, sendWire, setFields, writeHeadFields } =
+  (await import(`${process.cwd()}/packages/http/dist/bindings/node-response.js`)) as NodeResponses
+
+/** A response whose head is written to no connection. */
+const response = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()))
+
+t.test('joins the values of a name, in any letter case, and keeps its first spelling', async t => {
+  const fields = [
+    ['A', '1'],
+    ['b', '2'],
+    ['a', '3'],
+    ['A', '4'],
+  ] as const
+  t.same(
+    [...fieldsByName(fields)],
+    [
+      ['A', ['1', '3', '4']],
+      ['b', '2'],
+    ],
+  )
+  const sent = response()
+  setFields(sent, fields)
+  t.strictSame({ ...sent.getHeaders() }, { a: ['1', '3', '4'], b: '2' })
+})
+
+t.test('reads the fields of a head in each form of writeHead', async t => {
+  const pairs = [
+    ['a', '1'],
+    ['b', '2'],
+  ]
+  for (const [rest, fields] of [
+    [[], []],
+    [[undefined], []],
+    [[null, { a: '1' }], [['a', '1']]],
+    [['OK'], []],
+    [[{}], []],
+    [['OK', { a: '1', b: '2' }], pairs],
+    [
+      [{ a: ['1', '2'] }],
+      [
+        ['a', '1'],
+        ['a', '2'],
+      ],
+    ],
+    [[pairs], pairs],
+    [[[['a', '1']]], [['a', '1']]],
+    [[['a', '1', 'b', '2']], pairs],
+    [['OK', ['a', '1']], [['a', '1']]],
+    [[[]], []],
+  ] as const)
+    t.same(writeHeadFields(rest), fields, JSON.stringify(rest))
+})
+
+t.test('sends a response once', async t => {
+  const sent = response()
+  sendWire(sent, { status: 201, headers: [['X-A', '1']], body: 'one' })
+  t.match(sent, { statusCode: 201, writableEnded: true, headersSent: true })
+  sendWire(sent, { status: 500, headers: [['X-B', '2']], body: 'two' })
+  t.equal(sent.statusCode, 201)
+})
+
+t.test('sends another response without the fields that describe the first one', async t => {
+  const sent = response()
+  for (const name of ['ETag', 'Content-Type', 'Content-Language', 'X-Kept', 'Contents'])
+    sent.setHeader(name, 'a')
+  sendInstead(sent, { status: 503, headers: [['Content-Type', 'b']], body: '' })
+  t.equal(sent.statusCode, 503)
+  t.strictSame({ ...sent.getHeaders() }, { 'content-type': 'b', 'x-kept': 'a', contents: 'a' })
+})
+
+t.test('a connection has ended if it closes before the response is complete', async t => {
+  for (const readsBefore of [false, true]) {
+    const sent = response()
+    const connection = connectionOf(sent)
+    const before = readsBefore ? connection.signal : undefined
+    t.notOk(connection.ended)
+    t.notOk(before?.aborted)
+    sent.emit('close')
+    t.ok(connection.ended)
+    t.ok(connection.signal.aborted)
+    if (before) t.equal(connection.signal, before)
+  }
+  const complete = response()
+  const connection = connectionOf(complete)
+  complete.end()
+  complete.emit('close')
+  t.notOk(connection.ended)
+  t.notOk(connection.signal.aborted)
+  t.equal(connection.signal, connection.signal)
+})
+
+const LINKS = [
+  ['X-A', '1'],
+  ['Link', '<old>'],
+] as const
+
+t.test('adds fields at once, and links beside those that the response has', async t => {
+  const sent = response()
+  sent.setHeader('Link', '<own>')
+  addFields(sent, LINKS)
+  t.strictSame({ ...sent.getHeaders() }, { link: ['<own>', '<old>'], 'x-a': '1' })
+  addFields(sent, LINKS)
+  t.same(sent.getHeader('link'), ['<own>', '<old>'], 'once')
+  const plain = response()
+  const { writeHead } = plain
+  addFields(plain, [['X-A', '1']])
+  t.equal(plain.getHeader('x-a'), '1')
+  t.equal(plain.writeHead, writeHead, 'nothing is added again without links')
+})
+
+t.test(
+  'adds the fields that are missing when the head is written, and nothing to one that was sent',
+  async t => {
+    for (const [rest, message] of [
+      [[{ Link: '<own>', 'X-B': '2' }], 'Created'],
+      [['Done', { Link: '<own>', 'X-B': '2' }], 'Done'],
+    ] as const) {
+      const sent = response()
+      addFields(sent, LINKS)
+      sent.removeHeader('x-a')
+      sent.writeHead(201, ...(rest as unknown as [OutgoingHttpHeaders]))
+      t.match(sent, { statusCode: 201, statusMessage: message, headersSent: true })
+      t.strictSame({ ...sent.getHeaders() }, { link: ['<own>', '<old>'], 'x-a': '1', 'x-b': '2' })
+      t.throws(() => sent.writeHead(202), { code: 'ERR_HTTP_HEADERS_SENT' })
+      addFields(sent, [['X-C', '3']])
+      t.notOk(sent.hasHeader('x-c'))
+    }
+  },
+)

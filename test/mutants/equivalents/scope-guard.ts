@@ -1,0 +1,170 @@
+import type { Equivalent } from './equivalent.ts'
+
+export const SCOPE_GUARD: readonly Equivalent[] = [
+  ...[
+    'const CHAIN_BYTES = 3072;',
+    'const LIMIT_BYTES = 384;',
+    'const ENTRY_BYTES = 88;',
+    'let bytes = CHAIN_BYTES + 2 * documentBytes;',
+    'const entries = denyOperations.length + allowOperations.length + allowedIps.length;',
+    'const named = limits.reduce((sum, { operations }) => sum + operations.length, 0);',
+    'bytes += LIMIT_BYTES * (limits.length + 1) + ENTRY_BYTES * (entries + named);',
+  ].map(before => ({
+    source: 'packages/scope-guard/src/policies/chain-loader.ts',
+    before,
+    reason: 'an estimate of memory: any near number is as good',
+  })),
+  {
+    source: 'packages/scope-guard/src/policies/chain-loader.ts',
+    before: 'const MOST_SWEPT = 32;',
+    reason: 'bounds the work of one call: any near number is as good',
+  },
+  {
+    source: 'packages/scope-guard/src/policies/predicates.ts',
+    before: 'const MOST_REMEMBERED = 64;',
+    reason: 'bounds memory: any near number is as good',
+  },
+  {
+    source: 'packages/scope-guard/src/policies/predicates.ts',
+    before: 'byOperation.set(facts.operation, block);',
+    reason: 'remembers what is computed again without it',
+  },
+  {
+    source: 'packages/scope-guard/src/spend/plan.ts',
+    before: 'return storage ? { items: caps.items(0, clock.now()) } : caps.firstCounted;',
+    after: 'return storage ? { items: caps.items(1, clock.now()) } : caps.firstCounted;',
+    reason: 'the caps of a call that moves no money count calls, and never read the cents',
+  },
+  {
+    source: 'packages/scope-guard/src/policies/caps.ts',
+    before: 'if (onNamed.length === 0 && (onAllMoney.length === 0 || kind === undefined))',
+    after: 'if (onNamed.length === 0 && (onAllMoney.length === 0 && kind === undefined))',
+    reason: 'saves time: without it no cap is selected either',
+  },
+  ...[
+    ['now < entry.keptUntil || left++ === 0)', 'bounds the work of one call'],
+    ['now < entry.keptUntil || left-- === 1)', 'bounds the work of one call: any near number is as good'],
+  ].map(([end, reason = '']) => ({
+    source: 'packages/scope-guard/src/policies/chain-loader.ts',
+    before: 'if (entry === undefined || now < entry.keptUntil || left-- === 0)',
+    after: `if (entry === undefined || ${end}`,
+    reason,
+  })),
+  {
+    source: 'packages/scope-guard/src/policies/chain-loader.ts',
+    before: 'const place = { key, chain: size > bytes ? undefined : chain, keptUntil: now + keptMs };',
+    after: 'const place = { key, chain: size >= bytes ? undefined : chain, keptUntil: now + keptMs };',
+    reason: 'the size is an estimate of memory: any near number is as good',
+  },
+  ...['cache.calculatedSize * 3 >= bytes', 'cache.calculatedSize * 2 > bytes'].map(condition => ({
+    source: 'packages/scope-guard/src/policies/chain-loader.ts',
+    before: 'if (cache.calculatedSize * 2 >= bytes)',
+    after: `if (${condition})`,
+    reason: 'from which size on uses are recorded saves time: no chain is evicted before the cache is full',
+  })),
+  ...[
+    "dot > 0; dot = operation.indexOf('.', dot + 1)",
+    "dot >= 1; dot = operation.indexOf('.', dot + 1)",
+    "dot >= 0; dot = operation.indexOf('.', dot + 2)",
+  ].map(loop => ({
+    source: 'packages/scope-guard/src/policies/operation-matcher.ts',
+    before: "for (let dot = operation.indexOf('.'); dot >= 0; dot = operation.indexOf('.', dot + 1)) {",
+    after: `for (let dot = operation.indexOf('.'); ${loop}) {`,
+    reason: 'no operation begins with a dot or has two in a row: rules and policies are checked for that',
+  })),
+  ...['v.length < 50', 'v.length <= 51'].map(bound => ({
+    source: 'packages/scope-guard/src/policies/parse.ts',
+    before:
+      "const address = must('must be an IP address or a CIDR block', v => typeof v === 'string' && v.length <= 50 && isAddressBlock(v));",
+    after: `const address = must('must be an IP address or a CIDR block', v => typeof v === 'string' && ${bound} && isAddressBlock(v));`,
+    reason: 'bounds the work: the longest address block has 49 characters',
+  })),
+  ...['if (byOperation.size === MOST_REMEMBERED)', 'byOperation.clear();'].map(before => ({
+    source: 'packages/scope-guard/src/policies/predicates.ts',
+    before,
+    reason: 'bounds memory: what is forgotten is computed again',
+  })),
+  {
+    source: 'packages/scope-guard/src/rate-limits/failure-budget.ts',
+    before: 'const MAX_BUCKETS = 16_384;',
+    reason: 'bounds memory: any near number is as good',
+  },
+  ...['{ left: 0, until: clock.now() + msBeforeNext }', '{ left: left - 1, until }'].map(value => ({
+    source: 'packages/scope-guard/src/rate-limits/failure-budget.ts',
+    before: `windows.set(bucket, ${value}, { size: 1 });`,
+    after: `windows.set(bucket, ${value}, { size: 2 });`,
+    reason: 'bounds memory: the size only decides how many buckets are counted',
+  })),
+  ...['const CONCURRENT_CHECKS = 32;', 'const TURN_MS = 2;', 'const LOW_PRIORITY_TURN_MS = 1;'].map(
+    before => ({
+      source: 'packages/scope-guard/src/rate-limits/failure-limit.ts',
+      before,
+      reason: 'bounds the work of one turn: any near number is as good',
+    }),
+  ),
+  ...['const MEMORY_MARGIN_MS = 20;', 'const STORE_MARGIN_MS = 2000;'].map(before => ({
+    source: 'packages/scope-guard/src/rate-limits/limiter.ts',
+    before,
+    reason: 'a margin for the time that a call takes: any near number is as good',
+  })),
+  {
+    source: 'packages/scope-guard/src/rate-limits/limiter.ts',
+    before: 'if (performance.now() - requestedAt + marginMs >= msBeforeNext)',
+    after: 'if (performance.now() - requestedAt + marginMs > msBeforeNext)',
+    reason: 'differs at one instant of a clock with fractions, inside a margin',
+  },
+  ...['storeTimeoutMs = 1001, localPoints = 1', 'storeTimeoutMs = 1000, localPoints = 2'].map(defaults => ({
+    source: 'packages/scope-guard/src/rate-limits/options.ts',
+    before: 'const { name, points, windowSeconds, per, storeTimeoutMs = 1000, localPoints = 1 } = options;',
+    after: `const { name, points, windowSeconds, per, ${defaults} } = options;`,
+    reason: 'stands for an absent option where bounds are checked, and is within them',
+  })),
+  {
+    source: 'packages/scope-guard/src/rate-limits/rule-limits.ts',
+    before: 'if (points.length > 1)',
+    after: 'if (points.length >= 1)',
+    reason: 'saves time: several limits and one are decided in the same way',
+  },
+  ...['const PAGE_ENTRIES = 1000;', 'const FORGET_EVERY_MS = 60_000;'].map(before => ({
+    source: 'packages/scope-guard/src/revocation/feed-follower.ts',
+    before,
+    reason: 'bounds the work of one poll: any near number is as good',
+  })),
+  {
+    source: 'packages/scope-guard/src/revocation/feed-follower.ts',
+    before: 'if (started - forgottenAt >= FORGET_EVERY_MS) {',
+    after: 'if (started - forgottenAt > FORGET_EVERY_MS) {',
+    reason: 'bounds the work of one poll: any near number is as good',
+  },
+  {
+    source: 'packages/scope-guard/src/revocation/feed-follower.ts',
+    before: 'let requested = false;',
+    reason: 'is set before it is read',
+  },
+  {
+    source: 'packages/scope-guard/src/revocation/known-revocations.ts',
+    before: 'else if (!known.some(({ position: at }) => at === entry.position))',
+    after: 'else if (!known.every(({ position: at }) => at === entry.position))',
+    reason: 'an entry that is kept twice decides the same',
+  },
+  {
+    source: 'packages/scope-guard/src/revocation/known-revocations.ts',
+    before: 'ends: (session, now) => byTarget.size > 0 &&',
+    reason: 'saves time: an empty map contains no entry',
+  },
+  {
+    source: 'packages/scope-guard/src/revocation/known-revocations.ts',
+    before: 'else if (live.length < known.length)',
+    after: 'else if (live.length <= known.length)',
+    reason: 'replaces a list by an equal one',
+  },
+  ...[
+    'off: { mode: true },',
+    'strict: { mode: true, isLive: true },',
+    'feed: { mode: true, feed: true, isLive: true, boundMs: true, pollMs: true, monotonic: true },',
+  ].map(before => ({
+    source: 'packages/scope-guard/src/revocation/revocation.ts',
+    before,
+    reason: 'a table of option names, in which only the names decide',
+  })),
+]

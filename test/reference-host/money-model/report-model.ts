@@ -1,0 +1,140 @@
+// What reports of providers must do to the money of one account, written from docs/card-authorizations.md and
+// docs/deposits-and-withdrawals.md: sums, in no order and without a ledger.
+
+/** A payment by card. */
+export interface ModelAuthorization {
+  readonly kind: 'authorization'
+  readonly id: string
+  state: 'authorized' | 'cleared' | 'reversed'
+  heldCents: number
+  /** What the caps hold: the first amount and each increment. */
+  holds: number
+  clearedCents: number
+  refundedCents: number
+  excessCents: number
+}
+
+/** A withdrawal. */
+export interface ModelWithdrawal {
+  readonly kind: 'withdrawal'
+  readonly id: string
+  readonly amountCents: number
+  state: 'open' | 'completed' | 'failed'
+  excessCents: number
+  /** It was reported with the other final state. */
+  isContradicted: boolean
+}
+
+/** The account. */
+export interface ReportModel {
+  availableCents: number
+  readonly authorizations: ModelAuthorization[]
+  readonly withdrawals: ModelWithdrawal[]
+  readonly deposits: string[]
+  /** What was credited, by the id of the payment. */
+  readonly credited: Map<string, number>
+}
+
+export const FEE_CENTS = 50
+
+export const newReportModel = (): ReportModel => ({
+  availableCents: 0,
+  authorizations: [],
+  withdrawals: [],
+  deposits: [],
+  credited: new Map(),
+})
+
+/** A clearing pays the merchant up to the hold, once; the rest comes back, and more than the hold is excess. */
+export function clear(model: ReportModel, one: ModelAuthorization, cents: number): void {
+  if (one.state !== 'authorized') {
+    one.excessCents += cents
+    return
+  }
+  one.state = 'cleared'
+  one.clearedCents = Math.min(cents, one.heldCents)
+  one.excessCents += cents - one.clearedCents
+  model.availableCents += one.heldCents - one.clearedCents
+  one.heldCents = 0
+}
+
+/** A reversal gives back the hold; without a hold it does nothing. */
+export function reverse(model: ReportModel, one: ModelAuthorization): void {
+  if (one.state !== 'authorized') return
+  one.state = 'reversed'
+  model.availableCents += one.heldCents
+  one.heldCents = 0
+}
+
+/** A refund gives back up to what cleared; the rest is excess. */
+export function refund(model: ReportModel, one: ModelAuthorization, cents: number): void {
+  const back = Math.min(cents, one.clearedCents - one.refundedCents)
+  one.refundedCents += back
+  one.excessCents += cents - back
+  model.availableCents += back
+}
+
+/** A payment to a deposit is credited once, whatever deposit names it later, and with whatever amount. */
+export function credit(model: ReportModel, paymentId: string, cents: number): void {
+  if (model.credited.has(paymentId)) return
+  model.credited.set(paymentId, cents)
+  model.availableCents += cents
+}
+
+/** The first final report ends a withdrawal. One that contradicts it is kept as excess, once; a repeat changes nothing. */
+export function report(
+  model: ReportModel,
+  one: ModelWithdrawal,
+  status: 'completed' | 'failed',
+  paidCents: number | null,
+): void {
+  const expected = one.amountCents - FEE_CENTS
+  if (one.state === 'open') {
+    one.state = status
+    if (status === 'failed') model.availableCents += one.amountCents
+    else one.excessCents = Math.max(0, (paidCents ?? expected) - expected)
+  } else if (one.state !== status && !one.isContradicted) {
+    one.isContradicted = true
+    one.excessCents += paidCents ?? expected
+  }
+}
+
+/** Where all the money must be, and what the caps and the operator must know. */
+export interface Books {
+  readonly available: number
+  readonly pending: number
+  readonly cleared: number
+  readonly paidOut: number
+  readonly fees: number
+  readonly deposited: number
+  readonly counted: number
+  readonly holds: number
+  readonly authorizationExcess: number
+  readonly withdrawalExcess: number
+}
+
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, each) => total + each, 0)
+
+export function booksOf(model: ReportModel): Books {
+  const { authorizations, withdrawals } = model
+  const open = withdrawals.filter(({ state }) => state === 'open')
+  const completed = withdrawals.filter(({ state }) => state === 'completed')
+  const left = sum([...open, ...completed].map(({ amountCents }) => amountCents))
+  const heldByCards = sum(authorizations.map(({ heldCents }) => heldCents))
+  const clearedCents = sum(authorizations.map(each => each.clearedCents))
+  return {
+    available: model.availableCents,
+    pending: heldByCards + sum(open.map(({ amountCents }) => amountCents)),
+    cleared: clearedCents - sum(authorizations.map(({ refundedCents }) => refundedCents)),
+    paidOut: sum(completed.map(({ amountCents }) => amountCents - FEE_CENTS)),
+    fees: completed.length * FEE_CENTS,
+    deposited: sum(model.credited.values()),
+    // A refund gives no cap back; a withdrawal counts under two caps.
+    counted: heldByCards + clearedCents + 2 * left,
+    holds:
+      open.length +
+      sum(authorizations.filter(({ state }) => state === 'authorized').map(({ holds }) => holds)),
+    authorizationExcess: sum(authorizations.map(({ excessCents }) => excessCents)),
+    withdrawalExcess: sum(withdrawals.map(({ excessCents }) => excessCents)),
+  }
+}

@@ -1,0 +1,13 @@
+import t from 'tap'
+import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { fuzzOperations } from './fuzz.ts'
+
+for (const stores of ['embedded', 'postgres+redis'] as const) {
+  t.test(`answers random requests to every operation as documented, on ${stores}`, async t => {
+    const { env, drop } = await hostStoresEnv(stores)
+    t.teardown(drop)
+    const { succeeded, statuses } = await fuzzOperations(60, { env })
+    t.ok(succeeded.size > 10, 'requests succeed')
+    t.ok((statuses.get(400) ?? 0) > 2, 'requests are denied')
+  })
+}

@@ -1,0 +1,226 @@
+import { FEED_RETENTION_MS, type FeedEntry } from '@gatewright/kernel'
+import { manualClock } from '@gatewright/kernel/testing'
+import type { RevocationFeed } from '@gatewright/scope-guard'
+import t, { type Test } from 'tap'
+import { collectGarbage } from '../../harness/collect-garbage.ts'
+import { bench } from '../issuer.ts'
+
+const rule = { operation: 'cards.list', allOf: [] }
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+/** A timer that runs when the test says so. */
+interface Timer {
+  readonly ms: number
+  readonly run: () => void
+  cleared: boolean
+}
+
+/** Holds back the timers of this process until the test ends. */
+function heldTimers(test: Test): { readonly waiting: (ms: number) => Timer[] } {
+  const timers: Timer[] = []
+  const { setTimeout, clearTimeout } = globalThis
+  globalThis.setTimeout = ((run: () => void, ms: number) => {
+    const timer: Timer = { ms, run, cleared: false }
+    timers.push(timer)
+    return timer
+  }) as never
+  globalThis.clearTimeout = timer => {
+    if (timer) (timer as unknown as Timer).cleared = true
+  }
+  test.teardown(() => Object.assign(globalThis, { setTimeout, clearTimeout }))
+  return { waiting: ms => timers.filter(timer => timer.ms === ms && !timer.cleared) }
+}
+
+/** A guard that follows a feed whose polls end when the test ends them. */
+async function follower(
+  options: { readonly held?: boolean; readonly boundMs?: number; readonly pollMs?: number } = {},
+) {
+  const { held = false, ...bounds } = options
+  const entries: FeedEntry[] = []
+  const polls: number[] = []
+  const ends: (() => void)[] = []
+  let [running, most, unsubscribed] = [0, 0, false]
+  let notify = (): void => {}
+  let isHeld = false
+  const feed: RevocationFeed = {
+    async after(position, limit) {
+      polls.push(position)
+      most = Math.max(most, ++running)
+      const found = entries.filter(entry => entry.position > position).slice(0, limit)
+      if (isHeld) await new Promise<void>(resolve => ends.push(resolve))
+      running--
+      return found
+    },
+    async subscribe(listener) {
+      notify = listener
+      return async () => {
+        await turn()
+        unsubscribed = true
+      }
+    },
+  }
+  let queries = 0
+  const isLive = async (): Promise<boolean> => {
+    queries++
+    return true
+  }
+  const monotonic = manualClock(0)
+  const made = await bench({ revocation: { mode: 'feed', feed, isLive, monotonic, ...bounds } })
+  await made.guard.start()
+  isHeld = held
+  const revoked = async (changes: object): Promise<boolean> =>
+    !(await made.guard.check({ authorization: await made.bearer(changes) }, rule)).ok
+  return {
+    ...made,
+    entries,
+    polls,
+    ends,
+    monotonic,
+    revoked,
+    notify: () => notify(),
+    queries: () => queries,
+    most: () => most,
+    unsubscribed: () => unsubscribed,
+  }
+}
+
+t.test('reads each page of a feed from the end of the one before', async t => {
+  const { entries, polls, guard, notify, clock } = await follower()
+  t.teardown(() => guard.stop())
+  for (let position = 1; position <= 1001; position++)
+    entries.push({ kind: 'session', id: `s${position}`, at: clock.now(), position })
+  notify()
+  await turn()
+  notify()
+  await turn()
+  t.same(polls, [0, 0, 1000, 1001])
+})
+
+t.test(
+  'polls once more after any number of notifications during a poll, and never twice at once',
+  async t => {
+    const { entries, polls, ends, guard, notify, revoked, most, clock } = await follower({ held: true })
+    t.teardown(() => guard.stop())
+    notify()
+    await turn()
+    t.equal(polls.length, 2)
+    // The poll has read the feed before this entry.
+    entries.push({ kind: 'session', id: 'ses_1', at: clock.now(), position: 1 })
+    for (let times = 0; times < 3; times++) notify()
+    await turn()
+    t.equal(polls.length, 2)
+    ends.shift()?.()
+    await turn()
+    t.equal(polls.length, 3)
+    ends.shift()?.()
+    await turn()
+    t.equal(polls.length, 3)
+    t.equal(most(), 1)
+    t.equal(await revoked({}), true)
+  },
+)
+
+t.test('polls every pollMs until it is stopped, by default a quarter of a second', async t => {
+  const timers = heldTimers(t)
+  for (const [options, pollMs] of [
+    [{}, 250],
+    [{ boundMs: 400 }, 100],
+    [{ boundMs: 100, pollMs: 10 }, 10],
+    [{ boundMs: 100, pollMs: 50 }, 50],
+  ] as const) {
+    const { polls, guard, notify, unsubscribed } = await follower(options)
+    for (let times = 1; times <= 3; times++) {
+      t.equal(polls.length, times)
+      const [timer, ...others] = timers.waiting(pollMs)
+      t.same(others, [])
+      ;(timer as Timer).cleared = true
+      timer?.run()
+      await turn()
+    }
+    await guard.stop()
+    t.equal(unsubscribed(), true)
+    t.same(timers.waiting(pollMs), [])
+    notify()
+    await turn()
+    t.equal(polls.length, 4)
+  }
+})
+
+t.test('stops while a poll runs, and plans no other', async t => {
+  const timers = heldTimers(t)
+  const { polls, ends, guard } = await follower({ held: true, boundMs: 1000, pollMs: 77 })
+  const [timer] = timers.waiting(77)
+  ;(timer as Timer).cleared = true
+  timer?.run()
+  await turn()
+  await guard.stop()
+  ends.shift()?.()
+  await turn()
+  t.equal(polls.length, 2)
+  t.same(timers.waiting(77), [])
+})
+
+t.test('gives a poll up after the bound, and waits for none that has ended', async t => {
+  const timers = heldTimers(t)
+  const { polls, guard, ends, notify } = await follower({ held: true, boundMs: 5000 })
+  t.teardown(() => guard.stop())
+  notify()
+  await turn()
+  notify()
+  await turn()
+  t.equal(polls.length, 2)
+  const [late] = timers.waiting(5000)
+  late?.run()
+  await turn()
+  t.equal(polls.length, 3, 'the notification during the poll starts another')
+  for (const end of ends.splice(0)) end()
+  await turn()
+  t.same(timers.waiting(5000), [])
+})
+
+t.test('relies on the feed for one second by default, and at the least bound', async t => {
+  for (const [options, boundMs] of [
+    [{}, 1000],
+    [{ boundMs: 100 }, 100],
+  ] as const) {
+    const { guard, monotonic, revoked, queries } = await follower({ ...options })
+    t.teardown(() => guard.stop())
+    monotonic.set(boundMs)
+    t.equal(await revoked({}), false)
+    t.equal(queries(), 0)
+    monotonic.set(boundMs + 1)
+    t.equal(await revoked({}), false)
+    t.equal(queries(), 1)
+  }
+})
+
+t.test('forgets an entry when the sessions that it ends have expired, and no other', async t => {
+  const { entries, guard, monotonic, notify, clock, revoked } = await follower({ boundMs: 60_000 })
+  t.teardown(() => guard.stop())
+  const at = clock.now()
+  entries.push(
+    { kind: 'session', id: 'gone', at, position: 1 },
+    { kind: 'key', id: 'key_1', version: 2, at, position: 2 },
+    { kind: 'key', id: 'key_1', version: 3, at: at + 1, position: 3 },
+    { kind: 'session', id: 'later', at, from: at + 1, position: 4 },
+  )
+  const refs = entries.map(entry => new WeakRef(entry))
+  const poll = async (): Promise<boolean[]> => {
+    monotonic.advance(60_000)
+    notify()
+    await turn()
+    collectGarbage()
+    return refs.map(ref => ref.deref() !== undefined)
+  }
+  notify()
+  await turn()
+  entries.length = 0
+  await turn()
+  clock.set(at + FEED_RETENTION_MS - 1)
+  t.same(await poll(), [true, true, true, true])
+  clock.set(at + FEED_RETENTION_MS)
+  t.same(await poll(), [false, false, true, true])
+  t.equal(await revoked({ keyVersion: 2 }), true)
+  t.equal(await revoked({ sessionId: 'later', keyId: 'key_2' }), true)
+  t.equal(await revoked({ sessionId: 'gone', keyId: 'key_2' }), false)
+})
