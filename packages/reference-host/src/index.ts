@@ -26,7 +26,8 @@ export type { ChainReader, TokenTransfer, TransferQuery } from './chain/reader.t
 export type { PayinReceiver } from './chain/receivers.ts'
 export type { AddressBranch } from './chain/xpub.ts'
 export type { Mismatch, Payable } from './modules/subscriptions/onchain/match-transfer.ts'
-export type { Config, ConfigResult } from './config/config.ts'
+export type { Config } from './config/config.ts'
+export type { ConfigResult } from './config/host-config.ts'
 export type {
   AccountCipher,
   CipherProblem,

@@ -1,12 +1,12 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Config } from '../config/config.ts'
+import type { HostConfig } from '../config/host-config.ts'
 
 /** How long running requests have to end when the host stops. */
 const LAST_REQUESTS_MS = 10_000
 
 /** Starts to listen, and resolves to the address with the real port. Rejects if the port is in use. */
-export async function listen(server: Server, { host, port }: Config): Promise<string> {
+export async function listen(server: Server, { host, port }: HostConfig): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, resolve)
   })

@@ -1,5 +1,5 @@
 import { canonicalAddress } from '@gatewright/kernel/address'
-import type { Values } from './variables.ts'
+import type { HostValues } from './host-variables.ts'
 
 /**
  * Service names that hosts have had by default. A statement signed for one of them is valid on every host of
@@ -10,7 +10,7 @@ const DEFAULT_NAMES: readonly unknown[] = [undefined, 'Gatewright', 'Gatewright 
 /** Settings that a sandbox allows and a live host refuses. Variables that could not be parsed are skipped. */
 export function unsafeForLive(
   env: Readonly<Record<string, string | undefined>>,
-  values: Partial<Values>,
+  values: Partial<HostValues>,
 ): string[] {
   const problems: string[] = []
   if (!env['DATABASE_URL'])
@@ -23,8 +23,6 @@ export function unsafeForLive(
   if (!env['TRUST_PROXY'])
     problems.push('TRUST_PROXY must name the proxy that ends HTTPS: live refuses plain HTTP')
   if (env['REQUIRE_HTTPS'] === 'off') problems.push('REQUIRE_HTTPS must not be off: live refuses plain HTTP')
-  if (env['ONBOARDING_GATES'] === 'partner')
-    problems.push('ONBOARDING_GATES must be on: live requires an identity check before money moves')
   if (env['RATE_LIMITS'] === 'off')
     problems.push('RATE_LIMITS must not be off: only a sandbox may run without limits')
   if (!env['PUBLIC_URL']?.startsWith('https://')) {
@@ -35,14 +33,14 @@ export function unsafeForLive(
       'SERVICE_NAME must be a unique name: a statement signed for one host is valid on every host of that name',
     )
   }
-  return [...problems, ...widelyTrusted(values), ...unencryptedNodes(values)]
+  return [...problems, ...widelyTrusted(values)]
 }
 
 /** Shortest prefix of a block that may be trusted: that of the widest private ranges (RFC 1918, RFC 4193). */
 const LEAST_BITS = { ipv4: 8, ipv6: 7 } as const
 
 /** Trusted blocks that are too wide: every client in them could claim any address and claim HTTPS. */
-function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[] {
+function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<HostValues>): string[] {
   const wide = trusted.filter(block => {
     const [address = '', bits] = block.split('/')
     if (bits === undefined) return false
@@ -55,24 +53,4 @@ function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[]
       `TRUST_PROXY must not trust ${block}: everyone in it could claim any client address; name the addresses of the proxy, ` +
       `in blocks of at least /${LEAST_BITS.ipv4} (IPv4) or /${LEAST_BITS.ipv6} (IPv6)`,
   )
-}
-
-/**
- * Nodes reached over plain http. The problem names only the chain, since a node's URL often holds an API key.
- */
-function unencryptedNodes({
-  RPC_URLS: nodes = [],
-  RPC_PRIVATE_NETWORK: declared,
-}: Partial<Values>): string[] {
-  const open = nodes.filter(({ url }) => !declared && isUnencrypted(new URL(url)))
-  return open.map(
-    ({ chainId }) =>
-      `RPC_URLS must use https for chain ${chainId}: anyone on the network path to its node could forge payments; ` +
-      'set RPC_PRIVATE_NETWORK=on if the network in between is private',
-  )
-}
-
-/** Whether traffic to this URL can be read and changed on the way. `localhost` is loopback by RFC 6761. */
-function isUnencrypted({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && !/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
 }

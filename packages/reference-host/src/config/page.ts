@@ -1,9 +1,10 @@
+import { hostVariables } from './host-variables.ts'
 import { DEFAULT_LIMITS } from './rate-limits.ts'
 import { UNSUPPORTED, variables } from './variables.ts'
 
-/** The text of `docs/configuration.md`, generated from the table of variables. */
+/** The text of `docs/configuration.md`, generated from the tables of variables. */
 export function configurationPage(): string {
-  const entries = Object.entries(variables).map(
+  const entries = Object.entries({ ...hostVariables, ...variables }).map(
     ([name, { defaultText, meaning }]) => `- \`${name}\`. ${meaning}. Default: ${defaultText}.`,
   )
   return `# Configuration

@@ -23,3 +23,31 @@ export function variable<T>(
 export function optional<T>(parse: Parser<T>, defaultText: string, meaning: string): Variable<T | undefined> {
   return { parse, fallback: undefined, defaultText, meaning }
 }
+
+/** A table of variables by name. */
+export type Variables = Readonly<Record<string, Variable<unknown>>>
+
+/** The parsed values of a table of variables, by name. */
+export type ValuesOf<V> = { readonly [N in keyof V]: V[N] extends Variable<infer T> ? T : never }
+
+/** The environment of a process. */
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** The values of a table, without those that could not be parsed, whose problems start with the name of the variable. */
+interface Parsed<V> {
+  readonly values: Partial<ValuesOf<V>>
+  readonly problems: readonly string[]
+}
+
+/** Parses the variables of a table. An empty variable counts as unset. */
+export function parseVariables<V extends Variables>(table: V, env: Env): Parsed<V> {
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [name, { parse, fallback }] of Object.entries(table)) {
+    const text = env[name]
+    const result = text === undefined || text === '' ? { value: fallback } : parse(text)
+    if ('expected' in result) problems.push(`${name} ${result.expected}`)
+    else values[name] = result.value
+  }
+  return { values: values as Partial<ValuesOf<V>>, problems }
+}

@@ -8,7 +8,7 @@ import {
   type LimiterStore,
   type LimitOptions,
 } from '@gatewright/scope-guard'
-import type { Config } from '../config/config.ts'
+import type { HostConfig } from '../config/host-config.ts'
 
 /** Rate limits of operations without a session. Each call takes one request from a bucket. */
 export interface EntryLimits {
@@ -38,7 +38,7 @@ const storeOption = ({ limiter }: LimitedBackend): { store?: LimiterStore } =>
 
 /** The limits of guarded requests (docs/configuration.md, `RATE_LIMITS`), under the names that header fields show. */
 export function guardLimits(
-  { rateLimits }: Config,
+  { rateLimits }: HostConfig,
   backend: LimitedBackend,
 ): Pick<GuardOptions, 'limits' | 'failedCredentials'> {
   if (rateLimits === 'off') return { limits: [], failedCredentials: 'off' }
@@ -73,7 +73,7 @@ export function guardLimits(
  * used up `guardedPerKeyPerMinute` can still mint. While the shared store is down, each process counts for
  * itself.
  */
-export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): readonly LimitOptions[] {
+export function keyUseLimits({ rateLimits }: HostConfig, backend: LimitedBackend): readonly LimitOptions[] {
   if (rateLimits === 'off') return []
   const points = rateLimits.guardedPerKeyPerMinute
   const fallback = backend.limiter ? { localPoints: points } : {}
@@ -85,7 +85,7 @@ export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): r
  * Creates the limits of operations without a session. While the shared store is down, each process counts for
  * itself.
  */
-export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
+export function entryLimits({ rateLimits }: HostConfig, backend: LimitedBackend): EntryLimits {
   if (rateLimits === 'off') {
     const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
     return {

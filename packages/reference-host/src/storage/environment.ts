@@ -1,13 +1,13 @@
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
-import type { Config } from '../config/config.ts'
+import type { HostConfig } from '../config/host-config.ts'
 
 const EXISTS: Readonly<Record<SqlDialect, string>> = {
   postgres: 'select 1 where to_regclass($1) is not null',
   sqlite: "select 1 from sqlite_master where type = 'table' and name = $1",
 }
 
-type EnvironmentConfig = Pick<Config, 'environment' | 'databaseUrl'>
+type EnvironmentConfig = Pick<HostConfig, 'environment' | 'databaseUrl'>
 
 /**
  * Refuses a database of another environment before it is migrated: a sandbox on live data would approve identity checks and create
@@ -43,7 +43,7 @@ function refuseOther(found: unknown, { environment, databaseUrl }: EnvironmentCo
 }
 
 /** What an operator sets to use another database, and to what. */
-export function elsewhere({ databaseUrl }: Pick<Config, 'databaseUrl'>): string {
+export function elsewhere({ databaseUrl }: Pick<HostConfig, 'databaseUrl'>): string {
   return databaseUrl === undefined ? 'DATA_DIR to another folder' : 'DATABASE_URL to another database'
 }
 

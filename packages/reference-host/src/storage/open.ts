@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
 import { IncompatibleTables } from '@gatewright/kernel/sql'
-import type { Config } from '../config/config.ts'
+import type { HostConfig } from '../config/host-config.ts'
 import type { Backend } from './backend.ts'
 import { assertEnvironment, claimEnvironment, elsewhere, unusable } from './environment.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
@@ -17,7 +17,7 @@ export interface OpenStores {
  * a database of another environment before it is migrated. Closes what is open when a later step fails. `queryMs` limits each statement on Postgres at
  * the client's side; default none, since a statement of an operator's command may take long.
  */
-export async function openStores(config: Config, queryMs?: number): Promise<OpenStores> {
+export async function openStores(config: HostConfig, queryMs?: number): Promise<OpenStores> {
   const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
   let backend: Backend | undefined
   try {
@@ -43,7 +43,7 @@ export async function openStores(config: Config, queryMs?: number): Promise<Open
 }
 
 /** Migrates. Where the tables are not those of this software, the fault also names the variable to set. */
-async function migrateTables(backend: Backend, config: Config): Promise<void> {
+async function migrateTables(backend: Backend, config: HostConfig): Promise<void> {
   try {
     await backend.migrate()
   } catch (error) {
@@ -60,7 +60,7 @@ async function lockOf(dataDir: string): Promise<{ release(): void }> {
 }
 
 async function openDatabase(
-  { databaseUrl, dataDir }: Config,
+  { databaseUrl, dataDir }: HostConfig,
   secrets: Secrets,
   queryMs: number | undefined,
 ): Promise<Backend> {
@@ -68,6 +68,6 @@ async function openDatabase(
   return (await import('./postgres.ts')).postgresBackend(databaseUrl, secrets, queryMs)
 }
 
-async function overRedis(backend: Backend, target: NonNullable<Config['redis']>): Promise<Backend> {
+async function overRedis(backend: Backend, target: NonNullable<HostConfig['redis']>): Promise<Backend> {
   return (await import('./redis.ts')).withRedis(backend, target)
 }

@@ -4,7 +4,7 @@ import { fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewrig
 import { redisNonces } from '@gatewright/signature-verifier/redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient, createCluster, type RedisClientOptions } from 'redis'
-import type { RedisTarget } from '../config/config.ts'
+import type { RedisTarget } from '../config/host-config.ts'
 import type { Backend } from './backend.ts'
 import { inTime } from './in-time.ts'
 import { replaceSilentConnections } from './silent-connections.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config/config.ts'
+import type { HostConfig } from '../config/host-config.ts'
 import type { NamedSecret } from '../config/parsers.ts'
 import type { RingKey } from '../records/sealed.ts'
 
@@ -30,7 +30,7 @@ const MEMBERS = ['keyPepper', 'signingKeyEncryptionKey', 'dataKey'] as const
  * creates with access for its owner only. The file is on disk before anything that depends on it is stored.
  * The folder must be locked.
  */
-export function loadSecrets(config: Config): Secrets {
+export function loadSecrets(config: HostConfig): Secrets {
   const { keyPeppers, signingKeyEncryptionKey, dataKeys, dataDir, operator } = config
   const needsToken = operator !== undefined && operator.token === undefined
   if (keyPeppers && signingKeyEncryptionKey && dataKeys && !needsToken)

@@ -1,0 +1,18 @@
+import { listOf, type Parser } from './parsers.ts'
+
+/** `chain id=URL`. */
+const parseChainUrl: Parser<{ readonly chainId: number; readonly url: string }> = text => {
+  const [, chainId, url = ''] = /^([1-9]\d{0,15})=(https?:\/\/.+)$/.exec(text) ?? []
+  return chainId !== undefined && URL.canParse(url)
+    ? { value: { chainId: Number(chainId), url } }
+    : { expected: 'must be chain id=URL pairs, such as 1=https://rpc.example.com' }
+}
+
+/** `chain id=URL` entries joined by commas, each chain once. */
+export const chainUrls: Parser<readonly { readonly chainId: number; readonly url: string }[]> = text => {
+  const result = listOf(parseChainUrl)(text)
+  if ('expected' in result) return result
+  const ids = result.value.map(({ chainId }) => chainId)
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+  return twice === undefined ? result : { expected: `must name each chain once, got chain ${twice} twice` }
+}
