@@ -1,6 +1,6 @@
 import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import type { ManualClock } from '@gatewright/kernel/testing'
-import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/reference-host'
+import { createLedger, ledgerAccounts, systemAccounts, migrateLedger } from '@gatewright/reference-host'
 import { createGuard, type PolicyDocument } from '@gatewright/scope-guard'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { migrateSpends as migrateSqlite, sqliteSpends } from '@gatewright/scope-guard/sqlite'
@@ -85,7 +85,7 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
       const credit = ledgerAccounts.user(accountId)
       const source = { kind: 'credit', id: accountId }
       const entry = { accountId, source, type: 'collateral', status: 'completed', amountCents } as const
-      const transfer = { id: accountId, debit: ledgerAccounts.operator, credit, amountCents, cause: 'credit' }
+      const transfer = { id: accountId, debit: systemAccounts.operator, credit, amountCents, cause: 'credit' }
       await db.transaction(tx =>
         money.move(tx, transfer, [{ ...entry, direction: 'credit', description: 'Start' }], clock.now()),
       )
@@ -142,7 +142,9 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
     balance: accountId => ledger.balance(db, ledgerAccounts.user(accountId)),
     async faults() {
       const { sumCents, wrongAccounts } = await ledger.check()
-      const differ = (await internals.accountsThatDiffer(db)).map(internals.describeDifference)
+      const differ = (await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>
+        internals.describeDifference(each, internals.heldMoney),
+      )
       return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...differ]
     },
   }

@@ -4,7 +4,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/records/events.js') &
   typeof import('../../packages/reference-host/dist/records/columns.js') &
   typeof import('../../packages/reference-host/dist/records/table.js') &
-  typeof import('../../packages/reference-host/dist/storage/migrate.js') &
+  typeof import('../../packages/reference-host/dist/product/migrate.js') &
   typeof import('../../packages/reference-host/dist/product/scopes.js') &
   typeof import('../../packages/reference-host/dist/http/app.js') &
   typeof import('../../packages/reference-host/dist/http/operation.js') &
@@ -20,6 +20,8 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/ledger/check.js') &
   typeof import('../../packages/reference-host/dist/config/rate-limits.js') &
   typeof import('../../packages/reference-host/dist/ledger/money.js') &
+  typeof import('../../packages/reference-host/dist/ledger/differences.js') &
+  typeof import('../../packages/reference-host/dist/product/held-money.js') &
   typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
   typeof import('../../packages/reference-host/dist/providers/decimal.js') &
   typeof import('../../packages/reference-host/dist/providers/deposits.js') &
@@ -54,9 +56,9 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/kyc/states.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/job.js') &
   typeof import('../../packages/reference-host/dist/modules/notifications/texts.js') &
-  typeof import('../../packages/reference-host/dist/ledger/user-money.js') &
+  typeof import('../../packages/reference-host/dist/modules/balances/user-money.js') &
   typeof import('../../packages/reference-host/dist/modules/tokens/list.js') &
-  typeof import('../../packages/reference-host/dist/modules/system/provider-events.js') &
+  typeof import('../../packages/reference-host/dist/http/provider-events.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/store.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/key-policies.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/limits.js') &
@@ -86,7 +88,7 @@ const FILES = [
   'records/events',
   'records/columns',
   'records/table',
-  'storage/migrate',
+  'product/migrate',
   'product/scopes',
   'http/app',
   'http/operation',
@@ -101,6 +103,8 @@ const FILES = [
   'modules/cards/change',
   'ledger/check',
   'ledger/money',
+  'ledger/differences',
+  'product/held-money',
   'ledger/transactions',
   'providers/decimal',
   'providers/deposits',
@@ -135,9 +139,9 @@ const FILES = [
   'modules/kyc/states',
   'modules/kyc/job',
   'modules/notifications/texts',
-  'ledger/user-money',
+  'modules/balances/user-money',
   'modules/tokens/list',
-  'modules/system/provider-events',
+  'http/provider-events',
   'modules/cards/store',
   'modules/cards/key-policies',
   'modules/cards/authorizations/limits',

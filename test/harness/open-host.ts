@@ -33,7 +33,7 @@ export async function startOpenHost(clock?: Clock, given: Record<string, string>
     dialect,
     async wrongSums() {
       const { sumCents, wrongAccounts } = await createLedger(db).check()
-      const differences = await internals.accountsThatDiffer(db)
+      const differences = await internals.accountsThatDiffer(db, internals.heldMoney)
       return [...(sumCents === 0 ? [] : [`the sum is ${sumCents}`]), ...wrongAccounts, ...differences]
     },
     async close() {

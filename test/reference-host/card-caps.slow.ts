@@ -39,7 +39,9 @@ async function startHosts(t: Test, dialect: Hosts['dialect']): Promise<Hosts> {
     send: (path, options) => request((hosts[(turn += 1) % count] as { url: string }).url, path, options),
     async faults() {
       const { sumCents, wrongAccounts } = await createLedger(db).check()
-      const differ = (await internals.accountsThatDiffer(db)).map(internals.describeDifference)
+      const differ = (await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>
+        internals.describeDifference(each, internals.heldMoney),
+      )
       return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...differ]
     },
   }

@@ -66,7 +66,7 @@ t.test('a database that is late: not approved within 2 seconds, and nothing is l
   })
   await delay(500)
   t.equal(await user.balance(), 1000)
-  t.same(await internals.accountsThatDiffer(db), [])
+  t.same(await internals.accountsThatDiffer(db, internals.heldMoney), [])
   t.match(
     (await request(data)).body.data,
     { applied: true, decision: { approved: true } },
@@ -87,7 +87,7 @@ t.test('a commit that comes too late is reversed', async t => {
     await delay(50)
   t.match(await row(), [{ status: 'reversed', declineReason: 'unavailable' }])
   t.equal(await user.balance(), 900)
-  t.same(await internals.accountsThatDiffer(db), [])
+  t.same(await internals.accountsThatDiffer(db, internals.heldMoney), [])
   const again = await request(data)
   t.match(again.body.data, { applied: false, decision: { approved: false, declineReason: 'unavailable' } })
 })
@@ -109,7 +109,7 @@ t.test(
     const undone = { status: 'reversed', declineReason: 'unavailable' }
     t.match(authorizations, [decision.approved ? held : undone])
     t.equal(await user.balance(), before - (decision.approved ? 100 : 0))
-    t.same(await internals.accountsThatDiffer(db), [])
+    t.same(await internals.accountsThatDiffer(db, internals.heldMoney), [])
   },
 )
 
@@ -131,7 +131,7 @@ t.test(
     await rows(db, 'drop trigger slow_repeat on gw_authorizations')
     t.match(await row(), [{ status: 'reversed', declineReason: 'unavailable' }])
     t.equal(await user.balance(), before)
-    t.same(await internals.accountsThatDiffer(db), [])
+    t.same(await internals.accountsThatDiffer(db, internals.heldMoney), [])
   },
 )
 
@@ -148,7 +148,7 @@ t.test('a late repeat of a reported approval reverses nothing', async t => {
   t.match((await user.read(`/cards/${cardId}/authorizations`)).body.data['authorizations'], [
     { status: 'authorized' },
   ])
-  t.same(await internals.accountsThatDiffer(db), [])
+  t.same(await internals.accountsThatDiffer(db, internals.heldMoney), [])
 })
 
 t.test('an increment whose commit comes too late is taken back, and the authorization stays', async t => {
@@ -177,7 +177,7 @@ t.test('an increment whose commit comes too late is taken back, and the authoriz
     },
   ])
   t.equal(await user.balance(), before)
-  t.same(await internals.accountsThatDiffer(db), [])
+  t.same(await internals.accountsThatDiffer(db, internals.heldMoney), [])
   const again = await raise()
   t.match(again.body.data, { applied: false, decision: { approved: false, declineReason: 'unavailable' } })
 })
@@ -196,7 +196,7 @@ t.test(
     t.equal(new Set(reasons.filter((_, n) => n % 2 === 0)).size, 1)
     t.equal(new Set(reasons.filter((_, n) => n % 2 === 1)).size, 1)
     t.same(new Set(reasons), new Set([null, 'conflict']))
-    t.same(await internals.accountsThatDiffer(db), [])
+    t.same(await internals.accountsThatDiffer(db, internals.heldMoney), [])
     host.failures.splice(0)
   },
 )

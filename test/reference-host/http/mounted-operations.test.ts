@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { allow, type Rule, type Verdict } from '@gatewright/kernel'
+import { allow, scopeCatalogue, type Rule, type Verdict } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import type { Decision } from '@gatewright/http'
@@ -98,6 +98,7 @@ async function serve(table: readonly Operation[], { key = KEY, requireHttps = fa
     idempotency: { run: async () => SUCCESS },
     spendStorage: () => ({}),
     trustProxy: ['127.0.0.1/32'],
+    scopes: scopeCatalogue(['cards.read', 'cards.write']),
     observe: (decision: Decision) => decisions.push(decision),
   }
   const app = createApp(table, services as unknown as Services, (method, path) =>

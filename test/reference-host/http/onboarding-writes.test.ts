@@ -85,6 +85,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     db,
     requirements,
     clock,
+    scopes: internals.allScopes,
     serviceName: 'Test',
     trustProxy: [],
     directUserKey: false,

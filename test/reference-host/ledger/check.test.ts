@@ -1,5 +1,11 @@
 import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { createLedger, ledgerAccounts, migrateHost, migrateLedger } from '@gatewright/reference-host'
+import {
+  createLedger,
+  ledgerAccounts,
+  migrateHost,
+  migrateLedger,
+  systemAccounts,
+} from '@gatewright/reference-host'
 import t from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'
@@ -24,13 +30,15 @@ t.test('compares a ledger that takes longer than a statement of the pool may', a
   await rows(db, slow)
   await rows(db, 'set statement_timeout = 100')
   const ledger = createLedger(db)
-  t.same(await internals.checkLedger(ledger, db), {
+  t.same(await internals.checkLedger(ledger, db, internals.heldMoney), {
     report: { transfers: 0, sumCents: 0, wrongAccounts: [] },
     problems: [],
   })
   t.match(await ledger.check(), { transfers: 0 })
   await t.rejects(ledger.check(50), { code: 'ERR_STORE_UNAVAILABLE' })
-  await t.rejects(internals.checkLedger(ledger, db, 50), { code: 'ERR_STORE_UNAVAILABLE' })
+  await t.rejects(internals.checkLedger(ledger, db, internals.heldMoney, 50), {
+    code: 'ERR_STORE_UNAVAILABLE',
+  })
   await t.rejects(rows(db, 'select pg_sleep(0.5)'), 'the limit of the pool is what it was')
 })
 
@@ -42,11 +50,12 @@ t.test('says in a sentence what is wrong', async t => {
   t.teardown(close)
   const db = connections[0] as SqlClient
   const ledger = createLedger(db)
-  const { operator, user } = ledgerAccounts
+  const { user } = ledgerAccounts
+  const { operator } = systemAccounts
   const credit = { id: '1', debit: operator, credit: user('ann'), amountCents: 5, cause: 'x' }
   await db.transaction(tx => ledger.transfer(tx, credit, 1))
   await rows(db, `update gw_ledger_accounts set balance_cents = 1 where id = '${user('ann')}'`)
-  t.same((await internals.checkLedger(ledger, db)).problems, [
+  t.same((await internals.checkLedger(ledger, db, internals.heldMoney)).problems, [
     'all balances add up to 1 US cents, not to 0',
     'the balance of user:ann is not the sum of its transfers, or it is below zero',
     'user:ann has 6 US cents in the ledger, but the transactions of ann add up to 0',

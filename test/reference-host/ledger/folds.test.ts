@@ -1,11 +1,18 @@
 import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
-import { createLedger, ledgerAccounts, migrateLedger, type Transfer } from '@gatewright/reference-host'
+import {
+  createLedger,
+  ledgerAccounts,
+  migrateLedger,
+  systemAccounts,
+  type Transfer,
+} from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 const NOW = 1_767_225_600_000
-const { operator, user } = ledgerAccounts
+const { user } = ledgerAccounts
+const { operator } = systemAccounts
 
 function onBoth(
   title: string,

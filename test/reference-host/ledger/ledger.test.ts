@@ -4,6 +4,7 @@ import { race } from '@gatewright/kernel/testing'
 import {
   createLedger,
   ledgerAccounts,
+  systemAccounts,
   migrateLedger,
   type Ledger,
   type Transfer,
@@ -16,7 +17,8 @@ import { holds } from '../../harness/holds.ts'
 import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 const NOW = 1_767_225_600_000
-const { operator, revenue, user } = ledgerAccounts
+const { user } = ledgerAccounts
+const { operator, revenue } = systemAccounts
 
 interface OpenLedgers {
   readonly dbs: readonly SqlClient[]

@@ -3,6 +3,7 @@ import { race } from '@gatewright/kernel/testing'
 import {
   createLedger,
   ledgerAccounts,
+  systemAccounts,
   migrateHost,
   migrateLedger,
   newId,
@@ -13,9 +14,10 @@ import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 
-const { accountsThatDiffer, createMoney, describeDifference } = internals
+const { accountsThatDiffer, heldMoney, createMoney, describeDifference } = internals
 const NOW = 1_767_225_600_000
-const { contract, held, operator, revenue, user } = ledgerAccounts
+const { contract, held, user } = ledgerAccounts
+const { operator, revenue } = systemAccounts
 type Entry = Parameters<ReturnType<typeof createMoney>['move']>[2][number]
 
 const credit = (accountId: string, amountCents: number, id = newId('test')): Transfer => ({
@@ -92,7 +94,7 @@ onBoth('writes the rows once, together with the transfer', async (t, { move, cou
   const results = await race(20, n => move(credit('bob', 7, 'credit:2'), [entry('bob', 7)], n))
   t.equal(results.filter(result => result === 'done').length, 1)
   t.equal(await count(), 2)
-  t.same(await accountsThatDiffer(dbs[0]!), [])
+  t.same(await accountsThatDiffer(dbs[0]!, heldMoney), [])
   t.match(await createLedger(dbs[0]!).check(), { sumCents: 0, wrongAccounts: [] })
 })
 
@@ -106,13 +108,13 @@ onBoth('own money goes to the same user only, held money comes from held account
     [user('ann'), user('bob')],
     [user('ann'), revenue],
     [contract('ann', 'c'), contract('bob', 'c')],
-    [held('ann', 'cards'), ledgerAccounts.cards('sandbox')],
+    [held('ann', 'cards'), systemAccounts.cards('sandbox')],
   ] as const)
     await t.rejects(move(debit(from, to, 1, 'own_money'), [...spent(1), entry('bob', 1)]), {
       name: 'TypeError',
       message: /own_money does not cover a transfer to somebody else/,
     })
-  t.equal(await move(debit(held('ann', 'cards'), ledgerAccounts.cards('sandbox'), 40, 'held_before')), 'done')
+  t.equal(await move(debit(held('ann', 'cards'), systemAccounts.cards('sandbox'), 40, 'held_before')), 'done')
   for (const from of [user('ann'), contract('ann', 'c')])
     await t.rejects(move(debit(from, revenue, 1, 'held_before'), spent(1)), {
       name: 'TypeError',
@@ -132,19 +134,22 @@ onBoth('new accounts that pay each other at the same time do not wait in a circl
 onBoth('says which account differs from its rows, and by how much', async (t, { move, dbs }) => {
   await move(credit('ann', 500), [entry('ann', 400)])
   await move(credit('bob', 500), [entry('bob', 500)])
-  const differences = await accountsThatDiffer(dbs[0]!)
+  const differences = await accountsThatDiffer(dbs[0]!, heldMoney)
   t.same(differences, [{ account: 'user:ann', ledgerCents: 500, bookedCents: 400 }])
   t.equal(
-    describeDifference(differences[0]!),
+    describeDifference(differences[0]!, heldMoney),
     'user:ann has 500 US cents in the ledger, but the transactions of ann add up to 400',
   )
   await move(debit(user('bob'), held('bob', 'cards'), 5, 'own_money'), [
     entry('bob', 5, { direction: 'debit', status: 'pending' }),
   ])
-  t.match((await accountsThatDiffer(dbs[0]!)).map(describeDifference), [
-    'held:bob:cards has 5 US cents in the ledger, but the open card authorizations of bob add up to 0',
-    /^user:ann/,
-  ])
+  t.match(
+    (await accountsThatDiffer(dbs[0]!, heldMoney)).map(each => describeDifference(each, heldMoney)),
+    [
+      'held:bob:cards has 5 US cents in the ledger, but the open card authorizations of bob add up to 0',
+      /^user:ann/,
+    ],
+  )
 })
 
 onBoth('compares what is held with open authorizations and open withdrawals', async (t, { move, dbs }) => {
@@ -177,9 +182,10 @@ onBoth('compares what is held with open authorizations and open withdrawals', as
         values ($1, 'ann', 'card', 'i', $2, $3, 'USD', '{}', 0)`,
       [id, status, cents],
     )
-  t.same((await accountsThatDiffer(db)).map(describeDifference), [
-    'held:ann:withdrawals has 9 US cents in the ledger, but the open withdrawals of ann add up to 0',
-  ])
+  t.same(
+    (await accountsThatDiffer(db, heldMoney)).map(each => describeDifference(each, heldMoney)),
+    ['held:ann:withdrawals has 9 US cents in the ledger, but the open withdrawals of ann add up to 0'],
+  )
   for (const [id, status, cents] of [
     ['a', 'pending', 4],
     ['b', 'ready', 5],
@@ -192,5 +198,5 @@ onBoth('compares what is held with open authorizations and open withdrawals', as
         values ($1, 'ann', 'p', $2, $3, 0, '{}', '{}', 0, 0)`,
       [id, status, cents],
     )
-  t.same(await accountsThatDiffer(db), [])
+  t.same(await accountsThatDiffer(db, heldMoney), [])
 })

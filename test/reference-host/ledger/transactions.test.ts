@@ -1,11 +1,18 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
-import { ledgerAccounts, migrateHost, migrateLedger, createLedger, newId } from '@gatewright/reference-host'
+import {
+  ledgerAccounts,
+  migrateHost,
+  migrateLedger,
+  createLedger,
+  newId,
+  systemAccounts,
+} from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 
-const { accountsThatDiffer, readUserMoney, transactions, userMoney } = internals
+const { accountsThatDiffer, heldMoney, readUserMoney, transactions, userMoney } = internals
 type Store = typeof transactions
 type Entry = Parameters<Store['write']>[1]
 const NOW = 1_767_225_600_000
@@ -127,7 +134,8 @@ onBoth(
     const nothing = { availableCents: 0, heldForCardsCents: 0, heldForWithdrawalsCents: 0, contractsCents: 0 }
     t.same(await readUserMoney(db, 'ann'), nothing)
     t.equal(await userMoney(db, 'ann'), 0)
-    const { contract, held, operator, user } = ledgerAccounts
+    const { contract, held, user } = ledgerAccounts
+    const { operator } = systemAccounts
     const book = (credit: string, amountCents: number): Promise<string> =>
       db.transaction(tx =>
         ledger.transfer(tx, { id: newId('test'), debit: operator, credit, amountCents, cause: 'x' }, NOW),
@@ -156,7 +164,7 @@ onBoth('of the rows only what changes the balance is compared with the ledger', 
   const booked = async (direction: Entry['direction'], status: Entry['status']): Promise<number> => {
     const accountId = newId('acc')
     await store.write(db, entry('x', { accountId, direction, status }), NOW)
-    const differences = await accountsThatDiffer(db)
+    const differences = await accountsThatDiffer(db, heldMoney)
     return differences.find(({ account }) => account === `user:${accountId}`)?.bookedCents ?? 0
   }
   for (const status of ['pending', 'completed', 'declined', 'reversed', 'failed'] as const) {

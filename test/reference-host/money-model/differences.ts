@@ -89,7 +89,9 @@ export async function wrongInDatabase(
   const found = [
     ...(sumCents === 0 ? [] : [`the ledger adds up to ${sumCents}`]),
     ...wrongAccounts,
-    ...(await internals.accountsThatDiffer(db)).map(internals.describeDifference),
+    ...(await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>
+      internals.describeDifference(each, internals.heldMoney),
+    ),
   ]
   const models = clients.map(({ model }) => model)
   const sum = async (text: string): Promise<number> => toInteger((await rows(db, text))[0]?.['n'])

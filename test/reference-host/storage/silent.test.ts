@@ -98,7 +98,7 @@ t.test('a statement fails when Postgres stays silent', async t => {
   const { env, drop } = await hostStoresEnv('postgres')
   t.teardown(drop)
   const proxy = await front(t, env['DATABASE_URL'] as string)
-  const backend = postgresBackend(proxy.url, secrets, LIMIT_MS)
+  const backend = postgresBackend(proxy.url, secrets, { migrateModules: async () => {}, queryMs: LIMIT_MS })
   t.teardown(() => backend.close())
   await Promise.all([1, 2].map(() => backend.sql.query('select 1')))
   proxy.harm = 'silent'
@@ -114,7 +114,7 @@ t.test('a statement fails when Postgres stays silent', async t => {
 t.test('the limit of a statement does not apply to migrations', async t => {
   const { env, drop } = await hostStoresEnv('postgres')
   t.teardown(drop)
-  const backend = postgresBackend(env['DATABASE_URL'] as string, secrets, 1)
+  const backend = postgresBackend(env['DATABASE_URL'] as string, secrets, { migrateModules: async () => {}, queryMs: 1 })
   await backend.migrate()
   t.teardown(() => backend.close())
   await t.rejects(backend.sql.query('select pg_sleep(0.1)'), UNAVAILABLE)

@@ -1,20 +1,4 @@
-import type { Clock } from '@gatewright/kernel'
-import type { Issuer } from '@gatewright/session-issuer'
-import type { Container } from '../composition/container.ts'
-import type { PartnerStore } from '../modules/partners/store.ts'
-import type { Backend } from '../storage/backend.ts'
 import type { Table } from './table.ts'
-
-/** What a command can use: the stores of the configured host, without an HTTP server. */
-export interface CommandContext {
-  readonly backend: Backend
-  readonly issuer: Issuer
-  readonly partners: PartnerStore
-  readonly clock: Clock
-  readonly container: Container
-  /** Reports to the operator how far long work is. */
-  readonly progress: (text: string) => void
-}
 
 /**
  * What a command prints: `data` with `--json`, else `lines` as they are, or `table`, cut to the width of the
@@ -47,15 +31,15 @@ interface CommandUsage {
   readonly example: string
 }
 
-/** One operator command. */
-export interface Command extends CommandUsage {
+/** One operator command. It names the services that it needs as `S`: those of the configured host, without an HTTP server. */
+export interface Command<S> extends CommandUsage {
   /**
    * Question to confirm before the command runs, unless `--yes` was given. Only for what cannot be undone.
    */
   readonly confirm?: string
   /** Whether these arguments need the confirmation. Default: all do. */
   readonly needsConfirmation?: (args: CommandArguments) => boolean
-  run(context: CommandContext, args: CommandArguments): Promise<CommandOutput>
+  run(services: S, args: CommandArguments): Promise<CommandOutput>
 }
 
 /** What a command without stores can use. */
@@ -80,7 +64,7 @@ const NEXT_NOTES_MS = 5000
 
 /** Waits for work that may take long, and reports to the operator from the first second on that it is still running. */
 export async function reportElapsed<T>(
-  { progress }: Pick<CommandContext, 'progress'>,
+  { progress }: { readonly progress: (text: string) => void },
   title: string,
   work: Promise<T>,
 ): Promise<T> {

@@ -2,7 +2,7 @@
 // The operator command `gatewright`.
 import { text } from 'node:stream/consumers'
 import { createInterface } from 'node:readline/promises'
-import { runCommand } from './run.ts'
+import { runCommand } from './run-command.ts'
 
 async function askOnTerminal(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })

@@ -1,14 +1,12 @@
 import { Command as Program, CommanderError } from 'commander'
-import { HOST_VERSION } from '../product/version.ts'
 import { UsageError, type Command, type CommandArguments, type StartCommand } from './command.ts'
-import { COMMANDS } from './commands.ts'
 import { OperatorHelp } from './help.ts'
 
 /** A parsed command line: a text to print (help, version), or a command to run. */
-type CommandLine = { readonly text: string } | RequestedCommand
+type CommandLine<S> = { readonly text: string } | RequestedCommand<S>
 
-interface RequestedCommand {
-  readonly command: Command | StartCommand
+interface RequestedCommand<S> {
+  readonly command: Command<S> | StartCommand
   readonly args: CommandArguments
   readonly json: boolean
   readonly yes: boolean
@@ -17,16 +15,27 @@ interface RequestedCommand {
 /** The width of help texts if the output is not a terminal. */
 const HELP_WIDTH = 110
 
-/** Parses the arguments of `gatewright`. Throws a `UsageError` that says what is wrong and suggests a similar name. */
-export function parseCommandLine(argv: readonly string[], width: number = HELP_WIDTH): CommandLine {
-  const parser = new OperatorProgram('gatewright')
+/** A command-line program: its name and version, and its commands in the order of its help. */
+export interface CommandProgram<S> {
+  readonly name: string
+  readonly version: string
+  readonly commands: readonly (Command<S> | StartCommand)[]
+}
+
+/** Parses the arguments of a program. Throws a `UsageError` that says what is wrong and suggests a similar name. */
+export function parseCommandLine<S>(
+  { name, version, commands }: CommandProgram<S>,
+  argv: readonly string[],
+  width: number = HELP_WIDTH,
+): CommandLine<S> {
+  const parser = new OperatorProgram(name)
   let printed = ''
-  let requested: RequestedCommand | undefined
+  let requested: RequestedCommand<S> | undefined
   const print = (text: string): void => {
     printed += text
   }
-  configure(parser, print, width)
-  for (const command of COMMANDS) {
+  configure(parser, version, { print, width })
+  for (const command of commands) {
     addCommand(parser, command, (positional, leaf) => {
       requested = requestOf(command, positional, leaf)
     })
@@ -51,10 +60,14 @@ class OperatorProgram extends Program {
   }
 }
 
-function configure(parser: Program, print: (text: string) => void, width: number): void {
+function configure(
+  parser: Program,
+  version: string,
+  { print, width }: { readonly print: (text: string) => void; readonly width: number },
+): void {
   parser
     .description('Operates a host. The environment names the stores, as for the host.')
-    .version(HOST_VERSION, '--version', 'print the version')
+    .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'explain a command')
     .helpCommand(false)
     .option('--json', 'print data instead of lines')
@@ -73,7 +86,7 @@ function configure(parser: Program, print: (text: string) => void, width: number
 /** Adds a command to its group. `request` is called if the command line names the command. */
 function addCommand(
   parser: Program,
-  command: Command | StartCommand,
+  command: Command<never> | StartCommand,
   request: (positional: readonly string[], leaf: Program) => void,
 ): void {
   const { name, takes, options = {}, flags = {}, summary, example } = command
@@ -87,7 +100,7 @@ function addCommand(
   for (const [flag, meaning] of Object.entries(flags)) leaf.option(`--${flag}`, meaning)
   if ('confirm' in command)
     leaf.addHelpText('after', `\nAsks first, unless --yes is given: ${command.confirm}`)
-  leaf.addHelpText('after', `\nExample:\n  $ gatewright ${`${name} ${example}`.trimEnd()}`)
+  leaf.addHelpText('after', `\nExample:\n  $ ${parser.name()} ${`${name} ${example}`.trimEnd()}`)
   leaf.exitOverride(error => refuse(leaf, error))
   leaf.action(() => request(leaf.args, leaf))
 }
@@ -99,11 +112,11 @@ function groupOf(parser: Program, name: string): Program {
   return group.exitOverride(error => refuse(group, error))
 }
 
-function requestOf(
-  command: Command | StartCommand,
+function requestOf<S>(
+  command: Command<S> | StartCommand,
   positional: readonly string[],
   leaf: Program,
-): RequestedCommand {
+): RequestedCommand<S> {
   const values = leaf.optsWithGlobals<Readonly<Record<string, unknown>>>()
   const valueOf = (name: string): unknown =>
     values[leaf.options.find(option => option.name() === name)?.attributeName() ?? name]
@@ -139,7 +152,7 @@ function refuse(at: Program, error: CommanderError): never {
   const reason = (): string => {
     switch (error.code) {
       case 'commander.help':
-        return `${path || 'gatewright'} needs one of: ${at.commands.map(each => each.name()).join(', ')}`
+        return `${path || rootOf(at).name()} needs one of: ${at.commands.map(each => each.name()).join(', ')}`
       case 'commander.missingArgument':
       case 'commander.excessArguments':
         return `${path} takes ${at.registeredArguments.map(each => each.name()).join(' ') || 'no arguments'}`
@@ -151,10 +164,14 @@ function refuse(at: Program, error: CommanderError): never {
         return error.message.replace(/^error: /, '')
     }
   }
-  throw new UsageError(`${reason()}\nSee ${['gatewright', path, '--help'].filter(Boolean).join(' ')}`)
+  throw new UsageError(`${reason()}\nSee ${[rootOf(at).name(), path, '--help'].filter(Boolean).join(' ')}`)
 }
 
 function pathOf(command: Program): string {
   const parent = command.parent
   return parent ? `${pathOf(parent)} ${command.name()}`.trimStart() : ''
+}
+
+function rootOf(command: Program): Program {
+  return command.parent ? rootOf(command.parent) : command
 }

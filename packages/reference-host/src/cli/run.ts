@@ -1,10 +1,16 @@
 import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
-import { createContainer } from '../composition/container.ts'
-import * as registrations from '../composition/registrations.ts'
-import { readConfig } from '../config/config.ts'
+import type { HostServices } from '../composition/host-services.ts'
+import { openProduct, type Product } from '../composition/run-host.ts'
+import type { ConfigResult } from '../config/host-config.ts'
+import type { Env } from '../config/variable.ts'
 import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
-import { openStores } from '../storage/open.ts'
-import { UsageError, type Command, type CommandArguments, type CommandOutput } from './command.ts'
+import {
+  UsageError,
+  type Command,
+  type CommandArguments,
+  type CommandOutput,
+  type StartCommand,
+} from './command.ts'
 import { tableLines } from './table.ts'
 
 /** The result of one operator command. */
@@ -38,25 +44,46 @@ const OPTIONS: OptionNames<CommandOptions> = {
   progress: true,
 }
 
+/** The operator commands of a product. */
+export interface OperatorProgram<S extends HostServices> {
+  /** As it is called, such as `gatewright`. */
+  readonly name: string
+  readonly version: string
+  readonly product: Product<S>
+  /** Commands beside those of the product's modules. They come first in the help. */
+  readonly commands: readonly (Command<S> | StartCommand)[]
+  readonly readConfig: (env: Env) => ConfigResult<S['config']>
+}
+
 /**
- * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names. Usage errors, faults
+ * Runs one operator command (`NAME ARGUMENTS`) on the stores that the environment names. Usage errors, faults
  * and unexpected errors become `problem` with code 1; only an unknown option rejects, with a `TypeError`.
  */
-export async function runCommand(argv: readonly string[], options: CommandOptions): Promise<CommandResult> {
+export async function runProgram<S extends HostServices>(
+  program: OperatorProgram<S>,
+  argv: readonly string[],
+  options: CommandOptions,
+): Promise<CommandResult> {
   knownOptions('runCommand', options, OPTIONS)
   try {
-    return { code: 0, out: await outputOf(argv, options), problem: '' }
+    return { code: 0, out: await outputOf(program, argv, options), problem: '' }
   } catch (error) {
     return { code: 1, out: '', problem: problemOf(error) }
   }
 }
 
-async function outputOf(argv: readonly string[], options: CommandOptions): Promise<string> {
+async function outputOf<S extends HostServices>(
+  program: OperatorProgram<S>,
+  argv: readonly string[],
+  options: CommandOptions,
+): Promise<string> {
   // Loaded here and not by whoever imports this package to start a host.
   const { parseCommandLine } = await import('./program.ts')
+  const { name, version, product } = program
+  const commands = [...program.commands, ...product.modules.flatMap(module => module.commands ?? [])]
   // A terminal that does not know its width says 0 columns.
   const width = options.width || undefined
-  const line = parseCommandLine(argv, width)
+  const line = parseCommandLine({ name, version, commands }, argv, width)
   if ('text' in line) return line.text.trimEnd()
   const { command, args, json, yes } = line
   if ('start' in command) {
@@ -64,34 +91,29 @@ async function outputOf(argv: readonly string[], options: CommandOptions): Promi
     return format(await command.start({ env, json, args, input }), json, width)
   }
   if (!yes && !(await confirmed(command, args, options.ask))) throw new UsageError('Nothing was done.')
-  return format(await runOnStores(command, args, options), json, width)
+  return format(await runOnStores(program, command, args, options), json, width)
 }
 
-async function runOnStores(
-  command: Command,
+async function runOnStores<S extends HostServices>(
+  { product, readConfig }: OperatorProgram<S>,
+  command: Command<S>,
   args: CommandArguments,
   { env, progress = () => {} }: CommandOptions,
 ): Promise<CommandOutput> {
   const config = readConfig(env)
   if (!config.ok) throw new UsageError(config.problems.join('\n'))
+  const report = (error: unknown): void => {
+    process.emitWarning(error instanceof Error ? error : String(error))
+  }
   // No command uses nonces or rate limits, so commands work while Redis is down.
-  const { backend, secrets, close } = await openStores({ ...config.value, redis: undefined })
+  const { services, close } = await openProduct<S>({ ...config.value, redis: undefined }, product, {
+    observe: () => {},
+    report,
+    progress,
+  })
   try {
-    const container = createContainer()
-    container.bind(registrations.CONFIG, () => config.value)
-    container.bind(registrations.BACKEND, () => backend)
-    container.bind(registrations.SECRETS, () => secrets)
-    const issuer = container.get(registrations.ISSUER)
-    const context = {
-      backend,
-      container,
-      issuer,
-      progress,
-      partners: container.get(registrations.PARTNERS),
-      clock: container.get(registrations.CLOCK),
-    }
-    const output = await command.run(context, args)
-    await issuer.flush()
+    const output = await command.run(services, args)
+    await services.issuer.flush()
     return output
   } finally {
     await close()
@@ -107,7 +129,7 @@ function format(output: CommandOutput, json: boolean, width: number | undefined)
 }
 
 async function confirmed(
-  { confirm, needsConfirmation = () => true, name }: Command,
+  { confirm, needsConfirmation = () => true, name }: Command<never>,
   args: CommandArguments,
   ask: CommandOptions['ask'],
 ): Promise<boolean> {

@@ -1,31 +1,21 @@
 import { join } from 'node:path'
-import type { UsageLog } from '@gatewright/legacy-alias-router'
 import { LEDGER_CHECK_MS, ledgerCheckProcess, ledgerChecks } from '../operator/ledger-check.ts'
 import { startOperatorListener, type OperatorListener } from '../operator/listener.ts'
 import { createPages } from '../pages/serve.ts'
 import { operatorPages } from '../pages/table.ts'
-import type { Container } from './container.ts'
-import * as registrations from './registrations.ts'
+import type { Services } from '../services/services.ts'
 
 /** Starts the listener of the operator page. Undefined if the configuration does not turn it on. */
-export async function startOperator(
-  container: Container,
-  aliasUsage: UsageLog,
-  report: (error: unknown) => void,
-): Promise<OperatorListener | undefined> {
-  const config = container.get(registrations.CONFIG)
+export async function startOperator(services: Services): Promise<OperatorListener | undefined> {
+  const { config, backend, clock, history, secrets, report, aliasUsage, feed, jobs } = services
   const { operator, environment, serviceName, databaseUrl, dataDir } = config
-  const history = container.get(registrations.HISTORY)
-  const operatorToken = container.get(registrations.SECRETS).operatorToken
-  if (!operator || !history || operatorToken === undefined) return undefined
-  const backend = container.get(registrations.BACKEND)
-  const clock = container.get(registrations.CLOCK)
+  if (!operator || !history || secrets.operatorToken === undefined) return undefined
   const database =
     databaseUrl === undefined
       ? { path: join(dataDir, 'host.sqlite') }
       : { url: databaseUrl, statementMs: LEDGER_CHECK_MS }
   return startOperatorListener(
-    { port: operator.port, token: operatorToken },
+    { port: operator.port, token: secrets.operatorToken },
     {
       pages: createPages(config, operatorPages),
       clock,
@@ -37,8 +27,8 @@ export async function startOperator(
       aliasUsage: backend.aliasUsage,
       lostRuns: backend.lostRuns,
       flushAliasUsage: () => aliasUsage.flush(),
-      feed: container.get(registrations.FEED),
-      jobs: container.get(registrations.JOBS),
+      feed,
+      jobs,
       ledgerChecks: ledgerChecks(ledgerCheckProcess(database), clock),
     },
   )

@@ -1,12 +1,22 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Outcome } from '@gatewright/http'
 import { Router } from '@koa/router'
 import Koa, { type Middleware } from 'koa'
-import type { Pages } from '../pages/serve.ts'
 import { deny } from './codes.ts'
 import { optionsResponse } from './cors.ts'
 import type { MountServices } from './host-gate.ts'
 import { mount } from './mount.ts'
 import type { Operation } from './operation.ts'
+
+/** The response to a request for a page or one of its assets. */
+export interface PageResponse {
+  readonly status: 200 | 304 | 405
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string | Buffer | undefined
+}
+
+/** Responds to a request; undefined where no page has the path. */
+export type Pages = (method: string, path: string, headers: IncomingHttpHeaders) => PageResponse | undefined
 
 /** The Koa application and its shutdown. */
 interface App {

@@ -15,28 +15,8 @@ export const codes = {
   invalid_state: 409,
 } as const
 
-/** Every `details.rule` with which the host itself denies as `policy_blocked`. */
-export const rules = [
-  'max_unpaid_addresses',
-  'max_unpaid_addresses_of_client',
-  'account_locked',
-  'kyc_required',
-  'agreements_required',
-  'data_key_never_leaves',
-  'cross_origin',
-  'max_contracts',
-  'max_bills',
-  'card_above_caller',
-  'max_cards',
-  'max_folders',
-  'max_deposits',
-  'max_withdrawals',
-  'max_payins',
-] as const
-export type HostRule = (typeof rules)[number]
-
 /** A denial of the host. */
 export type HostDenial = DenialOf<typeof codes>
 
 /** Creates a denial of the host. */
-export const deny: ReturnType<typeof denier<typeof codes, HostRule>> = denier(codes)
+export const deny: ReturnType<typeof denier<typeof codes, string>> = denier(codes)

@@ -20,7 +20,7 @@ export interface CredentialServices {
   readonly directUserKey: boolean
   /** Whether requests without HTTPS are denied. The host's own documents are exempt. */
   readonly requireHttps: boolean
-  readonly webTokens: WebTokens
+  readonly webTokens: Pick<WebTokens, 'authenticate'>
   /** Whether this host accepts a partner key. */
   readonly validated: (keyId: string) => Promise<boolean>
 }
@@ -75,7 +75,7 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
 
 /** A web token as the bearer token. Only operations that name it take one. Their handlers use it up, so it needs no `recheck`. */
 function webTokenCredential(
-  webTokens: WebTokens,
+  webTokens: Pick<WebTokens, 'authenticate'>,
   onlyOverHttps: (check: Credential<WebCaller>['check']) => Credential<WebCaller>['check'],
 ): Credential<WebCaller> {
   const tokenOf = ({ header }: RequestFacts): string | undefined => bearerWebToken(header('authorization'))

@@ -1,8 +1,8 @@
 import { gate, type Observe } from '@gatewright/http'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
+import type { ScopeCatalogue } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendStorage } from '@gatewright/scope-guard'
-import { allScopes } from '../product/scopes.ts'
 import { hostCredentials, type CredentialServices } from './credentials.ts'
 import type { Requirements } from './requirements.ts'
 import type { Operation } from './operation.ts'
@@ -19,6 +19,8 @@ export interface MountServices extends CredentialServices, RenderServices {
   /** Spend counters inside the transaction of a financial write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   readonly observe: Observe
+  /** All scopes that operations may name. */
+  readonly scopes: ScopeCatalogue<string>
   /** CIDRs of proxies whose statements about client address and scheme are trusted. */
   readonly trustProxy: readonly string[]
 }
@@ -28,11 +30,11 @@ export type HostGate = ReturnType<typeof createHostGate>
 
 /** Creates the gate. */
 export function createHostGate(table: readonly Operation[], services: MountServices) {
-  const { guard, aliases, idempotency, spendStorage, observe, trustProxy } = services
+  const { guard, aliases, idempotency, spendStorage, observe, trustProxy, scopes } = services
   return gate({
     aliases,
     guard,
-    scopes: allScopes,
+    scopes,
     credentials: hostCredentials(services),
     transactions: idempotency,
     spendStorage,

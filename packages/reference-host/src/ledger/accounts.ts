@@ -4,42 +4,23 @@
  */
 type UserAccount = `user:${string}`
 /** Money of a user that is promised to others, or that the user has put aside. Its debits must be covered too. */
-type ReservedAccount = `held:${string}:${'cards' | 'withdrawals'}` | `contract:${string}`
+type ReservedAccount = `held:${string}:${string}` | `contract:${string}`
 /** Any account with money of a user. */
 export type OwnedAccount = UserAccount | ReservedAccount
 /** An account of the operator (`house:`), or a counter-account for money from outside (`outside:`). */
 export type SystemAccount = `house:${string}` | `outside:${string}`
 
 /**
- * Names of ledger accounts. Outside accounts may go below zero: their balance is what left through them minus what came in. No
- * other account goes below zero.
+ * Names of the ledger accounts of users. No such account goes below zero. Outside accounts may: their balance is what left through
+ * them minus what came in.
  */
 export const ledgerAccounts = {
   /** A user's balance: what the product owes the user. */
   user: (accountId: string): UserAccount => `user:${accountId}`,
-  /** What is promised to merchants, or to withdrawals under way. */
-  held: (accountId: string, purpose: 'cards' | 'withdrawals'): ReservedAccount =>
-    `held:${accountId}:${purpose}`,
+  /** What is promised to others. The purpose says whose rows tell what is promised. */
+  held: (accountId: string, purpose: string): ReservedAccount => `held:${accountId}:${purpose}`,
   /** What a user has put aside in a contract. */
   contract: (accountId: string, contractId: string): ReservedAccount => `contract:${accountId}:${contractId}`,
-  /** Payments for plans and subscriptions. */
-  revenue: 'house:revenue',
-  /** Fees of withdrawals. */
-  fees: 'house:fees',
-  /** Money that users paid for bills, until the operator pays the biller. */
-  bills: 'house:bills',
-  /** Play money of the sandbox. */
-  sandbox: 'outside:sandbox',
-  /** Credits by operators. */
-  operator: 'outside:operator',
-  /** Payments of one token on one chain. */
-  chain: (chainId: number, token: string): SystemAccount => `outside:chain:${chainId}:${token}`,
-  /** What merchants received through a card issuer. */
-  cards: (issuer: string): SystemAccount => `outside:cards:${issuer}`,
-  /** What came in through a deposit provider. */
-  deposits: (provider: string): SystemAccount => `outside:deposits:${provider}`,
-  /** What left through a withdrawal provider. */
-  withdrawals: (provider: string): SystemAccount => `outside:withdrawals:${provider}`,
 } as const
 
 /** Whether an account holds money of a user. Its debits must then be covered. */

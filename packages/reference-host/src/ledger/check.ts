@@ -1,6 +1,6 @@
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { Ledger, LedgerReport } from './ledger.ts'
-import { accountsThatDiffer, describeDifference } from './money.ts'
+import { accountsThatDiffer, describeDifference, type HeldMoney } from './differences.ts'
 import { statementLimit } from './statements.ts'
 
 /** What `ledger check` finds: the report, and everything that is wrong, each in a sentence. */
@@ -10,11 +10,16 @@ export interface LedgerFindings {
 }
 
 /** Adds up the whole ledger and compares it with the business rows. `statementMs` is that of `Ledger.check`. */
-export async function checkLedger(ledger: Ledger, db: SqlClient, statementMs = 0): Promise<LedgerFindings> {
+export async function checkLedger(
+  ledger: Ledger,
+  db: SqlClient,
+  held: readonly HeldMoney[],
+  statementMs = 0,
+): Promise<LedgerFindings> {
   const report = await ledger.check(statementMs)
   const differences = await db.transaction(async tx => {
     if (db.dialect === 'postgres') await rows(tx, statementLimit(statementMs))
-    return accountsThatDiffer(tx)
+    return accountsThatDiffer(tx, held)
   })
   const { sumCents, wrongAccounts } = report
   const problems = [
@@ -22,7 +27,7 @@ export async function checkLedger(ledger: Ledger, db: SqlClient, statementMs = 0
     ...wrongAccounts.map(
       account => `the balance of ${account} is not the sum of its transfers, or it is below zero`,
     ),
-    ...differences.map(describeDifference),
+    ...differences.map(each => describeDifference(each, held)),
   ]
   return { report, problems }
 }

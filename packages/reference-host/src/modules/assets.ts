@@ -1,6 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny, type HostDenial } from '../http/codes.ts'
+import { deny } from '../product/denials.ts'
+import type { HostDenial } from '../http/codes.ts'
 import type { Success } from '../http/operation.ts'
 import {
   MOST_NETWORKS,

@@ -1,4 +1,5 @@
-import { deny, type HostDenial } from '../http/codes.ts'
+import { deny } from '../product/denials.ts'
+import type { HostDenial } from '../http/codes.ts'
 
 /** Denies a movement of more money than there is. The denial is not stored, so that the same request works once there is enough. */
 export function tooLittleMoney(availableCents: number): HostDenial {

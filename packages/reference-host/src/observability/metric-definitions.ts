@@ -23,24 +23,6 @@ export function registerMetrics(registry: Registry) {
       labelNames: ['alias'],
       registers: [registry],
     }),
-    free: new Gauge({
-      name: 'gatewright_deposit_addresses_free',
-      help: 'Deposit addresses of a list that are still free',
-      labelNames: ['chain', 'asset'],
-      registers: [registry],
-    }),
-    next: new Gauge({
-      name: 'gatewright_deposit_next_index',
-      help: 'Index of the next address of an xpub',
-      labelNames: ['xpub'],
-      registers: [registry],
-    }),
-    unmatched: new Counter({
-      name: 'gatewright_unmatched_transfers_total',
-      help: 'Transfers to addresses of the host that match no pay-in, found by this host',
-      labelNames: ['chain', 'reason'],
-      registers: [registry],
-    }),
     calls: new Counter({
       name: 'gatewright_provider_calls_total',
       help: 'Calls to providers by port and outcome',
@@ -62,18 +44,6 @@ export function registerMetrics(registry: Registry) {
     oldest: new Gauge({
       name: 'gatewright_oldest_job_seconds',
       help: 'Age of the oldest call to a provider that is still to be made, by kind',
-      labelNames: ['kind'],
-      registers: [registry],
-    }),
-    decisions: new Counter({
-      name: 'gatewright_authorizations_total',
-      help: 'Decisions about payments by card, by outcome and reason of the decline',
-      labelNames: ['outcome', 'reason'],
-      registers: [registry],
-    }),
-    attention: new Gauge({
-      name: 'gatewright_rows_with_attention',
-      help: 'Rows that the operator must look at, by kind',
       labelNames: ['kind'],
       registers: [registry],
     }),

@@ -4,13 +4,9 @@ import { registerFeedAge, registerMetrics } from './metric-definitions.ts'
 
 /** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded and not secret. */
 export interface Metrics {
+  /** Where a module registers metrics of its own. */
+  readonly registry: Registry
   observe(decision: Decision): void
-  /** Sets how many deposit addresses of a list are free. */
-  freeAddresses(chainId: number, asset: string, free: number): void
-  /** Sets the next index of an xpub. `xpub` is the id of its branch. */
-  nextIndex(xpub: string, index: number): void
-  /** Counts a transfer to one of the host's addresses that matches no pay-in. */
-  unmatched(chainId: number, reason: string): void
   /** Counts a call to a provider: `answered`, `unavailable` or `malformed`. */
   providerCall(port: string, outcome: string): void
   /** Counts the outcomes of a provider's reports, by event or by reply. */
@@ -19,10 +15,6 @@ export interface Metrics {
   waitingJobs(
     kinds: readonly { readonly kind: string; readonly jobs: number; readonly ageSeconds: number }[],
   ): void
-  /** Counts a decision about a payment by card: `authorized`, or `declined` with its reason. */
-  authorization(outcome: string, reason: string): void
-  /** Sets how many rows of a kind the operator must look at. */
-  attention(kind: string, rows: number): void
   /** Records how long a check of a store took, and whether it failed. */
   storeCheck(store: string, seconds: number, ok: boolean): void
   /** From now on, the age of the revocation feed is what `ageSeconds` returns. */
@@ -37,6 +29,7 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry })
   const metrics = registerMetrics(registry)
   return {
+    registry,
     storeCheck(store, seconds, ok) {
       metrics.checks.observe({ store }, seconds)
       if (!ok) metrics.failedChecks.inc({ store })
@@ -50,13 +43,8 @@ export function createMetrics(): Metrics {
         metrics.oldest.set({ kind }, ageSeconds)
       }
     },
-    authorization: (outcome, reason) => metrics.decisions.inc({ outcome, reason }),
-    attention: (kind, count) => metrics.attention.set({ kind }, count),
     providerCall: (port, outcome) => metrics.calls.inc({ port, outcome }),
     providerEvent: (type, outcome) => metrics.events.inc({ type, outcome }),
-    freeAddresses: (chainId, asset, count) => metrics.free.set({ chain: String(chainId), asset }, count),
-    nextIndex: (xpub, index) => metrics.next.set({ xpub }, index),
-    unmatched: (chainId, reason) => metrics.unmatched.inc({ chain: String(chainId), reason }),
     observe({ operation = 'none', status, code = '', durationMs, aliases: used }) {
       metrics.requests.inc({ operation, status: String(status), code })
       metrics.durations.observe({ operation }, durationMs / 1000)

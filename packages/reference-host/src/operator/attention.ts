@@ -1,5 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import type { Chore } from '../composition/chores.ts'
+import type { ProductMetrics } from '../product/metrics.ts'
 import { events } from '../records/events.ts'
 
 /** Rows that a person must look at, by kind. */
@@ -83,4 +85,25 @@ export async function resolveAttention(
   const event = { accountId: toText(row['account_id']), subject: { kind, id }, cause: RESOLVED }
   await events.record(tx, { ...event, from: status, to: status, detail: reference }, now)
   return reports
+}
+
+/** Reports to the metrics how many rows a person must look at. */
+export function attentionChores({
+  db,
+  productMetrics,
+}: {
+  readonly db: SqlQueries
+  readonly productMetrics: ProductMetrics
+}): readonly Chore[] {
+  return [
+    {
+      name: 'count rows with attention',
+      everyMs: 60_000,
+      atStart: true,
+      async run() {
+        for (const [kind, count] of Object.entries(await countAttention(db)))
+          productMetrics.attention(kind, count)
+      },
+    },
+  ]
 }

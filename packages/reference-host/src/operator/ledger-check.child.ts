@@ -1,6 +1,7 @@
 // A process of its own that checks the ledger: SQLite is synchronous and would stop the host meanwhile, and a check on Postgres would
 // take a connection from the host's pool. The parent sends where the database is, so that no URL is in the list of processes.
 import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
+import { heldMoney } from '../product/held-money.ts'
 import { checkLedger, type LedgerFindings } from '../ledger/check.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import type { CheckedDatabase } from './ledger-check.ts'
@@ -11,10 +12,10 @@ async function findingsOf(target: CheckedDatabase): Promise<LedgerFindings> {
     const db = fromPgPool(
       new Pool({ connectionString: target.url, max: 1, statement_timeout: target.statementMs }),
     )
-    return checkLedger(createLedger(db), db, target.statementMs)
+    return checkLedger(createLedger(db), db, heldMoney, target.statementMs)
   }
   const db = await openEmbedded(target.path)
-  return checkLedger(createLedger(db), db)
+  return checkLedger(createLedger(db), db, heldMoney)
 }
 
 /** Opens the embedded database beside the host that writes to it. */

@@ -4,7 +4,7 @@ import type { LostRuns } from '@gatewright/idempotency-store/postgres'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { MeasuredFeed } from '../observability/feed-age.ts'
 import type { History } from '../observability/history.ts'
-import type { Pages } from '../pages/serve.ts'
+import type { Pages } from '../http/app.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { LedgerChecks } from './ledger-check.ts'
 

@@ -2,21 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Config } from '../config/config.ts'
 import { originOf } from '../config/origin.ts'
 import { userScopes } from '../product/scopes.ts'
+import type { PageResponse, Pages } from '../http/app.ts'
 import { readBuilt, readManifest } from './bundle.ts'
 import { fillDocument, type HostFacts } from './document.ts'
 import { pageHeaders } from './headers.ts'
 import { prefersJson } from './prefers-json.ts'
 import { pages as allPages, type Page } from './table.ts'
-
-/** The response to a request for a page or one of its assets. */
-export interface PageResponse {
-  readonly status: 200 | 304 | 405
-  readonly headers: readonly (readonly [name: string, value: string])[]
-  readonly body: string | Buffer | undefined
-}
-
-/** Responds to a request; undefined where no page has the path. */
-export type Pages = (method: string, path: string, headers: IncomingHttpHeaders) => PageResponse | undefined
 
 type HttpResponse = (headers: IncomingHttpHeaders) => PageResponse
 

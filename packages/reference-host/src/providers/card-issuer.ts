@@ -1,6 +1,6 @@
 import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
-import type { MessageVerifier } from './messages.ts'
+import type { MessageVerifier } from '../http/provider-messages.ts'
 import { validateRejection, type Rejection } from './rejection.ts'
 
 /** What an issuer is given about a new card. The host itself keeps the limit: it decides every authorization. */

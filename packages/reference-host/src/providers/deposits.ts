@@ -3,7 +3,7 @@ import { compileSchema } from '../schemas/check.ts'
 import { idText } from '../schemas/names.ts'
 import { Cents, Decimal, orNull, orRejection, type Catalogue, type ReplyCheck } from './catalogue.ts'
 import type { Rejection } from './rejection.ts'
-import type { MessageVerifier } from './messages.ts'
+import type { MessageVerifier } from '../http/provider-messages.ts'
 
 /** The states of a deposit. */
 export const DEPOSIT_STATUSES = ['awaitingDeposit', 'processing', 'completed', 'failed'] as const

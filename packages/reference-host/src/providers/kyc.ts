@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import { nameText } from '../schemas/names.ts'
-import type { MessageVerifier } from './messages.ts'
+import type { MessageVerifier } from '../http/provider-messages.ts'
 
 /** The statuses that a provider of identity checks can report. */
 export const REPORTED_STATUSES = [

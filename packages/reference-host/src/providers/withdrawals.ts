@@ -3,7 +3,7 @@ import { compileSchema } from '../schemas/check.ts'
 import { idText, nameText } from '../schemas/names.ts'
 import { Cents, orNull, orRejection, type Catalogue, type ReplyCheck } from './catalogue.ts'
 import type { Rejection } from './rejection.ts'
-import type { MessageVerifier } from './messages.ts'
+import type { MessageVerifier } from '../http/provider-messages.ts'
 
 /** The states of a withdrawal. */
 export const WITHDRAWAL_STATUSES = ['pending', 'ready', 'completed', 'failed'] as const

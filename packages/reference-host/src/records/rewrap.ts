@@ -1,7 +1,14 @@
 import { Fault } from '@gatewright/kernel'
 import { rows, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
-import type { SealedColumn } from './sealed-columns.ts'
 import type { Sealer } from './sealed.ts'
+
+/** A column with sealed texts. The owner of each text is the `account_id` of its row. */
+export interface SealedColumn {
+  readonly table: string
+  readonly column: string
+  /** The purpose that the texts are sealed for. See `Sealer`. */
+  readonly purpose: string
+}
 
 /** The result of resealing one column. */
 export interface RewrappedColumn {

@@ -33,3 +33,11 @@ export interface Backend {
   migrate(): Promise<void>
   close(): Promise<void>
 }
+
+/** How a database is opened. */
+export interface DatabaseOptions {
+  /** Creates or updates the tables of modules. */
+  readonly migrateModules: (db: SqlClient) => Promise<void>
+  /** Limits each statement on Postgres at the client's side. Default: none. */
+  readonly queryMs?: number | undefined
+}

@@ -7,15 +7,19 @@ import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issue
 import { migrateNonces, sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
 import { migrateLedger } from '../ledger/ledger.ts'
-import type { Backend } from './backend.ts'
-import { migrateHost } from './migrate.ts'
+import type { Backend, DatabaseOptions } from './backend.ts'
+import { migrateKit } from './migrate.ts'
 import type { Secrets } from './secrets.ts'
 
 /**
  * Opens the embedded SQLite in `dataDir`, which must be locked. A commit is on disk
  * when it returns (WAL, full sync).
  */
-export function embeddedBackend(dataDir: string, secrets: Secrets): Backend {
+export function embeddedBackend(
+  dataDir: string,
+  secrets: Secrets,
+  { migrateModules }: DatabaseOptions,
+): Backend {
   const connect = (pragmas: string): Database.Database => {
     const connection = new Database(join(dataDir, 'host.sqlite'))
     connection.exec(pragmas)
@@ -47,8 +51,9 @@ export function embeddedBackend(dataDir: string, secrets: Secrets): Backend {
         migrateAliasUsage,
       ])
         await migrate(sql)
-      await migrateHost(sql)
+      await migrateKit(sql)
       await migrateLedger(sql)
+      await migrateModules(sql)
     },
     close: async () => {
       reader.close()

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { migrate, type SqlClient } from '@gatewright/kernel/sql'
 
-/** Migrates the host's own tables. Can be repeated, and is safe when many hosts start at once. */
-export async function migrateHost(db: SqlClient): Promise<void> {
+/** Migrates the tables that every host has. Can be repeated, and is safe when many hosts start at once. */
+export async function migrateKit(db: SqlClient): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/host.sql', import.meta.url), 'utf8')
   await migrate(db, { namespace: 'host', ddl })
 }

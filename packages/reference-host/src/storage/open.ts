@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
-import { IncompatibleTables } from '@gatewright/kernel/sql'
+import { IncompatibleTables, type SqlClient } from '@gatewright/kernel/sql'
 import type { HostConfig } from '../config/host-config.ts'
-import type { Backend } from './backend.ts'
+import type { Backend, DatabaseOptions } from './backend.ts'
 import { assertEnvironment, claimEnvironment, elsewhere, unusable } from './environment.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
 
@@ -13,16 +13,20 @@ export interface OpenStores {
 }
 
 /**
- * Opens the ledger's database (embedded in a locked data folder, or Postgres), migrates it, and opens Redis if configured. Refuses
+ * Opens the ledger's database (embedded in a locked data folder, or Postgres), migrates it and the tables of modules, and opens Redis if configured. Refuses
  * a database of another environment before it is migrated. Closes what is open when a later step fails. `queryMs` limits each statement on Postgres at
  * the client's side; default none, since a statement of an operator's command may take long.
  */
-export async function openStores(config: HostConfig, queryMs?: number): Promise<OpenStores> {
+export async function openStores(
+  config: HostConfig,
+  migrateModules: (db: SqlClient) => Promise<void>,
+  queryMs?: number,
+): Promise<OpenStores> {
   const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
   let backend: Backend | undefined
   try {
     const secrets = loadSecrets(config)
-    backend = await openDatabase(config, secrets, queryMs)
+    backend = await openDatabase(config, secrets, { migrateModules, queryMs })
     await assertEnvironment(backend.sql, config)
     await migrateTables(backend, config)
     await claimEnvironment(backend.sql, config)
@@ -62,10 +66,11 @@ async function lockOf(dataDir: string): Promise<{ release(): void }> {
 async function openDatabase(
   { databaseUrl, dataDir }: HostConfig,
   secrets: Secrets,
-  queryMs: number | undefined,
+  options: DatabaseOptions,
 ): Promise<Backend> {
-  if (databaseUrl === undefined) return (await import('./embedded.ts')).embeddedBackend(dataDir, secrets)
-  return (await import('./postgres.ts')).postgresBackend(databaseUrl, secrets, queryMs)
+  if (databaseUrl === undefined)
+    return (await import('./embedded.ts')).embeddedBackend(dataDir, secrets, options)
+  return (await import('./postgres.ts')).postgresBackend(databaseUrl, secrets, options)
 }
 
 async function overRedis(backend: Backend, target: NonNullable<HostConfig['redis']>): Promise<Backend> {

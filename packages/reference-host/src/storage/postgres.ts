@@ -11,8 +11,8 @@ import { migrateCredentials, postgresCredentials } from '@gatewright/session-iss
 import { migrateNonces, postgresNonces } from '@gatewright/signature-verifier/postgres'
 import pg from 'pg'
 import { migrateLedger } from '../ledger/ledger.ts'
-import type { Backend } from './backend.ts'
-import { migrateHost } from './migrate.ts'
+import type { Backend, DatabaseOptions } from './backend.ts'
+import { migrateKit } from './migrate.ts'
 import type { Secrets } from './secrets.ts'
 
 /** Connections per host. More did not help a Postgres with two cores. */
@@ -24,7 +24,11 @@ const MAX_SKEW_MS = 2000
  * Connects to Postgres. `queryMs` limits each statement at the
  * client's side, but no migration; default none.
  */
-export function postgresBackend(url: string, secrets: Secrets, queryMs?: number): Backend {
+export function postgresBackend(
+  url: string,
+  secrets: Secrets,
+  { migrateModules, queryMs }: DatabaseOptions,
+): Backend {
   const options: pg.PoolConfig = {
     connectionString: url,
     max: POOL_SIZE,
@@ -50,7 +54,7 @@ export function postgresBackend(url: string, secrets: Secrets, queryMs?: number)
     lostRuns: lostRuns(sql),
     aliasUsage: postgresAliasUsage(sql),
     checks: { database: () => assertClock(sql) },
-    migrate: () => migrateTables({ ...options, max: 1 }),
+    migrate: () => migrateTables({ ...options, max: 1 }, migrateModules),
     close: () => pool.end(),
   }
 }
@@ -63,7 +67,10 @@ function openPool(options: pg.PoolConfig): pg.Pool {
 }
 
 /** Migrates on a pool of its own, because a migration cannot lift the `query_timeout` of a pool. */
-async function migrateTables(options: pg.PoolConfig): Promise<void> {
+async function migrateTables(
+  options: pg.PoolConfig,
+  migrateModules: DatabaseOptions['migrateModules'],
+): Promise<void> {
   const pool = openPool(options)
   const sql = fromPgPool(pool)
   try {
@@ -76,8 +83,9 @@ async function migrateTables(options: pg.PoolConfig): Promise<void> {
       migrateAliasUsage,
     ])
       await migrate(sql)
-    await migrateHost(sql)
+    await migrateKit(sql)
     await migrateLedger(sql)
+    await migrateModules(sql)
   } finally {
     await pool.end()
   }

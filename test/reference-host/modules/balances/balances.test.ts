@@ -1,5 +1,5 @@
 import { manualClock } from '@gatewright/kernel/testing'
-import { createLedger, ledgerAccounts, newId } from '@gatewright/reference-host'
+import { createLedger, ledgerAccounts, systemAccounts, newId } from '@gatewright/reference-host'
 import t from 'tap'
 import { bearer } from '../../../harness/host.ts'
 import { newMoneyUser } from '../../../harness/money.ts'
@@ -15,7 +15,7 @@ const put = (credit: string, amountCents: number): Promise<unknown> =>
   db.transaction(tx =>
     ledger.transfer(
       tx,
-      { id: newId('test'), debit: ledgerAccounts.sandbox, credit, amountCents, cause: 'test' },
+      { id: newId('test'), debit: systemAccounts.sandbox, credit, amountCents, cause: 'test' },
       clock.now(),
     ),
   )

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createLedger, ledgerAccounts } from '@gatewright/reference-host'
+import { createLedger, systemAccounts } from '@gatewright/reference-host'
 import t from 'tap'
 import type { HttpResponse } from '../../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
@@ -17,7 +17,7 @@ const note = async (user: MoneyUser, bill: object = {}): Promise<string> =>
   billOf(await user.write('/bills', { ...BILL, ...bill })).id
 const pay = (user: MoneyUser, id: string, key?: string): Promise<HttpResponse> =>
   user.write(`/bills/${id}/pay`, {}, key)
-const housed = (): Promise<number> => createLedger(db).balance(db, ledgerAccounts.bills)
+const housed = (): Promise<number> => createLedger(db).balance(db, systemAccounts.bills)
 
 t.test('notes a bill, lists it, and pays it from the balance', async t => {
   const user = await newUser()

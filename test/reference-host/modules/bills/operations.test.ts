@@ -1,5 +1,5 @@
 // The operations of bills, called without a host around them.
-import { ledgerAccounts } from '@gatewright/reference-host'
+import { ledgerAccounts, systemAccounts } from '@gatewright/reference-host'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
 import { openMoney, withoutVarying, type OperationResult } from '../../../harness/money-operations.ts'
@@ -43,7 +43,7 @@ t.test('pays a bill once, from the balance, under the caps', async t => {
   const accountId = await addAccount(1000)
   const { id } = await note(accountId)
   const other = await note(accountId)
-  const housed = await balance(ledgerAccounts.bills)
+  const housed = await balance(systemAccounts.bills)
   t.match(await payBill(accountId, id, { dailySpendCapCents: 399 }), { code: 'policy_blocked' })
   t.match(await payBill(await addAccount(1000), id), { code: 'not_found' })
   t.match(await payBill(accountId, 'bill_none'), { code: 'not_found' })
@@ -51,7 +51,7 @@ t.test('pays a bill once, from the balance, under the caps', async t => {
   const paid = billOf(await payBill(accountId, id))
   t.match(paid, { status: 'paid', paidAt: new Date(clock.now()).toISOString() })
   t.same(await listed(accountId), [other, paid])
-  t.equal((await balance(ledgerAccounts.bills)) - housed, 400)
+  t.equal((await balance(systemAccounts.bills)) - housed, 400)
   t.equal(await balance(ledgerAccounts.user(accountId)), 600)
   t.same((await history(accountId, 'bill', id))[1], ['open', 'paid', 'paid', 400, null])
   t.match(await payBill(accountId, id), { code: 'invalid_request', field: 'status' })

@@ -11,9 +11,9 @@ type Session = Parameters<CliRequests['approve']>[2]
 const { approve, collectRequests, endOf, enterCode, findOpen, poll, startRequest } = (await import(
   `${process.cwd()}/packages/reference-host/dist/modules/web-sign-in/cli-requests.js`
 )) as CliRequests
-type Migrate = typeof import('../../../../packages/reference-host/dist/storage/migrate.js')
+type Migrate = typeof import('../../../../packages/reference-host/dist/product/migrate.js')
 const { migrateHost } = (await import(
-  `${process.cwd()}/packages/reference-host/dist/storage/migrate.js`
+  `${process.cwd()}/packages/reference-host/dist/product/migrate.js`
 )) as Migrate
 
 const NOW = 1_767_225_600_000

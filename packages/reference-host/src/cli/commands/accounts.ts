@@ -1,16 +1,16 @@
 import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { KeyRecord } from '@gatewright/session-issuer'
-import * as registrations from '../../composition/registrations.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
-import { userMoney } from '../../ledger/user-money.ts'
+import { userMoney } from '../../modules/balances/user-money.ts'
 import { accountOf, fieldTable, isoOrNull } from '../accounts.ts'
-import { UsageError, type Command, type CommandContext } from '../command.ts'
+import { UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Most sessions that `sessions list` prints. */
 const MOST_SESSIONS = 1000
 
 /** Commands that show the keys and sessions of an account, and what it has. None shows a secret. */
-export const accountCommands: readonly Command[] = [
+export const accountCommands: readonly Command<Services>[] = [
   {
     name: 'keys list',
     takes: ['ACCOUNT'],
@@ -120,7 +120,7 @@ export function describeKey(key: KeyRecord, now: number) {
 }
 
 async function ownerOf(
-  { backend: { sql }, container }: CommandContext,
+  { backend: { sql }, ledger }: Services,
   accountId: string,
 ): Promise<Record<string, unknown>> {
   const [user] = await rows(sql, 'select * from gw_users where account_id = $1', [accountId])
@@ -140,14 +140,14 @@ async function ownerOf(
     walletAddress: user['wallet_address'],
     kycStatus: user['kyc_status'],
     createdAt: isoOrNull(toInteger(user['created_at'])),
-    balanceCents: await container.get(registrations.LEDGER).balance(sql, ledgerAccounts.user(accountId)),
+    balanceCents: await ledger.balance(sql, ledgerAccounts.user(accountId)),
     moneyCents: await userMoney(sql, accountId),
     cards: await count(sql, cards, accountId),
     subscriptions: await count(sql, subscriptions, accountId),
   }
 }
 
-async function accessOf({ backend, clock }: CommandContext, accountId: string): Promise<object> {
+async function accessOf({ backend, clock }: Services, accountId: string): Promise<object> {
   const now = clock.now()
   const { keys } = await backend.issuer.keys.load(accountId)
   const sessions = await backend.issuer.sessions.list(accountId, MOST_SESSIONS, now)

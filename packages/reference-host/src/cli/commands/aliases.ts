@@ -2,9 +2,10 @@ import { dueAliases, reportText } from '@gatewright/legacy-alias-router'
 import { reportAliases } from '../../operator/aliases.ts'
 import { aliasTable } from '../../product/aliases.ts'
 import type { Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Commands on legacy names. */
-export const aliasCommands: readonly Command[] = [
+export const aliasCommands: readonly Command<Services>[] = [
   {
     name: 'aliases report',
     takes: [],

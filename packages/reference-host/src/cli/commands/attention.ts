@@ -1,6 +1,7 @@
 import { openReports, resolveAttention, type ReportedKind } from '../../operator/attention.ts'
 import { referenceArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Most reports that a list prints. */
 const MOST = 1000
@@ -12,7 +13,7 @@ const KINDS = {
 } as const
 
 /** The commands on reported money that could not be moved: list it, and mark it as handled. */
-export function attentionCommands(kind: ReportedKind): readonly Command[] {
+export function attentionCommands(kind: ReportedKind): readonly Command<Services>[] {
   const group = `${kind}s`
   const { column, example } = KINDS[kind]
   return [

@@ -2,11 +2,12 @@ import type { AuditEntry, AuditPosition } from '@gatewright/session-issuer'
 import { accountOf } from '../accounts.ts'
 import { instantArgument, integerArgument } from '../arguments.ts'
 import { reportElapsed, UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 const MOST_ROWS = 1000
 
 /** Commands on the audit log of keys, policies and sessions. */
-export const auditCommands: readonly Command[] = [
+export const auditCommands: readonly Command<Services>[] = [
   {
     name: 'audit list',
     takes: [],

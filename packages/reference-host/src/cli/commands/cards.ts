@@ -1,11 +1,12 @@
 import type { KeyLineage } from '@gatewright/session-issuer'
 import { cancelCardsOf, lineagesFrom } from '../../modules/cards/cancel.ts'
 import { deletedLineages } from '../../modules/cards/key-policies.ts'
-import { UsageError, type Command, type CommandContext } from '../command.ts'
+import { UsageError, type Command } from '../command.ts'
 import { cards } from '../../modules/cards/store.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Commands on cards. */
-export const cardCommands: readonly Command[] = [
+export const cardCommands: readonly Command<Services>[] = [
   {
     name: 'cards cancel',
     takes: ['[CARD]'],
@@ -23,7 +24,7 @@ export const cardCommands: readonly Command[] = [
   },
 ]
 
-async function cancelCard({ backend, clock }: CommandContext, id: string): Promise<number> {
+async function cancelCard({ backend, clock }: Services, id: string): Promise<number> {
   return backend.sql.transaction(async tx => {
     const card = await cards.anyAccount.lock(tx, id)
     if (!card) throw new UsageError(`no card ${id}`)
@@ -33,7 +34,7 @@ async function cancelCard({ backend, clock }: CommandContext, id: string): Promi
   })
 }
 
-async function cancelCardsOfKey({ backend, issuer, clock }: CommandContext, keyId: string): Promise<number> {
+async function cancelCardsOfKey({ backend, issuer, clock }: Services, keyId: string): Promise<number> {
   const lineages = await lineagesOf({ backend, issuer }, keyId)
   if (lineages.length === 0)
     throw new UsageError(`no key ${keyId}; a deleted key is found by the id of its first key`)
@@ -48,7 +49,7 @@ async function cancelCardsOfKey({ backend, issuer, clock }: CommandContext, keyI
  * and without the keys below it.
  */
 async function lineagesOf(
-  { backend, issuer }: Pick<CommandContext, 'backend' | 'issuer'>,
+  { backend, issuer }: Pick<Services, 'backend' | 'issuer'>,
   keyId: string,
 ): Promise<readonly KeyLineage[]> {
   const lineage = await issuer.lineageOf(keyId)

@@ -1,9 +1,10 @@
 import { accountOf } from '../accounts.ts'
-import { UsageError, type Command, type CommandContext, type CommandOutput } from '../command.ts'
+import { UsageError, type Command, type CommandOutput } from '../command.ts'
 import { unwrap, revokedKeyOutput } from './partner-keys.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Commands on user keys, sessions and signing keys. */
-export const credentialCommands: readonly Command[] = [
+export const credentialCommands: readonly Command<Services>[] = [
   {
     name: 'keys revoke',
     takes: ['KEY_ID'],
@@ -67,7 +68,7 @@ export const credentialCommands: readonly Command[] = [
 ]
 
 async function endWithKeys(
-  { issuer, backend }: CommandContext,
+  { issuer, backend }: Services,
   sessionId: string,
   account: string | undefined,
 ): Promise<CommandOutput> {

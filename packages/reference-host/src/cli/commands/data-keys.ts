@@ -1,17 +1,16 @@
-import * as registrations from '../../composition/registrations.ts'
 import { rewrapColumn, type RewrappedColumn } from '../../records/rewrap.ts'
-import { sealedColumns } from '../../records/sealed-columns.ts'
+import { sealedColumns } from '../../product/sealed-columns.ts'
 import { UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Commands on `DATA_KEYS`, the keys of personal data. */
-export const dataKeyCommands: readonly Command[] = [
+export const dataKeyCommands: readonly Command<Services>[] = [
   {
     name: 'data-keys rewrap',
     takes: [],
     summary: 'Encrypt all personal data under the first key of DATA_KEYS. Safe beside hosts, and to repeat',
     example: '',
-    async run({ backend, container, progress }) {
-      const sealer = container.get(registrations.SEALER)
+    async run({ backend, sealer, progress }) {
       const data: RewrappedColumn[] = []
       for (const column of Object.values(sealedColumns)) {
         const note = (read: number): void => progress(`${column.purpose}: ${read} rows read`)

@@ -1,24 +1,9 @@
-import { appServices } from '../../composition/app-services.ts'
-import { operations } from '../../composition/operations.ts'
-import { aliasTable } from '../../product/aliases.ts'
-import { UsageError, type Command, type StartCommand } from '../command.ts'
-
-/** Runs the host in this process. It opens the stores itself. */
-export const startCommand: StartCommand = {
-  name: 'start',
-  takes: [],
-  summary: 'Run the host until Ctrl-C or SIGTERM, as npm start does',
-  example: '',
-  async start({ env, json }) {
-    const { serve } = await import('../../composition/serve.ts')
-    const served = await serve(env, json ? () => {} : text => console.log(text))
-    if (!served.ok) throw new UsageError(served.problem)
-    return { data: { url: served.url, partnerKey: served.partnerKey ?? null }, lines: [] }
-  },
-}
+import { operationTable } from '../../composition/host-module.ts'
+import type { Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Commands on the host itself. */
-export const hostCommands: readonly Command[] = [
+export const hostCommands: readonly Command<Services>[] = [
   {
     name: 'migrate',
     takes: [],
@@ -32,14 +17,8 @@ export const hostCommands: readonly Command[] = [
     takes: [],
     summary: 'Print every operation with its credential, scopes and limits',
     example: '',
-    async run({ container }) {
-      const services = appServices(
-        container,
-        () => {},
-        () => false,
-      )
-      const { serviceName, directUserKey } = services
-      const table = operations(services, { serviceName, url: '/', aliases: aliasTable, directUserKey })
+    async run(services) {
+      const table = operationTable(services)
       const data = table.map(({ id, method, paths, surface, credential, scopes = [], ...rest }) => ({
         id,
         method,

@@ -1,19 +1,19 @@
-import * as registrations from '../../composition/registrations.ts'
-import { listJobs } from '../../operator/jobs.ts'
+import { listJobs } from '../../records/described-jobs.ts'
 import { UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Most jobs that `jobs list` prints. */
 const MOST = 1000
 
 /** Commands on jobs: calls to providers that wait to be made. */
-export const jobCommands: readonly Command[] = [
+export const jobCommands: readonly Command<Services>[] = [
   {
     name: 'jobs list',
     takes: [],
     summary: `List the calls to providers that wait, at most ${MOST}, those due first`,
     example: '',
-    async run({ container }) {
-      const data = await listJobs(container.get(registrations.JOBS), MOST)
+    async run({ jobs }) {
+      const data = await listJobs(jobs, MOST)
       const rows = data.map(job => [job.kind, job.subjectId, `${job.attempts}`, job.dueAt, job.createdAt])
       return { data, table: [['KIND', 'SUBJECT', 'ATTEMPTS', 'DUE', 'CREATED'], ...rows], empty: 'No jobs.' }
     },
@@ -23,8 +23,8 @@ export const jobCommands: readonly Command[] = [
     takes: ['KIND', 'SUBJECT'],
     summary: 'Make a job due at once; the next host that looks runs it',
     example: 'kyc.submit kyc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
-    async run({ container }, { positional: [kind = '', subjectId = ''] }) {
-      if (!(await container.get(registrations.JOBS).retry(kind, subjectId))) {
+    async run({ jobs }, { positional: [kind = '', subjectId = ''] }) {
+      if (!(await jobs.retry(kind, subjectId))) {
         throw new UsageError(`no job ${kind} ${subjectId} waits: see gatewright jobs list`)
       }
       return { data: { kind, subjectId, due: true }, lines: [`${kind} ${subjectId} is due.`] }

@@ -1,8 +1,8 @@
 import { rows } from '@gatewright/kernel/sql'
-import * as registrations from '../../composition/registrations.ts'
 import { SUBMIT_JOB } from '../../modules/kyc/job.ts'
 import { DECIDED_STATUSES } from '../../modules/kyc/states.ts'
 import { UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Most applications that `kyc list` prints. */
 const MOST = 1000
@@ -11,7 +11,7 @@ const LIST = `select a.id, a.account_id as "accountId", u.kyc_status as "status"
   where u.kyc_status <> 'approved' order by a.submitted_at desc limit $1`
 
 /** Commands on identity checks. They show no application data. */
-export const kycCommands: readonly Command[] = [
+export const kycCommands: readonly Command<Services>[] = [
   {
     name: 'kyc list',
     takes: [],
@@ -36,13 +36,12 @@ export const kycCommands: readonly Command[] = [
     summary: 'Decide the identity check of an account, whatever its status is',
     example: 'acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 approved --reason "Checked by hand"',
     confirm: 'The account gains or loses the right to create cards and to move money.',
-    async run({ backend, container, clock }, { positional: [accountId = '', word = ''], options }) {
+    async run({ backend, kyc, jobs, clock }, { positional: [accountId = '', word = ''], options }) {
       const status = DECIDED_STATUSES.find(each => each === word)
       if (!status) throw new UsageError(`STATUS must be one of ${DECIDED_STATUSES.join(', ')}`)
       const reason = options['reason'] ?? null
       if (reason !== null && (reason === '' || [...reason].length > 200))
         throw new UsageError('--reason must be 1 to 200 characters')
-      const kyc = container.get(registrations.KYC)
       await backend.sql.transaction(async tx => {
         const known = await rows(tx, 'select 1 from gw_users where account_id = $1', [accountId])
         if (known.length === 0) throw new UsageError(`no account ${accountId}: see gatewright kyc list`)
@@ -53,7 +52,7 @@ export const kycCommands: readonly Command[] = [
           throw new UsageError(
             `${accountId} has no application data that a provider could check: decide approved or denied instead`,
           )
-        await container.get(registrations.JOBS).add(tx, SUBMIT_JOB, id, now)
+        await jobs.add(tx, SUBMIT_JOB, id, now)
       })
       return { data: { accountId, status, reason }, lines: [`${accountId} is ${status}.`] }
     },

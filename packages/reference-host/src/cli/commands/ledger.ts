@@ -1,5 +1,6 @@
-import * as registrations from '../../composition/registrations.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { systemAccounts } from '../../product/system-accounts.ts'
+import { heldMoney } from '../../product/held-money.ts'
 import { checkLedger } from '../../ledger/check.ts'
 import { type TransactionEntry } from '../../ledger/transactions.ts'
 import { isOpen } from '../../modules/subscriptions/payins/states.ts'
@@ -7,6 +8,7 @@ import { userAccountOf } from '../accounts.ts'
 import { integerArgument } from '../arguments.ts'
 import { reportElapsed, UsageError, type Command } from '../command.ts'
 import { payins } from '../../modules/subscriptions/payins/payin-store.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Accounts of the house whose money is handed on. */
 const HOUSE = ['bills', 'fees', 'revenue'] as const
@@ -27,22 +29,21 @@ function assertReference(reference: string): void {
 }
 
 /** Commands on balances and the ledger. */
-export const ledgerCommands: readonly Command[] = [
+export const ledgerCommands: readonly Command<Services>[] = [
   {
     name: 'ledger credit',
     takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
     summary: 'Credit a balance by hand. ACCOUNT is an account or user id; one REFERENCE credits once, ever',
     confirm: 'No command takes credited money back.',
     example: 'usr_79db7a61096340598de4661d67683883 2500 wire-2026-11-0042',
-    async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
+    async run({ backend, clock, ledger, money }, { positional: [owner = '', cents = '', reference = ''] }) {
       const amountCents = readCents(cents)
       assertReference(reference)
       const accountId = await userAccountOf(backend.sql, owner)
-      const [ledger, money] = [container.get(registrations.LEDGER), container.get(registrations.MONEY)]
       const credit = ledgerAccounts.user(accountId)
       const transfer = {
         id: `credit:${reference}`,
-        debit: ledgerAccounts.operator,
+        debit: systemAccounts.operator,
         credit,
         amountCents,
         cause: 'credit',
@@ -74,16 +75,15 @@ export const ledgerCommands: readonly Command[] = [
       'Book money of the house that was paid out. FROM is bills, fees or revenue; one REFERENCE books once, ever',
     confirm: 'No command takes booked money back.',
     example: 'bills 4200 wire-2026-11-0043',
-    async run({ backend, clock, container }, { positional: [from = '', cents = '', reference = ''] }) {
+    async run({ backend, clock, money, ledger }, { positional: [from = '', cents = '', reference = ''] }) {
       if (!isHouse(from)) throw new UsageError(`FROM must be one of ${HOUSE.join(', ')}`)
       const amountCents = readCents(cents)
       assertReference(reference)
-      const debit = ledgerAccounts[from]
-      const credit = ledgerAccounts.operator
+      const debit = systemAccounts[from]
+      const credit = systemAccounts.operator
       const transfer = { id: `remit:${reference}`, debit, credit, amountCents, cause: 'remit' }
-      const money = container.get(registrations.MONEY)
       const result = await backend.sql.transaction(tx => money.move(tx, transfer, [], clock.now()))
-      const balanceCents = await container.get(registrations.LEDGER).balance(backend.sql, debit)
+      const balanceCents = await ledger.balance(backend.sql, debit)
       if (result === 'insufficient') throw new UsageError(`${debit} has ${balanceCents} US cents only`)
       if (result === 'conflict')
         throw new UsageError(`${reference} was booked before, from another account or in another amount`)
@@ -99,11 +99,9 @@ export const ledgerCommands: readonly Command[] = [
     takes: ['ACCOUNT'],
     summary: 'Show the balance of an account or user id',
     example: 'usr_79db7a61096340598de4661d67683883',
-    async run({ backend, container }, { positional: [owner = ''] }) {
+    async run({ backend, ledger }, { positional: [owner = ''] }) {
       const accountId = await userAccountOf(backend.sql, owner)
-      const balanceCents = await container
-        .get(registrations.LEDGER)
-        .balance(backend.sql, ledgerAccounts.user(accountId))
+      const balanceCents = await ledger.balance(backend.sql, ledgerAccounts.user(accountId))
       return { data: { accountId, balanceCents }, lines: [`${accountId} has ${balanceCents} US cents.`] }
     },
   },
@@ -115,7 +113,7 @@ export const ledgerCommands: readonly Command[] = [
     async run(context) {
       context.progress('Adding up every transfer of the ledger.')
       const { sql } = context.backend
-      const check = checkLedger(context.container.get(registrations.LEDGER), sql)
+      const check = checkLedger(context.ledger, sql, heldMoney)
       const { report, problems } = await reportElapsed(context, 'Adding up the ledger', check)
       if (problems.length > 0) throw new UsageError(`the ledger is broken: ${problems.join('; ')}`)
       return { data: report, lines: [`${report.transfers} transfers, all accounts right, sum 0.`] }
@@ -127,15 +125,14 @@ export const ledgerCommands: readonly Command[] = [
     summary: 'Cancel an open pay-in and release its hold',
     example: 'payin_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     confirm: 'A payment that arrives later settles nothing.',
-    async run({ backend, clock, container }, { positional: [id = ''] }) {
+    async run({ backend, clock, settlement }, { positional: [id = ''] }) {
       const status = await backend.sql.transaction(async tx => {
         const payin = await payins.anyAccount.lock(tx, id)
         if (!payin) throw new UsageError(`no pay-in ${id}`)
         if (!isOpen(payin.status)) throw new UsageError(`${id} is ${payin.status}`)
         if (payin.seen)
           throw new UsageError(`${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`)
-        return (await container.get(registrations.SETTLEMENT).close(tx, payin, 'canceled', clock.now()))
-          .status
+        return (await settlement.close(tx, payin, 'canceled', clock.now())).status
       })
       return { data: { id, status }, lines: [`${id} is ${status}.`] }
     },

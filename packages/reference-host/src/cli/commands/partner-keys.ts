@@ -5,20 +5,15 @@ import { checkPolicy } from '../../modules/credential-fields.ts'
 import { partnerScopes } from '../../product/scopes.ts'
 import { isName } from '../../schemas/names.ts'
 import { integerArgument } from '../arguments.ts'
-import {
-  UsageError,
-  type Command,
-  type CommandArguments,
-  type CommandContext,
-  type CommandOutput,
-} from '../command.ts'
+import { UsageError, type Command, type CommandArguments, type CommandOutput } from '../command.ts'
 import { describeKey } from './accounts.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Most characters of a partner's name. */
 const MOST_NAME = 120
 
 /** Commands on partners and their keys. */
-export const partnerKeyCommands: readonly Command[] = [
+export const partnerKeyCommands: readonly Command<Services>[] = [
   {
     name: 'partner-keys create',
     takes: ['NAME'],
@@ -145,7 +140,7 @@ function overlapOf({ options }: CommandArguments): number {
   return integerArgument('--overlap', options['overlap'] ?? '86400', 0)
 }
 
-async function assertPartnerKey({ backend }: CommandContext, keyId: string): Promise<void> {
+async function assertPartnerKey({ backend }: Services, keyId: string): Promise<void> {
   const key = await backend.issuer.keys.find(keyId)
   if (key?.surface !== 'partner') throw new UsageError(`no partner key ${keyId}`)
 }

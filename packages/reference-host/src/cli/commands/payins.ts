@@ -1,8 +1,8 @@
-import * as registrations from '../../composition/registrations.ts'
 import { listUnmatched, markHandled } from '../../modules/subscriptions/onchain/unmatched-transfer-store.ts'
 import { receivingXpubs, skipAddresses } from '../../modules/subscriptions/onchain/skip-addresses.ts'
 import { integerArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Most transfers that `payins unmatched` prints. */
 const MOST = 1000
@@ -10,14 +10,14 @@ const MOST = 1000
 const MOST_SKIPPED = 100_000
 
 /** Commands on pay-ins and on payments that match none. */
-export const payinCommands: readonly Command[] = [
+export const payinCommands: readonly Command<Services>[] = [
   {
     name: 'payins unmatched',
     takes: [],
     summary: 'List final transfers to addresses of the host that match no pay-in, newest first',
     example: '',
-    async run({ backend, container }) {
-      const { payinReceivers } = container.get(registrations.CONFIG)
+    async run({ backend, config }) {
+      const { payinReceivers } = config
       const data = await listUnmatched(backend.sql, MOST)
       const assetOf = (chainId: number, address: string): string =>
         payinReceivers.find(each => each.chainId === chainId && each.token === address)?.asset ?? address
@@ -53,9 +53,9 @@ export const payinCommands: readonly Command[] = [
     summary: 'Skip the next COUNT addresses of each xpub, after a backup was restored',
     example: '1000',
     confirm: 'A wallet finds payments to later addresses only with a gap limit above COUNT.',
-    async run({ backend, container, progress }, { positional: [text = ''] }) {
+    async run({ backend, config, progress }, { positional: [text = ''] }) {
       const count = integerArgument('COUNT', text, 1, MOST_SKIPPED)
-      const xpubs = receivingXpubs(container.get(registrations.CONFIG).payinReceivers)
+      const xpubs = receivingXpubs(config.payinReceivers)
       if (xpubs.length === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
       const data = []
       for (const each of xpubs) {

@@ -1,11 +1,12 @@
 import { decisionOf, listLostRuns, resolveLostRun } from '../../operator/lost-runs.ts'
 import { UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Most lost runs that `runs lost` prints. */
 const MOST = 1000
 
 /** Commands on writes with an idempotency key whose outcome is unknown. */
-export const runCommands: readonly Command[] = [
+export const runCommands: readonly Command<Services>[] = [
   {
     name: 'runs lost',
     takes: [],

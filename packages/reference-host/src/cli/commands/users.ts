@@ -1,23 +1,23 @@
 import { rows, toInteger, type SqlRow } from '@gatewright/kernel/sql'
-import * as registrations from '../../composition/registrations.ts'
 import { eraseObstacles, eraseUser } from '../../modules/users/erase.ts'
 import { fieldTable, isoOrNull, userAccountOf } from '../accounts.ts'
 import { UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 const USER = `select u.*, k.id as kyc_id, k.reason, k.submitted_at, k.fields from gw_users u
   left join gw_kyc_applications k on k.account_id = u.account_id where u.account_id = $1`
 
 /** Commands on the people behind accounts. What is sealed of them is never printed. */
-export const userCommands: readonly Command[] = [
+export const userCommands: readonly Command<Services>[] = [
   {
     name: 'users show',
     takes: ['USER'],
     summary: 'Show a user, and which personal data is stored. USER is a user or account id',
     example: 'usr_79db7a61096340598de4661d67683883',
-    async run({ backend: { sql }, container }, { positional: [owner = ''] }) {
+    async run({ backend: { sql }, acceptances }, { positional: [owner = ''] }) {
       const accountId = await userAccountOf(sql, owner)
       const [row] = await rows(sql, USER, [accountId])
-      const acceptedAt = await container.get(registrations.ACCEPTANCES).acceptedAt(sql, accountId)
+      const acceptedAt = await acceptances.acceptedAt(sql, accountId)
       const data = {
         ...describeUser(row as SqlRow),
         // 0: there is nothing to accept.

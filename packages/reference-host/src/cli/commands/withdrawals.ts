@@ -1,13 +1,13 @@
 import { rows } from '@gatewright/kernel/sql'
-import * as registrations from '../../composition/registrations.ts'
 import { referenceArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
+import type { Services } from '../../services/services.ts'
 
 /** Most withdrawals that `withdrawals list` prints. */
 const MOST = 1000
 
 /** Commands on withdrawals. They show no addresses. */
-export const withdrawalCommands: readonly Command[] = [
+export const withdrawalCommands: readonly Command<Services>[] = [
   {
     name: 'withdrawals list',
     takes: [],
@@ -48,11 +48,10 @@ export const withdrawalCommands: readonly Command[] = [
     example: 'wd_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 failed ticket-42',
     confirm:
       'With failed the account gets its money back: first make sure that the provider pays nothing out.',
-    async run({ backend, container, clock }, { positional: [id = '', status = '', text = ''] }) {
+    async run({ backend, withdrawals, clock }, { positional: [id = '', status = '', text = ''] }) {
       if (status !== 'completed' && status !== 'failed')
         throw new UsageError('STATUS must be completed or failed')
       const reference = referenceArgument(text)
-      const withdrawals = container.get(registrations.WITHDRAWALS)
       const resolved = await backend.sql.transaction(tx =>
         withdrawals.resolve(tx, id, { status, reference }, clock.now()),
       )

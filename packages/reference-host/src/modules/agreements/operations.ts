@@ -1,6 +1,6 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { operation, type Operation, type Success } from '../../http/operation.ts'
 import { MOST_AGREEMENTS, MOST_LINKS } from '../../product/product.ts'
 import { component, instantOrNull, text } from '../../schemas/fields.ts'

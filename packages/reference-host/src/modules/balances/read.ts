@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../http/operation.ts'
-import { readUserMoney } from '../../ledger/user-money.ts'
+import { readUserMoney } from './user-money.ts'
 import { Currency, component } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 

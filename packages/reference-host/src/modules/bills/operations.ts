@@ -1,10 +1,10 @@
 import { allow, type EpochMs } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { systemAccounts } from '../../product/system-accounts.ts'
 import type { TransactionEntry } from '../../ledger/transactions.ts'
-import { lockAccount } from '../../records/lock-account.ts'
+import { lockAccount } from '../users/lock-account.ts'
 import { Currency, component, instant, instantOrNull, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
@@ -139,7 +139,7 @@ function payBill(services: ModuleServices): Operation {
       if (!bill) return deny('not_found', 'no such bill')
       if (bill.paidAt !== null) return invalidState('user', 'this bill is paid', 'status')
       const { id, amountCents } = bill
-      const payment = { id, accountId, credit: ledgerAccounts.bills, amountCents, cause: 'bill' }
+      const payment = { id, accountId, credit: systemAccounts.bills, amountCents, cause: 'bill' }
       const entry: TransactionEntry = {
         accountId,
         type: 'payment',

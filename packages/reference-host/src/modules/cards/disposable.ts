@@ -1,6 +1,7 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny, type HostDenial } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
+import type { HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { component, Currency, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import { events } from '../../records/events.ts'
-import { lockAccount } from '../../records/lock-account.ts'
+import { lockAccount } from '../users/lock-account.ts'
 import type { PageOf } from '../../records/table.ts'
 import {
   cardTable,

@@ -2,10 +2,11 @@ import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { validateDepositReport, type DepositProvider, type DepositReport } from '../../providers/deposits.ts'
+import type { Metrics } from '../../observability/metrics.ts'
 import type { JobHandler } from '../../records/jobs.ts'
 import { compileSchema } from '../../schemas/check.ts'
 import { idText } from '../../schemas/names.ts'
-import type { EventType } from '../system/provider-events.ts'
+import type { EventType } from '../../http/provider-events.ts'
 import type { DepositRecords } from './records.ts'
 import { depositTable } from './deposit.ts'
 
@@ -50,4 +51,24 @@ export function depositReportEvent(deposits: DepositRecords): EventType {
     apply: (tx, provider, data: DepositReport & { readonly id: string }, now) =>
       deposits.report(tx, provider, data, now),
   }
+}
+
+/** What the module of such jobs works with. */
+interface ModuleJobServices extends Omit<FindServices, 'provider' | 'count'> {
+  readonly providers: { readonly deposits?: DepositProvider }
+  readonly metrics: Pick<Metrics, 'providerEvent'>
+}
+
+/** The jobs of a host that has a provider for them. Their outcomes are counted with those of the event `deposit.report`. */
+export function depositJobs({
+  providers,
+  metrics,
+  db,
+  clock,
+  deposits,
+}: ModuleJobServices): Readonly<Record<string, JobHandler>> {
+  const provider = providers.deposits
+  if (!provider) return {}
+  const count = (outcome: string): void => metrics.providerEvent('deposit.report', outcome)
+  return { [FIND_JOB]: findJob({ db, clock, deposits, provider, count }) }
 }

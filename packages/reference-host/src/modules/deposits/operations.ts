@@ -1,6 +1,7 @@
 import { allow, type Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny, type HostDenial } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
+import type { HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider } from '../../providers/deposits.ts'

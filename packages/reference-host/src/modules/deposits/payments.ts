@@ -1,6 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { systemAccounts } from '../../product/system-accounts.ts'
 import type { Money } from '../../ledger/money.ts'
 import type { TransactionEntry } from '../../ledger/transactions.ts'
 import type { Deposit } from './deposit.ts'
@@ -67,7 +68,7 @@ export async function creditPayment(
     id: `deposit:${provider}:${payment.id}`,
     amountCents,
     cause: 'deposit',
-    debit: ledgerAccounts.deposits(provider),
+    debit: systemAccounts.deposits(provider),
     credit: ledgerAccounts.user(accountId),
   }
   const source = { kind: 'deposit', id, part: payment.id }

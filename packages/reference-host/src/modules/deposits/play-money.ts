@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Success, WriteContext } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { systemAccounts } from '../../product/system-accounts.ts'
 import { Currency, instant, component, text } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -27,7 +28,7 @@ export async function creditPlayMoney(
   const now = clock.now()
   const id = `dep_${effectId}`
   const credit = ledgerAccounts.user(accountId)
-  const debit = ledgerAccounts.sandbox
+  const debit = systemAccounts.sandbox
   // The id comes from the idempotency key, so the same request never credits twice, even after its record
   // has expired.
   await money.move(

@@ -1,6 +1,6 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { operation, type Operation } from '../../http/operation.ts'
 import type { DepositProvider } from '../../providers/deposits.ts'
 import { component, text } from '../../schemas/fields.ts'

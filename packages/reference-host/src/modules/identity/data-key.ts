@@ -1,5 +1,5 @@
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { operation, type Operation } from '../../http/operation.ts'
 import { component } from '../../schemas/fields.ts'
 

@@ -1,6 +1,6 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { keySession } from '../../http/key-session.ts'
 import { callerOf, operation, type Operation } from '../../http/operation.ts'
 import { component } from '../../schemas/fields.ts'

@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { callerOf, operation, type Operation, type Success } from '../../http/operation.ts'
 import { component, nextCursor, Policy } from '../../schemas/fields.ts'
 import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'

@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
 import { validateKycReport, type KycProvider, type KycReport } from '../../providers/kyc.ts'
 import { compileSchema } from '../../schemas/check.ts'
-import type { EventType } from '../system/provider-events.ts'
+import type { EventType } from '../../http/provider-events.ts'
 import type { KycRecords } from './records.ts'
 
 const validateId = compileSchema(Type.Object({ id: Type.String({ pattern: '^[!-~]{1,120}$' }) }))

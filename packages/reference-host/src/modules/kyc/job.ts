@@ -1,8 +1,9 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { KycProvider } from '../../providers/kyc.ts'
+import type { Metrics } from '../../observability/metrics.ts'
 import type { JobHandler } from '../../records/jobs.ts'
-import type { EventOutcome } from '../system/provider-events.ts'
+import type { EventOutcome } from '../../http/provider-events.ts'
 import type { KycRecords } from './records.ts'
 
 /** The kind of the job that submits an application to the provider, by the application's id. */
@@ -30,4 +31,24 @@ export function submitJob({ db, clock, kyc, provider, count }: KycJobServices): 
       return (await kyc.waiting(tx, id)) ? 'again' : undefined
     }
   }
+}
+
+/** What the module of such jobs works with. */
+interface ModuleJobServices extends Omit<KycJobServices, 'provider' | 'count'> {
+  readonly providers: { readonly kyc?: KycProvider }
+  readonly metrics: Pick<Metrics, 'providerEvent'>
+}
+
+/** The jobs of a host that has a provider for them. Their outcomes are counted with those of the event `kyc.report`. */
+export function kycJobs({
+  providers,
+  metrics,
+  db,
+  clock,
+  kyc,
+}: ModuleJobServices): Readonly<Record<string, JobHandler>> {
+  const provider = providers.kyc
+  if (!provider) return {}
+  const count = (outcome: string): void => metrics.providerEvent('kyc.report', outcome)
+  return { [SUBMIT_JOB]: submitJob({ db, clock, kyc, provider, count }) }
 }

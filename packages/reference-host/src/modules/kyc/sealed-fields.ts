@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { toText, type SqlRow } from '@gatewright/kernel/sql'
 import type { KycApplication } from '../../providers/kyc.ts'
 import type { Sealer } from '../../records/sealed.ts'
-import { sealedColumns } from '../../records/sealed-columns.ts'
+import { sealedColumns } from '../../product/sealed-columns.ts'
 
 /** The content of the sealed column. The digest recognizes the same fields after `nationalId` was dropped. */
 interface SealedFields {

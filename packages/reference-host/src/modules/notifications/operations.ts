@@ -1,6 +1,6 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
 import { events, type RecordedEvent } from '../../records/events.ts'
 import { component, instant, instantOrNull, nextCursor, text } from '../../schemas/fields.ts'

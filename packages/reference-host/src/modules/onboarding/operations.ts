@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { operation, type Operation, type Success } from '../../http/operation.ts'
 import { component, text } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'

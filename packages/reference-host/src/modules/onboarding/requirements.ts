@@ -1,6 +1,7 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { deny, type HostDenial, type HostRule } from '../../http/codes.ts'
+import { deny, type ProductRule } from '../../product/denials.ts'
+import type { HostDenial } from '../../http/codes.ts'
 import type { Requirements } from '../../http/requirements.ts'
 import type { AgreementAcceptances } from '../agreements/acceptance.ts'
 import { LOCKED_STATUSES, type KycStatus } from '../kyc/states.ts'
@@ -44,7 +45,7 @@ const accountLocked = (surface: Surface): Verdict<never, HostDenial> =>
   requirementDenied(surface, 'account_locked', 'account locked')
 
 /** Makes the denial for a requirement that is not met. Its message begins with `words`, which partner clients search for, and then says what to do. */
-function requirementDenied(surface: Surface, rule: HostRule, words: string): Verdict<never, HostDenial> {
+function requirementDenied(surface: Surface, rule: ProductRule, words: string): Verdict<never, HostDenial> {
   const hint = {
     account_locked: 'ask support',
     kyc_required: 'submit an application and wait until it is approved',

@@ -1,6 +1,6 @@
 import { allow, missingScopes } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { operation, type Operation } from '../../http/operation.ts'
 import { component, text } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'

@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { callerOf, operation, type Operation } from '../../http/operation.ts'
 import { component, grantedScopes, instant, nextCursor, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'

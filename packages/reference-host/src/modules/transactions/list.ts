@@ -1,6 +1,7 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny, type HostDenial } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
+import type { HostDenial } from '../../http/codes.ts'
 import { operation, type Operation } from '../../http/operation.ts'
 import { transactions, TRANSACTION_TYPES } from '../../ledger/transactions.ts'
 import { component, nextCursor, text } from '../../schemas/fields.ts'

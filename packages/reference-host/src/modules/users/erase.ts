@@ -1,5 +1,5 @@
 import { rowLock, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { userMoney } from '../../ledger/user-money.ts'
+import { userMoney } from '../balances/user-money.ts'
 
 /** What keeps a user from being erased. */
 interface EraseObstacles {

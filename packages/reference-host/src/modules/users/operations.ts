@@ -1,7 +1,7 @@
 import { allow, type Surface } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'

@@ -1,6 +1,7 @@
 import { allow, malformedReply, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { rows, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
-import { deny, type HostDenial } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
+import type { HostDenial } from '../../http/codes.ts'
 import { instant, named, nullable, text } from '../../records/columns.ts'
 import { newId } from '../../records/new-id.ts'
 import { table, type Row } from '../../records/table.ts'

@@ -1,7 +1,7 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import { operation, type Operation, type Success } from '../../http/operation.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { idText, nameText } from '../../schemas/names.ts'

@@ -1,5 +1,6 @@
 import type { RequestFacts } from '@gatewright/http'
-import { deny, type HostDenial } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
+import type { HostDenial } from '../../http/codes.ts'
 
 /**
  * Denies what a web page of another origin sent. A page that the victim visits could otherwise start a request of its own from

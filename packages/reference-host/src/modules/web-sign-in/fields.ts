@@ -1,5 +1,6 @@
 import * as Type from 'typebox/type'
-import { deny, type HostDenial } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
+import type { HostDenial } from '../../http/codes.ts'
 import type { WebSession } from '../../http/web-session.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'

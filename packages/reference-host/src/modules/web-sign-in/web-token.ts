@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { allow, GRACE_MS, type Clock, type EpochMs } from '@gatewright/kernel'
 import type { NonceStorage } from '@gatewright/signature-verifier'
-import { deny } from '../../http/codes.ts'
+import { deny } from '../../product/denials.ts'
 import type { WebSession, WebTokens } from '../../http/web-session.ts'
 import type { Sealer } from '../../records/sealed.ts'
 

@@ -2,11 +2,12 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendStorage } from '@gatewright/scope-guard'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { systemAccounts } from '../../product/system-accounts.ts'
 import type { TransferResult } from '../../ledger/ledger.ts'
 import type { Money } from '../../ledger/money.ts'
 import type { WithdrawalReport } from '../../providers/withdrawals.ts'
 import { events } from '../../records/events.ts'
-import type { EventOutcome } from '../system/provider-events.ts'
+import type { EventOutcome } from '../../http/provider-events.ts'
 import { entryOf, isOpen, KIND, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
 /** What the records work with. */
@@ -50,9 +51,9 @@ export function withdrawalEndings({ money, guard, spendStorage }: WithdrawalServ
     const expected = amountCents - feeCents
     if (status === 'completed') {
       if (hold.held) await guard.settle(hold, undefined, spendStorage(tx))
-      const paid = { ...from, id: `${id}:paid`, credit: ledgerAccounts.withdrawals(w.provider) }
+      const paid = { ...from, id: `${id}:paid`, credit: systemAccounts.withdrawals(w.provider) }
       done(await money.move(tx, { ...paid, amountCents: expected }, [entryOf(w, 'completed')], now))
-      const fee = { ...from, id: `${id}:fee`, credit: ledgerAccounts.fees, amountCents: feeCents }
+      const fee = { ...from, id: `${id}:fee`, credit: systemAccounts.fees, amountCents: feeCents }
       if (feeCents > 0) done(await money.move(tx, fee, [], now))
     } else {
       if (hold.held) await guard.release(hold, spendStorage(tx))

@@ -7,12 +7,13 @@ import {
   type WithdrawalProvider,
   type WithdrawalReport,
 } from '../../providers/withdrawals.ts'
+import type { Metrics } from '../../observability/metrics.ts'
 import type { JobHandler } from '../../records/jobs.ts'
 import { compileSchema } from '../../schemas/check.ts'
 import { idText } from '../../schemas/names.ts'
-import type { EventType } from '../system/provider-events.ts'
+import type { EventType } from '../../http/provider-events.ts'
 import type { WithdrawalRecords } from './records.ts'
-import { isOpen, withdrawalTable, type Withdrawal } from './withdrawal.ts'
+import { isOpen, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
 /** What the job works with. */
 interface SendServices {
@@ -71,4 +72,25 @@ export function withdrawalReportEvent(withdrawals: WithdrawalRecords): EventType
     apply: (tx, provider, data: WithdrawalReport & { readonly id: string }, now) =>
       withdrawals.report(tx, provider, data, now),
   }
+}
+
+/** What the module of such jobs works with. */
+interface ModuleJobServices extends Omit<SendServices, 'provider' | 'count'> {
+  readonly providers: { readonly withdrawals?: WithdrawalProvider }
+  readonly metrics: Pick<Metrics, 'providerEvent'>
+}
+
+/** The jobs of a host that has a provider for them. Their outcomes are counted with those of the event `withdrawal.report`. */
+export function withdrawalJobs({
+  providers,
+  metrics,
+  db,
+  clock,
+  withdrawals,
+  report,
+}: ModuleJobServices): Readonly<Record<string, JobHandler>> {
+  const provider = providers.withdrawals
+  if (!provider) return {}
+  const count = (outcome: string): void => metrics.providerEvent('withdrawal.report', outcome)
+  return { [SEND_JOB]: sendJob({ db, clock, withdrawals, provider, count, report }) }
 }

@@ -47,7 +47,9 @@ async function auditCards(db: SqlClient): Promise<readonly string[]> {
   const { sumCents, wrongAccounts } = await createLedger(db).check()
   const found = [
     ...wrongAccounts,
-    ...(await internals.accountsThatDiffer(db)).map(internals.describeDifference),
+    ...(await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>
+      internals.describeDifference(each, internals.heldMoney),
+    ),
   ]
   if (sumCents !== 0) found.push(`the ledger adds up to ${sumCents}`)
   const [row = {}] = await rows(db, CAPS)

@@ -1,6 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '../../../ledger/accounts.ts'
+import { systemAccounts } from '../../../product/system-accounts.ts'
 import type { Debit } from '../../../ledger/ledger.ts'
 import type { Money } from '../../../ledger/money.ts'
 import type { TransactionEntry } from '../../../ledger/transactions.ts'
@@ -93,7 +94,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
       const clearedCents = Math.min(amountCents, row.amountCents)
       await endHolds(services, tx, row, clearedCents)
       const entry = entryOf(row, 'completed', clearedCents)
-      const merchant = ledgerAccounts.cards(row.issuer)
+      const merchant = systemAccounts.cards(row.issuer)
       await moveHeld(tx, row, { part: 'clear', credit: merchant, amountCents: clearedCents }, entry, now)
       const rest = { credit: ledgerAccounts.user(row.accountId), amountCents: row.amountCents - clearedCents }
       await moveHeld(tx, row, { part: 'free', ...rest }, entry, now)
@@ -117,7 +118,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
       if (refunded === 0) return addExcess(tx, row, { attention, amountCents, now })
       const transfer = {
         id: `${row.id}:refund:${refundId}`,
-        debit: ledgerAccounts.cards(row.issuer),
+        debit: systemAccounts.cards(row.issuer),
         credit: ledgerAccounts.user(row.accountId),
         amountCents: refunded,
         cause: 'card_refund',

@@ -1,6 +1,6 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny } from '../../../http/codes.ts'
+import { deny } from '../../../product/denials.ts'
 import { ledgerWrite, type Operation } from '../../../http/operation.ts'
 import { component } from '../../../schemas/fields.ts'
 import { LATER } from '../../examples.ts'

@@ -1,6 +1,6 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny } from '../../../http/codes.ts'
+import { deny } from '../../../product/denials.ts'
 import { operation, type Operation } from '../../../http/operation.ts'
 import { component } from '../../../schemas/fields.ts'
 import { CURSOR } from '../../examples.ts'

@@ -2,7 +2,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub } from '../../../chain/xpub.ts'
-import type { Metrics } from '../../../observability/metrics.ts'
+import type { ProductMetrics } from '../../../product/metrics.ts'
 import { OperatorWarning } from '../../../observability/warning.ts'
 import { CLIENT_RETENTION_MS } from './allocate-address.ts'
 
@@ -18,7 +18,7 @@ const LIMIT = 1000
 export function addressSupply(
   db: SqlClient,
   receivers: readonly PayinReceiver[],
-  metrics: Pick<Metrics, 'freeAddresses' | 'nextIndex'>,
+  metrics: Pick<ProductMetrics, 'freeAddresses' | 'nextIndex'>,
   report: (error: unknown) => void,
 ): (now: EpochMs) => Promise<void> {
   const branches = [...new Set(receivers.flatMap(({ xpub }) => xpub ?? []))].map(branchOfXpub)

@@ -2,7 +2,8 @@ import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { rowLock, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
-import { deny, type HostDenial, type HostRule } from '../../../http/codes.ts'
+import { deny, type ProductRule } from '../../../product/denials.ts'
+import type { HostDenial } from '../../../http/codes.ts'
 
 /** Who requests a deposit address. */
 export interface AddressRequest {
@@ -144,7 +145,7 @@ async function count(tx: SqlQueries, text: string, values: (string | number)[]):
   return toInteger(row?.['given'])
 }
 
-function blocked(whose: string, rule: HostRule): HostDenial {
+function blocked(whose: string, rule: ProductRule): HostDenial {
   const message = `too many deposit addresses of ${whose} were never paid to: pay from the wallet`
   return deny('policy_blocked', message, { details: { rule } })
 }

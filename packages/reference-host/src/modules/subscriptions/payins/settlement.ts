@@ -1,8 +1,10 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
-import { deny, type HostDenial } from '../../../http/codes.ts'
+import { deny } from '../../../product/denials.ts'
+import type { HostDenial } from '../../../http/codes.ts'
 import { ledgerAccounts } from '../../../ledger/accounts.ts'
+import { systemAccounts } from '../../../product/system-accounts.ts'
 import type { Debit } from '../../../ledger/ledger.ts'
 import type { Money } from '../../../ledger/money.ts'
 import type { TransactionEntry } from '../../../ledger/transactions.ts'
@@ -78,7 +80,7 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
     now: EpochMs,
   ): Promise<boolean> => {
     // A pay-in without a plan fills the balance; others buy something.
-    const credit = planId === null ? ledgerAccounts.user(accountId) : ledgerAccounts.revenue
+    const credit = planId === null ? ledgerAccounts.user(accountId) : systemAccounts.revenue
     const transfer = { ...from, id: `payin:${id}`, credit, amountCents, cause: 'payin' }
     const result = await money.move(
       tx,
@@ -119,7 +121,7 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
       // unchanged.
       if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
       // A chain's account is an outside account, which may go below zero.
-      await moveMoney(tx, payin, { debit: ledgerAccounts.chain(chainId, token) }, now)
+      await moveMoney(tx, payin, { debit: systemAccounts.chain(chainId, token) }, now)
       return end(tx, payin, 'paid_on_chain', { seen, detail: seen.txHash }, now)
     },
     async close(tx, payin, cause, now) {

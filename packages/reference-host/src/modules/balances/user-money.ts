@@ -1,5 +1,5 @@
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from './accounts.ts'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
 
 /** All money of a user, in cents. */
 interface UserMoney {

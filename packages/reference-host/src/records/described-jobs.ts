@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import type { JobQueue, ListedJob } from '../records/jobs.ts'
+import type { JobQueue, ListedJob } from './jobs.ts'
 
 /** A job as operators see it: its instants are RFC 3339. */
 interface DescribedJob extends Omit<ListedJob, 'dueAt' | 'createdAt'> {

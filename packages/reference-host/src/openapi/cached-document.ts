@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Document } from '../../http/operation.ts'
+import type { Document } from '../http/operation.ts'
 
 /** A JSON document that does not change while the process runs, with its entity tag. */
 export interface CachedDocument {

@@ -1,12 +1,13 @@
 import { allow, type EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { deny, type HostDenial } from '../../http/codes.ts'
-import { operation, type Operation } from '../../http/operation.ts'
-import { component, text, textOrNull } from '../../schemas/fields.ts'
+import { deny } from '../product/denials.ts'
+import type { HostDenial } from './codes.ts'
+import { operation, type Operation } from './operation.ts'
+import { component, text, textOrNull } from '../schemas/fields.ts'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { NetworkResponse } from '../cards/authorizations/response-in-time.ts'
+import type { NetworkResponse } from '../modules/cards/authorizations/response-in-time.ts'
 
 /**
  * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated, repeated, not

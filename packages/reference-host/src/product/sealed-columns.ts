@@ -1,10 +1,4 @@
-/** A column with sealed texts. The owner of each text is the `account_id` of its row. */
-export interface SealedColumn {
-  readonly table: string
-  readonly column: string
-  /** The purpose that the texts are sealed for. See `Sealer`. */
-  readonly purpose: string
-}
+import type { SealedColumn } from '../records/rewrap.ts'
 
 /**
  * All sealed columns. Modules seal and open with the purpose given here, and `data-keys rewrap` reseals every column in this list.

@@ -1,0 +1,72 @@
+import { collectBatches } from '@gatewright/kernel'
+import { countJobs } from '../records/described-jobs.ts'
+import { checkInTime } from '../storage/check-in-time.ts'
+import type { Chore } from './chores.ts'
+import { collectorsOf } from './host-module.ts'
+import { modulesOf, type HostServices } from './host-services.ts'
+import { jobRounds } from './job-rounds.ts'
+
+const MINUTE_MS = 60_000
+/** Pause between two rounds that measure or fold. */
+const SOON_MS = 5000
+/** How often `EndedKeys.keep` is called: often in the 7 days before keys are deleted. */
+const KEEP_ENDED_KEYS_MS = 12 * 3_600_000
+/** Most rows that one statement or one step handles, so that it stays short and does not slow requests down. */
+const LIMIT = 1000
+/** Accounts that one transaction folds. */
+const ACCOUNTS = 200
+
+/**
+ * All background tasks of a host: those of its modules, due jobs, measures, folded balances, deleted rows and the rotation of the
+ * signing key. A failing task is reported and does not stop the others.
+ */
+export function hostChores(services: HostServices): readonly Chore[] {
+  const { jobs, ledger, report } = services
+  return [
+    ...modulesOf(services).flatMap(({ chores }) => chores?.(services) ?? []),
+    ...jobRounds(jobs),
+    { name: 'measure jobs', everyMs: SOON_MS, run: () => measureJobs(services) },
+    { name: 'measure stores', everyMs: SOON_MS, run: () => measureStores(services) },
+    { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
+    garbageCollection(services),
+  ]
+}
+
+/** Deletes what has expired or ended, and rotates the signing key. */
+function garbageCollection(services: HostServices): Chore {
+  const { backend, clock, endedKeys, issuer, report } = services
+  const collectors = collectorsOf(services)
+  let keptAt = -Infinity
+  return {
+    name: 'collect garbage',
+    everyMs: MINUTE_MS,
+    async run(signal) {
+      // A host whose clock is ahead would delete what is still valid for all others, such as nonces and sessions.
+      await backend.checks['database']?.()
+      for (const collect of collectors) await collectBatches(collect, LIMIT, signal).catch(report)
+      const now = clock.now()
+      if (now >= keptAt + KEEP_ENDED_KEYS_MS) {
+        await endedKeys.keep(signal)
+        keptAt = now
+      }
+      // A copy that was aborted or failed is not complete, and a key that it left out may be due.
+      if (!signal.aborted) await issuer.maintain(signal)
+    },
+  }
+}
+
+/** Reports to the metrics which jobs wait. */
+async function measureJobs({ metrics, jobs, clock }: HostServices): Promise<void> {
+  metrics.waitingJobs(await countJobs(jobs, clock.now()))
+}
+
+/** Measures the round trip of each store, for the metrics and the operator page. */
+async function measureStores({ metrics, history, backend }: HostServices): Promise<void> {
+  await Promise.all(
+    Object.entries(backend.checks).map(async ([store, check]) => {
+      const { ok, ms } = await checkInTime(check)
+      metrics.storeCheck(store, ms / 1000, ok)
+      history?.storeCheck(store, ms / 1000)
+    }),
+  )
+}

@@ -1,0 +1,42 @@
+import type { SqlClient } from '@gatewright/kernel/sql'
+import type { Command } from '../cli/command.ts'
+import type { Operation } from '../http/operation.ts'
+import type { EventType } from '../http/provider-events.ts'
+import type { JobHandler } from '../records/jobs.ts'
+import type { Chore } from './chores.ts'
+
+/**
+ * One part of a product. Each member is optional; those that are functions get the services of the host and are called once a start.
+ * A module names the services that it needs as `S`. It registers metrics of its own on `metrics.registry`.
+ */
+export interface Module<S> {
+  /** What it serves. */
+  readonly operations?: (services: S) => readonly Operation[]
+  /** Creates or updates its tables: `migrate` of `@gatewright/kernel/sql` with a namespace of its own. */
+  readonly tables?: (db: SqlClient) => Promise<void>
+  /** Handlers of jobs, by kind. */
+  readonly jobs?: (services: S) => Readonly<Record<string, JobHandler>>
+  /** What it repeats in the background. */
+  readonly chores?: (services: S) => readonly Chore[]
+  /** Deletes up to `limit` rows that nobody needs any more, and resolves to their number. Called every minute. */
+  readonly collectors?: (services: S) => readonly ((limit: number) => Promise<number>)[]
+  /** How events of providers are applied, by their type. */
+  readonly providerEvents?: (services: S) => Readonly<Record<string, EventType>>
+  /** Operator commands. They run without `operations`, `chores` and a listener. */
+  readonly commands?: readonly Command<S>[]
+  /** Work that a start waits for, before the first chore and the first request. */
+  readonly start?: (services: S) => Promise<void>
+}
+
+/** Merges what modules give by name. Throws a `TypeError` for a name that two of them give. */
+export function mergeByName<T>(
+  what: string,
+  given: readonly Readonly<Record<string, T>>[],
+): Readonly<Record<string, T>> {
+  const merged: Record<string, T> = {}
+  for (const [name, value] of given.flatMap(each => Object.entries(each))) {
+    if (Object.hasOwn(merged, name)) throw new TypeError(`two modules have the ${what} ${name}`)
+    merged[name] = value
+  }
+  return merged
+}

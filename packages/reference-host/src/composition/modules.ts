@@ -1,0 +1,148 @@
+import { accountCommands } from '../cli/commands/accounts.ts'
+import { aliasCommands } from '../cli/commands/aliases.ts'
+import { attentionCommands } from '../cli/commands/attention.ts'
+import { auditCommands } from '../cli/commands/audit.ts'
+import { authorizationCommands } from '../cli/commands/authorizations.ts'
+import { cardCommands } from '../cli/commands/cards.ts'
+import { credentialCommands } from '../cli/commands/credentials.ts'
+import { dataKeyCommands } from '../cli/commands/data-keys.ts'
+import { hostCommands } from '../cli/commands/host.ts'
+import { jobCommands } from '../cli/commands/jobs.ts'
+import { kycCommands } from '../cli/commands/kyc.ts'
+import { ledgerCommands } from '../cli/commands/ledger.ts'
+import { partnerKeyCommands } from '../cli/commands/partner-keys.ts'
+import { payinCommands } from '../cli/commands/payins.ts'
+import { runCommands } from '../cli/commands/runs.ts'
+import { userCommands } from '../cli/commands/users.ts'
+import { withdrawalCommands } from '../cli/commands/withdrawals.ts'
+import { agreementOperations } from '../modules/agreements/operations.ts'
+import { bootstrap } from '../modules/auth/bootstrap.ts'
+import { balanceOperations } from '../modules/balances/read.ts'
+import { billOperations } from '../modules/bills/operations.ts'
+import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
+import { authorizationOperations } from '../modules/cards/authorizations/operations.ts'
+import { cardOperations } from '../modules/cards/operations.ts'
+import { contractOperations } from '../modules/contracts/operations.ts'
+import { cryptoOperations } from '../modules/crypto/operations.ts'
+import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
+import { depositJobs, depositReportEvent } from '../modules/deposits/job.ts'
+import { depositOperations } from '../modules/deposits/operations.ts'
+import { transferDeposit } from '../modules/deposits/transfer.ts'
+import { folderOperations } from '../modules/folders/operations.ts'
+import { denyDataKey } from '../modules/identity/data-key.ts'
+import { identityOperations } from '../modules/identity/operations.ts'
+import { keyOperations } from '../modules/keys/operations.ts'
+import { kycReportEvent } from '../modules/kyc/event.ts'
+import { kycJobs } from '../modules/kyc/job.ts'
+import { kycOperations } from '../modules/kyc/operations.ts'
+import { notificationOperations } from '../modules/notifications/operations.ts'
+import { onboardingOperations } from '../modules/onboarding/operations.ts'
+import { paymentOperations } from '../modules/payments/operations.ts'
+import { referralOperations } from '../modules/referrals/operations.ts'
+import { createPartnerSession } from '../modules/sessions/create-for-partner.ts'
+import { createUserSession } from '../modules/sessions/create.ts'
+import { sessionOperations } from '../modules/sessions/list-and-end.ts'
+import { listSpotlight } from '../modules/spotlight/list.ts'
+import { cancelSubscription } from '../modules/subscriptions/api/cancel.ts'
+import { confirmBalance } from '../modules/subscriptions/api/confirm-balance.ts'
+import { confirmPayin } from '../modules/subscriptions/api/confirm.ts'
+import { checkout, createPayin } from '../modules/subscriptions/api/create.ts'
+import { subscriptionReads } from '../modules/subscriptions/api/read.ts'
+import { subscriptionChores } from '../modules/subscriptions/chores.ts'
+import { syncDepositAddresses } from '../modules/subscriptions/onchain/sync-deposit-addresses.ts'
+import { collectUnpaidPayins } from '../modules/subscriptions/payins/collect.ts'
+import { readSupport } from '../modules/support/read.ts'
+import { listTokens } from '../modules/tokens/list.ts'
+import { transactionOperations } from '../modules/transactions/list.ts'
+import { userOperations } from '../modules/users/operations.ts'
+import { resolveUser } from '../modules/users/resolve.ts'
+import { cliOperations } from '../modules/web-sign-in/cli.ts'
+import { collectRequests } from '../modules/web-sign-in/cli-requests.ts'
+import { openConsole } from '../modules/web-sign-in/console.ts'
+import { signInRedirects } from '../modules/web-sign-in/redirects.ts'
+import { signInOperations } from '../modules/web-sign-in/sign-in.ts'
+import { withdrawalJobs, withdrawalReportEvent } from '../modules/withdrawals/job.ts'
+import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
+import { attentionChores } from '../operator/attention.ts'
+import { migrateProduct } from '../product/migrate.ts'
+import type { Services } from '../services/services.ts'
+import type { Module } from './module.ts'
+
+/** The parts of this product, in the order of its API description and of `gatewright help`. */
+export const modules: readonly Module<Services>[] = [
+  { tables: migrateProduct, commands: hostCommands },
+  { operations: services => [bootstrap(services)] },
+  {
+    operations: services => [
+      ...signInOperations(services),
+      openConsole(services),
+      ...cliOperations(services),
+      ...signInRedirects(),
+    ],
+    collectors: ({ db, clock }) => [limit => collectRequests(db, limit, clock.now())],
+  },
+  { operations: keyOperations, commands: [...partnerKeyCommands, ...accountCommands, ...credentialCommands] },
+  { operations: services => [createUserSession(services), ...sessionOperations(services)] },
+  { operations: services => [resolveUser(services)], commands: [...userCommands, ...auditCommands] },
+  { operations: services => [createPartnerSession(services)] },
+  { commands: ledgerCommands },
+  {
+    operations: services => [
+      createPayin(services),
+      confirmPayin(services),
+      confirmBalance(services),
+      checkout(services),
+      ...subscriptionReads(services),
+      cancelSubscription(services),
+    ],
+    chores: subscriptionChores,
+    collectors: ({ db, clock }) => [limit => collectUnpaidPayins(db, limit, clock.now())],
+    start: ({ db, receivers }) => syncDepositAddresses(db, receivers),
+    commands: payinCommands,
+  },
+  { operations: balanceOperations },
+  { operations: transactionOperations },
+  { operations: contractOperations },
+  { operations: services => [transferDeposit(services)] },
+  { operations: paymentOperations },
+  { operations: billOperations },
+  { operations: services => [listTokens(services)] },
+  {
+    operations: services => [...authorizationOperations(services), ...cardOperations(services)],
+    providerEvents: authorizationEvents,
+    commands: [...authorizationCommands, ...cardCommands],
+  },
+  { operations: folderOperations },
+  {
+    operations: depositOperations,
+    jobs: depositJobs,
+    providerEvents: ({ deposits }) => ({ 'deposit.report': depositReportEvent(deposits) }),
+    commands: attentionCommands('deposit'),
+  },
+  {
+    operations: withdrawalOperations,
+    jobs: withdrawalJobs,
+    providerEvents: ({ withdrawals }) => ({ 'withdrawal.report': withdrawalReportEvent(withdrawals) }),
+    commands: withdrawalCommands,
+  },
+  { operations: userOperations },
+  { operations: services => [...identityOperations(services), ...denyDataKey()] },
+  { operations: services => [readSupport(services)] },
+  {
+    operations: services => [...cryptoOperations(services), ...partnerCryptoOperations(services)],
+    commands: dataKeyCommands,
+  },
+  { operations: referralOperations },
+  { operations: notificationOperations },
+  { operations: services => [listSpotlight(services)] },
+  {
+    operations: kycOperations,
+    jobs: kycJobs,
+    providerEvents: ({ kyc, providers }) => ({ 'kyc.report': kycReportEvent(kyc, providers.kyc) }),
+    commands: kycCommands,
+  },
+  { operations: agreementOperations },
+  { operations: onboardingOperations },
+  { commands: [...jobCommands, ...runCommands, ...aliasCommands] },
+  { chores: attentionChores },
+]

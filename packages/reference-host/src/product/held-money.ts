@@ -1,0 +1,15 @@
+import type { HeldMoney } from '../ledger/differences.ts'
+
+/** What this product promises to others out of a user's balance. */
+export const heldMoney: readonly HeldMoney[] = [
+  {
+    purpose: 'cards',
+    name: 'open card authorizations',
+    rows: "select account_id, amount_cents from gw_authorizations where status = 'authorized'",
+  },
+  {
+    purpose: 'withdrawals',
+    name: 'open withdrawals',
+    rows: "select account_id, amount_cents from gw_withdrawals where status in ('pending', 'ready')",
+  },
+]

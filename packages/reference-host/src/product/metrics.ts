@@ -1,0 +1,58 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/** The metrics of this product, beside those of every host. Labels are bounded and not secret. */
+export interface ProductMetrics {
+  /** Sets how many deposit addresses of a list are free. */
+  freeAddresses(chainId: number, asset: string, free: number): void
+  /** Sets the next index of an xpub. `xpub` is the id of its branch. */
+  nextIndex(xpub: string, index: number): void
+  /** Counts a transfer to one of the host's addresses that matches no pay-in. */
+  unmatched(chainId: number, reason: string): void
+  /** Counts a decision about a payment by card: `authorized`, or `declined` with its reason. */
+  authorization(outcome: string, reason: string): void
+  /** Sets how many rows of a kind the operator must look at. */
+  attention(kind: string, rows: number): void
+}
+
+/** Registers the metrics of this product. */
+export function productMetrics(registry: Registry): ProductMetrics {
+  const metrics = {
+    free: new Gauge({
+      name: 'gatewright_deposit_addresses_free',
+      help: 'Deposit addresses of a list that are still free',
+      labelNames: ['chain', 'asset'],
+      registers: [registry],
+    }),
+    next: new Gauge({
+      name: 'gatewright_deposit_next_index',
+      help: 'Index of the next address of an xpub',
+      labelNames: ['xpub'],
+      registers: [registry],
+    }),
+    unmatched: new Counter({
+      name: 'gatewright_unmatched_transfers_total',
+      help: 'Transfers to addresses of the host that match no pay-in, found by this host',
+      labelNames: ['chain', 'reason'],
+      registers: [registry],
+    }),
+    decisions: new Counter({
+      name: 'gatewright_authorizations_total',
+      help: 'Decisions about payments by card, by outcome and reason of the decline',
+      labelNames: ['outcome', 'reason'],
+      registers: [registry],
+    }),
+    attention: new Gauge({
+      name: 'gatewright_rows_with_attention',
+      help: 'Rows that the operator must look at, by kind',
+      labelNames: ['kind'],
+      registers: [registry],
+    }),
+  }
+  return {
+    freeAddresses: (chainId, asset, count) => metrics.free.set({ chain: String(chainId), asset }, count),
+    nextIndex: (xpub, index) => metrics.next.set({ xpub }, index),
+    unmatched: (chainId, reason) => metrics.unmatched.inc({ chain: String(chainId), reason }),
+    authorization: (outcome, reason) => metrics.decisions.inc({ outcome, reason }),
+    attention: (kind, count) => metrics.attention.set({ kind }, count),
+  }
+}

@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { migrate, type SqlClient } from '@gatewright/kernel/sql'
+import { migrateKit } from '../storage/migrate.ts'
+
+/** Migrates the tables of this product. Can be repeated, and is safe when many hosts start at once. */
+export async function migrateProduct(db: SqlClient): Promise<void> {
+  const ddl = readFileSync(new URL('../../src/product/product.sql', import.meta.url), 'utf8')
+  await migrate(db, { namespace: 'product', ddl })
+}
+
+/** Migrates the tables of every host and of this product, without those of credentials, idempotency, caps and the ledger. */
+export async function migrateHost(db: SqlClient): Promise<void> {
+  await migrateKit(db)
+  await migrateProduct(db)
+}

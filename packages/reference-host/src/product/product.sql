@@ -1,0 +1,454 @@
+-- version 1
+create table {prefix}partners (
+  id text primary key,
+  name text not null,
+  created_at bigint not null
+);
+
+create table {prefix}validated_keys (
+  key_id text primary key,
+  validated_at bigint not null
+);
+
+create table {prefix}users (
+  id text primary key,
+  account_id text not null unique,
+  partner_id text references {prefix}partners (id),
+  external_id text,
+  principal text,
+  wallet_address text,
+  wallet_label text,
+  kyc_status text not null,
+  -- Both encrypted: the personal data, and the key with which the account encrypts its own fields.
+  profile text,
+  data_key text,
+  skipped_steps text not null default '',
+  referral_code {id},
+  referred_by {id},
+  created_at bigint not null,
+  unique (partner_id, external_id),
+  unique (principal),
+  check ((principal is null) = (partner_id is not null)),
+  check ((external_id is null) = (partner_id is null))
+);
+
+create unique index {prefix}users_referral_code on {prefix}users (referral_code);
+
+-- Counts the users that an account has invited.
+create index {prefix}users_referred_by on {prefix}users (referred_by);
+
+-- Payments name their receiver by its wallet.
+create index {prefix}users_wallet on {prefix}users (wallet_address) where principal is not null;
+
+create table {prefix}kyc_applications (
+  account_id {id} primary key references {prefix}users (account_id),
+  id {id} not null unique,
+  fields text,
+  version bigint,
+  reason text,
+  completion_link text,
+  verification_link text,
+  submitted_at bigint not null
+);
+
+create table {prefix}agreement_acceptances (
+  account_id {id} not null references {prefix}users (account_id),
+  digest {id} not null,
+  key_id text not null,
+  accepted_at bigint not null,
+  primary key (account_id, digest)
+);
+
+create table {prefix}sandbox_provider_calls (
+  port {id} not null,
+  id {id} not null,
+  at bigint not null,
+  what text not null,
+  primary key (port, id)
+);
+
+create table {prefix}card_folders (
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  name text not null,
+  created_at bigint not null,
+  {primary key} (account_id, position)
+);
+
+create table {prefix}cards (
+  id text primary key,
+  account_id text not null references {prefix}users (account_id),
+  position integer not null,
+  last4 text not null,
+  status text not null check (status in ('active', 'locked', 'canceled', 'not_activated')),
+  cancel_reason text,
+  limit_cents bigint check (limit_cents > 0),
+  limit_frequency text,
+  expiration_month integer not null,
+  expiration_year integer not null,
+  encrypted_name text,
+  encrypted_color text,
+  encrypted_emoji text,
+  encrypted_memo text,
+  folder_id {id} references {prefix}card_folders (id),
+  disposable smallint not null default 0,
+  auto_cancel_after_auth smallint not null default 0,
+  issuer {id} not null default 'sandbox',
+  -- The lineage of the key that made the card, whose policies bind it; null for a seeded card.
+  key_account_id {id},
+  key_lineage_id {id},
+  -- JSON: the policies of the session that made the card, beyond those of its key.
+  session_policies text not null default '[]',
+  created_at bigint not null,
+  canceled_at bigint,
+  unique (account_id, position)
+);
+
+create index {prefix}cards_folder on {prefix}cards (folder_id) where folder_id is not null;
+
+create index {prefix}cards_key on {prefix}cards (key_account_id, key_lineage_id)
+  where key_lineage_id is not null;
+
+-- The last policies of keys that have ended, for the cards that they made: the keys are deleted some days after
+-- their end.
+create table {prefix}card_key_policies (
+  account_id {id} not null,
+  lineage_id {id} not null,
+  policies text not null,
+  primary key (account_id, lineage_id)
+);
+
+create table {prefix}authorizations (
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  card_id {id} not null references {prefix}cards (id),
+  issuer text not null,
+  status text not null check (status in ('authorized', 'declined', 'cleared', 'reversed')),
+  amount_cents bigint not null check (amount_cents > 0),
+  incremented_cents bigint not null default 0,
+  cleared_cents bigint not null default 0,
+  refunded_cents bigint not null default 0,
+  excess_cents bigint not null default 0,
+  attention text,
+  currency text not null,
+  merchant text not null,
+  decline_reason text,
+  decline_rule text,
+  hold text,
+  -- The requests of a card network that may have been answered as approved, separated by spaces.
+  attempt text,
+  created_at bigint not null,
+  {primary key} (account_id, position)
+);
+
+create index {prefix}authorizations_card on {prefix}authorizations (card_id, created_at);
+
+create index {prefix}authorizations_page on {prefix}authorizations (account_id, card_id, position);
+
+create index {prefix}authorizations_attention on {prefix}authorizations (position)
+  where attention is not null;
+
+-- Amounts by which card networks asked to raise authorizations. A row counts for the limit of the card in the period
+-- in which it was made.
+create table {prefix}authorization_increments (
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  authorization_id {id} not null references {prefix}authorizations (id),
+  card_id {id} not null,
+  amount_cents bigint not null check (amount_cents > 0),
+  currency text not null,
+  counted_cents bigint not null,
+  decline_reason text,
+  decline_rule text,
+  hold text,
+  attempts text not null,
+  created_at bigint not null,
+  {primary key} (account_id, position)
+);
+
+create index {prefix}authorization_increments_of on {prefix}authorization_increments (authorization_id, position);
+
+create index {prefix}authorization_increments_card on {prefix}authorization_increments (card_id, created_at);
+
+create table {prefix}subscriptions (
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  effect_id {id} not null unique,
+  plan_id text not null,
+  amount_cents bigint not null check (amount_cents between 1 and 100000000),
+  plan_interval text not null check (plan_interval in ('month', 'year')),
+  anchor_at bigint,
+  paid_months integer not null default 0,
+  created_at bigint not null,
+  -- A canceled subscription has no further period.
+  canceled_at bigint,
+  -- Not (position) alone: no query plan may read a list through the rows of all accounts.
+  {primary key} (account_id, position),
+  check ((anchor_at is null) = (paid_months = 0))
+);
+
+create table {prefix}payins (
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  user_id text,
+  effect_id {id} not null unique,
+  operation {id} not null default 'subscriptions.payin',
+  subscription_id {id} references {prefix}subscriptions (id),
+  plan_id text,
+  amount_cents bigint not null check (amount_cents between 1 and 100000000),
+  currency text not null,
+  method text not null check (method in ('onchain', 'balance')),
+  status text not null
+    check (status in ('awaiting_payment', 'confirming', 'settled', 'expired', 'failed', 'canceled')),
+  moves integer not null,
+  properties text not null,
+  hold text not null,
+  chain_id bigint,
+  asset text,
+  token text,
+  pay_to {id},
+  own_receiver smallint not null default 0,
+  units {id},
+  payer text,
+  submitted_tx text,
+  transfer_tx text,
+  transfer_log bigint,
+  transfer_block bigint,
+  transfer_block_hash text,
+  created_at bigint not null,
+  expires_at bigint not null,
+  due_at bigint not null,
+  {primary key} (account_id, position),
+  unique (chain_id, transfer_tx, transfer_log),
+  check ((chain_id is null) = (pay_to is null) and (chain_id is null) = (token is null)
+    and (chain_id is null) = (units is null)),
+  check ((transfer_tx is null) = (transfer_log is null) and (transfer_tx is null) = (transfer_block is null)
+    and (transfer_tx is null) = (transfer_block_hash is null))
+);
+
+create index {prefix}payins_due on {prefix}payins (chain_id, due_at, id)
+  where status in ('awaiting_payment', 'confirming');
+
+create index {prefix}payins_payable on {prefix}payins (chain_id, pay_to, payer, units, position)
+  where status in ('awaiting_payment', 'confirming') and transfer_tx is null;
+
+create index {prefix}payins_watched on {prefix}payins (chain_id, pay_to)
+  where own_receiver = 1 and status in ('awaiting_payment', 'confirming');
+
+create index {prefix}payins_submitted on {prefix}payins (chain_id, submitted_tx, position)
+  where status = 'confirming' and submitted_tx is not null and transfer_tx is null;
+
+create index {prefix}payins_transfer on {prefix}payins (chain_id, transfer_block)
+  where transfer_tx is not null;
+
+create index {prefix}payins_seen on {prefix}payins (chain_id)
+  where status = 'confirming' and transfer_tx is not null;
+
+create index {prefix}payins_unpaid_address on {prefix}payins (account_id, created_at)
+  where own_receiver = 1 and status <> 'settled';
+
+-- Open pay-ins are counted for each new one.
+create index {prefix}payins_open on {prefix}payins (account_id)
+  where status in ('awaiting_payment', 'confirming');
+
+-- Unpaid pay-ins are deleted some time after their end.
+create index {prefix}payins_unpaid on {prefix}payins (due_at)
+  where status in ('expired', 'failed', 'canceled') and own_receiver = 0 and transfer_tx is null;
+
+create index {prefix}payins_subscription on {prefix}payins (subscription_id)
+  where subscription_id is not null;
+
+create table {prefix}payin_moves (
+  payin_id {id} not null references {prefix}payins (id),
+  number integer not null,
+  from_status text,
+  to_status text not null,
+  cause text not null,
+  detail text,
+  at bigint not null,
+  primary key (payin_id, number)
+);
+
+create table {prefix}deposit_addresses (
+  chain_id bigint not null,
+  address {id} not null,
+  token {id} not null,
+  payin_id {id} references {prefix}payins (id),
+  -- The extended public key from which the address is derived, and its index; null for a listed address.
+  xpub text,
+  xpub_index bigint,
+  client_class text,
+  given_at bigint,
+  -- 1: a lost database may have given this index out, on an unknown chain. It is watched on every chain of the xpub.
+  skipped smallint not null default 0,
+  primary key (chain_id, address)
+);
+
+create index {prefix}deposit_addresses_free on {prefix}deposit_addresses (chain_id, token, address)
+  where payin_id is null;
+
+create index {prefix}deposit_addresses_address on {prefix}deposit_addresses (address);
+
+create index {prefix}deposit_addresses_client
+  on {prefix}deposit_addresses (client_class, chain_id, token, given_at) where client_class is not null;
+
+create index {prefix}deposit_addresses_given on {prefix}deposit_addresses (given_at)
+  where client_class is not null;
+
+create unique index {prefix}deposit_addresses_index on {prefix}deposit_addresses (xpub, xpub_index)
+  where xpub is not null and skipped = 0;
+
+create unique index {prefix}deposit_addresses_derived on {prefix}deposit_addresses (address)
+  where xpub is not null and skipped = 0;
+
+-- Deleting a pay-in looks for its address.
+create index {prefix}deposit_addresses_payin on {prefix}deposit_addresses (payin_id)
+  where payin_id is not null;
+
+create table {prefix}deposit_sources (
+  id {id} primary key,
+  next_index bigint not null check (next_index between 0 and 2147483648)
+);
+
+create table {prefix}chain_cursors (
+  chain_id bigint primary key,
+  next_block bigint not null,
+  head_block bigint not null,
+  scanned_at bigint not null,
+  lease_owner text not null,
+  lease_until bigint not null
+) {without rowid};
+
+create table {prefix}chain_audits (
+  chain_id bigint primary key,
+  next_block bigint not null,
+  claimed_at bigint not null
+) {without rowid};
+
+-- Transfers that match no pay-in.
+create table {prefix}unmatched_transfers (
+  position {position primary key},
+  chain_id bigint not null,
+  tx_hash {id} not null,
+  log_index bigint not null,
+  block_number bigint not null,
+  token text not null,
+  sender text not null,
+  receiver text not null,
+  units text not null,
+  mined_at bigint not null,
+  reason text not null,
+  account_id text,
+  payin_id text,
+  found_at bigint not null,
+  handled_at bigint,
+  unique (chain_id, tx_hash, log_index)
+);
+
+create index {prefix}unmatched_transfers_open on {prefix}unmatched_transfers (position)
+  where handled_at is null;
+
+create table {prefix}deposits (
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  provider {id} not null,
+  provider_reference text,
+  currency text not null,
+  network text not null,
+  amount text,
+  min_amount text not null,
+  max_amount text,
+  deposit_address text not null,
+  extra_id text,
+  chain_id bigint,
+  status text not null check (status in ('awaitingDeposit', 'processing', 'completed', 'failed')),
+  -- Why a person must look at the deposit.
+  attention text,
+  created_at bigint not null,
+  updated_at bigint not null,
+  {primary key} (account_id, position)
+);
+
+-- A withdrawal to an address of the host is refused.
+create index {prefix}deposits_by_address on {prefix}deposits (deposit_address);
+
+create index {prefix}deposits_attention on {prefix}deposits (position)
+  where attention is not null;
+
+create table {prefix}withdrawals (
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  provider {id} not null,
+  status text not null check (status in ('pending', 'ready', 'completed', 'failed')),
+  attention text,
+  reason text,
+  amount_cents bigint not null check (amount_cents > 0),
+  fee_cents bigint not null check (fee_cents between 0 and amount_cents),
+  excess_cents bigint not null default 0,
+  destination text not null,
+  relay text,
+  tx_hash text,
+  hold text not null,
+  open_to_polling_until bigint,
+  created_at bigint not null,
+  updated_at bigint not null,
+  {primary key} (account_id, position)
+);
+
+create index {prefix}withdrawals_open on {prefix}withdrawals (account_id)
+  where status in ('pending', 'ready');
+
+create index {prefix}withdrawals_polled on {prefix}withdrawals (account_id)
+  where open_to_polling_until is not null;
+
+create index {prefix}withdrawals_attention on {prefix}withdrawals (position)
+  where attention is not null;
+
+create table {prefix}contracts (
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  label text,
+  created_at bigint not null,
+  {primary key} (account_id, position)
+);
+
+create table {prefix}bills (
+  position {position},
+  id {id} not null unique,
+  account_id {id} not null,
+  payee text not null,
+  amount_cents bigint not null check (amount_cents > 0),
+  reference text,
+  due_at bigint not null,
+  paid_at bigint,
+  created_at bigint not null,
+  {primary key} (account_id, position)
+);
+
+-- Open bills are counted for each new one.
+create index {prefix}bills_open on {prefix}bills (account_id) where paid_at is null;
+
+-- Requests of command lines to be signed in. A request that expired is deleted.
+create table {prefix}cli_requests (
+  request_id {id} primary key,
+  token_digest {id} not null unique,
+  code text not null,
+  wrong_codes integer not null default 0,
+  status text not null check (status in ('started', 'approved', 'taken', 'denied')),
+  client_name text,
+  client_address text not null,
+  session text,
+  started_at bigint not null,
+  expires_at bigint not null,
+  check ((session is not null) = (status in ('approved', 'taken')))
+);
+
+create index {prefix}cli_requests_expiry on {prefix}cli_requests (expires_at);
