@@ -16,12 +16,12 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
   })),
   {
     source: 'packages/scope-guard/src/policies/chain-loader.ts',
-    before: 'const MOST_SWEPT = 32;',
+    before: 'const MAX_SWEPT = 32;',
     reason: 'bounds the work of one call: any near number is as good',
   },
   {
     source: 'packages/scope-guard/src/policies/predicates.ts',
-    before: 'const MOST_REMEMBERED = 64;',
+    before: 'const MAX_REMEMBERED = 64;',
     reason: 'bounds memory: any near number is as good',
   },
   {
@@ -79,7 +79,7 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     after: `const address = must('must be an IP address or a CIDR block', v => typeof v === 'string' && ${bound} && isAddressBlock(v));`,
     reason: 'bounds the work: the longest address block has 49 characters',
   })),
-  ...['if (byOperation.size === MOST_REMEMBERED)', 'byOperation.clear();'].map(before => ({
+  ...['if (byOperation.size === MAX_REMEMBERED)', 'byOperation.clear();'].map(before => ({
     source: 'packages/scope-guard/src/policies/predicates.ts',
     before,
     reason: 'bounds memory: what is forgotten is computed again',

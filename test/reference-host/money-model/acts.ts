@@ -7,7 +7,7 @@ import { cardActs } from './card-acts.ts'
 import { count, endWithdrawal, FEE_CENTS, held, leastAvailable, policyOf, putAside } from './model.ts'
 
 const MAGIC = [1_000_001, 1_000_003, 1_000_004]
-const MOST_CONTRACTS = 4
+const MAX_CONTRACTS = 4
 const FAR = '2030-01-01'
 const NEW_WITHDRAWAL = { status: 'open', excessCents: 0, isContradicted: false } as const
 const ok = (response: HttpResponse) => ({ response, passed: response.status === 200 })
@@ -56,7 +56,7 @@ const moneyActs: Readonly<Record<string, Act>> = {
   async move(client, random) {
     const { model } = client
     const ids = [null, ...model.contracts.keys()]
-    if (ids.length <= MOST_CONTRACTS && random.next() < 0.3) {
+    if (ids.length <= MAX_CONTRACTS && random.next() < 0.3) {
       const made = await write(client, random, '/contracts', {}, { root: true })
       if (made.status === 200) model.contracts.set(memberOf(made, 'contract').id, 0)
       else if (made.body['rule'] !== 'max_contracts') wrong(client, 'a contract', made)

@@ -26,7 +26,7 @@ import {
   type ReportModel,
 } from './report-model.ts'
 
-const MOST_OPEN = 15
+const MAX_OPEN = 15
 /** So large that no cap denies anything. */
 const POLICY = { dailySpendCapCents: 90_000_000, dailyWithdrawalCapCents: 90_000_000 }
 
@@ -156,7 +156,7 @@ const perform: Readonly<Record<Step['act'], (run: Run, step: Step) => Promise<vo
     refund(run.model, known, cents)
   },
   async deposit({ user, model }) {
-    if (model.deposits.length >= MOST_OPEN) return
+    if (model.deposits.length >= MAX_OPEN) return
     const opened = await user.write('/deposits', { currency: 'usdc', network: 'base' })
     model.deposits.push(memberOf(opened, 'deposit').id)
   },
@@ -168,7 +168,7 @@ const perform: Readonly<Record<Step['act'], (run: Run, step: Step) => Promise<vo
     for (const { id: paymentId, creditedCents } of paid) credit(run.model, paymentId, creditedCents)
   },
   async withdraw({ user, model }, { cents }) {
-    if (model.withdrawals.filter(({ state }) => state === 'open').length >= MOST_OPEN) return
+    if (model.withdrawals.filter(({ state }) => state === 'open').length >= MAX_OPEN) return
     const amountCents = 100 + cents
     const response = await user.write('/withdrawals', withdrawalBody(amountCents))
     mustBe(`a withdrawal of ${amountCents}`, response.status === 200, amountCents <= model.availableCents)

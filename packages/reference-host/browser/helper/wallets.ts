@@ -29,7 +29,7 @@ interface Announcement {
 /** How long wallets have to announce themselves before `window.ethereum` is looked at. */
 const ANNOUNCE_MS = 300
 /** More than anybody has: a page full of wallets is an extension gone wrong. */
-const MOST_WALLETS = 20
+const MAX_WALLETS = 20
 
 /**
  * Finds the wallets of this browser. Calls `changed` for each one that announces itself, and once after the time to announce with
@@ -41,7 +41,7 @@ export function findWallets(changed: (wallets: readonly Wallet[], searching: boo
   const report = (): void => changed([...found.values()], searching)
   const announced = (event: Event): void => {
     const wallet = readAnnouncement((event as CustomEvent<Announcement>).detail)
-    if (!wallet || found.has(wallet.id) || found.size >= MOST_WALLETS) return
+    if (!wallet || found.has(wallet.id) || found.size >= MAX_WALLETS) return
     // A wallet that comes late takes the place of the one without a name.
     found.delete(UNNAMED)
     found.set(wallet.id, wallet)

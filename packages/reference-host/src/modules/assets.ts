@@ -3,7 +3,7 @@ import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../http/codes.ts'
 import type { Success } from '../http/operation.ts'
 import {
-  MOST_NETWORKS,
+  MAX_NETWORKS,
   type Asset,
   type Catalogue,
   type Quote,
@@ -31,7 +31,7 @@ const AssetSchema = Type.Object(
         decimals: Type.Integer({ description: 'Digits after the point' }),
         supportsExtraId: Type.Boolean({ description: 'Whether a payment can name a memo or tag' }),
       }),
-      { maxItems: MOST_NETWORKS },
+      { maxItems: MAX_NETWORKS },
     ),
   },
   component('Asset', 'An asset, and the networks on which it can be used'),

@@ -65,7 +65,7 @@ export const Decimal = Type.String({ pattern: DECIMAL })
 export const Cents = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 })
 
 /** Most networks of one asset. A reply with more is malformed. */
-export const MOST_NETWORKS = 100
+export const MAX_NETWORKS = 100
 
 const lowerCase = Type.String({ pattern: '^[a-z0-9._-]{1,40}$' })
 const Network = Type.Object({
@@ -83,7 +83,7 @@ const assetsSchema = compileSchema(
         ticker: lowerCase,
         name: nameText(1, 80),
         icon: orNull(idText(2000)),
-        networks: Type.Array(Network, { maxItems: MOST_NETWORKS }),
+        networks: Type.Array(Network, { maxItems: MAX_NETWORKS }),
       }),
     ),
   }),

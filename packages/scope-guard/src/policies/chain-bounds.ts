@@ -28,14 +28,14 @@ export function checkPolicyChain(
   if (bytes > MAX_BYTES) return tooMuch(`at most ${MAX_BYTES} bytes of JSON`, bytes)
   const limits = policies.reduce((sum, { policy }) => sum + (policy.limits?.length ?? 0), 0)
   if (limits > MAX_LIMITS) return tooMuch(`at most ${MAX_LIMITS} limits`, limits)
-  const counters = mostCounters(policies)
+  const counters = maxCounters(policies)
   return counters > MAX_COUNTERS
     ? tooMuch(`caps that one call adds to at most ${MAX_COUNTERS} counters of`, counters)
     : allow(undefined)
 }
 
 /** Counts the counters that a call of one operation adds to, for the operation with the most of them. */
-function mostCounters(policies: readonly StoredPolicy[]): number {
+function maxCounters(policies: readonly StoredPolicy[]): number {
   const caps = listCaps(policies).filter(({ window }) => window !== 'operation')
   const byPattern = indexByPattern(caps)
   // A withdrawal counts for every cap on money. The caps of an operation that no limit names are those of its longest `tag.*`.

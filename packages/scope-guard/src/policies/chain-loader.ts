@@ -52,7 +52,7 @@ interface CacheOptions {
 }
 
 /** The most chains that one new chain removes because their time has ended. */
-const MOST_SWEPT = 32
+const MAX_SWEPT = 32
 
 /** The chain of a session without policies. It takes no place in the cache. */
 const EMPTY_CHAIN = compileChain([])
@@ -77,7 +77,7 @@ export function chainLoader(
   }
   const cache = new LRUCache<string, ChainPlace>({ maxSize: bytes, dispose })
   const sweep = (now: EpochMs): void => {
-    let left = MOST_SWEPT
+    let left = MAX_SWEPT
     for (const key of cache.rkeys()) {
       const entry = cache.peek(key)
       if (entry === undefined || now < entry.keptUntil || left-- === 0) return

@@ -32,7 +32,7 @@ interface Predicate {
 const OPERATION_ONLY: readonly (keyof Policy)[] = ['denyOperations', 'allowOperations']
 
 /** The most operations whose block one compiled chain remembers. */
-const MOST_REMEMBERED = 64
+const MAX_REMEMBERED = 64
 
 /** How each member decides, in the order in which blocks are reported: members on the operation alone come first. */
 const MEMBERS: readonly (readonly [
@@ -111,7 +111,7 @@ export function compilePredicates(
   const blockOfOperation = (facts: CallFacts): Block | null => {
     const found = predicates.find(predicate => predicate.operationOnly && predicate.blocks(facts))
     const block = found?.block ?? null
-    if (byOperation.size === MOST_REMEMBERED) byOperation.clear()
+    if (byOperation.size === MAX_REMEMBERED) byOperation.clear()
     byOperation.set(facts.operation, block)
     return block
   }

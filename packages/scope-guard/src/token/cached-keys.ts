@@ -19,8 +19,8 @@ interface CachedKeys {
   refresh(cooldownMs: number): void
 }
 
-/** Keeps the keys of one issuer. A fetch may take `mostMs`; after that another one may take its place. */
-export function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostMs: number): CachedKeys {
+/** Keeps the keys of one issuer. A fetch may take `maxLoadMs`; after that another one may take its place. */
+export function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, maxLoadMs: number): CachedKeys {
   let keys: readonly JWK[] = []
   let loadedAt = Number.NEGATIVE_INFINITY
   let triedAt = Number.NEGATIVE_INFINITY
@@ -46,13 +46,13 @@ export function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostM
       if (loading?.startedAt === startedAt) loading = undefined
     }
   }
-  const isLoading = (): boolean => loading !== undefined && performance.now() - loading.startedAt < mostMs
+  const isLoading = (): boolean => loading !== undefined && performance.now() - loading.startedAt < maxLoadMs
   const load = (): Promise<void> => {
     if (!loading || !isLoading()) {
       const startedAt = performance.now()
       loading = { startedAt, done: begin(startedAt) }
     }
-    return untilReplaced(loading.done, mostMs - (performance.now() - loading.startedAt))
+    return untilReplaced(loading.done, maxLoadMs - (performance.now() - loading.startedAt))
   }
   return {
     keys: () => keys,

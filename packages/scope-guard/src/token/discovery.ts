@@ -28,10 +28,10 @@ export function issuerKeys(
 ): KeySource {
   const url = issuerUrl(where, issuer, allowHttp)
   // Three fetches one after the other: two addresses of metadata, and the key set.
-  const mostMs = 4 * timeoutMs
+  const maxLoadMs = 4 * timeoutMs
   const cached = createCachedKeys(
     () => loadKeys({ issuer, url, timeoutMs, allowHttp, namesAlgorithm }),
-    mostMs,
+    maxLoadMs,
   )
   return async kid => {
     const age = cached.ageMs()

@@ -22,7 +22,7 @@ export interface TransactionFeed {
 }
 
 /** Waits this long where the host says that there were too many requests, at most. */
-const MOST_WAIT_S = 60
+const MAX_WAIT_S = 60
 
 /** Makes the feed over a function that reads one page. */
 export function transactionFeed(read: (cursor: string | undefined) => Promise<Reply<Page>>): TransactionFeed {
@@ -64,7 +64,7 @@ export function transactionFeed(read: (cursor: string | undefined) => Promise<Re
       for (;;) {
         if (complete || enough()) return undefined
         const problem = await more()
-        if (problem?.status === 429 && (problem.retryAfterSeconds ?? MOST_WAIT_S) <= MOST_WAIT_S)
+        if (problem?.status === 429 && (problem.retryAfterSeconds ?? MAX_WAIT_S) <= MAX_WAIT_S)
           await new Promise(resolve => setTimeout(resolve, (problem.retryAfterSeconds ?? 1) * 1000))
         else if (problem) return problem
         progress()

@@ -15,7 +15,7 @@ import {
 import { describeKey } from './accounts.ts'
 
 /** Most characters of a partner's name. */
-const MOST_NAME = 120
+const MAX_NAME = 120
 
 /** Commands on partners and their keys. */
 export const partnerKeyCommands: readonly Command[] = [
@@ -125,8 +125,8 @@ export const partnerKeyCommands: readonly Command[] = [
 function assertName(name: string): void {
   if (!isName(name))
     throw new UsageError('NAME must be in normal form C (NFC) and have no control characters')
-  if (name.trim() === '' || [...name].length > MOST_NAME)
-    throw new UsageError(`NAME must be 1 to ${MOST_NAME} characters, not only spaces`)
+  if (name.trim() === '' || [...name].length > MAX_NAME)
+    throw new UsageError(`NAME must be 1 to ${MAX_NAME} characters, not only spaces`)
 }
 
 /** `null` is refused too: it would be read as no policy. */
