@@ -167,4 +167,24 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     before,
     reason: 'a table of option names, in which only the names decide',
   })),
+  {
+    source: 'packages/scope-guard/src/storage/memory.ts',
+    before: 'if (counters.size + holds.size + needed <= capacity)',
+    after: 'if (counters.size + holds.size + needed < capacity)',
+    reason: 'deletes counters sooner that nobody reads any more',
+  },
+  {
+    source: 'packages/scope-guard/src/storage/redis.ts',
+    before: "expiresAt === null ? '' : String(Math.max(expiresAt - now, 0) + GRACE_MS),",
+    after: "expiresAt === null ? '' : String(Math.max(expiresAt - now, 1) + GRACE_MS),",
+    reason: 'keeps a counter that nobody reads any more for 1 ms longer',
+  },
+  {
+    source: 'packages/scope-guard/src/storage/redis-scripts.ts',
+    before:
+      "if less > 0 and redis.call('EXISTS', key) == 1 then redis.call('DECRBY', key, string.format('%.0f', less)) end",
+    after:
+      "if less >= 0 and redis.call('EXISTS', key) == 1 then redis.call('DECRBY', key, string.format('%.0f', less)) end",
+    reason: 'subtracts nothing',
+  },
 ]
