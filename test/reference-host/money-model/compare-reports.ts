@@ -175,7 +175,7 @@ const perform: Readonly<Record<Step['act'], (run: Run, step: Step) => Promise<vo
     if (response.status !== 200) return
     model.availableCents -= amountCents
     const { id } = memberOf(response, 'withdrawal')
-    const known = { id, amountCents, state: 'open', excessCents: 0, isContradicted: false } as const
+    const known = { id, amountCents, state: 'open', paidExcessCents: 0, returnedCents: 0 } as const
     model.withdrawals.push({ ...known, kind: 'withdrawal' })
   },
   async report(run, { pick, status, paidCents, copies }) {

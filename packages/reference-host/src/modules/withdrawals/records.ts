@@ -17,7 +17,7 @@ export interface WithdrawalRecords {
   /** Returns the withdrawals of an account that are open to polling, newest first. */
   openToPolling(db: SqlQueries, accountId: string, now: EpochMs): Promise<Withdrawal[]>
   setPolling(tx: SqlQueries, id: string, until: EpochMs | null): Promise<void>
-  /** Applies a report. A report that contradicts a final state moves nothing: it is kept with `attention`. */
+  /** Applies a report. After a final state no report moves money: what it says that is new is kept with `attention`, as excess. */
   report(
     tx: SqlQueries,
     provider: string,
