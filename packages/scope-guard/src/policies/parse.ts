@@ -15,7 +15,7 @@ const PATTERN = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.(?:\*|[A-Za-z0-9_
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
 const WINDOWS: readonly unknown[] = ['operation', 'day', 'month', 'total'] satisfies Window[]
 
-/** A wrong member: its path, and what it must be. */
+/** A wrong member: its path, and what is expected there. */
 interface Problem {
   readonly field: string
   readonly expected: string
