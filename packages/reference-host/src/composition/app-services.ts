@@ -12,10 +12,10 @@ import type { ModuleServices } from '../modules/services.ts'
 import type { ProviderEventServices } from '../modules/system/provider-events.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
 import { providerTokens } from '../modules/tokens/provider-tokens.ts'
-import { SANDBOX_PROVIDER } from '../providers/sandbox-kyc.ts'
+import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
 import { withdrawalReportEvent } from '../modules/withdrawals/job.ts'
 import type { Container } from './container.ts'
-import { cardSecret } from './providers.ts'
+import { sandboxSecret } from './providers.ts'
 import * as registrations from './registrations.ts'
 
 /** Resolves every service once and returns them as plain values. No other layer uses the container. */
@@ -99,7 +99,7 @@ function isValidated(partners: PartnerStore): (keyId: string) => Promise<boolean
 /** What gives new partner users their cards. Only the built-in issuer can: another one would issue real cards. */
 function cardSeeds(container: Container): SeedCards {
   if (container.get(registrations.PROVIDERS).cards?.name !== SANDBOX_PROVIDER) return async () => {}
-  return seedSandboxCards(cardSecret(container.get(registrations.SECRETS)))
+  return seedSandboxCards(sandboxSecret(container.get(registrations.SECRETS)))
 }
 
 /** What takes messages of providers. */

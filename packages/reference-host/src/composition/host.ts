@@ -23,7 +23,7 @@ import { closeServer, listen } from './listen.ts'
 import { maintenance } from './maintenance.ts'
 import { operations } from './operations.ts'
 import { startOperator } from './operator.ts'
-import type { Providers } from './providers.ts'
+import type { Providers } from '../providers/ports.ts'
 import * as registrations from './registrations.ts'
 import { firstPartnerKey } from './sandbox.ts'
 

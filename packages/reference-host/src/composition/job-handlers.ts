@@ -9,7 +9,7 @@ import { SEND_JOB } from '../modules/withdrawals/withdrawal.ts'
 import type { WithdrawalRecords } from '../modules/withdrawals/records.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { JobHandler } from '../records/jobs.ts'
-import type { Providers } from './providers.ts'
+import type { Providers } from '../providers/ports.ts'
 
 /** What jobs work with. */
 interface JobHandlerServices {

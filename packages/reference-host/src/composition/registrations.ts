@@ -19,10 +19,11 @@ import { userStore, type UserStore } from '../modules/users/store.ts'
 import { createChallengeCodec, type ChallengeCodec } from '../modules/web-sign-in/challenge.ts'
 import { webTokens } from '../modules/web-sign-in/web-token.ts'
 import { withdrawalRecords, type WithdrawalRecords } from '../modules/withdrawals/records.ts'
+import type { Providers } from '../providers/ports.ts'
 import { jobQueue, type JobQueue } from '../records/jobs.ts'
 import { defineService, type ServiceKey } from './container.ts'
 import { jobHandlers } from './job-handlers.ts'
-import { hostProviders, type Providers } from './providers.ts'
+import { hostProviders } from './providers.ts'
 import {
   BACKEND,
   CLOCK,

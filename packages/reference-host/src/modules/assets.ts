@@ -9,7 +9,7 @@ import {
   type Quote,
   type QuoteRequest,
 } from '../providers/catalogue.ts'
-import { isRejection } from '../providers/rejection.ts'
+import { isRejection } from '../providers/reply.ts'
 import { DECIMAL } from '../providers/decimal.ts'
 import { component, text, textOrNull } from '../schemas/fields.ts'
 import { idText } from '../schemas/names.ts'

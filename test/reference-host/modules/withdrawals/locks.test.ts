@@ -5,7 +5,7 @@ import { openAtOnce } from '../../../harness/at-once.ts'
 import { internals } from '../../../harness/internals.ts'
 import { withdrawalBody } from '../../../harness/transfers.ts'
 
-const provider = internals.sandboxWithdrawals({ db: {} as never, clock: { now: () => 0 } })
+const provider = internals.PORTS.withdrawals.sandbox({ db: {} as never, clock: { now: () => 0 } })
 const { db, second, untilBlocked, clock, services, addAccount, run, runTwo } = await openAtOnce(t, {
   withdrawals: provider,
 })

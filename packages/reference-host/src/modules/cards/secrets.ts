@@ -3,7 +3,7 @@ import { allow, type Session, type Surface, type Verdict } from '@gatewright/ker
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
-import type { CardSecrets } from '../../providers/card-issuer.ts'
+import type { CardSecrets } from '../../providers/cards/port.ts'
 import type { Sealer } from '../../records/sealed.ts'
 import { component, text } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'

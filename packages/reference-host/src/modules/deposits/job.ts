@@ -1,7 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { validateDepositReport, type DepositProvider, type DepositReport } from '../../providers/deposits.ts'
+import { depositReport, type DepositProvider, type DepositReport } from '../../providers/deposits/port.ts'
 import type { JobHandler } from '../../records/jobs.ts'
 import { compileSchema } from '../../schemas/check.ts'
 import { idText } from '../../schemas/names.ts'
@@ -46,7 +46,7 @@ const validateId = compileSchema(Type.Object({ id: idText() }))
 /** The event `deposit.report`: a report with the `id` of its deposit. Each provider knows its own deposits only. */
 export function depositReportEvent(deposits: DepositRecords): EventType {
   return {
-    validate: data => validateId(data) ?? validateDepositReport(data),
+    validate: data => validateId(data) ?? depositReport.validate(data),
     apply: (tx, provider, data: DepositReport & { readonly id: string }, now) =>
       deposits.report(tx, provider, data, now),
   }

@@ -1,6 +1,6 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { DEPOSIT_STATUSES } from '../../providers/deposits.ts'
+import { DEPOSIT_STATUSES } from '../../providers/deposits/port.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { Deposit } from './deposit.ts'

@@ -2,7 +2,7 @@ import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/ker
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
-import type { KycApplication } from '../../providers/kyc.ts'
+import type { KycApplication } from '../../providers/kyc/port.ts'
 import { component } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import { OCCUPATION_PATTERN } from './occupations.ts'

@@ -1,12 +1,12 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { isRejection } from '../../providers/rejection.ts'
+import { isRejection } from '../../providers/reply.ts'
 import {
-  validateWithdrawalReport,
+  withdrawalReport,
   type WithdrawalProvider,
   type WithdrawalReport,
-} from '../../providers/withdrawals.ts'
+} from '../../providers/withdrawals/port.ts'
 import type { JobHandler } from '../../records/jobs.ts'
 import { compileSchema } from '../../schemas/check.ts'
 import { idText } from '../../schemas/names.ts'
@@ -67,7 +67,7 @@ const validateId = compileSchema(Type.Object({ id: idText() }))
 /** The event `withdrawal.report`: a report with the `id` of its withdrawal. Each provider knows its own ones only. */
 export function withdrawalReportEvent(withdrawals: WithdrawalRecords): EventType {
   return {
-    validate: data => validateId(data) ?? validateWithdrawalReport(data),
+    validate: data => validateId(data) ?? withdrawalReport.validate(data),
     apply: (tx, provider, data: WithdrawalReport & { readonly id: string }, now) =>
       withdrawals.report(tx, provider, data, now),
   }

@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
-import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals.ts'
+import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { component } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'
 import { noSignal, quoted } from '../assets.ts'
