@@ -1,6 +1,6 @@
 import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
-import { nameText } from '../schemas/names.ts'
+import { idText, nameText } from '../schemas/names.ts'
 
 /** What a provider replies: a type, and the check that a reply of that type passes. */
 export interface Reply<T> {
@@ -51,4 +51,11 @@ export function orRejection<T>({ validate }: Reply<T>): Reply<T | Rejection> {
 /** Declares a reply that is undefined if the provider does not know the id. */
 export function orUndefined<T>({ validate }: Reply<T>): Reply<T | undefined> {
   return { validate: given => (given === undefined ? undefined : validate(given)) }
+}
+
+const named = compileSchema(Type.Object({ id: idText() }))
+
+/** Declares what an event of a provider carries: a report with the `id` of its object. */
+export function withId<T>({ validate }: Reply<T>): Reply<T & { readonly id: string }> {
+  return { validate: given => named(given) ?? validate(given) }
 }
