@@ -9,19 +9,19 @@ interface Page {
 
 /** The transactions of the account, read page by page and kept while the console is open. */
 export interface TransactionFeed {
-  /** Those that were read so far, newest first. */
+  /** The transactions that were read so far, newest first. */
   readonly items: readonly Transaction[]
   /** Whether all of them were read. */
   readonly complete: boolean
-  /** Reads one more page. Resolves to what went wrong, or undefined. Calls at once share one read. */
+  /** Reads one more page. Resolves to the problem, if any. Simultaneous calls share one read. */
   more(): Promise<Problem | undefined>
-  /** Reads until `enough`, or all. `progress` is called after each page. */
+  /** Reads until `enough` returns true, or all. `progress` is called after each page. */
   until(enough: () => boolean, progress: () => void): Promise<Problem | undefined>
   /** Forgets all of them, so that the next read begins with the newest. */
   clear(): void
 }
 
-/** Waits this long where the host says that there were too many requests, at most. */
+/** How many seconds to wait at most when the host responds with 429. */
 const MAX_WAIT_S = 60
 
 /** Makes the feed over a function that reads one page. */
@@ -72,7 +72,7 @@ export function transactionFeed(read: (cursor: string | undefined) => Promise<Re
     },
     clear() {
       round++
-      // What is being read belongs to the list that is forgotten.
+      // A page that is being read belongs to the old list.
       reading = undefined
       items = []
       cursor = undefined
