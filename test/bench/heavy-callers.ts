@@ -10,9 +10,9 @@ import type { HostAddress, Usage } from './servers/heavy-host.child.ts'
 import type { Setting, Statuses } from './servers/heavy-load.child.ts'
 
 /** A neighbour's p99 may be so many times its quiet one. */
-const MOST_TIMES = 5
+const MAX_TIMES = 5
 /** The most that the host's process may have resident, in bytes. */
-const MOST_RSS = 768 * 1024 * 1024
+const MAX_RSS = 768 * 1024 * 1024
 /** Reads of one neighbour in a second, under its limit of 600 a minute. */
 const READS_PER_SECOND = 8
 
@@ -105,10 +105,10 @@ function report(found: {
   console.log(
     `  p99 ${times.toFixed(1)} x quiet; RSS at most ${megabytes(mostRss)}, ${megabytes(found.rssBefore)} at the start`,
   )
-  if (!(times < MOST_TIMES))
-    reportMissed(`${title}: p99 ${times.toFixed(1)} x quiet, under ${MOST_TIMES} wanted`)
-  if (!(mostRss <= MOST_RSS))
-    reportMissed(`${title}: RSS ${megabytes(mostRss)}, at most ${megabytes(MOST_RSS)} wanted`)
+  if (!(times < MAX_TIMES))
+    reportMissed(`${title}: p99 ${times.toFixed(1)} x quiet, under ${MAX_TIMES} wanted`)
+  if (!(mostRss <= MAX_RSS))
+    reportMissed(`${title}: RSS ${megabytes(mostRss)}, at most ${megabytes(MAX_RSS)} wanted`)
   const failed = Object.keys(statuses).filter(status => / (?:5\d\d|broken)$/.test(status))
   if (failed.length > 0) reportMissed(`${title}: returned ${failed.join(', ')}`)
   return { ...found, times, mostRss }

@@ -29,7 +29,7 @@ export interface Load {
   readonly signal?: AbortSignal
 }
 
-const MOST_SECONDS = 60
+const MAX_SECONDS = 60
 const SCRIPT = fileURLToPath(new URL('../../../test/bench/load.lua', import.meta.url))
 
 /** A text of ASCII as Lua spells it, which is how JSON does. */
@@ -58,7 +58,7 @@ export async function load({ port, requests, count, connections, status, signal 
     const args = [
       '-t1',
       `-c${connections}`,
-      `-d${MOST_SECONDS}s`,
+      `-d${MAX_SECONDS}s`,
       '--timeout',
       '30s',
       '-s',
@@ -72,7 +72,7 @@ export async function load({ port, requests, count, connections, status, signal 
         const last = out.trim().split('\n').at(-1) ?? ''
         if (last === 'done') resolve()
         else if (error) reject(new Error(last || error.message))
-        else reject(new Error(`did not get responses to ${count} requests in ${MOST_SECONDS} s`))
+        else reject(new Error(`did not get responses to ${count} requests in ${MAX_SECONDS} s`))
       })
       const kill = (): void => {
         client.kill('SIGKILL')

@@ -17,7 +17,7 @@ export interface Fleet {
   stop(): Promise<string>
 }
 
-const MOST_TRIES = 300
+const MAX_TRIES = 300
 
 /** Starts `size` hosts at once, an even number or one. `script` replaces the one of `npm start`. */
 export async function startFleet(
@@ -54,7 +54,7 @@ export async function startFleet(
     counts,
     async send(path, options) {
       let at = random.under(size)
-      for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const response = await responseOf(hosts[at] as HostProcess, path, options)
         if (response) return response
         at = (at + 1) % size

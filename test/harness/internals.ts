@@ -11,9 +11,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/http/limits.js') &
   typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
-  typeof import('../../packages/reference-host/dist/providers/sandbox-kyc.js') &
-  typeof import('../../packages/reference-host/dist/providers/sandbox-issuer.js') &
-  typeof import('../../packages/reference-host/dist/providers/card-numbers.js') &
+  typeof import('../../packages/reference-host/dist/providers/cards/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/caller-policies.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/change.js') &
@@ -24,10 +22,9 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/product/held-money.js') &
   typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
   typeof import('../../packages/reference-host/dist/providers/decimal.js') &
-  typeof import('../../packages/reference-host/dist/providers/deposits.js') &
-  typeof import('../../packages/reference-host/dist/providers/withdrawals.js') &
-  typeof import('../../packages/reference-host/dist/providers/limited-transfers.js') &
-  typeof import('../../packages/reference-host/dist/providers/sandbox-transfers.js') &
+  typeof import('../../packages/reference-host/dist/providers/deposits/port.js') &
+  typeof import('../../packages/reference-host/dist/providers/withdrawals/port.js') &
+  typeof import('../../packages/reference-host/dist/providers/ports.js') &
   typeof import('../../packages/reference-host/dist/modules/deposits/deposit.js') &
   typeof import('../../packages/reference-host/dist/modules/deposits/records.js') &
   typeof import('../../packages/reference-host/dist/modules/deposits/job.js') &
@@ -95,9 +92,7 @@ const FILES = [
   'http/limits',
   'http/provider-messages',
   'providers/calls',
-  'providers/sandbox-kyc',
-  'providers/sandbox-issuer',
-  'providers/card-numbers',
+  'providers/cards/card-numbers',
   'modules/cards/card-above-caller',
   'modules/cards/caller-policies',
   'modules/cards/change',
@@ -107,10 +102,9 @@ const FILES = [
   'product/held-money',
   'ledger/transactions',
   'providers/decimal',
-  'providers/deposits',
-  'providers/withdrawals',
-  'providers/limited-transfers',
-  'providers/sandbox-transfers',
+  'providers/deposits/port',
+  'providers/withdrawals/port',
+  'providers/ports',
   'modules/deposits/deposit',
   'modules/deposits/records',
   'modules/deposits/job',

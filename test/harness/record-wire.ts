@@ -5,6 +5,7 @@ import { inlined } from './openapi.ts'
 import { partnerUser } from './partner.ts'
 
 interface OperationDescription {
+  readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' | 'header' }[]
   readonly requestBody?: { content: { 'application/json': { schema: object; example?: unknown } } }
 }
 
@@ -51,7 +52,30 @@ const PARTNER_SCOPES = [
   'cards.write',
   'deposits.read',
   'withdrawals.write',
+  'transactions.read',
 ]
+
+const cursor = (text: string): string => Buffer.from(text).toString('base64url')
+const PLAIN_VALUES =
+  '0 1 01 1.5 -1 1e1 50 100 101 200 201 99999999999999999999 true false TRUE active all revoke cancel ' +
+  'spend fee,spend fee,fee spend, card_unknown usd a/b abc.1'
+const CURSORS = ['after:1', 'after:999', 'after:0', 'after:01', 'at:1:a', 'at:0:a'].map(cursor)
+/** What is sent as each query parameter: every value that some parameter takes, and some that none does. */
+const QUERY_VALUES = [
+  ...PLAIN_VALUES.split(' '),
+  ...CURSORS,
+  ...['', ' 1', 'x'.repeat(121), 'ä', 'a\u0308', 'a\0'].map(encodeURIComponent),
+]
+
+/** The query strings for an operation: each value of each parameter, one twice, one that is no UTF-8, and a name that it does not have. */
+function queriesOf(names: readonly string[]): readonly string[] {
+  const each = names.flatMap(name => [
+    ...QUERY_VALUES.map(value => `${name}=${value}`),
+    `${name}=1&${name}=1`,
+    `${name}=%FF`,
+  ])
+  return [...each, 'unknown=1']
+}
 
 function withoutRandom(text: string): string {
   return RANDOM.reduce((rest, [pattern, name]) => rest.replaceAll(pattern, name), text)
@@ -77,10 +101,14 @@ async function recordWire(file: string): Promise<void> {
       const method = name.toUpperCase()
       const example = described.requestBody?.content['application/json'].example
       const target = path.replaceAll(/\{\w+\}/g, 'unknown-id')
-      const send = async (label: string, options: RequestOptions, on = host.send): Promise<void> => {
+      const send = async (
+        label: string,
+        { query = '', ...options }: RequestOptions & { readonly query?: string },
+        on = host.send,
+      ): Promise<void> => {
         // Lists have the order of creation, of sessions in seconds.
         clock.advance(1000)
-        const { status, headers, body } = await on(target, { method, ...options })
+        const { status, headers, body } = await on(target + query, { method, ...options })
         const sent = FIELDS.filter(field => headers.has(field)).map(
           field => `${field}: ${headers.get(field)}`,
         )
@@ -100,6 +128,12 @@ async function recordWire(file: string): Promise<void> {
           headers: { ...own, 'idempotency-key': `${key['idempotency-key']}-empty` },
           body: {},
         })
+      }
+      const ofQuery = described.parameters.filter(each => each.in === 'query').map(each => each.name)
+      for (const query of ofQuery.length > 0 ? queriesOf(ofQuery) : []) {
+        const options = { query: `?${query}` }
+        if (path.startsWith('/partner')) await send(`partner session, ${query}`, options, ofPartner)
+        else await send(`user, ${query}`, { ...options, headers: bearer(user.token) })
       }
       // A session that these would end could not be used for the operations after them.
       if (method === 'DELETE' && /keys|sessions/.test(path)) continue

@@ -32,7 +32,7 @@ export class Known {
   }
 }
 
-const MOST_ITEMS = 3
+const MAX_ITEMS = 3
 /** Members whose values come from earlier responses. */
 const IS_KNOWN = /Id$|^(?:id|walletAddress|cursor|code)$/
 
@@ -55,8 +55,8 @@ function drawnOf(schema: Schema, name: string, example: unknown): fc.Arbitrary<u
   const [type] = [schema.type ?? 'object'].flat()
   if (type === 'object') return objectsOf(schema, example)
   if (type === 'array') {
-    const { items = {}, minItems: minLength = 0, maxItems = MOST_ITEMS } = schema
-    const maxLength = Math.max(minLength, Math.min(maxItems, MOST_ITEMS))
+    const { items = {}, minItems: minLength = 0, maxItems = MAX_ITEMS } = schema
+    const maxLength = Math.max(minLength, Math.min(maxItems, MAX_ITEMS))
     return fc.array(valuesOf(items, name), { minLength, maxLength })
   }
   if (type === 'integer' || type === 'number') return numbersOf(schema)

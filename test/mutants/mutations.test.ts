@@ -80,6 +80,11 @@ t.test('changes comparisons of Lua', async t => {
   ])
 })
 
+t.test('leaves comments of SQL and Lua alone', async t => {
+  t.same(changesOf("q = `if x then -- this is not it\nredis.call('DEL', KEYS[1]) end`"), [])
+  t.same(changesOf('q = `select a -- b and c\nfrom d`'), [])
+})
+
 t.test(
   'a comparator that differs for equal items alone is equivalent, one that turns the order is not',
   async t => {

@@ -195,11 +195,17 @@ function statementEdits(whole: string, offset: number, piece: string, code: stri
   return (isLua ? LUA : SQL).flatMap(([pattern, replacement]) =>
     [...piece.matchAll(pattern)].flatMap((match): Edit[] => {
       const start = offset + match.index
+      if (isComment(piece.slice(0, match.index))) return []
       if (!isLua && / [<>=]+ /.test(match[0]) && setsColumn(code.slice(Math.max(0, offset - 2000), start)))
         return []
       return [[start, start + match[0].length, replacement]]
     }),
   )
+}
+
+/** Whether what follows in SQL or Lua is a comment, by the text before it. */
+function isComment(before: string): boolean {
+  return before.slice(before.lastIndexOf('\n') + 1).includes('--')
 }
 
 /** Whether a place in SQL is in a list of columns that are set, by the last keyword before it. */

@@ -50,7 +50,7 @@ interface RequestTo {
 }
 
 /** The most characters of an id, but for those that are sealed texts. */
-const MOST_CHARACTERS = 120
+const MAX_CHARACTERS = 120
 const SEALED_IDS = ['proposalId', 'sessionId']
 
 /** Body members that are ids of an account's records. */
@@ -74,13 +74,13 @@ function requestsTo(operation: Operation, ids: AccountRecords['ids']): RequestTo
   }
   const values = Object.values(ids)
   if (collections.length > 0) {
-    const short = values.filter(id => id.length <= MOST_CHARACTERS)
+    const short = values.filter(id => id.length <= MAX_CHARACTERS)
     const place = 'path'
     return short.map(id => ({ path: path.replaceAll(/\{\w+\}/g, id), ...body, byId: true, place }))
   }
   const named = idMembers(operation).flatMap(name =>
     values
-      .filter(id => id.length <= MOST_CHARACTERS || SEALED_IDS.includes(name))
+      .filter(id => id.length <= MAX_CHARACTERS || SEALED_IDS.includes(name))
       .map(id => ({ path, body: { ...example, [name]: id }, byId: true, place: name })),
   )
   return named.length > 0 ? named : [{ path, ...body, byId: false, place: '' }]

@@ -7,7 +7,7 @@ import { startTestHost } from '../harness/host.ts'
 import { fundedPartnerUser, fundedUser, memberOf, OUTSIDE, withdrawalBody } from '../harness/transfers.ts'
 import { internals } from '../harness/internals.ts'
 
-const { sandboxDeposits, sandboxWithdrawals } = internals
+const { PORTS } = internals
 
 t.test(
   'responds with 503 and holds nothing while a provider is down, and the same key works afterwards',
@@ -42,8 +42,8 @@ t.test(
         return { rows: row ? [row] : [] }
       },
     } as never
-    const deposits: DepositProvider = failing(sandboxDeposits({ db, clock }), 'deposits')
-    const withdrawals: WithdrawalProvider = failing(sandboxWithdrawals({ db, clock }), 'withdrawals')
+    const deposits: DepositProvider = failing(PORTS.deposits.sandbox({ db, clock }), 'deposits')
+    const withdrawals: WithdrawalProvider = failing(PORTS.withdrawals.sandbox({ db, clock }), 'withdrawals')
     const host = await startTestHost({ RATE_LIMITS: 'off' }, clock, { deposits, withdrawals })
     t.teardown(() => host.close())
     const user = await fundedUser(host, 10_000, { now: clock.now() })

@@ -41,7 +41,7 @@ export interface Bound {
 }
 
 /** Most bytes that one write may add in 10 minutes at the rate limit, per account. */
-export const MOST_BYTES = 20_000_000
+export const MAX_BYTES = 20_000_000
 
 /** Windows of a minute that 10 minutes can touch, since windows are fixed. */
 const WINDOWS = 11
@@ -385,7 +385,7 @@ export function boundsPage(): string {
 <!-- Written by \`npm run docs:update\` from test/workspace/bounds.ts. -->
 
 Every write of the operation table, with the most bytes that one request adds to the database. For each, what 10 minutes at the
-default rate limits add for one account is less than ${MOST_BYTES / 1e6} MB. A test makes the largest accepted request of each write,
+default rate limits add for one account is less than ${MAX_BYTES / 1e6} MB. A test makes the largest accepted request of each write,
 under a chain of policies as heavy as allowed, and counts its rows: the columns, once for the table and once for each index.
 
 What bounds the number of writes, however many keys and sessions an account has:

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { packageNames } from './tree.ts'
 
@@ -138,7 +139,7 @@ export const SENTENCES: Sentences = {
     'As many signature checks of the client address are waiting as may.',
 }
 
-/** The lists in the built `codes.js` of a package; empty where it has none. */
+/** The lists in the built files of a package that hold lists; empty where it has none. */
 export interface CodeLists {
   readonly codes?: Readonly<Record<string, number>>
   readonly rules?: readonly string[]
@@ -147,14 +148,12 @@ export interface CodeLists {
 
 /** Loads the lists of a package. */
 export async function codeLists(name: string): Promise<CodeLists> {
-  for (const path of ['codes.js', 'http/codes.js']) {
-    try {
-      return (await import(pathToFileURL(`packages/${name}/dist/${path}`).href)) as CodeLists
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    }
+  const lists: CodeLists = {}
+  for (const path of ['codes.js', 'http/codes.js', 'product/denials.js']) {
+    const file = `packages/${name}/dist/${path}`
+    if (existsSync(file)) Object.assign(lists, await import(pathToFileURL(file).href))
   }
-  return {}
+  return lists
 }
 
 /** Every listed cause with the packages that say it: rules first, each kind in the order of the packages' lists. */

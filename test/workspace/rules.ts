@@ -47,6 +47,7 @@ const LAYERS = [
   'operator',
   'composition',
   'cli',
+  'testing',
 ]
 
 /** The packages a package may import. The host may import all, so it is not listed. */

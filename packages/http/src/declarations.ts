@@ -96,7 +96,10 @@ export function declarations(
   }
 }
 
-/** Whether the query is part of a write: as the route says, and if it has a schema of the query. Undefined: the mount decides. */
+/**
+ * Whether the query is part of a write: as the route's `compareQuery` says, else true for a route with a query schema.
+ * Undefined: the mount decides.
+ */
 function comparesQuery(
   operation: string,
   { compareQuery, query }: WriteOptions<AccessLike>,

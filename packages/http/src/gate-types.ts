@@ -24,6 +24,9 @@ import type {
 import type { RequestContext } from './route/request-context.ts'
 import type { CompleteRoute, Route, StepResult } from './route/steps.ts'
 
+// Type parameters of a gate: `S` names of scopes, `A` what the guard returns, `H` its holds, `K` other credentials, `Tx` a
+// transaction. Of a route: `B` its body, `Q` its query, `P` its path parameters, `X` what `prepare` returns.
+
 /** Options of a gate with a guard. With `idempotency`, the gate declares idempotent writes; with `transactions`, transactional ones. */
 export interface GateOptions<
   S extends string,
@@ -32,10 +35,10 @@ export interface GateOptions<
   Tx = unknown,
 > extends OpenGateOptions<K> {
   readonly guard: GuardPort<A>
-  /** The team's own scopes. A rule that names another scope does not compile. */
+  /** The scopes of your API. A rule that names another scope does not compile. */
   readonly scopes: ScopeCatalogue<S>
   readonly idempotency?: IdempotencyPort
-  /** Runs writes whose record commits with their rows. */
+  /** Runs writes whose idempotency record commits together with their rows. */
   readonly transactions?: TransactionPort<Tx>
   /** Makes the spend storage that writes in such a transaction, for a guard that counts spends: `tx => postgresSpends(tx)`. */
   readonly spendStorage?: (tx: Tx) => unknown
@@ -66,7 +69,7 @@ export interface OpenGate {
   drain(): void
   /** For bindings. */
   readonly settings: Settings
-  /** For bindings: translates a request to current names, once per `request`, which is the framework's own object. */
+  /** For bindings: translates old names of the request to current ones, once per `request`, which is the framework's own object. */
   enter(request: object, facts: () => RequestFacts): StepResult<RequestContext>
   /** For bindings: ends a request that no route serves, and returns the response to send. */
   conclude(context: RequestContext, outcome: Outcome): WireResponse
@@ -95,8 +98,8 @@ export interface WriteGate<S extends string, A extends AccessLike> extends Gate<
 }
 
 /**
- * A gate with idempotent writes whose guard counts spends. A replay is checked against the limits on a single operation of
- * the session that requests it, with the amount that the first run reserved. Counters of a day, a month or a total are not
+ * A gate with idempotent writes whose guard counts spends. A replay is checked with the amount that the first run reserved,
+ * against the limits on a single operation that bind the session of the replay. Counters of a day, a month or a total are not
  * checked again.
  */
 export interface SpendGate<S extends string, A extends AccessLike, H> extends WriteGate<S, A> {
@@ -111,35 +114,37 @@ export interface SpendGate<S extends string, A extends AccessLike, H> extends Wr
   ): Route<IdempotentCall<A, X> & CheckedInput<B, Q, P>>
 }
 
-type Check<T> = T extends { check: infer F } ? F : T
+/** The function `check` of a credential. */
+type CheckOf<T> = T extends { check: infer F } ? F : T
 /** The caller that a credential's `check` returns. */
 type CallerOf<K, A, N> = N extends keyof K
-  ? Check<K[N]> extends (...given: never[]) => Promise<infer V>
+  ? CheckOf<K[N]> extends (...args: never[]) => Promise<infer V>
     ? Extract<V, { readonly ok: true }> extends { readonly value: infer T }
       ? T
       : never
     : never
   : A
-type CallBy<K, A, N> = N extends string
+/** The call of an operation that one of several credentials guards. */
+type CredentialCall<K, A, N> = N extends string
   ? OpenCall & { readonly credential: N; readonly caller: CallerOf<K, A, N> }
   : never
 
-/** What a gate with credentials of its own declares in addition. */
+/** The additional function of a gate with the option `credentials`. */
 export type CredentialGate<S extends string, A, K> = string extends keyof K
   ? unknown
   : {
       /**
-       * Declares an operation that requires one of the named credentials. The first that the request carries is verified, or
-       * the last if it carries none. Its call has `credential` and `caller`.
+       * Declares an operation that requires one of the named credentials. The first named credential that the request carries
+       * is verified. If the request carries none, the last named one is. Its call has `credential` and `caller`.
        */
       guardedBy<N extends (keyof K & string) | 'session', B = unknown, Q = unknown, P = unknown>(
         names: N | readonly [N, ...N[]],
         rule: Rule<S>,
         options?: RouteOptions<CallerOf<K, A, N>, B, Q, P>,
-      ): Route<CallBy<K, A, N> & CheckedInput<B, Q, P>>
+      ): Route<CredentialCall<K, A, N> & CheckedInput<B, Q, P>>
     }
 
-/** What a gate with transactions declares in addition. */
+/** The additional function of a gate with the option `transactions`. */
 export type TransactionGate<S extends string, A extends AccessLike, H, Tx> = [Tx] extends [never]
   ? unknown
   : {

@@ -17,8 +17,8 @@ import type { GateContext, RequestContext } from './route/request-context.ts'
 import type { StepResult } from './route/steps.ts'
 
 /**
- * Composes guard, idempotency and the other ports in their only correct order: old names, credential, limits, body,
- * idempotency record, handler. Throws a `TypeError` for a port without its functions, for idempotency without a guard (a
+ * Composes guard, idempotency and the other ports in the only correct order: translation of old names, credential, limits,
+ * body, idempotency record, handler. Throws a `TypeError` for a port without its functions, for idempotency without a guard (a
  * replay must be authorized), and for a wrong option.
  */
 export function gate<

@@ -1,2 +1,2 @@
-// For servers of Node: kept apart, because the library behind it needs Node, and other runtimes load the main entry.
+// An entry for servers on Node only: the library behind it needs Node, and other runtimes load the main entry.
 export { readRawBody } from './request/raw-body.ts'

@@ -28,7 +28,7 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
   readonly credentials?: K
   /** The shape of errors. Default `plain`. `byAccept(shape)` sends a problem document to clients that accept one. */
   readonly errors?: ErrorShape | ((facts: RequestFacts) => ErrorShape)
-  /** CIDRs of your own proxies, whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted. Default: none. */
+  /** CIDRs of your proxies, whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted. Default: none. */
   readonly trustProxy?: readonly string[]
   /** Denies plain HTTP with 403 `https_required`, before anything else is decided. Default false. */
   readonly requireHttps?: boolean
@@ -87,7 +87,7 @@ export interface Settings {
   readonly observe: Observe | undefined
   /** The description of the API for clients. */
   readonly resource: ResourceMetadata | undefined
-  /** Prints causes of denials in development. */
+  /** Prints the causes of denials, in development only. */
   readonly hint: Hint | undefined
 }
 
@@ -104,7 +104,10 @@ export function byAccept(defaultShape: ErrorShape): (facts: RequestFacts) => Err
   return facts => (facts.header('accept')?.includes('application/problem+json') ? 'problem' : defaultShape)
 }
 
-/** Wraps a team's function. If it throws or rejects, emits a process warning and returns `fallback`, so that it cannot change a response. */
+/**
+ * Wraps a function of the application (`report`, `observe`). If it throws or rejects, emits a process warning and returns
+ * `fallback`, so that it cannot change a response.
+ */
 function withFallback<F, T>(call: (facts: F) => T, fallback: T): (facts: F) => T {
   const warn = (error: unknown): void => emitWarning(error instanceof Error ? error : String(error))
   return facts => {

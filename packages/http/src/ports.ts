@@ -20,14 +20,15 @@ export interface AliasPort {
   ): Verdict<{ readonly body: Record<string, unknown>; readonly used: readonly OldName[] }>
   /**
    * Whether `readFields` translates bodies of an operation. True: an existing handler that would get them as they were sent,
-   * because its route is neither idempotent nor has a body schema, is refused at start-up. Default: it may, and such handlers are not refused.
+   * because its route is neither idempotent nor has a body schema, is refused at start-up. Default: undefined, and such
+   * handlers are accepted.
    */
   renamesFields?(operation: string): boolean
   /** Returns the header fields for every response to a request that used these names. Default: those of `resolve`. */
   responseHeaders?(used: readonly OldName[]): readonly HeaderField[]
 }
 
-/** The least that a guard must return for a request that may proceed. */
+/** The members that a guard must return for a request that may proceed. */
 export interface AccessLike {
   readonly session: Session
   /** Header fields for the response, such as `RateLimit`. */
@@ -43,7 +44,7 @@ export interface GuardPort<A extends AccessLike> {
       /** The `DPoP` field. Present if the request has one, with `method` and `url`. */
       readonly dpop?: string | undefined
       readonly method?: string
-      /** The path as received, before old names were translated. The guard knows the origins by which clients reach it. */
+      /** The path as received, before old names were translated. The guard has the origins of the API in its own options. */
       readonly url?: string
     },
     rule: Rule,
@@ -52,19 +53,23 @@ export interface GuardPort<A extends AccessLike> {
   prepare(rule: Rule): void
   /**
    * Decides whether a request that `check` accepted may still proceed: expiry, revocation and policy, but no limits. A gate
-   * calls it before the handler, if at least 100 ms passed since `check`, as with a body that arrives slowly. Default: it may.
+   * calls it before the handler, if at least 100 ms passed since `check`, as with a body that arrives slowly. Default: every
+   * such request may proceed.
    */
   recheck?(access: NoInfer<A>, facts: { readonly address?: string }): Promise<Verdict<unknown>>
 }
 
-/** The ids of the caller, for decision events. They prove nothing. */
+/** The ids of the caller, for decision events only. */
 export interface CallerIds {
   readonly accountId: string | undefined
   readonly keyId: string | undefined
   readonly sessionId: string | undefined
 }
 
-/** A kind of credential that the team declares, such as a partner's key. A gate reads only the credentials that a route names. */
+/**
+ * A kind of credential that the application declares, such as a partner's key. A gate reads only the credentials that a route
+ * names.
+ */
 export interface Credential<T> {
   /** Verifies the credential of a request. Denial: usually `unauthorized` (401). */
   check(facts: RequestFacts, rule: Rule): Promise<Verdict<T>>
@@ -94,13 +99,16 @@ export interface AmountLike {
 
 /** A guard that also counts what its sessions spend: `createGuard` of scope-guard, or your own. */
 export interface SpendGuardPort<A extends AccessLike, H> extends GuardPort<A> {
-  /** Holds an amount under every cap of the session, or denies it. The same `holdId` again returns the same hold. */
+  /**
+   * Holds an amount under every cap of the session, or denies it. Repeating the call with the same `holdId` returns the same
+   * hold.
+   */
   reserve(
     access: NoInfer<A>,
     spend: AmountLike & { readonly holdId?: string },
     storage?: never,
   ): Promise<Verdict<H>>
-  /** Gives a hold back. False: the hold was ended before. */
+  /** Releases a hold. False: the hold was ended before. */
   release(hold: H): Promise<boolean>
   /** Decides whether an amount is within the limits on a single operation. It reads no counter. */
   permits(access: NoInfer<A>, amount: AmountLike): Promise<Verdict<unknown>>
@@ -149,8 +157,9 @@ export interface IdempotencyPort {
   >
   /**
    * Records the response of a run. `late`: another run has completed the write. With `expiresAt` the response is stored until
-   * then, with its `spends`. `undo` is called only if the key is freed, and before it is. It asks `mayUndo` before each release, and
-   * throws once that is false. If `undo` throws, the outcome of the run remains unknown, and `complete` throws the error.
+   * then, with its `spends`. `undo` is called only if the key will be freed, and before that. It calls `mayUndo` before each
+   * release, and throws if that returns false. If `undo` throws, the outcome of the run remains unknown, and `complete` throws
+   * the error.
    */
   complete(
     claim: Claim,
@@ -160,8 +169,9 @@ export interface IdempotencyPort {
   /** Frees the key of a run without effect. Required for routes with `prepare`. */
   release?(claim: Claim): Promise<boolean>
   /**
-   * Gives a run that has caused nothing yet enough of a lease for its handler. Undefined: another run has decided about the key. Called
-   * after `prepare`. Without it, a handler runs under what `prepare` has left of the lease.
+   * Extends the lease of a run that has had no effect yet, so that it is long enough for the handler. Undefined: another run
+   * has decided about the key. Called after `prepare`. Without it, a handler has only the rest of the lease that `prepare`
+   * left.
    */
   renew?(claim: Claim): Promise<Claim | undefined>
 }

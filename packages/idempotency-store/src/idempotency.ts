@@ -20,11 +20,11 @@ const OPTIONS: OptionNames<IdempotencyOptions> = { ...BASE_OPTIONS, storage: tru
 /** The right to run a write once. Plain data. */
 export interface Claim {
   readonly storageKey: string
-  /** Grows with every run of the key. A receiver that refuses a fence below the highest it has seen stops late runs. */
+  /** Grows with every run of the key. A receiver that rejects a fence below the highest it has seen stops late runs. */
   readonly fence: number
   /** The stable id of the effect, equal for every run of the same request. */
   readonly effectId: string
-  /** Until this instant nobody else decides about the run. */
+  /** No other process decides about the run before this instant. */
   readonly leaseUntil: EpochMs
 }
 
@@ -53,15 +53,14 @@ export interface Idempotency {
    */
   begin(request: IdempotentRequest): Promise<Verdict<RunOrReplay, IdempotencyDenial>>
   /**
-   * Ends a run with its response; `classify` says which are stored. If the store fails, it is tried three times; then the
-   * fault is thrown, and the run is lost when its lease ends. Call it, and wait for it, also when the client has
-   * disconnected.
+   * Ends a run with its response; `classify` says which are stored. If the store fails, it is tried three times; then the fault
+   * is thrown, and the run is lost when its lease ends. Call it, and wait for it, also when the client has disconnected.
    *
-   * `undo` releases what the run holds elsewhere, such as a reservation under its `effectId`. It is called only before a
-   * denial frees the key. If it throws, the run is lost and the error is rethrown. In the last quarter of the lease and
-   * later it is not called, because the next run of the key may hold the same reservation by then: the run is lost
-   * (`unknown`, or `late`). For the same reason ask `mayUndo` before each of several releases, and throw once it is false: the
-   * last quarter is left for a release that is under way.
+   * `undo` releases what the run holds elsewhere, such as a reservation under its `effectId`. It is called only before a denial
+   * frees the key. If it throws, the run is lost and the error is rethrown. In the last quarter of the lease and later it is
+   * not called, because the next run of the key may hold the same reservation by then: the run is lost (`unknown`, or `late`).
+   * For the same reason call `mayUndo` before each of several releases, and throw if it returns false: the last quarter is for
+   * a release that is under way.
    */
   complete(
     claim: Claim,
@@ -69,10 +68,10 @@ export interface Idempotency {
     undo?: (mayUndo: () => boolean) => Promise<void>,
   ): Promise<Completion>
   /**
-   * Makes sure that a run which has caused nothing yet, but has used time, has at least three quarters of its lease left. Call it
-   * after slow work and before the effect. Returns the claim to go on with: the same one, without I/O, while at most a quarter of
-   * the lease is used; otherwise one with a whole lease and a larger fence. Undefined: another run or a recovery has decided about
-   * the key, so this one must not cause its effect: call `begin` again. Faults: `ERR_STORE_*`; then the write must not run.
+   * Makes sure that a run which has had no effect yet has at least three quarters of its lease left. Call it after slow work
+   * and before the effect. Returns the claim to continue with: the same one, without I/O, while at most a quarter of the lease
+   * is used; otherwise one with a whole lease and a larger fence. Undefined: another run or a recovery has decided about the
+   * key, so this one must not cause its effect: call `begin` again. Faults: `ERR_STORE_*`; then the write must not run.
    */
   renew(claim: Claim): Promise<Claim | undefined>
   /**
@@ -126,7 +125,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     return endRun(coordinator, claim, plan)
   }
 
-  /** Frees the key and starts a run of it again, in the store. The duplicates in this process go on waiting. */
+  /** Frees the key in the store and starts another run of it. The duplicates in this process continue to wait. */
   const restart = async ({ storageKey, fence, effectId }: Claim): Promise<Claim | undefined> => {
     const freedAt = now()
     const free = { state: 'free', expiresAt: freedAt + settings.retentionMs } as const

@@ -16,8 +16,9 @@ export interface LostRun {
 /** What the `recover` callback found out about a lost run. */
 export type RecoveryResult =
   /**
-   * It took effect. `response` is what the first caller should have got: a final status (`classify`), and the `spends` that
-   * the run reserved. A payment that was declined with 402 took no effect: return `never_happened`. Without the `spends` the response is replayed without checking the limits of the session that asks.
+   * It took effect. `response` is the response that the first request should have got. Its status must be final (`classify`).
+   * Give the `spends` that the run reserved: without them a replay is not checked against the limits of its session. A payment
+   * that was declined with 402 took no effect: return `never_happened`.
    */
   | { readonly state: 'completed'; readonly response: StoredResponse }
   /**
@@ -47,8 +48,8 @@ export interface IdempotencyBaseOptions {
   readonly waitMs?: number
   /**
    * How many duplicates wait at once in this process, shared fairly among accounts; further ones are denied immediately.
-   * Default 200, 0..100 000. While all places are taken, an account that has fewer of them than another takes one of it, so one
-   * account's duplicates never keep another account's first duplicate from waiting.
+   * Default 200, 0..100 000. When all places are taken, the account with the most waiting duplicates gives up a place to an
+   * account with fewer, so one account's duplicates never keep another account's first duplicate from waiting.
    */
   readonly maxWaiters?: number
   /** Header fields that are stored with a response. Default `content-type`, `content-language`, `location`, `link`. */
@@ -65,9 +66,9 @@ export interface IdempotencyBaseOptions {
    * writes are denied as reused keys.
    */
   readonly fingerprint?: FingerprintMode
-  /** Finds out what became of a lost run. Called at most once per request. Without it, the outcome stays unknown. */
+  /** Finds out the outcome of a lost run. Called at most once per request. Without it, the outcome stays unknown. */
   readonly recover?: (lost: LostRun) => Promise<RecoveryResult>
-  /** How waiting requests sleep; for tests. */
+  /** How waiting requests measure time and sleep. Only tests set it. */
   readonly timer?: Timer
 }
 

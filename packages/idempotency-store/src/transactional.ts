@@ -26,7 +26,7 @@ export interface TransactionalOptions extends IdempotencyBaseOptions {
 
 const OPTIONS: OptionNames<TransactionalOptions> = { ...BASE_OPTIONS, db: true, storage: true }
 
-/** What the handler gets besides its transaction. */
+/** The second argument of the handler, after its transaction. */
 export interface RunContext {
   readonly fence: number
   readonly effectId: string
@@ -42,15 +42,15 @@ export interface TransactionResult {
 /** Runs a write and stores its record in one transaction. */
 export interface TransactionalIdempotency {
   /**
-   * Runs `handler` once per key. Its rows and its response commit together or not at all, also after a crash. A response
-   * that `classify` does not call final rolls back everything the handler wrote and is returned without being stored. An
-   * error of the handler also rolls back, and is rethrown. The handler must use only `tx` and do no network I/O.
-   * Simultaneous duplicates wait up to `waitMs` without holding a connection.
+   * Runs `handler` once per key. Its rows and its response commit together or not at all, also after a crash. A response that
+   * `classify` does not call final rolls back everything the handler wrote and is returned without being stored. An error of
+   * the handler also rolls back, and is rethrown. The handler must use only `tx` and do no network I/O. Simultaneous duplicates
+   * wait up to `waitMs` without holding a connection.
    *
    * `prepare` is for work that needs the network. It runs before the transaction, at most once, and only if no response is
-   * stored and no other run is in progress; this costs one more look at the record. Its error is rethrown, and nothing is
-   * stored. What it causes elsewhere must be found again by `effectId`, which is the same in every run of the request.
-   * Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client retries with the same key.
+   * stored and no other run is in progress; this costs one more read of the record. Its error is rethrown, and nothing is
+   * stored. Pass `effectId`, which is the same in every run of the request, to other services, so that their results can be
+   * found again. Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client retries with the same key.
    */
   run(
     request: IdempotentRequest,
@@ -72,7 +72,7 @@ interface CompletedRun extends StartedRun {
   readonly result: TransactionResult
 }
 
-/** Begins a run and rolls it back, because its response is not final: says whether the write may run. */
+/** A handler whose response is not final, so that its run is rolled back: it shows whether the write may run. */
 const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
 
 /** Makes idempotent writes that commit together with the business rows. Throws a `TypeError` for a wrong option. */

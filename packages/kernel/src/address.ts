@@ -22,7 +22,7 @@ export function isAddressBlock(text: string): boolean {
 }
 
 /**
- * Parses address blocks once and returns a function that returns whether an address is in one of them. A missing or malformed
+ * Parses address blocks once and returns a function that tells whether an address is in one of them. A missing or malformed
  * address is in no block. Throws a `TypeError` for a block that `isAddressBlock` rejects.
  */
 export function addressMatcher(blocks: readonly string[]): (address: string | undefined) => boolean {

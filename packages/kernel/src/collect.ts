@@ -1,5 +1,5 @@
 /** Most batches of one call, so that it ends although rows expire faster than they are deleted. */
-const MOST_BATCHES = 100
+const MAX_BATCHES = 100
 
 /**
  * Deletes all rows that are due, in batches: calls `collect`, which deletes up to `limit` rows and resolves to their number, until a
@@ -12,7 +12,7 @@ export async function collectBatches(
   signal?: AbortSignal,
 ): Promise<number> {
   let total = 0
-  for (let batch = 0; batch < MOST_BATCHES; batch++) {
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
     if (signal?.aborted) break
     const deleted = await collect(limit)
     total += deleted

@@ -5,8 +5,9 @@ export type OptionNames<Options> = Readonly<Record<Options extends unknown ? key
 
 /**
  * Returns the options if all their names are in `names`, and throws a `TypeError` otherwise: without the check a misspelt
- * option would silently have no effect. The error suggests the nearest known name and lists all of them. `where` names the
- * function and, inside its options, the object: `createGuard limits[0]`. A known option may be undefined.
+ * option would silently have no effect. The error suggests the nearest known name and lists all of them. `where` begins the
+ * error message: the function, and for nested options the path of the object, such as `createGuard limits[0]`. A known option
+ * may be undefined.
  */
 export function knownOptions<Options extends object>(
   where: string,

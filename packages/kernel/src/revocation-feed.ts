@@ -26,7 +26,7 @@ export interface FeedEntry extends FeedChange {
 /** How long an entry is kept, in ms: the longest lifetime of a session (24 h) plus `GRACE_MS`. */
 export const FEED_RETENTION_MS: number = 86_400_000 + GRACE_MS
 
-/** Whether an entry ends a session. It does from the instant `from` on. */
+/** Whether an entry ends a session at `now`: from the instant `from` on. */
 export function endsSession(entry: FeedChange, session: Session, now: EpochMs): boolean {
   if (entry.from !== undefined && now < entry.from) return false
   return entry.kind === 'key'

@@ -1,14 +1,14 @@
-/** The most characters (UTF-16 code units) of a client's name that an error or a response repeats. */
+/** How many characters (UTF-16 code units) of a name that a client sent an error or a response repeats. */
 const MAX_SHOWN = 64
 
-/** Cuts a client's name to the 64 characters that an error or a response repeats. Half of a surrogate pair is not kept. */
+/** Shortens a name that a client sent to the 64 characters that an error or a response repeats. A surrogate pair is never split. */
 export function shownName(name: string): string {
   return name.length <= MAX_SHOWN ? name : name.slice(0, MAX_SHOWN).replace(/[\ud800-\udbff]$/, '')
 }
 
 /**
- * Says that a name is not known, and suggests the nearest known name, or lists all of them if none is near:
- * `is not a known member; did you mean scopes?`. `what` says what the name names. The name itself is not repeated.
+ * Makes the message for an unknown name. It suggests the nearest known name, or lists all of them if none is near: `is not a
+ * known member; did you mean scopes?`. `what` is the kind of name, such as `member`. The message does not repeat the name.
  */
 export function unknownName(what: string, name: string, known: readonly string[]): string {
   const near = nearestName(name, known)

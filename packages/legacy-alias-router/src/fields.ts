@@ -10,7 +10,7 @@ export interface TranslatedFields {
   readonly used: readonly MatchedAlias[]
 }
 
-/** Reads a property of own properties only. Null counts as absent, because clients send it for "none". */
+/** Reads the value at a path, of own properties only. Null counts as absent, because clients send it for "none". */
 function valueAt(body: Body, path: readonly string[]): unknown {
   let value: unknown = body
   for (const name of path) {
@@ -81,7 +81,7 @@ export function createLegacyFieldWriter(
   return fields => {
     const copy = { ...fields }
     for (const { from, to } of renames) {
-      // A field that has the old name and another meaning stays as it is.
+      // A field of the response that already has the old name, with another meaning, is unchanged.
       if (Object.hasOwn(fields, to as string) && !Object.hasOwn(fields, from))
         copy[from] = fields[to as string]
     }

@@ -25,7 +25,7 @@ function tableRow({ within, from, to, mode }: Alias): string {
   return `| \`${from}\` | ${current} | ${within === '' ? 'all' : `\`${within}\``} | ${state}${until}${link} |`
 }
 
-/** Writes a table as a Markdown page for clients. */
+/** Renders a table as a Markdown page for clients. */
 export function legacyPage(table: AliasTable): string {
   const aliases = listAliases(table)
   const sections = Object.entries(TITLES).flatMap(([kind, title]) => {

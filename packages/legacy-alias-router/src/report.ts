@@ -13,13 +13,13 @@ export interface AliasReport {
     readonly mode: 'serve' | 'deprecated' | 'gone' | 'unlisted'
     readonly deprecatedSince: string | null
     readonly sunset: string | null
-    /** Whether it still works although its sunset has passed. */
+    /** Whether the name still works although its sunset has passed. */
     readonly due: boolean
-    /** False for response fields and schemes: nobody can see whether a client reads them, so a count of 0 says nothing. */
+    /** False for response fields and schemes: a server cannot see whether a client reads them, so a count of 0 says nothing. */
     readonly observable: boolean
     readonly count: number
     readonly lastSeen: string | null
-    /** The latest user first. */
+    /** The callers that used it, the latest first. */
     readonly users: readonly {
       /** The caller: the key or account id that used it, or `anonymous`. Clients of the report read this member, so it keeps this name. */
       readonly principal: string

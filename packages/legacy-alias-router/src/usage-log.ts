@@ -14,7 +14,10 @@ export interface UsageLogOptions {
   readonly storage: AliasUsageStorage
   /** Default: the machine's clock. */
   readonly clock?: Clock
-  /** How long uses are collected before they are written, 100..600 000 ms. Default 5 000. A killed process loses them. */
+  /**
+   * How long uses are collected before they are written, 100..600 000 ms. Default 5 000. A killed process loses what it has
+   * collected.
+   */
   readonly flushMs?: number
   /**
    * Maximum number of pairs of alias and caller in memory, 1 000..1 000 000. Default 20 000, about 6 MB. At half of it they
@@ -59,8 +62,8 @@ const isPrintable = (text: string): boolean => /^[\x20-\x7e]{1,256}$/.test(text)
 /**
  * Makes the usage log of one process. Counts are exact if the process ends with `flush`: a batch whose reply got lost is sent
  * again with its number, and the store adds it once. A killed process loses at most the uses of its last `flushMs` and those
- * recorded during one write; if the store is down, those since it went down. The timer does not keep the process alive. On Workers, a
- * timer ends with the request that started it: pass `flush()` to `waitUntil` there.
+ * recorded during one write; if the store is down, it loses all uses since the store went down. The timer does not keep the
+ * process alive. On Workers, a timer ends with the request that started it: pass `flush()` to `waitUntil` there.
  */
 export function createUsageLog(options: UsageLogOptions): UsageLog {
   const {
@@ -74,7 +77,7 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
     )
   const flushMs = integerOption('flushMs', options.flushMs ?? 5_000, 100, 600_000)
   const maxPairs = integerOption('maxPairs', options.maxPairs ?? 20_000, 1_000, 1_000_000)
-  // Made by the first batch: Workers refuse to make one while a module is loaded.
+  // Generated for the first batch, because Workers allow no random values while a module is loaded.
   let writer: string | undefined
   const unsent = new Map<string, AliasUsage>()
   let sequence = 0
@@ -82,7 +85,7 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   let tail: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
   let dropped = 0
-  // One write when half is reached, and not one per use while the store is down.
+  // Makes the log write once when it is half full, and not at each use while the store is down.
   let isHalfFull = false
 
   const addUse = (alias: string, caller: string, now: EpochMs): void => {
@@ -108,7 +111,10 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
     return { writer, sequence: ++sequence, rows: batchEntries.map(([, row]) => row) }
   }
 
-  /** Sends what is unsent now. Uses recorded meanwhile wait for the next call, so that it ends under constant load. */
+  /**
+   * Sends the uses that were recorded before the call. Uses recorded meanwhile wait for the next call, so that this one ends
+   * under constant load.
+   */
   const send = async (): Promise<void> => {
     let batches = Math.ceil(unsent.size / BATCH_ROWS) + (currentBatch ? 1 : 0)
     for (; batches > 0; batches--) {

@@ -48,10 +48,10 @@ export type { Ledger, LedgerReport, Transfer, TransferResult } from './ledger/le
 export type { PaidTerm, Plan, PlanInterval } from './product/plans.ts'
 export type { PayinCause, PayinStatus } from './modules/subscriptions/payins/states.ts'
 export type { RunningHost, StartOptions } from './composition/host.ts'
-export type { Providers } from './services/providers.ts'
-export type { CardIssuer, CardOrder, CardSecrets, IssuedCard } from './providers/card-issuer.ts'
-export type { Rejection } from './providers/rejection.ts'
-export type { KycApplication, KycProvider, KycReport, Link, ReportedStatus } from './providers/kyc.ts'
+export type { Providers } from './providers/ports.ts'
+export type { CardIssuer, CardOrder, CardSecrets, IssuedCard } from './providers/cards/port.ts'
+export type { Rejection } from './providers/reply.ts'
+export type { KycApplication, KycProvider, KycReport, Link, ReportedStatus } from './providers/kyc/port.ts'
 export type { Asset, Catalogue, Quote, QuoteRequest } from './providers/catalogue.ts'
 export type {
   DepositProvider,
@@ -59,14 +59,14 @@ export type {
   DepositStatus,
   NewDeposit,
   OpenDeposit,
-} from './providers/deposits.ts'
+} from './providers/deposits/port.ts'
 export type {
   Destination,
   NewWithdrawal,
   WithdrawalProvider,
   WithdrawalReport,
   WithdrawalStatus,
-} from './providers/withdrawals.ts'
+} from './providers/withdrawals/port.ts'
 export type { MessageVerifier, SignedMessage } from './http/provider-messages.ts'
 export type { DescribedHost } from './openapi/document.ts'
 export type { Operation } from './http/operation.ts'

@@ -10,7 +10,7 @@ export interface GuardFacts {
   readonly authorization: string | undefined
   /** The client's IP address, as the host determined it. Without an address, limits per address do not apply. */
   readonly address?: string
-  /** The `DPoP` field as received; several fields joined by a comma. Needed for tokens that are bound to a key. */
+  /** The `DPoP` field as received; several fields joined by a comma. Required for tokens that are bound to a key. */
   readonly dpop?: string | undefined
   /** The method of the request. Needed with `dpop`. */
   readonly method?: string
@@ -18,7 +18,7 @@ export interface GuardFacts {
   readonly url?: string
 }
 
-/** What a spend is reserved under: an account, an operation and the policies that bind both. */
+/** The account, the operation and the policies under which a spend is reserved. */
 export interface SpendAccess {
   readonly session: Pick<Session, 'accountId'>
   readonly rule: Rule
@@ -36,13 +36,16 @@ export interface Access extends SpendAccess {
   readonly headers: readonly HeaderField[]
 }
 
-/** A session whose credential is verified, with what is computed from it once. */
+/** A session whose credential is verified, with values that are computed once per session. */
 export interface VerifiedSession {
   readonly session: Session
   readonly scopes: ReadonlySet<string>
   readonly chain: Chain
   readonly authorized: AuthorizedRule
-  /** Of a token that is bound to a key: claims the proof of this request. Call it after every check that keeps no claim. */
+  /**
+   * Claims the DPoP proof of this request; absent if the token is not bound to a key. Call it after every check that may still
+   * deny the request.
+   */
   readonly claimProof?: ClaimProof
 }
 
@@ -51,7 +54,7 @@ export interface AuthorizedRule {
   lastRule: Rule | undefined
 }
 
-/** Claims the proof of one request. A denial: the proof was used before, or has become too old. */
+/** Claims the proof of one request. Returns a denial if the proof was used before or has become too old. */
 export type ClaimProof = () => Promise<GuardDenial | undefined>
 
 /** Collects what a decision about a session was made from. */
@@ -95,7 +98,7 @@ export function rateLimited(
   }
 }
 
-/** Adds what a spend was denied from. */
+/** Adds the evidence to the denial of a spend. */
 export function withEvidence(denial: SpendDenial, evidence: Evidence | undefined): SpendDenial {
   return evidence ? { ...denial, evidence } : denial
 }

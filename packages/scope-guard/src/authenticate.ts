@@ -17,18 +17,18 @@ import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from '.
  */
 export type Authenticate = (facts: GuardFacts) => Promise<VerifiedSession | GuardDenial>
 
-/** A verified session that later requests with the same token reuse. Its chain is not part of it: that has a cache of its own. */
+/** A verified session that later requests with the same token reuse. Its compiled policies are in another cache. */
 interface CachedSession {
   readonly session: Session
   readonly scopes: ReadonlySet<string>
   readonly authorized: AuthorizedRule
-  /** Where its chain is cached. Undefined: its chain was not loaded yet. */
+  /** Where the compiled policies are cached. Undefined: they were not loaded yet. */
   chainPlace: ChainPlace | undefined
-  /** The key that the token is bound to. */
+  /** The thumbprint of the key that the token is bound to; undefined if it is not bound. */
   readonly thumbprint: string | undefined
   /** From this instant on its token is verified again. */
   readonly freshUntil: EpochMs
-  /** Until this instant its token counts as verified before: its next verification does not wait in the queue. */
+  /** Until this instant the token counts as known: its next verification does not wait in the queue. */
   readonly keptUntil: EpochMs
 }
 
@@ -88,14 +88,15 @@ export function createAuthenticate(
     const isBearer = authorization === field || !isDpop(field as string)
     const cached = dependencies.cache.get(authorization)
     const fresh = cached !== undefined && clock.now() < cached.freshUntil ? cached : undefined
-    // Without an await: most requests have a cached bearer token.
+    // This path has no await, because most requests have a cached bearer token.
     if (fresh !== undefined && isBearer && fresh.thumbprint === undefined) {
       const chain = fresh.chainPlace && chains.chainAt(fresh.chainPlace)
       if (chain !== undefined) return verifiedSession(fresh, chain)
     }
     const verified = fresh ?? (await verifyToken(dependencies, authorization, cached, facts.address))
     if (isDenial(verified)) {
-      // Without the option, a DPoP credential is of an unknown scheme. Only the denial of a bound token gives the reason.
+      // Without the option `dpop`, the scheme `DPoP` is unknown, so its credentials are missing. Only the denial of a bound
+      // token gives the reason.
       return isBearer || options.dpop || verified.status !== 401 ? verified : challenges.missing()
     }
     if (isBearer && verified.thumbprint === undefined) return withCachedChain(chains, verified)
@@ -121,7 +122,7 @@ function checkProof(
   })
 }
 
-/** Adds the chain of a session, which is loaded if it was never loaded or was evicted. */
+/** Adds the compiled policies of a session. Loads them if they were never loaded or were evicted. */
 async function withCachedChain(chains: ChainLoader, cached: CachedSession): Promise<VerifiedSession> {
   const found = cached.chainPlace && chains.chainAt(cached.chainPlace)
   if (found) return verifiedSession(cached, found)
@@ -156,8 +157,8 @@ export function isDenial(result: object): result is GuardDenial {
 }
 
 /**
- * Returns the field with its scheme spelled `Bearer`, or undefined for another scheme than `Bearer` and `DPoP`. The scheme is case-insensitive
- * (RFC 9110 section 11.1). All spellings are the same credential, so they must share a cache entry.
+ * Returns the field with its scheme spelled `Bearer`, or undefined for a scheme other than `Bearer` and `DPoP`. The scheme is
+ * case-insensitive (RFC 9110 section 11.1). All spellings are the same credential, so they must share a cache entry.
  */
 function bearerOf(authorization: string): string | undefined {
   if (authorization.startsWith(BEARER)) return authorization
@@ -166,7 +167,7 @@ function bearerOf(authorization: string): string | undefined {
   return scheme.toLowerCase() === 'bearer ' ? BEARER + authorization.slice(BEARER.length) : undefined
 }
 
-/** Verifies a token that is not cached. A failure is charged to the address, whichever step finds it. */
+/** Verifies a token that is not cached. A failure in any step is charged to the address. */
 async function verifyUnknown(
   dependencies: Dependencies,
   authorization: string,
@@ -191,7 +192,7 @@ async function verifyAgain(
   return result
 }
 
-/** Runs the check of a signature when it may run. */
+/** Runs the check of a signature when the failure limit lets it run. */
 type RunWithinLimit = <T>(check: () => T | Promise<T>) => T | GuardDenial | Promise<T | GuardDenial>
 
 async function verify(
@@ -201,7 +202,7 @@ async function verify(
 ): Promise<CachedSession | GuardDenial> {
   const { clock, tokens, challenges, cache } = dependencies
   const startedAt = clock.now()
-  // Each promise that a token seen for the first time does not need counts (`npm run bench -- scope-guard`).
+  // Without this promise a token that is seen for the first time is noticeably cheaper (`npm run bench -- scope-guard`).
   const checked = tokens.precheck(authorization.slice(BEARER.length))
   const token = checked instanceof Promise ? await checked : checked
   if (isDenial(token)) return token

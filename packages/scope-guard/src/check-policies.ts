@@ -20,7 +20,7 @@ export function checkPolicies(
 
 /** Removes `allowedIps`: the caller that causes the operation is not the client whose addresses the policy lists. */
 function withoutAddresses({ id, document }: PolicyDocument): PolicyDocument {
-  // An array is not a policy. Its copy would be an empty object, which forbids nothing.
+  // An array is not a policy. Its copy would be an object without members, which forbids nothing.
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return { id, document }
   const { allowedIps: _allowedIps, ...others } = document as Record<string, unknown>
   return { id, document: others }

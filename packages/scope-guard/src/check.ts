@@ -21,7 +21,7 @@ import type { Revocation } from './revocation/revocation.ts'
 import type { SpendDependencies } from './spend/plan.ts'
 import { countCall } from './spend/reserve.ts'
 
-/** What the decisions of one guard need. */
+/** The services and limits that the decisions of one guard use. */
 export interface GuardDependencies {
   readonly clock: Clock
   readonly challenges: Challenges
@@ -151,7 +151,7 @@ async function decide(
   const block = policyBlock(verified, rule, address, now)
   if (block) return denied(context, blocked(block), states)
 
-  // Only the count of calls comes after the claim of the proof, so that a request that is denied earlier stores no proof.
+  // Claimed after all checks but the count of calls, so that a request that is denied earlier stores no proof.
   const unproven = await verified.claimProof?.()
   if (unproven) return denied(context, unproven, states)
 

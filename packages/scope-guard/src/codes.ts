@@ -80,7 +80,7 @@ export const reasons = [
 ] as const
 export type GuardReason = (typeof reasons)[number]
 
-/** What a decision was made from: ids and counts, no credential. For decision events; never part of a response. */
+/** The facts behind a decision: ids and counts, no credential. For decision events; never part of a response. */
 export interface Evidence {
   readonly operation: string
   readonly accountId: string

@@ -29,12 +29,11 @@ import type { SettleOutcome, SpendStorage } from './storage/port.ts'
  */
 export interface Guard {
   /**
-   * Decides whether a request may proceed. It checks credential, session, revocation, surface, scope, limits and
-   * policy, in this order; the first check that fails is the denial. A cached token with in-process limits costs no
-   * I/O. Limits count after the credential is verified. A DPoP proof is claimed after the policy: a request that is denied
-   * before does not use it up. A session is valid while `now < expiresAt`. Of simultaneous
-   * requests for the last point of a limit one passes.
-   * Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   * Decides whether a request may proceed. It checks credential, session, revocation, surface, scope, limits and policy, in
+   * this order; the first check that fails is the denial. A cached token with in-process limits costs no I/O. Limits count
+   * after the credential is verified. A DPoP proof is claimed after the policy: a request that is denied before does not use it
+   * up. A session is valid while `now < expiresAt`. Of simultaneous requests for the last point of a limit, one passes. Faults:
+   * `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
   check(facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
 
@@ -48,9 +47,9 @@ export interface Guard {
   authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
 
   /**
-   * Decides whether a request that `check` or `authorize` accepted may still proceed, such as after its body arrived: checks
-   * expiry, revocation and policy again. No limit counts the request, and no DPoP proof is claimed. I/O as the revocation mode.
-   * Denials: `session_expired`, `unauthorized`, `policy_blocked`. Fault: `ERR_STORE_UNAVAILABLE`.
+   * Decides whether a request that `check` or `authorize` accepted may still proceed, for example after its body arrived.
+   * Checks expiry, revocation and policy again. No limit counts the request, and no DPoP proof is claimed. I/O: that of the
+   * revocation mode. Denials: `session_expired`, `unauthorized`, `policy_blocked`. Fault: `ERR_STORE_UNAVAILABLE`.
    */
   recheck(access: Access, facts: Pick<GuardFacts, 'address'>): Promise<Verdict<Access, GuardDenial>>
 
@@ -80,32 +79,32 @@ export interface Guard {
   reserve(access: SpendAccess, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, SpendDenial>>
 
   /**
-   * Decides whether an amount is within every limit on a single operation: `maxAuthAmountCents`, `limits[]` with the
-   * window `operation`, and, under a money cap, a known rate for its currency. It is for replaying a stored response.
-   * It holds nothing and reads no counter of a day, a month or a total, since the replayed write may have filled that
-   * counter itself. No I/O except the rate source. Denials as `reserve`. Faults: those of the rate source.
+   * Decides whether an amount is within every limit on a single operation: `maxAuthAmountCents`, `limits[]` with the window
+   * `operation`, and, under a money cap, a known rate for its currency. Use it before a stored response is replayed. It holds
+   * nothing and reads no counter of a day, a month or a total, since the replayed write may itself have filled that counter. No
+   * I/O except the rate source. Denials as `reserve`. Faults: those of the rate source.
    */
   permits(access: SpendAccess, amount: Amount): Promise<Verdict<undefined, SpendDenial>>
 
   /**
-   * Ends a hold and keeps what was really spent, in the currency of the reservation; by default all of it. `exceeds`:
+   * Ends a hold and counts `actual` as spent, in the currency of the reservation; by default the whole amount. `exceeds`:
    * `actual` is more than was held, and the hold remains. `gone`: the hold was ended before.
    */
   settle(hold: SpendHold, actual?: number, storage?: SpendStorage): Promise<SettleOutcome>
 
-  /** Ends a hold and gives all of it back. False: the hold was ended before. */
+  /** Ends a hold and releases its whole amount. False: the hold was ended before. */
   release(hold: SpendHold, storage?: SpendStorage): Promise<boolean>
 
   /**
-   * Lists every cap of a session's policies with what counts against it now: the lowest of those that share a counter. Reads the
-   * counters in one call and changes nothing; another call may have used them by the time the caller looks.
-   * Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   * Lists every cap of a session's policies with its current usage. Of caps that share a counter, only the lowest is listed.
+   * Reads the counters in one call and changes nothing; another call may have used them by the time the caller looks. Faults:
+   * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
   caps(session: Session): Promise<readonly CapState[]>
 
   /**
-   * Says what `authorize` and `reserve` would decide now, and changes nothing: no limit, counter or hold. Rate limits
-   * are not part of the simulation.
+   * Returns what `authorize` and `reserve` would decide now. It changes no limit, counter or hold. Rate limits are not part of
+   * the simulation.
    */
   simulate(
     session: Session,

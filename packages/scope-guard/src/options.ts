@@ -55,11 +55,14 @@ export interface GuardOptions {
   /** The `typ` header of acceptable tokens. Default: that of the preset of `readSession`, else `at+jwt` (RFC 9068). */
   readonly typ?: string
   /**
-   * Reads a session from claims. Default: any access token of RFC 9068, and the tokens of session-issuer. For a provider whose
-   * tokens differ, name it: `sessionReader({ preset: 'auth0' })`.
+   * Reads a session from claims. Default: any access token of RFC 9068, and the tokens of session-issuer. If the tokens of your
+   * provider differ, name the provider: `sessionReader({ preset: 'auth0' })`.
    */
   readonly readSession?: SessionReader
-  /** The algorithm of RSA keys without `alg`. Default: the only one that the issuer's metadata names, else `RS256`. */
+  /**
+   * The algorithm of RSA keys without `alg`. Default: the RSA algorithm of the issuer's metadata if it names exactly one, else
+   * `RS256`.
+   */
   readonly rsaAlgorithm?: 'RS256' | 'PS256'
   /** How far `nbf` and `iat` may be in the future, 0 to 60 s, default 5. Never added to `exp`. */
   readonly clockToleranceSeconds?: number
@@ -70,11 +73,11 @@ export interface GuardOptions {
   /** How many bytes of verified tokens are cached, at least 64 KiB, default 32 MiB. */
   readonly cacheBytes?: number
   /**
-   * How many bytes of compiled policies are cached, at least 512 KiB, so that each chain that `checkPolicyChain` accepts fits; default
-   * 32 MiB. Sessions with the same policies share them. A chain that was evicted is read from `policies` again.
+   * How many bytes of compiled policies are cached, at least 512 KiB, so that each chain that `checkPolicyChain` accepts fits;
+   * default 32 MiB. Sessions with the same policies share one compiled chain. An evicted chain is read from `policies` again.
    */
   readonly policyCacheBytes?: number
-  /** How long a verification is reused, 1 to 3600 s, default 60. A removed signing key is accepted for at most as long. */
+  /** How long a verification is reused, 1 to 3600 s, default 60. It is also how long a removed signing key is accepted at most. */
   readonly cacheSeconds?: number
   /** The realm of `WWW-Authenticate`. Default `api`. */
   readonly realm?: string

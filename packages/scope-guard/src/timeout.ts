@@ -1,8 +1,8 @@
 import { Fault, orFault } from '@gatewright/kernel'
 
 /**
- * Runs a store call for at most `ms`. A call that throws or takes longer is a fault. Whether a late call took effect
- * is unknown, as after a cut connection.
+ * Runs a store call for at most `ms`. A call that throws or takes longer is a fault. Whether a late call took effect is
+ * unknown, as after a lost connection.
  */
 export async function withinTime<T>(store: string, ms: number, call: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined

@@ -4,7 +4,7 @@ import { randomBase62 } from './random.ts'
 import type { AuditAction, AuditActor, AuditEntry } from './storage/audit-port.ts'
 import type { KeyRecord, KeyWrite } from './storage/port.ts'
 
-/** What an audit row says, without the time and the actor. */
+/** The content of an audit row without its time and its actor. */
 type AuditNote = Pick<AuditEntry, 'action' | 'target' | 'scopes' | 'policyIds'>
 
 /** A write of keys, with the actor and the notes for its audit rows. */
@@ -13,19 +13,19 @@ export interface AuditedKeyWrite extends KeyWrite {
   readonly notes: readonly AuditNote[]
 }
 
-/** The caller as audit rows name it. */
+/** Returns the caller as audit rows name it. */
 export function actorOf(caller: Caller | 'wallet'): AuditActor {
   if (typeof caller === 'string') return { by: caller, keyId: null, sessionId: null }
   if (isSession(caller)) return { by: 'session', keyId: caller.keyId, sessionId: caller.sessionId }
   return { by: caller.surface === 'partner' ? 'partner' : 'key', keyId: caller.id, sessionId: null }
 }
 
-/** One note for each of these keys. */
+/** Makes one note for each key. */
 export function keyNotes(action: AuditAction, keys: readonly KeyRecord[]): AuditNote[] {
   return keys.map(({ id, scopes, policyIds }) => ({ action, target: id, scopes, policyIds }))
 }
 
-/** A note about a session or an account. */
+/** Makes a note about a session or an account. */
 export function auditNote(action: AuditAction, target: string, policyIds: readonly string[] = []): AuditNote {
   return { action, target, scopes: null, policyIds }
 }

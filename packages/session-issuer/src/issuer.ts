@@ -17,10 +17,10 @@ import { makeOpenConsole, type ConsoleRequest } from './keys/open-console.ts'
 import { makeListKeys, type KeyPage } from './keys/list-keys.ts'
 import type { ListRequest } from './list-request.ts'
 import type { SessionPage } from './sessions/list-sessions.ts'
-import { makeSessionVerbs, type RevocationCounts } from './sessions/manage-sessions.ts'
+import { makeSessionMethods, type RevocationCounts } from './sessions/manage-sessions.ts'
 import { checkedOptions, type IssuerOptions } from './options.ts'
 import { createKeyDigester } from './keys/peppers.ts'
-import { lineageVerbs, type KeyLineage } from './keys/lineage.ts'
+import { lineageMethods, type KeyLineage } from './keys/lineage.ts'
 import { policyReader } from './keys/policies.ts'
 import { makeRotateKey, type RotationOptions } from './keys/rotate-key.ts'
 import { createKeyRing, type SigningKeyInfo } from './signing/key-ring.ts'
@@ -29,8 +29,9 @@ import type { AuditEntry, AuditPosition } from './storage/audit-port.ts'
 import type { ApiKey, PolicyRecord } from './storage/port.ts'
 
 /**
- * API keys, sessions and signing keys of one issuer. A caller is a key, a session or the operator; what it may do to a
- * key depends on where the key is in the chain. Every verb can throw a `Fault` when a store fails.
+ * API keys, sessions and signing keys of one issuer. A caller is a key, a session or the operator. What a caller may do to a
+ * key depends on the place of that key in the chain, relative to the caller. Every method can throw a `Fault` when a store
+ * fails.
  */
 export interface Issuer {
   /** Creates a key. Its text is returned once and stored only as a keyed digest. */
@@ -45,14 +46,18 @@ export interface Issuer {
     limitRead?: KeyReadLimiter<D>,
   ): Promise<Verdict<ApiKey, IssuerDenial | D>>
   /**
-   * Lists a page of the keys a caller may see, with their own policies: all keys of its account for a root, its own and those below
-   * it for others, ended ones included for a while. A page has at most `limit` keys, and fewer where their policies would pass 32 KiB
-   * of JSON. No key that exists while all pages are read is repeated or missed. Throws a `TypeError` for a wrong `limit`.
+   * Lists a page of the keys that a caller may see, with their own policies: a root key sees all keys of its account, any other
+   * caller its own key and those below it. Keys that ended recently are included. A page has at most `limit` keys, and fewer if
+   * their policies would exceed 32 KiB of JSON. A key that exists while all pages are read is listed exactly once. Throws a
+   * `TypeError` for a wrong `limit`.
    */
   listKeys(caller: ApiKey | Session, request?: ListRequest): Promise<Verdict<KeyPage, IssuerDenial>>
-  /** The same keys, all of them, in any order and without policies. */
+  /** Lists all keys that a caller may see, in any order and without policies. */
   visibleKeys(caller: ApiKey | Session): Promise<Verdict<readonly ApiKey[], IssuerDenial>>
-  /** Changes scopes or policy. The sessions of the key end in any case, those of a key below it where its rights change. */
+  /**
+   * Changes scopes or policy. The sessions of the key always end. Those of a key below it end only if the rights of that key
+   * change.
+   */
   changeKey(caller: Caller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
   /** Replaces a key by a successor; see `RotationOptions`. */
   rotateKey(
@@ -61,9 +66,10 @@ export interface Issuer {
     rotation?: RotationOptions,
   ): Promise<Verdict<CreatedKey, IssuerDenial>>
   /**
-   * Opens a console for an account whose wallet has just signed: a session of the user surface under a key of its own that
-   * nobody can present, takes no slot, and ends with the session. It lists, narrows and ends all keys and sessions of the
-   * account as a root does, and creates none. Beyond `maxConsoles` the oldest ends.
+   * Opens a console for an account whose wallet has just signed: a session of the user surface with a separate key. Nobody gets
+   * the text of that key, it does not count towards `maxLiveKeys`, and it ends with the session. Like a root key, a console
+   * lists, narrows and ends all keys and sessions of the account, but it creates none. If there are more than `maxConsoles`,
+   * the oldest ends.
    */
   openConsole(request: ConsoleRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
   /**
@@ -76,18 +82,21 @@ export interface Issuer {
   /** Exchanges a key or a session for a new session with at most its rights. */
   issueSession(by: ApiKey | Session, request?: SessionRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
   /**
-   * Lists a page of the live sessions of the keys a caller may see, latest end first. A page has at most `limit` sessions. For a
-   * caller that is no root it is made of the next 500 sessions of the account, so it can be short, or empty, before the last one. No
-   * session that lives all the while is repeated or missed. Throws a `TypeError` for a wrong `limit`.
+   * Lists a page of the live sessions of the keys a caller may see, latest end first. A page has at most `limit` sessions. For
+   * a caller that is not a root it is selected from the next 500 sessions of the account, so that any page can be short or
+   * empty. A session that is live while all pages are read is listed exactly once. Throws a `TypeError` for a wrong `limit`.
    */
   listSessions(caller: ApiKey | Session, request?: ListRequest): Promise<Verdict<SessionPage, IssuerDenial>>
-  /** Ends a session (`current`: the calling one) and those minted from it; with a console's, the console. Returns how many sessions ended. */
+  /**
+   * Ends a session (`current`: the calling one) and all sessions that were minted from it. If it is the session of a console,
+   * the console's key ends, too. Returns how many sessions ended.
+   */
   endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
   /**
-   * Ends a session like `endSession`, and revokes the keys that it or a session minted from it created, with all keys
-   * below them. It also works after the session is deleted; the operator then names the account. A key that is being
-   * created at the same moment is ended too. Denial: `not_found` where the session's key is neither the caller's own
-   * nor below it; a root reaches all keys of its account. Repeating it ends whatever is left.
+   * Ends a session like `endSession`, and revokes the keys that it or a session minted from it created, with all keys below
+   * them. It also works after the session was deleted; the operator then gives the account. A key that is created at the same
+   * moment is ended, too. Denial: `not_found` if the session's key is neither the caller's own nor below it; for a root, if the
+   * key is of another account. Repeating it ends what is left.
    */
   endSessionWithKeys(
     caller: Caller,
@@ -95,8 +104,8 @@ export interface Issuer {
     accountId?: string,
   ): Promise<Verdict<RevocationCounts, IssuerDenial>>
   /**
-   * Lists the changes of an account's keys, policies and sessions, newest first: at most `limit` from before an
-   * instant, or from after a row, such as the last of the page before.
+   * Lists the changes of an account's keys, policies and sessions, newest first: at most `limit` rows, starting before an
+   * instant, or after a row such as the last of the page before.
    */
   listAudit(accountId: string, limit: number, before?: AuditPosition): Promise<readonly AuditEntry[]>
   /** Reads from the store whether a verified session is still live: the strict check of a guard. */
@@ -106,16 +115,19 @@ export interface Issuer {
    * would be incomplete. The documents are cached and shared: do not change them.
    */
   policies(ids: readonly string[]): Promise<readonly unknown[]>
-  /** Finds the lineage of a key: the same for the key and its successors by rotation. Undefined: the key is deleted, or never existed. */
+  /**
+   * Returns the lineage of a key, which it shares with its predecessors and successors by rotation. Undefined: no key with this
+   * id is stored.
+   */
   lineageOf(keyId: string): Promise<KeyLineage | undefined>
   /**
-   * Reads the policies that bind the newest key of a lineage now, inherited ones included, also when that key has ended. Use it for
-   * objects that a key made and that last longer than the request, such as a card. Undefined: no key of the lineage is stored.
+   * Reads the policies that bind the newest key of a lineage now, inherited ones included, even if that key has ended. Use it
+   * for objects that a key made and that outlive the request, such as a card. Undefined: no key of the lineage is stored.
    */
   lineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
   /**
-   * Reads the last policies of a lineage whose keys have all ended; they do not change after that. If an object must stay bound after
-   * `maintain` deletes the keys, copy them before. Undefined: a key of the lineage is live, or none is stored.
+   * Reads the last policies of a lineage whose keys have all ended; they do not change after that. If an object must stay bound
+   * after `maintain` deletes the keys, copy these policies before. Undefined: a key of the lineage is live, or none is stored.
    */
   endedLineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
   /** The public keys and the headers to publish them with. Never older than the refresh interval. */
@@ -126,7 +138,7 @@ export interface Issuer {
   listSigningKeys(): Promise<readonly SigningKeyInfo[]>
   /** Announces a successor of the signing key, unless one is already announced. Returns whether it did. */
   rotateSigningKey(): Promise<boolean>
-  /** Drops a leaked signing key at once: its tokens fail as soon as verifiers read the document again. */
+  /** Drops a leaked signing key immediately: its tokens fail as soon as verifiers fetch the JWKS document again. */
   dropSigningKey(kid: string): Promise<boolean>
   /**
    * Deletes ended rows, up to 100 batches of 1000 of each kind, and rotates the signing key when it is due. Call it every few
@@ -152,13 +164,13 @@ export function createIssuer(given: IssuerOptions): Issuer {
   const updateAccount = createAccountUpdater(options, policies, forget)
   const checkChains = createChainCheck(options, policies)
   const issueSession = makeIssueSession(options, ring, checkChains)
-  const { endAccountSessions, ...sessionVerbs } = makeSessionVerbs(options, updateAccount)
+  const { endAccountSessions, ...sessionMethods } = makeSessionMethods(options, updateAccount)
 
   return {
     authenticateKey,
     flush,
     policies,
-    ...lineageVerbs(options, policies),
+    ...lineageMethods(options, policies),
     createKey: makeCreateKey(options, { texts, peppers, checkChains }, updateAccount),
     ...makeListKeys(updateAccount, policies),
     ...makeChangeKeys(options, checkChains, updateAccount),
@@ -166,7 +178,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
     revokeAccount: makeRevokeAccount(updateAccount, { endAccountSessions }),
     issueSession,
     openConsole: makeOpenConsole(options, { texts, peppers, checkChains }, updateAccount, issueSession),
-    ...sessionVerbs,
+    ...sessionMethods,
     listAudit: (accountId, limit, before = { at: Number.MAX_SAFE_INTEGER }) =>
       options.audit.list(accountId, limit, before),
     jwks: () => jwksDocument(ring, maxAgeSeconds),

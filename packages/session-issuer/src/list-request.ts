@@ -3,7 +3,7 @@ import type { ListPosition } from './storage/port.ts'
 
 /** Which page of a list to read. */
 export interface ListRequest {
-  /** Most rows of the page, 1 to 100. Default 50. */
+  /** Maximum number of rows of the page, 1 to 100. Default 50. */
   readonly limit?: number
   /** The `next` of the page before. Default: the first page. */
   readonly after?: ListPosition

@@ -5,17 +5,20 @@ import type { KeyRing } from './signing/key-ring.ts'
 /** What one call of `maintain` did. */
 export interface MaintenanceResult {
   readonly collectedKeys: number
-  /** Deleted sessions or entries of the revocation feed: of each batch the larger number. */
+  /**
+   * Deleted sessions and entries of the revocation feed, added up over the batches. Of each batch only the larger of the two
+   * numbers is added.
+   */
   readonly collectedSessions: number
   readonly collectedAudit: number
   /** Whether a successor of the signing key was announced. */
   readonly rotatedSigningKey: boolean
 }
 
-/** The most rows that one batch deletes. */
+/** Maximum number of rows that one batch deletes. */
 const COLLECT_LIMIT = 1000
 
-/** Makes the verb that deletes ended rows in bounded batches and rotates the signing key when it is due. */
+/** Makes the method that deletes ended rows in bounded batches and rotates the signing key when it is due. */
 export function makeMaintain(
   options: CheckedOptions,
   ring: KeyRing,

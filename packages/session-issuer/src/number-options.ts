@@ -2,67 +2,66 @@ import { integerOption, type OptionNames } from '@gatewright/kernel'
 
 /** The numeric options of `createIssuer`, all of them integers. */
 export interface IssuerNumbers {
-  /** Shortest life of a session that can be requested, in seconds, 1 to 86 400. Default 60. */
+  /** Minimum lifetime of a session that can be requested, in seconds, 1 to 86 400. Default 60. */
   readonly minSessionTtlSeconds: number
   /**
-   * Longest life of a session, in seconds, `minSessionTtlSeconds` to 86 400. Default 86 400. When it is lowered, sessions
-   * that were issued before keep their end.
+   * Maximum lifetime of a session, in seconds, `minSessionTtlSeconds` to 86 400. Default 86 400. Lowering it does not shorten
+   * sessions that were issued before.
    */
   readonly maxSessionTtlSeconds: number
   /**
-   * Life of a session when none is requested, in seconds, `minSessionTtlSeconds` to `maxSessionTtlSeconds`. Default 900,
-   * or the nearest of these bounds.
+   * Lifetime of a session if the request gives none, in seconds, `minSessionTtlSeconds` to `maxSessionTtlSeconds`. Default 900,
+   * or the bound nearest to it.
    */
   readonly defaultSessionTtlSeconds: number
-  /** Most sessions above a session that was minted from another session, 0 to 64. Default 8. */
+  /** Maximum number of sessions above a session, each minted from the one before, 0 to 64. Default 8. */
   readonly maxSessionDepth: number
-  /** Longest label of a session, in characters, 0 to 1000. Default 120. */
+  /** Maximum length of a session's label, in characters, 0 to 1000. Default 120. */
   readonly maxLabelLength: number
   /**
-   * Longest token, in bytes, 256 to 16 384. Default 4096. A request whose token would be longer is denied. Guards have
-   * a limit of their own, also 4096 by default.
+   * Maximum length of a token, in bytes, 256 to 16 384. Default 4096. A request whose token would be longer is denied. Guards
+   * have a limit of their own, also 4096 by default.
    */
   readonly maxTokenBytes: number
-  /** Most policies in the chain of a key or session, 1 to 64. Default 16. */
+  /** Maximum number of policies in the chain of a key or session, 1 to 64. Default 16. */
   readonly maxPolicies: number
-  /** Most bytes of a policy that is written, in UTF-8 of its JSON, 2 to 65 536. Default 8192. */
+  /** Maximum size of a new policy, in bytes of its JSON in UTF-8, 2 to 65 536. Default 8192. */
   readonly maxPolicyBytes: number
   /**
-   * Most bytes of all policies of a chain together, in UTF-8 of their JSON, 2 to 1 048 576. Default 32 768. It is checked when a
-   * policy joins the chain.
+   * Maximum size of all policies of a chain together, in bytes of their JSON in UTF-8, 2 to 1 048 576. Default 32 768. It is
+   * checked when a policy is added to the chain.
    */
   readonly maxChainBytes: number
-  /** Most keys above a key, 0 to 64. Default 8. */
+  /** Maximum number of keys above a key, 0 to 64. Default 8. */
   readonly maxKeyDepth: number
-  /** Most live keys of one account, 1 to 1000; a key and its successors count once. Default 50. */
+  /** Maximum number of live keys of one account, 1 to 1000; a key and its successors count once. Default 50. */
   readonly maxLiveKeys: number
-  /** Most live keys below any one key, at any depth, 1 to 1000; a key and its successors count once. Default 20. */
+  /** Maximum number of live keys below any one key, at any depth, 1 to 1000; a key and its successors count once. Default 20. */
   readonly maxKeysBelow: number
-  /** Most live consoles of one account, 1 to 100. A new one beyond them ends the oldest. Default 5. */
+  /** Maximum number of live consoles of one account, 1 to 100. Opening another one ends the oldest. Default 5. */
   readonly maxConsoles: number
   /**
-   * How long a root key must be unused before a new root may retire it at `maxLiveKeys`, in ms, 3 600 000 to
-   * 2 592 000 000. Default 86 400 000. The use of a key that the store has not recorded for half of this time is written
-   * at once.
+   * How long a root key must be unused before a new root may retire it at `maxLiveKeys`, in ms, 3 600 000 to 2 592 000 000.
+   * Default 86 400 000. If the last stored use of a key is older than half of this time, the next use is written immediately.
    */
   readonly rootKeyIdleMs: number
-  /** Longest overlap of a rotated key and its successor, in seconds, 0 to 2 592 000. Default 604 800. */
+  /** Maximum overlap of a rotated key and its successor, in seconds, 0 to 2 592 000. Default 604 800. */
   readonly maxOverlapSeconds: number
   /**
-   * Most ended keys of one account that stay listed, 0 to 10 000. Default 200. Every decision about an account loads its
-   * keys, so this bounds the work that creating and revoking keys can cause.
+   * Maximum number of ended keys of one account that stay listed, 0 to 10 000. Default 200. Every decision about an account
+   * loads its keys, so this bounds the work that creating and revoking keys can cause.
    */
   readonly maxEndedKeys: number
-  /** How long a key is kept after its end, to be listed as revoked, in ms, from 90 000 000 (25 h). Default 604 800 000. */
+  /** How long an ended key is kept and listed, in ms, at least 90 000 000 (25 h). Default 604 800 000. */
   readonly endedKeyRetentionMs: number
   /** How long an audit row is kept, in days, 1 to 3650. Default 90. */
   readonly auditRetentionDays: number
   /**
-   * How long a key read from the store is trusted, in ms, 0 to 1000, counted from the start of the read: the longest time
-   * for which a key revoked on another host still mints here. Default 1000; 0 reads the store each time.
+   * How long a key read from the store is trusted, in ms, 0 to 1000, counted from the start of the read. A key that was revoked
+   * on another host can mint sessions here for at most this time. Default 1000; 0 reads the store each time.
    */
   readonly keyCacheMs: number
-  /** Most keys cached, 1 to 1 000 000. Default 10 000, about 10 MB. */
+  /** Maximum number of cached keys, 1 to 1 000 000. Default 10 000, about 10 MB. */
   readonly keyCacheSize: number
   /** How long uses of keys are collected before they are written, in ms, 100 to 600 000. Default 10 000. */
   readonly lastUsedFlushMs: number
@@ -76,7 +75,7 @@ export interface IssuerNumbers {
   readonly clockSkewMs: number
 }
 
-/** A numeric option: its default, least and greatest value. Integers only. */
+/** The default, minimum and maximum of a numeric option. */
 interface Bound {
   readonly default: number
   readonly min: number
@@ -86,8 +85,8 @@ interface Bound {
 const DAY_MS = 86_400_000
 
 /**
- * The longest session that any issuer may allow, in seconds (24 h). The revocation feed keeps its entries for as long as
- * such a session can live, and signing keys stay published for it.
+ * The longest session that any issuer may allow, in seconds (24 h). Entries of the revocation feed are kept, and retired
+ * signing keys stay published, for at least as long.
  */
 export const LONGEST_SESSION_SECONDS = 86_400
 
@@ -127,9 +126,7 @@ export const NUMBER_OPTIONS: OptionNames<IssuerNumbers> = Object.fromEntries(
   NAMES.map(name => [name, true]),
 ) as OptionNames<IssuerNumbers>
 
-/**
- * Checks the numeric options and adds the defaults. Throws a `TypeError` that names the option, its bounds and what came.
- */
+/** Checks the numeric options and adds the defaults. Throws a `TypeError` that names the option, its bounds and the given value. */
 export function checkedNumbers(options: Partial<IssuerNumbers>): IssuerNumbers {
   const checked = (name: keyof IssuerNumbers, least: number, most: number): number =>
     integerOption(name, options[name] ?? Math.min(Math.max(BOUNDS[name].default, least), most), least, most)

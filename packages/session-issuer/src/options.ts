@@ -16,7 +16,7 @@ import type { SigningAlgorithm, SigningKeyStorage } from './storage/signing-port
 
 /** Options of `createIssuer`. They are checked once; a wrong one throws a `TypeError`. */
 export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
-  /** The `iss` of every token: an https URL in most hosts. */
+  /** The `iss` of every token, usually an https URL. */
   readonly issuer: string
   /** The `aud` of every token. */
   readonly audience: string
@@ -25,8 +25,9 @@ export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
   /** The first part of every key text: 2 to 12 of a-z and 0-9, a letter first. Default `gw`. */
   readonly keyPrefix?: string
   /**
-   * The first digests. Keys digested under another one still authenticate, and are digested again on use. Give a new one to every
-   * process in second place before it comes first: a live key under a pepper that is not listed is the fault `ERR_PEPPER_MISSING`.
+   * New keys are digested with the first pepper. A key that was digested with another listed pepper still authenticates, and is
+   * digested again when it is used. To change the pepper, first add the new one in second place in every process, then move it
+   * to the first: a live key whose pepper is not listed causes the fault `ERR_PEPPER_MISSING`.
    */
   readonly peppers: readonly Pepper[]
   /** Where the hosts of this issuer agree on their signing keys. */
@@ -34,15 +35,17 @@ export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
   /** Algorithm of new signing keys. Default `EdDSA`. */
   readonly algorithm?: SigningAlgorithm
   /**
-   * Decides whether documents may form a policy chain, when a policy joins it; `checkPolicyChain` of `@gatewright/scope-guard` bounds
-   * what a guard evaluates. Its denial becomes that of the verb. Default: every chain within `maxChainBytes` may.
+   * Decides whether documents may form a policy chain, whenever a policy is added to one; `checkPolicyChain` of
+   * `@gatewright/scope-guard` bounds the work of a guard. The issuer returns its denial. Default: every chain within
+   * `maxChainBytes` may.
    */
   readonly checkPolicyChain?: (chain: readonly PolicyRecord[]) => Verdict<unknown, Denial<'invalid_request'>>
   /**
-   * Called before keys above `maxEndedKeys` are deleted, with those of their lineages of which no key is live. Keep here what must
-   * outlive the keys, such as the policies that bind what a key has made. It may be called again for the same lineage. If it
-   * rejects, no key is deleted, the change of the account is made all the same, and the next change calls it again: report the error
-   * yourself. Call `endedLineagePolicies` before `maintain`, which deletes by age. Default: does nothing.
+   * Called before keys beyond `maxEndedKeys` are deleted, with those of their lineages that have no live key. Use it to keep
+   * what must outlive the keys, such as the policies of objects that a key has made. It may be called again for the same
+   * lineage. If it rejects, no key is deleted, the account is changed nevertheless, and the next change calls it again; the
+   * error is not reported. It is not called for keys that `maintain` deletes because of their age: call `endedLineagePolicies`
+   * before `maintain`. Default: does nothing.
    */
   readonly beforeKeysAreDeleted?: (lineages: readonly EndedLineage[]) => Promise<void>
   /** Default: the machine's clock. */
@@ -69,7 +72,7 @@ const OPTIONS: OptionNames<IssuerOptions> = {
 /** The options with their defaults. */
 export type CheckedOptions = Required<IssuerOptions>
 
-/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and what came. */
+/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and the given value. */
 export function checkedOptions(options: IssuerOptions): CheckedOptions {
   knownOptions('createIssuer', options, OPTIONS)
   for (const name of ['issuer', 'audience'] as const) {

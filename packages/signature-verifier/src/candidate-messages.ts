@@ -4,22 +4,22 @@ import type { CheckedOptions } from './options.ts'
 import type { Statement } from './proof.ts'
 import type { Template, TemplateInput, TemplateMatch } from './templates/template.ts'
 
-/** A text that the wallet may have signed, and the name of its template. */
+/** A message that the wallet may have signed, and the name of its template. */
 export interface CandidateMessage {
   readonly match: Extract<TemplateMatch, { kind: 'match' }>
   readonly template: string
 }
 
-/** The texts that may have been signed. The first one nearly always is, so the others are made only when needed. */
+/** The messages that may have been signed. Nearly always it is the first one, so the others are rendered only when needed. */
 export interface CandidateMessageList {
   readonly first: CandidateMessage
   others(): readonly CandidateMessage[]
 }
 
 /**
- * Lists the texts that the wallet may have signed: at most two that are rendered from the fields, or the one that the
- * client sent. Denials: `invalid_request` for a message that matches no template; `invalid_signature` for a message that
- * differs from the request or the host, or is not valid yet.
+ * Lists the messages that the wallet may have signed: at most two that are rendered from the fields, or the one that the client
+ * sent. Denials: `invalid_request` for a message that matches no template; `invalid_signature` for a message that differs from
+ * the request or the host, or is not valid yet.
  */
 export function candidateMessages(
   { templates, rendered, skewMs }: CheckedOptions,

@@ -3,7 +3,7 @@ import { integerOption, knownOptions, type Clock, type EpochMs, type OptionNames
 import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 import type { Template } from './templates/template.ts'
 
-/** Server-issued nonces: which templates need one, and how long it is valid. */
+/** Options of nonces that the server issues. */
 export interface ChallengeOptions {
   /** Names of the templates that accept only nonces from `issueChallenge`. */
   readonly templates: readonly string[]
@@ -16,7 +16,7 @@ const OPTIONS: OptionNames<ChallengeOptions> = {
   ttlMs: true,
 }
 
-/** Challenge options with their storage. */
+/** The checked options and the storage of challenges. */
 interface CheckedChallenges {
   readonly storage: ChallengeStorage
   readonly templates: ReadonlySet<string>
@@ -59,8 +59,8 @@ const LENGTH = 22
 const keyOf = (address: string | undefined, nonce: string): string => `${address ?? ''}\n${nonce}`
 
 /**
- * Issues a nonce, for one address or for whichever address uses it first. Faults: those of `ChallengeStorage`, and
- * `ERR_STORE_FULL` when too many challenges are open.
+ * Issues a nonce, for one address or for whichever address uses it first. Faults: those of `ChallengeStorage`; `ERR_STORE_FULL`
+ * if too many challenges are open.
  */
 export async function issueChallenge(
   storage: ChallengeStorage,

@@ -53,10 +53,10 @@ export function invalidSignature(reason: ProofReason): ProofDenial {
   return deny('invalid_signature', 'The wallet proof is not valid.', { reason })
 }
 
-/** A full queue empties well within this time. */
+/** A full queue is processed well within this time. */
 export const RETRY_AFTER_SECONDS = 1
 
-/** Denies an address bucket whose checks fill the queue, and no other bucket. */
+/** Denies a check of an address bucket that has too many waiting checks. */
 export function rateLimited(retryAfterSeconds: number): ProofDenial {
   const reason = 'too many signature checks waiting for this address bucket'
   return deny('rate_limited', 'Too many wallet proofs at once.', { retryAfterSeconds, reason })

@@ -25,10 +25,7 @@ export interface VerifierOptions {
   readonly clock?: Clock
   /** The host's own authority (`app.example.com`, `localhost:3000`). Templates that bind the domain need it. */
   readonly domain?: string
-  /**
-   * Longest time from `issuedAt` to `expiresAt` in ms, 1 000 to 86 400 000. Default 600 000; clients in use take 300
-   * 000.
-   */
+  /** Longest time from `issuedAt` to `expiresAt` in ms, 1 000 to 86 400 000. Default 600 000; existing clients use 300 000. */
   readonly windowMs?: number
   /** How far a client's clock may be ahead, in ms, 0 to 600 000. Default 60 000. */
   readonly skewMs?: number
@@ -38,14 +35,15 @@ export interface VerifierOptions {
    * at most; any other template must be named in `template`.
    */
   readonly templates?: readonly Template[]
-  /** Default: pure JS through @noble/curves. */
+  /** Recovers public keys. Default: pure JS through @noble/curves. */
   readonly recover?: Recover
-  /** Default: pure JS through js-sha3. `fastestRecover` finds a faster one together with `recover`. */
+  /** Computes Keccak-256. Default: pure JS through js-sha3. `fastestRecover` finds a faster one together with `recover`. */
   readonly keccak256?: Keccak256
   /** Bounds on signature checks, so that a flood of bad signatures cannot block the event loop. */
   readonly recoveries?: QueueLimits
   /**
-   * Contract wallets (ERC-1271, ERC-6492). Without this option only keys can prove themselves, and no network is used.
+   * Contract wallets (ERC-1271, ERC-6492). Without this option only wallets with a private key (EOAs) are verified, and no
+   * network is used.
    */
   readonly contractWallets?: ContractWalletOptions
   /** Templates whose nonce the server issues; `nonces` must then be a `ChallengeStorage`. Default none. */
@@ -100,9 +98,9 @@ function checkedText(name: string, value: unknown, pattern: RegExp, expected: st
 }
 
 /**
- * How long checks may hold the event loop before other work has a turn, in ms. A turn ends after the check that passes
- * this limit; that check takes up to 2.8 ms in pure JS (two recoveries) and a fraction of it otherwise. So no turn
- * takes longer than 5 ms.
+ * How long checks may block the event loop before other work runs, in ms. The check that reaches this limit is the last of its
+ * turn; it takes up to 2.8 ms in pure JS (two recoveries) and a fraction of that otherwise. So checks block the event loop for
+ * at most 5 ms.
  */
 const MAX_TURN_MS = { js: 2, other: 4.5 }
 
@@ -135,7 +133,7 @@ function withDefaults(options: VerifierOptions): WithDefaults {
   }
 }
 
-/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and what came. */
+/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and the given value. */
 export function checkedOptions(given: VerifierOptions): CheckedOptions {
   const options = withDefaults(knownOptions('createVerifier', given, OPTIONS))
   const { nonces, clock, recover, keccak256, templates, domain } = options

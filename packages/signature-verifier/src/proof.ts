@@ -25,7 +25,7 @@ export interface WalletProof {
   readonly [field: string]: unknown
 }
 
-/** What the host knows and templates may use. */
+/** The fields of the host that templates may use. */
 interface HostFields {
   readonly service: string
   readonly domain: string | undefined
@@ -66,7 +66,7 @@ function validateLine(
   return undefined
 }
 
-/** Null and empty mean absent, as clients write `value || "unknown"`. */
+/** Whether an optional field is absent. Null and empty count as absent, because clients send `value || "unknown"`. */
 export const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
 
 /** Reads `chainId`, a number or a text. A text is rendered as sent. 0 means absent. */
@@ -98,7 +98,7 @@ function readLines(
   return undefined
 }
 
-/** Validates `template` and `message`, the fields that choose and carry the signed text. Undefined if both are well formed. */
+/** Validates `template` and `message`, which choose and contain the signed text. Undefined if both are well formed. */
 export function validateText({ template, message }: WalletProof): ProofDenial | undefined {
   const denial = isAbsent(template) ? undefined : validateLine('template', template)
   if (denial || message === undefined || message === null) return denial
@@ -202,5 +202,8 @@ export function validateChecksum(
   return undefined
 }
 
-/** Whether a hex digit is a number, or a letter of the case that the checksum's bit demands: upper where it is set. */
+/**
+ * Whether a hex digit is a decimal digit, or a letter in the case that the bit of the checksum demands: upper case if the bit
+ * is set.
+ */
 const hasCase = (code: number, bit: number): boolean => code <= 57 || code < 97 === (bit !== 0)

@@ -20,9 +20,9 @@ export interface VerifiedWallet {
   readonly wallet: string
   /** Lower-case. */
   readonly address: string
-  /** Name of the signed template. */
+  /** The name of the template of the signed text. */
   readonly template: string
-  /** What the text binds beyond wallet, nonce and times. A host may grant less to a proof that binds less. */
+  /** What the signed text binds beyond wallet, nonce and times. A host may grant less for a proof that binds less. */
   readonly binds: readonly Binding[]
   readonly expiresAt: EpochMs
 }
@@ -32,9 +32,9 @@ export interface ProofContext {
   /** Digest of the request (`requestDigest`), for templates that bind the request. */
   readonly requestDigest?: string | undefined
   /**
-   * The bucket of the client's network address: the address itself for IPv4, the /64 for IPv6. Waiting checks are
-   * served bucket by bucket in turn; beyond the cap the bucket with the most waiting checks gets the 429, not its
-   * neighbours. Without it all clients count as one.
+   * The bucket of the client's network address: the address itself for IPv4, the /64 for IPv6. Waiting checks are served bucket
+   * by bucket in turn; beyond the cap the bucket with the most waiting checks gets the 429, not its neighbours. Without it all
+   * clients share one bucket.
    */
   readonly addressBucket?: string | undefined
 }
@@ -42,15 +42,14 @@ export interface ProofContext {
 /** Verifies wallet proofs. */
 export interface Verifier {
   /**
-   * Did the holder of this wallet sign this exact statement, now, for the first time? A proof of only `message` and
-   * `signature` is completed with what the message states. Runs the cheapest checks first:
-   * format, times, checksum, signature, and last the nonce, so that an invalid proof uses up nobody's nonce. Of any
-   * number of simultaneous calls with one statement, on any number of hosts, at most one is allowed: the nonce is used
-   * once per address, whatever kind of wallet proves it, on whatever chain, and however the signature is encoded. Input
-   * never makes it throw. Denials: `invalid_request`, `invalid_signature` (one response for every cause),
-   * `rate_limited` (too many checks of one address bucket waiting). Faults: `ERR_OVERLOADED` (too many checks of all
-   * buckets) and `ERR_RPC_UNAVAILABLE`, with nothing claimed; and those of `NonceStorage`, where the nonce may be used,
-   * so the client signs a new statement.
+   * Decides whether the holder of this wallet signed this statement, recently and for the first time. A proof of only `message`
+   * and `signature` is completed with what the message states. Runs the cheapest checks first: format, times, checksum,
+   * signature, and last the nonce, so that an invalid proof uses up no nonce. Of any number of simultaneous calls with one
+   * statement, on any number of hosts, at most one is allowed: the nonce is used once per address, whatever kind of wallet
+   * proves it, on whatever chain, and however the signature is encoded. Input never makes it throw. Denials: `invalid_request`,
+   * `invalid_signature` (one response for every cause), `rate_limited` (too many checks of one address bucket waiting). Faults:
+   * `ERR_OVERLOADED` (too many checks of all buckets) and `ERR_RPC_UNAVAILABLE`, with nothing claimed; and those of
+   * `NonceStorage`, where the nonce may be used, so the client signs a new statement.
    */
   verify(proof: WalletProof, context?: ProofContext): Promise<Verdict<VerifiedWallet, ProofDenial>>
 
@@ -95,7 +94,7 @@ async function verify(
   const started = clock.now()
   const wrongTime = validateTimes(statement, started, options)
   if (wrongTime) return wrongTime
-  // Before anything is hashed: beyond its share, a flood costs only the parsing of its requests.
+  // Checked before anything is hashed, so that the requests of a flood beyond their share cost only parsing.
   if (isClassFull(options.recoveryQueue, context.addressBucket)) return rateLimited(RETRY_AFTER_SECONDS)
   const wrongChecksum = validateChecksum(statement, options.keccak256)
   if (wrongChecksum) return wrongChecksum
@@ -113,8 +112,8 @@ async function verify(
     const consumed = await consumeChallenge(challenges.storage, address, nonce, now)
     if (!consumed) return invalidSignature('challenge unknown, expired or used before')
   }
-  // Claimed by address and not by wallet id, and for every template: one statement has one claim, however its signature
-  // is encoded, whichever wallet it proves, and whether or not this host demands a challenge for it.
+  // Claimed for the address and not for the wallet id: one statement has one claim, whatever the encoding of its signature, the
+  // kind of wallet and the template.
   const first = await nonces.claim(`${address}\n${nonce}`, expiresAt + skewMs + GRACE_MS, now)
   if (!first) return invalidSignature('nonce used before')
   return allow({ wallet, address, template: message.template, binds: message.match.binds, expiresAt })

@@ -26,7 +26,7 @@ const COUNTED = [
   ['subscriptions.payin', 'sessions.create'],
 ] as const
 /** The most requests of a caller at once: what is due beyond them is not sent, or an overloaded host would never be done. */
-const MOST_UNDER_WAY = 10
+const MAX_UNDER_WAY = 10
 /** Sessions of a caller that read in turn. */
 const SESSIONS = 60
 
@@ -178,7 +178,7 @@ function start(): void {
       const due = Math.floor(seconds * SECOND.length + index / callers.length)
       for (; (sent[index] as number) < due; sent[index] = (sent[index] as number) + 1) {
         const kind = SECOND[(sent[index] as number) % SECOND.length] as Kind
-        if (caller.underWay >= MOST_UNDER_WAY) count('not sent')
+        if (caller.underWay >= MAX_UNDER_WAY) count('not sent')
         else track(caller, kind)
       }
     }

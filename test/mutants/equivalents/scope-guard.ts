@@ -16,12 +16,12 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
   })),
   {
     source: 'packages/scope-guard/src/policies/chain-loader.ts',
-    before: 'const MOST_SWEPT = 32;',
+    before: 'const MAX_SWEPT = 32;',
     reason: 'bounds the work of one call: any near number is as good',
   },
   {
     source: 'packages/scope-guard/src/policies/predicates.ts',
-    before: 'const MOST_REMEMBERED = 64;',
+    before: 'const MAX_REMEMBERED = 64;',
     reason: 'bounds memory: any near number is as good',
   },
   {
@@ -79,7 +79,7 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     after: `const address = must('must be an IP address or a CIDR block', v => typeof v === 'string' && ${bound} && isAddressBlock(v));`,
     reason: 'bounds the work: the longest address block has 49 characters',
   })),
-  ...['if (byOperation.size === MOST_REMEMBERED)', 'byOperation.clear();'].map(before => ({
+  ...['if (byOperation.size === MAX_REMEMBERED)', 'byOperation.clear();'].map(before => ({
     source: 'packages/scope-guard/src/policies/predicates.ts',
     before,
     reason: 'bounds memory: what is forgotten is computed again',
@@ -167,4 +167,24 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     before,
     reason: 'a table of option names, in which only the names decide',
   })),
+  {
+    source: 'packages/scope-guard/src/storage/memory.ts',
+    before: 'if (counters.size + holds.size + needed <= capacity)',
+    after: 'if (counters.size + holds.size + needed < capacity)',
+    reason: 'deletes counters sooner that nobody reads any more',
+  },
+  {
+    source: 'packages/scope-guard/src/storage/redis.ts',
+    before: "expiresAt === null ? '' : String(Math.max(expiresAt - now, 0) + GRACE_MS),",
+    after: "expiresAt === null ? '' : String(Math.max(expiresAt - now, 1) + GRACE_MS),",
+    reason: 'keeps a counter that nobody reads any more for 1 ms longer',
+  },
+  {
+    source: 'packages/scope-guard/src/storage/redis-scripts.ts',
+    before:
+      "if less > 0 and redis.call('EXISTS', key) == 1 then redis.call('DECRBY', key, string.format('%.0f', less)) end",
+    after:
+      "if less >= 0 and redis.call('EXISTS', key) == 1 then redis.call('DECRBY', key, string.format('%.0f', less)) end",
+    reason: 'subtracts nothing',
+  },
 ]

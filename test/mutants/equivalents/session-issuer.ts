@@ -259,11 +259,6 @@ export const SESSION_ISSUER: readonly Equivalent[] = [
     'until #found < 2 * part or #reply >= limit',
     'until #found < 2 * part or #reply > limit',
   ),
-  ...lines(
-    'storage/redis-session-scripts.ts',
-    'a comment of the script',
-    '-- Compares bytes, as sorted sets do. The operator < of Lua compares by the locale of the server.',
-  ),
   ...changes(
     'storage/redis-session-scripts.ts',
     'the line is reached only where the two bytes differ',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { storedBytes } from '../../harness/stored-bytes.ts'
-import { addsOf, BOUNDS, MOST_BYTES } from '../../workspace/bounds.ts'
+import { addsOf, BOUNDS, MAX_BYTES } from '../../workspace/bounds.ts'
 import { close, db, host } from './callers.ts'
 import { LARGEST } from './largest-writes.ts'
 
@@ -29,7 +29,7 @@ t.test('every write of the operation table has a row, and every row is of a writ
 t.test('no write adds 20 MB or more for one account in 10 minutes at its rate limit', async t => {
   for (const [name, bound] of Object.entries(BOUNDS)) {
     const adds = addsOf(bound)
-    if (adds !== undefined) t.ok(adds < MOST_BYTES, `${name} adds ${adds} bytes`)
+    if (adds !== undefined) t.ok(adds < MAX_BYTES, `${name} adds ${adds} bytes`)
   }
 })
 

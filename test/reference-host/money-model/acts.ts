@@ -4,12 +4,21 @@ import type { Random } from '../../harness/random.ts'
 import { memberOf, withdrawalBody } from '../../harness/transfers.ts'
 import { decided, event, openSession, read, wasSent, write, wrong, type Act, type Client } from './client.ts'
 import { cardActs } from './card-acts.ts'
-import { count, endWithdrawal, FEE_CENTS, held, leastAvailable, policyOf, putAside } from './model.ts'
+import {
+  count,
+  endWithdrawal,
+  FEE_CENTS,
+  held,
+  leastAvailable,
+  noteReport,
+  policyOf,
+  putAside,
+} from './model.ts'
 
 const MAGIC = [1_000_001, 1_000_003, 1_000_004]
-const MOST_CONTRACTS = 4
+const MAX_CONTRACTS = 4
 const FAR = '2030-01-01'
-const NEW_WITHDRAWAL = { status: 'open', excessCents: 0, isContradicted: false } as const
+const NEW_WITHDRAWAL = { status: 'open', paidExcessCents: 0, returnedCents: 0 } as const
 const ok = (response: HttpResponse) => ({ response, passed: response.status === 200 })
 
 /** Pays with the key's caps: spends what fits into the balance and the cap. */
@@ -56,7 +65,7 @@ const moneyActs: Readonly<Record<string, Act>> = {
   async move(client, random) {
     const { model } = client
     const ids = [null, ...model.contracts.keys()]
-    if (ids.length <= MOST_CONTRACTS && random.next() < 0.3) {
+    if (ids.length <= MAX_CONTRACTS && random.next() < 0.3) {
       const made = await write(client, random, '/contracts', {}, { root: true })
       if (made.status === 200) model.contracts.set(memberOf(made, 'contract').id, 0)
       else if (made.body['rule'] !== 'max_contracts') wrong(client, 'a contract', made)
@@ -145,8 +154,7 @@ const moneyActs: Readonly<Record<string, Act>> = {
     await reportWithdrawal(client, random, known.id, { status, paidCents })
     ending.delete(known)
     endWithdrawal(client.model, known, status)
-    const expected = known.amountCents - FEE_CENTS
-    if (status === 'completed') known.excessCents = Math.max(0, (paidCents ?? expected) - expected)
+    noteReport(known, status, paidCents)
   },
   /** The provider reports a withdrawal again that it has ended: in the same way, or in the other. */
   async contradict(client, random) {
@@ -157,9 +165,7 @@ const moneyActs: Readonly<Record<string, Act>> = {
     ending.add(known)
     await reportWithdrawal(client, random, known.id, { status, paidCents })
     ending.delete(known)
-    if (status === known.status || known.isContradicted) return
-    known.isContradicted = true
-    known.excessCents += paidCents ?? known.amountCents - FEE_CENTS
+    noteReport(known, status, paidCents)
   },
   /** Looks whether the provider has rejected it by now. */
   async look(client, random) {

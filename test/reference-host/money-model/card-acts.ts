@@ -5,7 +5,7 @@ import { memberOf } from '../../harness/transfers.ts'
 import { decided, event, write, wrong, type Act, type Client } from './client.ts'
 import { count, type KnownAuthorization, type KnownCard } from './model.ts'
 
-const MOST_CARDS = 6
+const MAX_CARDS = 6
 const REJECTED = 1_000_003
 const DOWN_ONCE = 1_000_004
 
@@ -86,7 +86,7 @@ const ending = (
 export const cardActs: Readonly<Record<string, Act>> = {
   async card(client, random) {
     const { model } = client
-    if (model.cards.length >= MOST_CARDS) return 'idle'
+    if (model.cards.length >= MAX_CARDS) return 'idle'
     const amount = random.of([undefined, 3000, 20_000, REJECTED, DOWN_ONCE])
     const body = amount === undefined ? {} : { limit: { amount, frequency: 'allTime' } }
     const response = await write(client, random, '/cards', body)

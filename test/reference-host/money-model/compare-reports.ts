@@ -26,7 +26,7 @@ import {
   type ReportModel,
 } from './report-model.ts'
 
-const MOST_OPEN = 15
+const MAX_OPEN = 15
 /** So large that no cap denies anything. */
 const POLICY = { dailySpendCapCents: 90_000_000, dailyWithdrawalCapCents: 90_000_000 }
 
@@ -156,7 +156,7 @@ const perform: Readonly<Record<Step['act'], (run: Run, step: Step) => Promise<vo
     refund(run.model, known, cents)
   },
   async deposit({ user, model }) {
-    if (model.deposits.length >= MOST_OPEN) return
+    if (model.deposits.length >= MAX_OPEN) return
     const opened = await user.write('/deposits', { currency: 'usdc', network: 'base' })
     model.deposits.push(memberOf(opened, 'deposit').id)
   },
@@ -168,14 +168,14 @@ const perform: Readonly<Record<Step['act'], (run: Run, step: Step) => Promise<vo
     for (const { id: paymentId, creditedCents } of paid) credit(run.model, paymentId, creditedCents)
   },
   async withdraw({ user, model }, { cents }) {
-    if (model.withdrawals.filter(({ state }) => state === 'open').length >= MOST_OPEN) return
+    if (model.withdrawals.filter(({ state }) => state === 'open').length >= MAX_OPEN) return
     const amountCents = 100 + cents
     const response = await user.write('/withdrawals', withdrawalBody(amountCents))
     mustBe(`a withdrawal of ${amountCents}`, response.status === 200, amountCents <= model.availableCents)
     if (response.status !== 200) return
     model.availableCents -= amountCents
     const { id } = memberOf(response, 'withdrawal')
-    const known = { id, amountCents, state: 'open', excessCents: 0, isContradicted: false } as const
+    const known = { id, amountCents, state: 'open', paidExcessCents: 0, returnedCents: 0 } as const
     model.withdrawals.push({ ...known, kind: 'withdrawal' })
   },
   async report(run, { pick, status, paidCents, copies }) {

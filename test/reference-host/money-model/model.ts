@@ -26,10 +26,9 @@ export interface KnownWithdrawal {
   /** The provider rejects it, so it fails at some time. */
   readonly rejected: boolean
   status: 'open' | 'completed' | 'failed'
-  /** What was reported beyond what it held, for the operator to book. */
-  excessCents: number
-  /** The provider has reported its other final state, which is kept once. */
-  isContradicted: boolean
+  /** What the operator must book: the most that was reported as paid, beyond what left, and the most that was reported as returned. */
+  paidExcessCents: number
+  returnedCents: number
 }
 
 /** The caps of the key, and what left under them or is held. Other caps continue with what was used. */
@@ -141,6 +140,19 @@ export function endWithdrawal(
   count(model, -withdrawal.amountCents, true)
 }
 
+/** Notes what the operator must book after a report of a withdrawal that has ended, or ends with it. */
+export function noteReport(
+  known: KnownWithdrawal,
+  status: 'completed' | 'failed',
+  paidCents: number | null,
+): void {
+  const expected = known.amountCents - FEE_CENTS
+  const reported = paidCents ?? expected
+  const left = known.status === 'completed' ? expected : 0
+  if (status === 'completed') known.paidExcessCents = Math.max(known.paidExcessCents, reported - left)
+  else if (known.status === 'completed') known.returnedCents = Math.max(known.returnedCents, reported)
+}
+
 /** What withdrawals and bills must have earned the house. */
 export function houseMoney(models: readonly Model[]): { readonly fees: number; readonly bills: number } {
   const completed = models.flatMap(({ withdrawals }) =>
@@ -155,11 +167,11 @@ export function excess(models: readonly Model[]): {
   readonly withdrawals: number
   readonly authorizations: number
 } {
-  const of = (list: readonly { readonly excessCents: number }[]): number =>
-    sum(list.map(({ excessCents }) => excessCents))
+  const withdrawals = models.flatMap(model => model.withdrawals)
+  const authorizations = models.flatMap(model => model.authorizations)
   return {
-    withdrawals: of(models.flatMap(({ withdrawals }) => withdrawals)),
-    authorizations: of(models.flatMap(({ authorizations }) => authorizations)),
+    withdrawals: sum(withdrawals.map(each => each.paidExcessCents + each.returnedCents)),
+    authorizations: sum(authorizations.map(({ excessCents }) => excessCents)),
   }
 }
 

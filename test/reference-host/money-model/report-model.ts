@@ -20,9 +20,10 @@ export interface ModelWithdrawal {
   readonly id: string
   readonly amountCents: number
   state: 'open' | 'completed' | 'failed'
-  excessCents: number
-  /** It was reported with the other final state. */
-  isContradicted: boolean
+  /** The most that was reported as paid, beyond what left. */
+  paidExcessCents: number
+  /** The most that was reported as returned after it had left. */
+  returnedCents: number
 }
 
 /** The account. */
@@ -81,7 +82,7 @@ export function credit(model: ReportModel, paymentId: string, cents: number): vo
   model.availableCents += cents
 }
 
-/** The first final report ends a withdrawal. One that contradicts it is kept as excess, once; a repeat changes nothing. */
+/** The first final report ends a withdrawal. Of what reports name beyond it, the most counts: paid in excess, and returned. */
 export function report(
   model: ReportModel,
   one: ModelWithdrawal,
@@ -89,13 +90,16 @@ export function report(
   paidCents: number | null,
 ): void {
   const expected = one.amountCents - FEE_CENTS
+  const reported = paidCents ?? expected
   if (one.state === 'open') {
     one.state = status
     if (status === 'failed') model.availableCents += one.amountCents
-    else one.excessCents = Math.max(0, (paidCents ?? expected) - expected)
-  } else if (one.state !== status && !one.isContradicted) {
-    one.isContradicted = true
-    one.excessCents += paidCents ?? expected
+  } else if (status === 'failed' && one.state === 'completed') {
+    one.returnedCents = Math.max(one.returnedCents, reported)
+  }
+  if (status === 'completed') {
+    const excess = one.state === 'completed' ? reported - expected : reported
+    one.paidExcessCents = Math.max(one.paidExcessCents, excess)
   }
 }
 
@@ -135,6 +139,6 @@ export function booksOf(model: ReportModel): Books {
       open.length +
       sum(authorizations.filter(({ state }) => state === 'authorized').map(({ holds }) => holds)),
     authorizationExcess: sum(authorizations.map(({ excessCents }) => excessCents)),
-    withdrawalExcess: sum(withdrawals.map(({ excessCents }) => excessCents)),
+    withdrawalExcess: sum(withdrawals.map(each => each.paidExcessCents + each.returnedCents)),
   }
 }

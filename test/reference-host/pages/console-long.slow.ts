@@ -12,7 +12,7 @@ import { scrollThrough } from '../../harness/in-page/scroll.ts'
 import { tasksWhile } from '../../harness/main-thread.ts'
 
 const COUNT = 10_000
-const MOST_ROWS = 200
+const MAX_ROWS = 200
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-console-'))
 const host = await startPageHost({ DATA_DIR })
 const browser = await startBrowser()
@@ -48,7 +48,7 @@ t.test('shows 10,000 transactions with at most 200 rows, and measures the tasks 
     `measured longest tasks of ${tasks.length}: ${longest.slice(0, 3).join(', ')} ms of processor time`,
   )
   t.ok(tasks.length > frames, 'tasks were measured')
-  t.ok(most > 10 && most <= MOST_ROWS, `${most} rows`)
+  t.ok(most > 10 && most <= MAX_ROWS, `${most} rows`)
   t.match(end, /Payment 1$/m, 'the oldest one is at the end')
   t.equal(await table.getAttribute('aria-rowcount'), String(COUNT + 1))
   t.same(faults, { reports: [], foreign: [], errors: [] })

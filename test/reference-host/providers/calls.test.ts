@@ -1,14 +1,26 @@
+import type { DepositProvider, KycProvider } from '@gatewright/reference-host'
+import { sampleApplication } from '@gatewright/reference-host/testing'
 import t from 'tap'
 import { collectGarbage } from '../../harness/collect-garbage.ts'
 import { internals } from '../../harness/internals.ts'
 
-const { limited } = internals
+const { PORTS, checkedProvider } = internals
 const unavailable = { name: 'Fault', code: 'ERR_PROVIDER_UNAVAILABLE' }
+
+/** Wraps a provider that never responds. */
+function silent(limitMs: number | undefined, submit: KycProvider['submit']): KycProvider {
+  const provider = { name: 'silent', submit }
+  return checkedProvider('kyc', PORTS.kyc.port, provider, {
+    count: () => {},
+    ...(limitMs === undefined ? {} : { limitMs }),
+  })
+}
 
 /** Calls a provider that never responds, with a garbage collection during the call. */
 async function callSilent(signal: AbortSignal, limitMs: number): Promise<unknown> {
   const alive = setTimeout(() => {}, 60_000)
-  const call = limited('silent', 'kyc', signal, { count: () => {}, limitMs }, () => new Promise(() => {}))
+  const { submit } = silent(limitMs, () => new Promise(() => {}))
+  const call = submit('kyc_1', sampleApplication, signal)
   // A collection frees what only finished tasks have held.
   setImmediate(collectGarbage)
   return call.catch((error: unknown) => error).finally(() => clearTimeout(alive))
@@ -41,14 +53,24 @@ t.test('a provider is notified when its call is canceled, before or during the c
     const caller = new AbortController()
     if (early) caller.abort()
     const notified = new Promise<void>(resolve => {
-      const call = limited('silent', 'kyc', caller.signal, { count: () => {} }, within => {
+      const { submit } = silent(undefined, (_id, _application, within) => {
         if (within.aborted) resolve()
         within.addEventListener('abort', () => resolve())
         return new Promise(() => {})
       })
-      void t.rejects(call, unavailable)
+      void t.rejects(submit('kyc_1', sampleApplication, caller.signal), unavailable)
     })
     caller.abort()
     await notified
   }
+})
+
+t.test('a provider without a method of its port is down, and has not found nothing', async t => {
+  const { find: _, ...rest } = PORTS.deposits.sandbox({ db: {} as never, clock: { now: () => 0 } })
+  const counted: string[] = []
+  const provider = checkedProvider('deposits', PORTS.deposits.port, rest as DepositProvider, {
+    count: (port, outcome) => counted.push(`${port} ${outcome}`),
+  })
+  await t.rejects(provider.find('dep_1', new AbortController().signal), unavailable)
+  t.same(counted, ['deposits unavailable'])
 })

@@ -11,7 +11,8 @@ import { startTestHost } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
-const { sandboxIssuer, limitedIssuer, migrateHost, cardNumber, securityCode, passesLuhn } = internals
+const { PORTS, checkedProvider, migrateHost, cardNumber, securityCode, passesLuhn } = internals
+const { port, sandbox } = PORTS.cards
 const { signal } = new AbortController()
 const order = (amountCents: number): CardOrder => ({
   limit: { amountCents, frequency: 'allTime' },
@@ -21,7 +22,7 @@ const order = (amountCents: number): CardOrder => ({
 async function openSandbox(): Promise<CardIssuerUnderTest & { readonly db: SqlClient }> {
   const { connections, close } = await openSqlite(1, db => migrateHost(db))
   const [db] = connections as [SqlClient]
-  const issuer = sandboxIssuer({ db, clock: manualClock(), secret: randomBytes(32) })
+  const issuer = sandbox({ db, clock: manualClock(), secret: randomBytes(32) })
   const text = "select id from gw_sandbox_provider_calls where port = 'cards' and what = 'issued'"
   const cards = async (): Promise<number> => (await rows(db, text)).length
   return { issuer, cards, rejectedOrder: order(1_000_003), close, db }
@@ -144,7 +145,7 @@ t.test('a reply has the right form, and a failure reveals no number', async t =>
     reveal: async () => ({ pan: '4000001234567899', cvc: '123' }),
   }
   const wrapped = (change: object): CardIssuer =>
-    limitedIssuer({ ...good, ...change }, { count: () => {}, limitMs: 50 })
+    checkedProvider('cards', port, { ...good, ...change }, { count: () => {}, limitMs: 50 })
   t.match(await wrapped({}).issue('card_1', order(5), signal), { last4: '1234' })
   t.match(await wrapped({}).reveal('card_1', signal), { cvc: '123' })
   for (const reply of [

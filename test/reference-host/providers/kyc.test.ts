@@ -13,7 +13,8 @@ import { startTestHost } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
-const { sandboxKyc, limitedKyc, migrateHost } = internals
+const { PORTS, checkedProvider, migrateHost } = internals
+const { port, sandbox } = PORTS.kyc
 const { signal } = new AbortController()
 const clock = manualClock()
 const approved: KycReport = {
@@ -27,7 +28,7 @@ const approved: KycReport = {
 async function openSandbox(): Promise<KycProviderUnderTest & { readonly db: SqlClient }> {
   const { connections, close } = await openSqlite(1, db => migrateHost(db))
   const [db] = connections as [SqlClient]
-  const provider = sandboxKyc({ db, clock, completionUrl: 'http://127.0.0.1/identity/kyc' })
+  const provider = sandbox({ db, clock, origin: 'http://127.0.0.1' })
   const applications = async (): Promise<number> =>
     (await rows(db, 'select id from gw_sandbox_provider_calls')).length
   return { provider, applications, close, db }
@@ -123,7 +124,7 @@ t.test('a call ends in time, a reply has the right form, and a failure reveals n
       name: 'slow',
       submit: (_, __, within) => response(within) as Promise<KycReport>,
     }
-    return limitedKyc(provider, limits).submit('kyc_1', sampleApplication, by)
+    return checkedProvider('kyc', port, provider, limits).submit('kyc_1', sampleApplication, by)
   }
   t.same(await submit(async () => approved), approved)
   await t.rejects(
@@ -174,7 +175,7 @@ t.test('keeps name and verify of a provider that is an instance of a class', asy
       return `msg_${this.#report.status}`
     }
   }
-  const { name, submit, verify } = limitedKyc(new Checks(), { count: () => {} })
+  const { name, submit, verify } = checkedProvider('kyc', port, new Checks(), { count: () => {} })
   t.equal(name, 'checks')
   t.same(await submit('kyc_1', sampleApplication, signal), approved)
   t.equal(await verify?.({ header: () => undefined, body: new Uint8Array() }), 'msg_approved')

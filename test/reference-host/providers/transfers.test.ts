@@ -12,7 +12,7 @@ import t from 'tap'
 import { internals } from '../../harness/internals.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
-const { sandboxDeposits, sandboxWithdrawals, limitedDeposits, limitedWithdrawals, migrateHost } = internals
+const { PORTS, checkedProvider, migrateHost } = internals
 const { formatDecimal, parseDecimal } = internals
 const { signal } = new AbortController()
 const clock = manualClock()
@@ -27,11 +27,15 @@ async function openDatabase() {
 }
 async function openDeposits(): Promise<DepositProviderUnderTest> {
   const { db, close, known } = await openDatabase()
-  return { provider: sandboxDeposits({ db, clock }), deposits: () => known('deposits'), close }
+  return { provider: PORTS.deposits.sandbox({ db, clock }), deposits: () => known('deposits'), close }
 }
 async function openWithdrawals(): Promise<WithdrawalProviderUnderTest> {
   const { db, close, known } = await openDatabase()
-  return { provider: sandboxWithdrawals({ db, clock }), payouts: id => known('withdrawals', id), close }
+  return {
+    provider: PORTS.withdrawals.sandbox({ db, clock }),
+    payouts: id => known('withdrawals', id),
+    close,
+  }
 }
 for (const { name, run } of collectTests(runner => depositProviderContract(runner, 'sandbox', openDeposits)))
   void t.test(`the sandbox: ${name}`, run)
@@ -197,11 +201,18 @@ t.test('a wrapped provider checks each reply, and counts each call', async t => 
     (await depositsInMemory()()).provider,
   ]
   const wrong = async (): Promise<never> => ({ status: 'ready' }) as never
-  const broken = limitedWithdrawals(
+  const broken = checkedProvider(
+    'withdrawals',
+    PORTS.withdrawals.port,
     { ...good, assets: wrong, quote: wrong, send: wrong, find: wrong },
     options,
   )
-  const brokenDeposits = limitedDeposits({ ...goodDeposits, open: wrong, find: wrong }, options)
+  const brokenDeposits = checkedProvider(
+    'deposits',
+    PORTS.deposits.port,
+    { ...goodDeposits, open: wrong, find: wrong },
+    options,
+  )
   const asset = { currency: 'usdc', network: 'base' }
   const want = { amountCents: 1, feeCents: 0, destination: { ...asset, address: 'a', extraId: null } }
   const calls: (() => Promise<unknown>)[] = [
@@ -213,7 +224,7 @@ t.test('a wrapped provider checks each reply, and counts each call', async t => 
     () => brokenDeposits.find('dep_1', signal),
   ]
   for (const call of calls) await t.rejects(call(), { code: 'ERR_PROVIDER_REPLY' })
-  const limited = limitedWithdrawals(good, options)
+  const limited = checkedProvider('withdrawals', PORTS.withdrawals.port, good, options)
   t.equal(await limited.find('wd_1', signal), undefined, 'nothing found is a reply')
   t.match(await limited.quote({ ...asset, currency: 'eur' }, signal), { rejected: 'No such asset.' })
   t.match(await limited.send('wd_1', want, signal), { status: 'ready' })
@@ -224,14 +235,14 @@ t.test('a wrapped provider checks each reply, and counts each call', async t => 
 t.test('the sandbox quotes fixed prices, and the amount decides what happens to a withdrawal', async t => {
   const { db, close } = await openDatabase()
   t.teardown(close)
-  const deposits = sandboxDeposits({ db, clock })
+  const deposits = PORTS.deposits.sandbox({ db, clock })
   const quote = (currency: string, network: string, amount: string) =>
     deposits.quote({ currency, network, amount }, signal)
   t.match(await quote('usdc', 'base', '12.5'), { minAmount: '1', maxAmount: '50000', toAmount: '12.50' })
   t.match(await quote('btc', 'bitcoin', '0.5'), { minAmount: '0.00001667', toAmount: '30000.00' })
   t.match(await quote('xrp', 'ripple', '3'), { minAmount: '2', maxAmount: '100000', toAmount: '1.50' })
   t.match(await quote('usdt', 'base', '3'), { rejected: String })
-  const withdrawals = sandboxWithdrawals({ db, clock })
+  const withdrawals = PORTS.withdrawals.sandbox({ db, clock })
   const out = await withdrawals.quote({ currency: 'btc', network: 'bitcoin', amountCents: 60_050 }, signal)
   t.match(out, { toAmount: '0.01', feeCents: 50, minAmountCents: 100, maxAmountCents: 5_000_000 })
 

@@ -114,7 +114,10 @@ t.test('a statement fails when Postgres stays silent', async t => {
 t.test('the limit of a statement does not apply to migrations', async t => {
   const { env, drop } = await hostStoresEnv('postgres')
   t.teardown(drop)
-  const backend = postgresBackend(env['DATABASE_URL'] as string, secrets, { migrateModules: async () => {}, queryMs: 1 })
+  const backend = postgresBackend(env['DATABASE_URL'] as string, secrets, {
+    migrateModules: async () => {},
+    queryMs: 1,
+  })
   await backend.migrate()
   t.teardown(() => backend.close())
   await t.rejects(backend.sql.query('select pg_sleep(0.1)'), UNAVAILABLE)

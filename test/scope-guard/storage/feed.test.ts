@@ -1,6 +1,6 @@
 import { memoryFeed, redisFeed, type FeedEntry } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
-import type { SqlClient } from '@gatewright/kernel/sql'
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { failingTests } from '@gatewright/kernel/testing'
 import type { RevocationFeed } from '@gatewright/scope-guard'
 import { memoryRevocationFeed } from '@gatewright/scope-guard/memory'
@@ -146,10 +146,11 @@ t.test('throws a fault for a malformed revocation and does not skip it', async t
     ['entry', 'null'],
     ['entry', 'nonsense'],
     ['other', '{"kind":"session","id":"a","at":1}'],
+    ['entry', '{"kind":"session","id":"a","at":1}', '1-1'],
   ] as const
-  for (const [name, value] of bad) {
+  for (const [name, value, id = '1-0'] of bad) {
     const prefix = `{${uniqueName()}}:`
-    await client!.run(prefix, ['XADD', redisFeed(prefix).stream, '1-0', name, value])
+    await client!.run(prefix, ['XADD', redisFeed(prefix).stream, id, name, value])
     const feed = redisRevocationFeed(client!, { prefix })
     await t.rejects(feed.after(0, 10), { name: 'Fault', code: 'ERR_STORE_REPLY' }, value)
   }
@@ -173,3 +174,24 @@ t.test('throws a fault when the connection to Postgres is cut or its reply is ma
     await t.rejects(sqlRevocationFeed(client).after(0, 10), { name: 'Fault' })
   }
 })
+
+t.test(
+  'subscribes only by the function that it is given, and waits for the end of the subscription',
+  async t => {
+    let ended = 0
+    const subscribe = async () => async () => {
+      await new Promise(setImmediate)
+      ended++
+    }
+    const client: RedisClient = { run: async () => [] }
+    const db: SqlQueries = { dialect: 'postgres', query: async () => ({ rows: [] }) }
+    t.equal(redisRevocationFeed(client).subscribe, undefined)
+    t.equal(sqlRevocationFeed(db).subscribe, undefined)
+    const feeds = [redisRevocationFeed(client, { subscribe }), sqlRevocationFeed(db, { subscribe })]
+    for (const [index, feed] of feeds.entries()) {
+      const end = await feed.subscribe?.(() => {})
+      await end?.()
+      t.equal(ended, index + 1)
+    }
+  },
+)

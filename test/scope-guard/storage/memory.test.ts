@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { GRACE_MS } from '@gatewright/kernel'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
@@ -25,6 +27,36 @@ t.test('deletes expired counters when it is full', async t => {
   t.match(await storage.reserve('b', null, [item], 1000 + 600_000), { outcome: 'held' })
 })
 
+t.test('stores 100,000 counters and holds unless a capacity is set', async t => {
+  const storage = memorySpends()
+  const many = Array.from({ length: 99_998 }, (_, n) => ({ ...item, counter: `c${n}` }))
+  await storage.reserve('a', null, many, 0)
+  await storage.reserve('b', null, [item], 0)
+  await t.rejects(storage.reserve('b', null, [{ ...item, counter: 'd' }], 0), { code: 'ERR_STORE_FULL' })
+})
+
+t.test('warns in production that its counters are lost with the process', async t => {
+  const before = process.env['NODE_ENV']
+  t.teardown(() => {
+    process.env['NODE_ENV'] = before
+  })
+  process.env['NODE_ENV'] = 'production'
+  const warned = once(process, 'warning')
+  memorySpends()
+  const [warning] = (await warned) as [Error & { code: string }]
+  t.match(warning, { code: 'GATEWRIGHT_MEMORY_STORAGE', message: /^SpendStorage keeps its state/ })
+})
+
+t.test('deletes at most as many expired counters as asked for, and returns how many', async t => {
+  const storage = memorySpends()
+  for (const counter of ['c', 'd', 'e']) await storage.reserve('a', null, [{ ...item, counter }], 0)
+  const now = item.expiresAt + GRACE_MS
+  t.equal(await storage.collect(9, now - 1), 0)
+  t.equal(await storage.collect(2, now), 2)
+  t.equal(await storage.collect(2, now), 1)
+})
+
 t.test('rejects a capacity that is not a positive integer', async t => {
   for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memorySpends({ capacity }), /capacity/)
+  t.doesNotThrow(() => memorySpends({ capacity: 1 }))
 })

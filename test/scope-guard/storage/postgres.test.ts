@@ -68,3 +68,16 @@ t.test('migrates from 8 instances at once, and again', async t => {
   await migrateSpends(connections[0]!)
   t.match(await postgresSpends(connections[0]!).reserve('a', 'h', [item], 0), { outcome: 'held' })
 })
+
+t.test('throws a fault for a reply of two items that is not an outcome', async t => {
+  const two = [item, { ...item, counter: 'd' }]
+  const replies = [
+    ['nonsense', 'null', '{}', '[]', '["conflicts"]', '["none",[1,2]]', '["none",0,7]'],
+    ['["held"]', '["held",[1]]', '["held",[1,"2"]]', '["held",[1.5]]', '["held",["1","2"]]'],
+    ['["over"]', '["over",0]', '["over",0,"7"]', '["over","0",7]', '["over",0.5,7]'],
+  ].flat()
+  for (const reply of replies) {
+    const storage = postgresSpends({ dialect: 'postgres', query: async () => ({ rows: [{ reply }] }) })
+    await t.rejects(storage.reserve('a', 'h', two, 0), { name: 'Fault', code: 'ERR_STORE_REPLY' }, reply)
+  }
+})

@@ -67,7 +67,8 @@ t.test('sets an expiry beyond the window on counters, and none on holds', async 
   t.teardown(close)
   const [client] = connections
   const prefix = `${uniqueName()}:`
-  await redisSpends(client!, { prefix }).reserve('a', 'h', [item], 0)
+  const now = 1_767_225_600_000
+  await redisSpends(client!, { prefix }).reserve('a', 'h', [{ ...item, expiresAt: now + 1000 }], now)
   const keys = (await client!.run('', ['KEYS', `${prefix}*`])) as string[]
   const lives = await Promise.all(
     keys.map(async key => [key, await client!.run(key, ['PTTL', key])] as const),
@@ -77,4 +78,43 @@ t.test('sets an expiry beyond the window on counters, and none on holds', async 
     else t.ok((life as number) > 600_000 && (life as number) <= 601_000, `${String(life)} ms`)
   }
   t.equal(lives.length, 3)
+})
+
+t.test('ends a hold whose counter has expired, and makes no new counter of it', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const [client] = connections
+  const prefix = `${uniqueName()}:`
+  const storage = redisSpends(client!, { prefix })
+  await storage.reserve('a', 'h', [item], 0)
+  for (const key of (await client!.run('', ['KEYS', `${prefix}*}:c:*`])) as string[])
+    await client!.run(key, ['DEL', key])
+  t.equal(await storage.release('a', 'h'), true)
+  t.same(await storage.usage('a', [item.counter]), [{ used: 0, held: 0 }])
+})
+
+t.test('has nothing to collect, because Redis deletes what has expired', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  t.equal(await redisSpends(connections[0]!).collect(10, 1000), 0)
+})
+
+t.test('throws a fault for a reply of two items that is not an outcome', async t => {
+  const two = [item, { ...item, counter: 'd' }]
+  for (const reply of [
+    [],
+    [0],
+    [0, 1],
+    [1],
+    [1, 5],
+    [1, 5, 5, 5],
+    [1, 5, 'x'],
+    [2, 0],
+    [3],
+    [3, 0, 5],
+    'OK',
+  ]) {
+    const storage = redisSpends({ run: async () => reply })
+    await t.rejects(storage.reserve('a', 'h', two, 0), { name: 'Fault', code: 'ERR_STORE_REPLY' })
+  }
 })

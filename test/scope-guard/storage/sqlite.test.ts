@@ -1,6 +1,7 @@
 import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { spendStorageContract } from '@gatewright/scope-guard/testing'
 import t from 'tap'
+import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
@@ -19,6 +20,20 @@ t.test('throws a fault when the database cannot be used', async t => {
     name: 'Fault',
     code: 'ERR_STORE_UNAVAILABLE',
   })
+})
+
+t.test('waits for every query before it ends its transaction', async t => {
+  const { connections, close } = await openSqlite(1, migrateSpends)
+  t.teardown(close)
+  const storage = sqliteSpends(withAwaitedQueries(connections[0]!))
+  t.match(await storage.reserve('a', 'h', [item, { ...item, counter: 'd' }], 0), { outcome: 'held' })
+  t.equal(await storage.settle('a', 'h', 1), 'settled')
+  await storage.reserve('a', 'i', [item, { ...item, counter: 'd' }], 0)
+  t.equal(await storage.release('a', 'i'), true)
+  t.same(await storage.usage('a', ['c', 'd']), [
+    { used: 1, held: 0 },
+    { used: 1, held: 0 },
+  ])
 })
 
 t.test("joins the caller's transaction: rolled back with it, committed with it", async t => {

@@ -133,7 +133,7 @@ async function check(world: World): Promise<void> {
   }
 }
 
-t.test('rights only narrow, through any sequence of verbs', async t => {
+t.test('rights only narrow, through any sequence of calls', async t => {
   const granted = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }), async all => {

@@ -71,7 +71,7 @@ t.test('refuses a prefix without a hash tag, because rows and feed could be in t
   }
 })
 
-t.test('each verb is one round trip, and every key of a session expires by itself', async t => {
+t.test('each method is one round trip, and every key of a session expires by itself', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const prefix = `{${uniqueName()}}:`

@@ -7,7 +7,7 @@ import { must, newKey, setUp } from '../fixtures.ts'
 const draw = async (algorithm: string) =>
   exportJWK((await generateKeyPair(algorithm, { extractable: true })).privateKey)
 
-t.test('the first configured key signs, all are published, and no verb rotates them', async t => {
+t.test('the first configured key signs, all are published, and no call rotates them', async t => {
   const [ed, es] = [await draw('EdDSA'), await draw('ES256')]
   const { options } = setUp()
   const issuer = createIssuer({ ...options, signingKeys: staticSigningKeyStorage([es, ed]) })

@@ -8,10 +8,11 @@ type Callback = () => void
 type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
 
 /**
- * Buffers what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run has ended,
- * then sends it. If an error handler wrote the response, as `author` says, the outcome is unknown. A piped stream is refused
- * with a 500 that names it, and the outcome is unknown. If the handler never responds, the run ends with its lease, whether
- * or not the client is still connected. Returns the function that ends the run of a handler that threw synchronously.
+ * Buffers what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run has ended, then
+ * sends it. If an error handler wrote the response, as `author` says, the outcome is unknown. A piped stream gets a 500 whose
+ * reported error names the operation and the kind of stream, and the outcome is unknown. If the handler never responds, the run
+ * ends with its lease, whether or not the client is still connected. Returns the function that ends the run of a handler that
+ * threw synchronously.
  */
 export function captureNode(
   response: NodeResponse,

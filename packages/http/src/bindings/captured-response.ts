@@ -4,7 +4,7 @@ import type { WireResponse } from '../ports.ts'
 
 /**
  * Makes the stored form of an existing handler's response. Above the limit, or if the bytes are not UTF-8 text, only the status
- * and the header fields are stored: the first client gets the whole response, and a repeat learns that the write was done.
+ * and the header fields are stored: the first request gets the whole response, and a retry learns that the write was done.
  */
 export function capturedResponse(
   status: number,

@@ -21,7 +21,7 @@ type ErrorHandler = (
 
 const failedRequests = new WeakSet<object>()
 const watchedMethods = new WeakMap<object, Set<string>>()
-/** Requests whose `originalUrl` was set here, and so not by a framework. */
+/** Requests whose `originalUrl` was set by this file and not by a framework. */
 const translatedRequests = new WeakSet<object>()
 
 /** The last handler of a route: records that a handler of the route has failed, and passes the error on. */

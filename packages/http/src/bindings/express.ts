@@ -21,7 +21,10 @@ export function keepRawBody(request: object, _response: unknown, bytes: Uint8Arr
   rawBodies.set(request, bytes)
 }
 
-/** Nest (`rawBody: true`) and Cloud Functions keep the bytes in `request.rawBody`. A text there may have lost bytes. */
+/**
+ * Nest (`rawBody: true`) and Cloud Functions keep the bytes in `request.rawBody`. A string there is ignored, because decoding
+ * may have lost bytes.
+ */
 const bytesOf = (rawBody: unknown): Uint8Array | undefined =>
   rawBody instanceof Uint8Array ? rawBody : undefined
 
@@ -122,8 +125,8 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
 }
 
 /**
- * Calls `next` for an accepted request, and responds to any other. An error is never passed to `next`, since a plain node http
- * server may continue on any call of it. If `next` throws synchronously, the gate responds with the failure; on an
+ * Calls `next` for an accepted request, and responds to any other. An error is never passed to `next`, since the callback of a
+ * plain node http server may continue on every call. If `next` throws synchronously, the gate responds with the failure; on an
  * idempotent route the outcome is then unknown.
  */
 async function pass<C extends OpenCall>(

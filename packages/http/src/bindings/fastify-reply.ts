@@ -18,7 +18,7 @@ export function addReplyFields(reply: FastifyReply, fields: readonly HeaderField
   addLinks(reply, fields)
 }
 
-/** Adds the links of a gate that a reply lacks, since its handler may have set its own in their place. */
+/** Adds those links of a gate that a reply lacks: its handler may have replaced the `Link` field. */
 export function addLinks(reply: FastifyReply, fields: readonly HeaderField[]): void {
   const links = fields.filter(([name]) => isRepeatable(name))
   if (links.length === 0) return

@@ -22,17 +22,20 @@ export type {
   FastifyRoute,
 } from './fastify-types.ts'
 
-/** What is known of a request between the hooks. */
+/** What one hook stores about a request for the next hook. */
 interface Progress {
   readonly route: object
   readonly authorized: AuthorizedRequest
   readonly connection: Connection
   started?: StartedCall<OpenCall>
-  /** Its handler has failed, and an error handler writes the response. */
+  /** Whether the handler has failed, so that an error handler writes the response. */
   failed?: true
 }
 
-/** The usual parser, for the error message. Fastify has a JSON parser unless it was removed. */
+/**
+ * Names the usual parser in the error for a body that was not parsed. Fastify has a JSON parser unless the application removed
+ * it.
+ */
 const PARSER = 'a content type parser (addContentTypeParser) that gives the parsed body'
 
 /**
@@ -168,7 +171,10 @@ function paramsOf({ params }: FastifyRequest): Readonly<Record<string, string>> 
   return (params ?? {}) as Record<string, string>
 }
 
-/** Ends a stream that is not sent. Fastify listens only to what is sent, and an error that nobody listens to would end the process. */
+/**
+ * Closes a stream that is not sent, and ignores its errors. Fastify adds an error listener only to a stream that it sends, and
+ * without a listener an error would end the process.
+ */
 function dropStream(payload: unknown): void {
   const ignore = (): void => {}
   const { body = payload } = payload as { body?: unknown }

@@ -13,8 +13,8 @@ export type FetchCalls = WeakMap<Request, { readonly route: object; readonly cal
 export type IncomingFetch = IncomingRequest & { readonly request: Request }
 
 /**
- * Guards an existing handler: on an idempotent route its response is captured. Records the call in `calls` before it. `hasThrown` is for
- * servers that respond to the error of a handler themselves.
+ * Guards an existing handler: on an idempotent route its response is captured. Records the call in `calls` before it.
+ * `hasThrown` tells whether the handler has thrown, for servers that respond to such an error themselves.
  */
 export async function guardExisting<C extends OpenCall>(
   gate: OpenGate,

@@ -20,7 +20,7 @@ export function withResponseFields(response: Response, fields: WireResponse['hea
   return copy
 }
 
-/** Ends the run with a response. A body above the limit is not stored; an event stream is refused with an error that names it. */
+/** Ends the run with a response. A body above the limit is not stored; an event stream is an error that names the operation. */
 export async function capture(
   response: Response,
   operation: string,
@@ -29,7 +29,7 @@ export async function capture(
 ): Promise<Response> {
   const { status, headers } = response
   if (headers.get('content-type')?.startsWith('text/event-stream')) {
-    // It may have failed already, or have another reader.
+    // The body may have failed already, or have another reader.
     void response.body?.cancel().catch(() => {})
     return toResponse(await fail(streamError(operation, { constructor: { name: 'text/event-stream' } })))
   }
@@ -37,7 +37,7 @@ export async function capture(
   try {
     read = await readUpTo(response.body, limitBytes)
   } catch (error) {
-    // The handler has run, so the outcome is unknown, and known to be.
+    // The handler has run, so the outcome is recorded as unknown.
     return toResponse(await fail(error))
   }
   const { bytes, rest } = read

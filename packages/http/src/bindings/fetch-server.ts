@@ -10,8 +10,8 @@ const PEER_RECIPES = `
 type PeerOf<Env> = (request: Request, env: Env) => string | undefined
 
 /**
- * Checks the option `peer`, since without addresses every limit per address would silently be off. Throws a `TypeError`. The
- * returned function returns `unknown` where a server names no address, and an empty text only for `none`.
+ * Checks the option `peer`. It is required because without addresses every limit per address would silently be off. Throws a
+ * `TypeError`. The returned function returns `unknown` where a server names no address, and an empty text only for `none`.
  */
 export function checkedPeer<Env>(
   peer: PeerOf<Env> | 'none',
@@ -32,7 +32,7 @@ export function checkedPeer<Env>(
   return () => ''
 }
 
-/** Checks the option `waitUntil`. The returned function hands work to it, and returns the work. */
+/** Checks the option `waitUntil`. The returned function passes a promise to `waitUntil`, and returns the same promise. */
 export function checkedWaitUntil(
   waitUntil: ((work: Promise<unknown>) => void) | undefined,
 ): <T>(work: Promise<T>) => Promise<T> {

@@ -18,15 +18,15 @@ export interface FetchGateOptions<Env> {
    */
   readonly body: 'clone' | 'stream'
   /**
-   * Returns the address of the connection, which a `Request` does not have, from what the server passes beside it. There is no
-   * default. All requests for which it returns no address, such as those whose client has reset its connection, share one
-   * bucket of the limits per address, and policies on addresses block them. `none`: no address is known, so that no limit per
-   * address applies, and policies on addresses block. `none` cannot be combined with `trustProxy`.
+   * Returns the address of the connection. A `Request` does not contain it, so it is read from the server's second argument.
+   * There is no default. All requests for which it returns no address, such as those whose client has reset its connection,
+   * share one bucket of the limits per address, and policies on addresses block them. `none`: no address is known, so that no
+   * limit per address applies, and policies on addresses block. `none` cannot be combined with `trustProxy`.
    */
   readonly peer: ((request: Request, env: Env) => string | undefined) | 'none'
   /**
-   * Keeps the runtime at work on a request whose client has left, so that a write which has begun is also recorded. On Workers:
-   * `waitUntil` of `cloudflare:workers`. Default: nothing, since Node, Deno and Bun go on by themselves.
+   * Keeps the runtime running for a request whose client has disconnected, so that a write that has begun is also recorded. On
+   * Workers: `waitUntil` of `cloudflare:workers`. Not needed on Node, Deno and Bun.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }
@@ -38,13 +38,13 @@ export interface HonoContext<Env> {
   /** `param()` returns the path parameters of the matched route. */
   readonly req: { raw: Request; param(): Readonly<Record<string, string | undefined>> }
   readonly env: Env
-  /** What a handler threw, if Hono has responded to it. */
+  /** The error of a handler, if Hono has responded to it. */
   readonly error?: Error | undefined
   get res(): Response
   set res(response: Response | undefined)
 }
 
-/** What a server passes beside a request: optional unless `peer` reads it. */
+/** The second argument that a server passes with a request: optional unless `peer` reads it. */
 type Beside<Env> = unknown extends Env ? [env?: Env] : [env: Env]
 
 /** A mounted operation: also a `(request: Request) => Promise<Response>`, unless `peer` needs more than the request. */

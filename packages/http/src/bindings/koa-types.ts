@@ -14,7 +14,7 @@ export interface KoaContext {
   path: string
   /** The request target as received. */
   readonly originalUrl: string
-  /** The path of the koa-mount that the request has entered last. It stays after that mount has ended. */
+  /** The path of the koa-mount that the request entered last. koa-mount leaves it set afterwards. */
   readonly mountPath?: string
   status: number
   body: unknown

@@ -147,7 +147,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
   }
 }
 
-/** Ends the run with what the middleware after this one left in the context, before Koa sends it. */
+/** Ends the run with the response that later middleware left in the context, before Koa sends it. */
 async function capture(
   ctx: KoaContext,
   next: () => Promise<unknown>,

@@ -13,7 +13,10 @@ export function assertGate(binding: string, gate: OpenGate): void {
   )
 }
 
-/** Checks the option `body`. Throws a `TypeError` if it is missing: a default could compare other bytes than were sent. */
+/**
+ * Checks the option `body`. Throws a `TypeError` if it is missing: with a wrong default, idempotency would compare other bytes
+ * than the client sent.
+ */
 export function checkedBody<B extends string>(body: B, choices: readonly B[]): B {
   if (choices.includes(body)) return body
   const names = choices.map(choice => `'${choice}'`).join(' or ')

@@ -21,7 +21,7 @@ export interface BodyAccess<R> {
   kept(request: R): Uint8Array | undefined
   /** How to keep the bytes, for the error message. */
   readonly hint: string
-  /** The usual parser, for the error message. */
+  /** The name of the usual parser, for the error message. */
   readonly parser: string
   parsed(request: R): unknown
   assign(request: R, value: unknown): void
@@ -34,7 +34,7 @@ interface BodyReader<R> {
   forHandler(request: R): Promise<Verdict<Uint8Array>>
 }
 
-/** Makes the reader of request bodies. */
+/** Makes the functions that read request bodies. */
 export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: BodyAccess<R>): BodyReader<R> {
   checkedBody(body, ['stream', 'kept', 'parsed'])
   const bytes = async (request: R): Promise<Verdict<Uint8Array>> => {
@@ -76,7 +76,7 @@ export function parsedBytes(parsed: unknown, node: NodeRequest, parser: string):
   return allow(isMissing ? new Uint8Array() : Buffer.from(JSON.stringify(parsed)))
 }
 
-/** Whether a parser may have read nothing: it left undefined, null or, as some parsers do, an empty object. */
+/** Whether a parser may have read nothing: the result is undefined, null or, with some parsers, an empty object. */
 function isEmpty(parsed: unknown): boolean {
   if (parsed === undefined || parsed === null) return true
   return typeof parsed === 'object' && !Array.isArray(parsed) && Object.keys(parsed).length === 0

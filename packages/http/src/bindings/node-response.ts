@@ -24,7 +24,7 @@ export function setFields(response: NodeResponse, fields: WireResponse['headers'
   for (const [name, values] of fieldsByName(fields)) response.setHeader(name, values)
 }
 
-/** Header fields with all values of a name together: to set them one by one would keep the last. */
+/** Groups header fields by name, because setting one name several times would keep only the last value. */
 export function fieldsByName(
   fields: WireResponse['headers'],
 ): Iterable<[name: string, values: string | string[]]> {
@@ -42,8 +42,8 @@ const pairsOf = (name: string, value: unknown): HeaderField[] =>
 
 /**
  * Sets the fields of a gate on a response that an existing handler will write. Links are added to those that the response has.
- * With links, those fields that it lacks are added again before it is sent: the handler may set its own links in their place,
- * and Koa removes all fields for an error.
+ * If the gate has links, fields that are missing when the response is sent are added again: the handler may have replaced the
+ * `Link` field, and Koa removes all fields for an error.
  */
 export function addFields(response: NodeResponse, fields: WireResponse['headers']): void {
   if (response.headersSent) return

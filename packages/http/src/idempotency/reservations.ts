@@ -3,7 +3,7 @@ import type { AccessLike, AmountLike, RecordedResponse, SpendGuardPort, WireResp
 
 interface RunReservations {
   reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<unknown>>
-  /** Ends the run. `complete` gets the response with the reserved amounts, and a function that gives them back. */
+  /** Ends the run. `complete` gets the response with the reserved amounts, and a function that releases them. */
   end<T>(
     response: WireResponse,
     complete: (response: RecordedResponse, undo?: (mayUndo?: () => boolean) => Promise<void>) => Promise<T>,
@@ -57,7 +57,7 @@ export function createReservations(
               'ERR_LEASE_LOST',
               'the lease ended while reservations were released: raise leaseMs',
             )
-          // It is unknown whether a rejected reservation holds its amount.
+          // If a reservation failed, whether it holds its amount is unknown.
           if (result.status === 'rejected') throw result.reason
           if (result.value.ok) await guard.release(result.value.value)
         }

@@ -8,9 +8,9 @@ import type { GuardedCall, WriteOptions } from '../route/handler-types.ts'
 import { createReservations } from './reservations.ts'
 import { writeFacts } from './write-facts.ts'
 
-/** Ends a run. Its functions never reject: if the store fails, the outcome is still sent and the fault is reported. */
+/** The functions that end a run. They never reject: if the store fails, the outcome is still sent and the fault is reported. */
 export interface RunEnding {
-  /** Ends the run with an outcome. Returns that outcome, or a failure if another run has completed meanwhile. */
+  /** Ends the run with an outcome. Returns that outcome, or a failure if another run of the key has completed meanwhile. */
   finish(outcome: Outcome): Promise<{ readonly outcome: Outcome; readonly fields: readonly HeaderField[] }>
   /** Ends the run with a captured response. `instead` is a failure, if another run has completed meanwhile. */
   finishCaptured(
@@ -32,7 +32,7 @@ export interface RunDependencies {
   readonly hasOldFields: boolean
   readonly idempotency: IdempotencyPort
   readonly accountOf: NonNullable<GateOptions<string, AccessLike>['accountOf']>
-  /** Whether the query is part of a write. Undefined: only in front of an existing handler. */
+  /** Whether the query is part of a write. Undefined: it is for an existing handler only. */
   readonly comparesQuery: boolean | undefined
   /** The guard, if it counts spends. */
   readonly spending: SpendGuardPort<AccessLike, unknown> | undefined
@@ -43,7 +43,7 @@ export interface RunDependencies {
 
 type Claim = Parameters<IdempotencyPort['complete']>[0]
 
-/** How the record of a write was begun: the run, the response of an earlier run, or a denial. */
+/** The result of beginning the record of a write: the run, the response of an earlier run, or a denial. */
 type Start = StartedRun | Denial | { readonly stored: WireResponse; readonly fields: readonly HeaderField[] }
 
 /**
@@ -94,7 +94,7 @@ async function tryStart(
   const ready = prepare && (await prepareRun(dependencies, prepare, guarded, begin.value.claim))
   if (ready && !ready.ok) return ready
   const prepared = ready?.value
-  // The handler must not run under what `prepare` has left of the lease.
+  // The handler needs a whole lease, and `prepare` has used part of this one.
   const renew = prepare && idempotency.renew?.bind(idempotency)
   const claim = renew ? await renew(begin.value.claim) : begin.value.claim
   if (!claim) return undefined
@@ -114,7 +114,7 @@ export async function checkReplay(
   { access, json }: GuardedCall<AccessLike>,
   { spends = [] }: RecordedResponse,
 ): Promise<Denial | undefined> {
-  // No handler reads the body of a replay, which must announce its old names all the same.
+  // No handler reads the body of a replay. It is read here, so that the response also announces the old names in it.
   if (hasOldFields) json()
   for (const amount of spends) {
     if (!spending) {

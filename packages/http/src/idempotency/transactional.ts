@@ -19,7 +19,7 @@ export interface TransactionalDependencies {
   readonly operation: string
   /** Whether bodies of the operation may have old field names. */
   readonly hasOldFields: boolean
-  /** Whether the gate's renderer is the team's own. */
+  /** Whether the gate has the option `render`. */
   readonly hasOwnRenderer: boolean
   readonly transactions: TransactionPort<unknown>
   readonly accountOf: RunDependencies['accountOf']
@@ -38,7 +38,7 @@ export interface TransactionalDependencies {
   ) => HandlerResponse | Promise<HandlerResponse>
 }
 
-/** Carries a denial out of the run that it ends, so that nothing of the run is stored. */
+/** Thrown to end a run with a denial, so that nothing of the run is stored. */
 class DenialError extends Error {
   readonly denial: Denial
   constructor(denial: Denial) {

@@ -1,7 +1,10 @@
 import type { AccessLike, WriteFacts } from '../ports.ts'
 import type { GuardedCall } from '../route/handler-types.ts'
 
-/** What identifies the write of a call: the same key for another resource is another payload. */
+/**
+ * Returns the facts that identify the write of a call. They include the resource, so that the same key for another resource is
+ * another payload.
+ */
 export function writeFacts(
   operation: string,
   account: string,
@@ -16,11 +19,11 @@ export function writeFacts(
 }
 
 /**
- * Returns the parameters of a query as received, ordered by name. Parameters of one name keep their order, which a handler may read;
- * so names are compared decoded. Values are not: invalid percent-encodings would all decode to one character.
+ * Returns the parameters of a query as received, ordered by their decoded names. Parameters of one name keep their order,
+ * because a handler may depend on it. Values are not decoded: all invalid percent-encodings would decode to the same character.
  */
 function parametersOf(search: string): readonly string[] {
-  // `URLSearchParams` has one name for each non-empty text between `&`.
+  // `URLSearchParams` has one entry for each non-empty text between `&`.
   const names = [...new URLSearchParams(search).keys()]
   const parameters = search
     .slice(1)

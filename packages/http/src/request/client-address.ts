@@ -1,13 +1,19 @@
 import { addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/address'
 
 interface Client {
-  /** Canonical text of the address, `unknown` if the server names none, as after a reset, or empty if the connection has none. */
+  /**
+   * Canonical text of the address. `unknown`: the server cannot name it, as after a reset. Empty: the connection has no
+   * address, as on a Unix socket.
+   */
   readonly address: string
-  /** Whether the client's own connection is TLS. */
+  /** Whether the connection is TLS. */
   readonly secure: boolean
 }
 
-/** The address of a client that the server cannot name, as after a reset. All such requests share one bucket of limits, and no network contains it. */
+/**
+ * The address of a client that the server cannot name, as after a reset. All such requests share one bucket of limits, and no
+ * CIDR block contains it.
+ */
 export const UNKNOWN_ADDRESS = 'unknown'
 
 /** Whether an address belongs to a trusted proxy. */
@@ -31,7 +37,8 @@ function listItems(field: string | undefined): string[] {
 /**
  * Determines the client. `X-Forwarded-For` is read from the right, past every trusted proxy; the first other address is the
  * client, and the entries to its left are ignored. If an entry is not an address, the client is the proxy that appended it.
- * `X-Forwarded-Proto` is read only from a trusted peer: its only value, or the value at the client's position from the right.
+ * `X-Forwarded-Proto` is read only from a trusted peer. If the field has several values, the one counts that has the same
+ * position, from the right, as the client has in `X-Forwarded-For`.
  */
 export function clientOf(
   peer: Client,
@@ -45,8 +52,8 @@ export function clientOf(
   let hops = 0
   while (hops < forwarded.length && trusted(address)) {
     const entry = forwarded[forwarded.length - 1 - hops] as string
-    const [, inner, outer] = WITH_PORT.exec(entry) ?? []
-    const next = canonicalAddress(inner ?? outer ?? entry)
+    const [, ipv6, ipv4] = WITH_PORT.exec(entry) ?? []
+    const next = canonicalAddress(ipv6 ?? ipv4 ?? entry)
     if (next === undefined) break
     address = next
     hops++

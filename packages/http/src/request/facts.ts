@@ -14,7 +14,10 @@ export interface RequestFacts {
   readonly search: string
   /** Returns a header by its lower-case name; undefined if absent. Repeated headers are joined by `, `. */
   header(name: string): string | undefined
-  /** The canonical address of the client; behind a trusted proxy the address that the proxy names. `unknown` if the server names none, as after a reset; empty if the connection has none. */
+  /**
+   * The canonical address of the client; behind a trusted proxy the address that the proxy names. `unknown`: the server cannot
+   * name it, as after a reset. Empty: the connection has no address, as on a Unix socket.
+   */
   readonly address: string
   /** Whether the client's connection is TLS; behind a trusted proxy as the proxy says. */
   readonly secure: boolean
@@ -53,7 +56,10 @@ export function splitTarget(target: string): [path: string, search: string] {
   return mark === -1 ? [target, ''] : [target.slice(0, mark), target.slice(mark)]
 }
 
-/** A reset connection has no remote address, as a Unix socket has none. Only a Unix socket has no local address while it is open. */
+/**
+ * Neither a reset connection nor a Unix socket has a remote address. Only a Unix socket has no local address while it is open,
+ * so that distinguishes them.
+ */
 function absentAddress({ destroyed, localAddress }: NodeRequest['socket']): string {
   return destroyed === true || localAddress !== undefined ? UNKNOWN_ADDRESS : ''
 }

@@ -17,8 +17,8 @@ interface PendingValue {
 }
 
 /**
- * Finds what other readers or stores of a parsed JSON value would refuse or change: more than 32 levels of nesting, or a NUL
- * or a lone surrogate in a string or a member name. Returns undefined if there is nothing. It does not recurse, so that
+ * Returns the first part of a parsed JSON value that other parsers or stores would reject or change: more than 32 levels of
+ * nesting, or a NUL or a lone surrogate in a string or a member name. Undefined: there is none. It does not recurse, so that
  * deep nesting cannot overflow the stack.
  */
 export function validateJson(root: unknown): JsonProblem | undefined {

@@ -30,11 +30,11 @@ export interface Decision extends CallerIds {
   readonly replayed: boolean
   /** From the arrival of the request at the gate to its response, in ms. */
   readonly durationMs: number
-  /** Part of it: the credential and the limits, in ms. */
+  /** The part of `durationMs` for the credential and the limits. */
   readonly guardMs: number
-  /** Part of it: the handler, in ms. */
+  /** The part of `durationMs` for the handler. */
   readonly handlerMs: number
-  /** Part of it: the idempotency record, in ms. */
+  /** The part of `durationMs` for the idempotency record. */
   readonly storeMs: number
   /** A fault or an unexpected error; undefined if the request did not fail. */
   readonly failure: unknown
@@ -43,7 +43,7 @@ export interface Decision extends CallerIds {
 /** Receives the decision event of each request. If it throws, a process warning is emitted and the response is unchanged. */
 export type Observe = (decision: Decision) => void
 
-/** What is known of a request until its decision event is emitted. */
+/** The decision event of a request while it is collected. */
 export interface DecisionDraft {
   operation: string | undefined
   route: string | undefined
@@ -58,7 +58,7 @@ export interface DecisionDraft {
 
 const NO_IDS: CallerIds = Object.freeze({ accountId: undefined, keyId: undefined, sessionId: undefined })
 
-/** Makes the draft of a request of which nothing is known yet. */
+/** Makes the draft at the arrival of a request. */
 export function newDecisionDraft(): DecisionDraft {
   return {
     operation: undefined,
@@ -72,7 +72,7 @@ export function newDecisionDraft(): DecisionDraft {
   }
 }
 
-/** Returns what an event contains of an outcome. */
+/** Returns the members of a decision event that come from the outcome. */
 export function causeOf(outcome: Outcome): Pick<Decision, 'code' | 'reason' | 'rule' | 'failure'> {
   if (outcome.kind === 'failure') {
     const { error } = outcome

@@ -4,7 +4,7 @@ import { environment, printError } from '@gatewright/kernel/platform'
 /** Shows a developer the cause of a denial, which the response does not contain. */
 export type Hint = (operation: string | undefined, denial: Pick<Denial, 'code' | 'status' | 'reason'>) => void
 
-/** Causes that are printed at most: a client must not be able to fill a log. */
+/** How many causes are printed at most: a client must not be able to fill a log. */
 const MOST = 100
 
 /** Prints each cause once, to stderr, where `NODE_ENV` is `development`; undefined elsewhere. */

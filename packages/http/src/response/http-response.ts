@@ -78,7 +78,10 @@ export function hasField(headers: readonly HeaderField[], name: string): boolean
 /** Whether a field can be added to a response that has one of this name: `Link` is a list (RFC 8288 section 3). */
 export const isRepeatable = (name: string): boolean => name.toLowerCase() === 'link'
 
-/** Returns the fields that a response lacks, and those links of them that it lacks. */
+/**
+ * Returns those of the given fields that a response lacks. A `Link` field is missing if the response does not have the same
+ * link.
+ */
 export function missingFields(
   headers: readonly HeaderField[],
   fields: readonly HeaderField[],
@@ -93,7 +96,10 @@ export function missingFields(
   })
 }
 
-/** Removes fields from those of a response, and links also where a framework has joined them with others. */
+/**
+ * Removes the given fields from the fields of a response. A link is also removed from a `Link` field in which a framework
+ * joined several.
+ */
 export function withoutFields(
   headers: readonly HeaderField[],
   removed: readonly HeaderField[],

@@ -46,7 +46,8 @@ export function plainRender(shapeOf: (facts: RequestFacts) => ErrorShape): Rende
   }
 }
 
-// A stored denial, or a body that was a value, is marked by a parameter of its media type. The mark is removed before sending.
+// A parameter of the stored media type marks a denial, or a body that the handler returned as a value. It is removed before
+// sending.
 const DENIAL_MARK = '; gatewright=refusal'
 const VALUE = '; gatewright=value'
 const JSON_TYPE = 'application/json; charset=utf-8'

@@ -64,8 +64,8 @@ function emitDecision(
   if (hint && outcome.kind === 'denial') hint(draft.operation, outcome.denial)
   if (!observe) return
   const { code, reason, rule, failure } = causeOf(outcome)
-  // Member by member: spreads would cost more than everything else that the gate does for a plain response
-  // (npm run bench -- scope-guard-http).
+  // No object spreads: they would cost more than all other work of the gate for a plain response (npm run bench --
+  // scope-guard-http).
   const decision: Decision = {
     requestId,
     traceId: traceIdOf(facts.header('traceparent')),

@@ -9,7 +9,7 @@ export interface Authentication {
   readonly caller: unknown
   readonly headers: readonly HeaderField[]
   readonly ids?: CallerIds
-  /** Decides again whether the caller may proceed. Absent: it may. */
+  /** Decides again whether the caller may proceed. Absent: the caller may. */
   readonly recheck?: () => Promise<Verdict<unknown>>
 }
 

@@ -28,13 +28,13 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
     const resolved = aliases.resolve(received)
     const { oldNames } = context.facts
     if (!resolved.ok) {
-      // A denial lists the old names too, so that they are counted and their header fields are sent.
+      // A denial also has `used`, so that old names are counted and their header fields are sent.
       oldNames.push(...((resolved as { used?: typeof oldNames }).used ?? []))
       return respond({ kind: 'denial', denial: resolved })
     }
     const { path, headers, used = [], responseHeaders } = resolved.value
     oldNames.push(...used)
-    // The translated header fields come first, and the original ones behind them.
+    // A translated header field takes precedence over the original one.
     const header = (name: string): string | undefined => headers[name] ?? received.header(name)
     return {
       ok: true,

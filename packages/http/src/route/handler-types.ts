@@ -5,7 +5,7 @@ import type { CanonicalFacts } from '../request/facts.ts'
 import type { CheckedInput, InputSchemas } from '../request/input.ts'
 import type { DenialWithHeaders } from '../response/outcome.ts'
 
-/** A request as a handler gets it. */
+/** The argument of a handler: one request. */
 export interface OpenCall extends CheckedInput {
   /** The facts under current names: old paths and headers have been translated. */
   readonly facts: CanonicalFacts
@@ -42,16 +42,16 @@ export interface IdempotentCall<A extends AccessLike, P = unknown> extends Guard
 export interface SpendingCall<A extends AccessLike, H, P = unknown> extends IdempotentCall<A, P> {
   /**
    * Holds an amount under every cap of the caller, before the effect. If it is denied, return the denial; for a malformed
-   * amount that is a 400. The amount is stored with the response, so that a replay is checked against the limits of the
-   * session that requests it. The id of the hold is `effectId`, of the second hold of a run `effectId-2` and so on, so that
-   * a repeated run of unknown outcome finds its holds. If the handler returns a denial, its holds are given back before
-   * the key is free, except those that the handler has ended. If the response is stored (2xx, 404, 409 ...), the holds
-   * remain: settle them, or store them with the business row.
+   * amount that is a 400. The amount is stored with the response, so that a replay is checked against the limits of the session
+   * that requests it. The id of the hold is `effectId`, of the second hold of a run `effectId-2` and so on, so that a run that
+   * repeats one of unknown outcome finds its holds. If the handler returns a denial, its holds are released before the key is
+   * free, except those that the handler has ended. If the response is stored (2xx, 404, 409 ...), the holds remain: settle
+   * them, or store them with the business row.
    */
   reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<H>>
 }
 
-/** What a transactional write has beside its call. */
+/** The second argument of the handler of a transactional write. */
 export interface TransactionContext<Tx, H, P = unknown> {
   /** The transaction of record and rows. Use no other connection while it is open. */
   readonly tx: Tx
@@ -69,8 +69,8 @@ export interface TransactionContext<Tx, H, P = unknown> {
   /** Decides whether an amount is within the caller's limits on a single operation, for the result of an earlier effect. */
   permits(amount: AmountLike): Promise<Verdict<unknown>>
   /**
-   * Ends the run as if it had never begun: nothing is committed or stored, and the key is free again. For a denial whose
-   * status would be stored (404, 409), although its cause may be gone at the next request.
+   * Ends the run as if it had never begun: nothing is committed or stored, and the key is free again. For a denial whose status
+   * would be stored (404, 409), although the next request may succeed.
    */
   abandon(denial: Denial): never
 }
@@ -110,9 +110,10 @@ export interface WriteOptions<A extends AccessLike, X = unknown, B = unknown, Q 
    */
   readonly compareQuery?: boolean
   /**
-   * Checks a request before its run begins. It may parse the body and call other services, but has no access to what makes
-   * the effect. What it asks of other services can be found again by `effectId`, the same in every run of one request. It does not run for a replay. The value that it returns is the handler's `prepared`. If it returns a denial
-   * of any status, or throws, the key is free again.
+   * Checks a request before its run begins. It may parse the body and call other services, but has no access to what makes the
+   * effect. Pass `effectId`, which is the same in every run of one request, to other services, so that their results can be
+   * found again. It does not run for a replay. The value that it returns is the handler's `prepared`. If it returns a denial of
+   * any status, or throws, the key is free again.
    */
   readonly prepare?: (
     call: GuardedCall<A> & CheckedInput<B, Q, P>,

@@ -38,8 +38,8 @@ export async function authorize<C extends OpenCall>(
 }
 
 /**
- * Runs all steps before the handler. The body is read after authorization, so that only an authorized
- * client can make the gate wait for a body.
+ * Runs all steps before the handler. The gate reads the body after authorization, so that only an authorized client can make it
+ * wait.
  */
 export async function startCall<C extends OpenCall>(
   gate: OpenGate,
@@ -51,7 +51,7 @@ export async function startCall<C extends OpenCall>(
   if (!authorized.ok) return authorized
   const { params, connection, replaceBody } = incoming
   const { method } = authorized.value.context.facts
-  // Where a parser runs for each method, an existing handler has the body of a GET too.
+  // An existing handler may read the body of a GET, if a parser runs for every method.
   const isRead = captured ? route.readsBody : method !== 'GET' && method !== 'HEAD'
   const readBody = isRead ? () => incoming.readBody() : noBody
   const source = { params, readBody, connection, captured }

@@ -5,7 +5,7 @@ import type { CanonicalFacts, RequestFacts } from '../request/facts.ts'
 import { exposureFields } from '../response/cors.ts'
 import { newDecisionDraft, type DecisionDraft } from '../response/decision.ts'
 
-/** What all requests of a gate share. */
+/** The state that all requests of a gate share. */
 export interface GateContext {
   readonly settings: Settings
   readonly aliases: AliasPort | undefined

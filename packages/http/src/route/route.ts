@@ -100,7 +100,10 @@ interface EarlyOutcome {
 /** A request that arrives within this time is not checked again, which would cost a query with `revocation: strict`. */
 const RECHECK_AFTER_MS = 100
 
-/** Reads and checks the request, and the caller again if that took long. For an idempotent write, also starts the run or finds the stored response. */
+/**
+ * Reads and checks the request. If that took long, checks the caller again. For an idempotent write, also starts the run or
+ * finds the stored response.
+ */
 async function start(
   operation: string,
   dependencies: RouteDependencies,
@@ -113,14 +116,14 @@ async function start(
   const namesBefore = facts.oldNames.length
   const read = await readInput(schemas, source, facts, readJson)
   if (!read.ok) return denied(read)
-  // An existing handler must get the fields that were checked, or that its record is about.
+  // An existing handler must get the fields that the gate checked or recorded.
   const mayReplace = source.captured && readsBody(dependencies)
   if (mayReplace && hasOldFields(gate.aliases, operation) && isJson(facts.header('content-type'))) {
     const current = readJson(read.value.bytes)
     if (!current.ok) return denied(current)
     if (facts.oldNames.length > namesBefore) source.replaceBody?.(current.value)
   }
-  // The client decides when its body ends, and must not keep an ended session usable until then.
+  // The client decides when its body ends. By a slow body it must not be able to use a session that has ended.
   const isLate = performance.now() - checkedAtMs >= RECHECK_AFTER_MS
   const rechecked = isLate ? await authentication.recheck?.() : undefined
   if (rechecked?.ok === false) return denied(rechecked)
@@ -169,7 +172,7 @@ function startedCall<C>(
     return conclude(gate, context, final, [...recordFields, ...fields])
   }
   const finishCaptured: StartedCall<C>['finishCaptured'] = async captured => {
-    // The fields of this request are not part of its response: a repeat gets those of its own.
+    // The gate's header fields are not stored with the response: each retry gets its own.
     const headers = withoutFields(captured.headers, [...context.fields(), ...fields])
     const { instead, fields: recordFields } = await ending.finishCaptured({ ...captured, headers })
     if (instead) return conclude(gate, context, instead, [...recordFields, ...fields])

@@ -29,7 +29,7 @@ export interface Connection {
   readonly signal: AbortSignal
 }
 
-/** What a binding reads of an authorized request. */
+/** The functions by which a gate reads an authorized request from its framework. */
 export interface RequestSource extends InputSource {
   readonly connection: Connection
   /** Whether the handler responds through its framework, so that a replay is sent as it was captured. */

@@ -101,7 +101,7 @@ async function lead<Run extends StartedRun, Result>(
         if (attempt.ended) runs.end(run, attempt.ended.outcome)
         return allow(strategy.started(request, attempt, run.leaseUntil))
       case 'running':
-        // The requests that wait get no outcome, because they may have more time left than this one and then ask themselves.
+        // The requests that wait get no outcome: they may have more time left than this one, and then ask the store themselves.
         runs.end(run)
         return inProgress()
       case 'done': {
@@ -128,8 +128,8 @@ const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 500
 
 /**
- * Repeats the attempt until another process's run has ended. Returns `running` when the time is over, and `lost` when `recover`
- * does not know the outcome.
+ * Repeats the attempt until the run of another process has ended. Returns `running` if the request has no time left, and `lost`
+ * if `recover` does not know the outcome.
  */
 async function poll<Run extends StartedRun>(
   coordinator: Coordinator,
@@ -152,8 +152,8 @@ async function poll<Run extends StartedRun>(
 }
 
 /**
- * Waits at most `atMostMs` for a run to end. Returns undefined without waiting if the time of the request is over, or if
- * it gets no place. A request that loses its place has waited without an outcome, and asks for another place.
+ * Waits at most `atMostMs` for a run to end. Returns undefined without waiting if the request has no time left or gets no
+ * place. A request that loses its place gets undefined too, and then asks for another place.
  */
 async function wait(
   coordinator: Coordinator,
@@ -168,7 +168,7 @@ async function wait(
   const place = leftMs > 0 ? places.take(account) : undefined
   if (!place) return undefined
   try {
-    // Only now: a promise that nobody waits for would end the process when the run fails.
+    // Created here and not earlier: if the run fails, a promise that nobody waits for would end the process.
     return { outcome: await waitFor(timer, Math.min(leftMs, atMostMs), place, waitForEnd?.()) }
   } finally {
     places.giveBack(account, place)

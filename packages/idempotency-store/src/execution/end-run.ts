@@ -4,14 +4,14 @@ import type { Ending } from '../storage/port.ts'
 import type { Coordinator } from './coordinator.ts'
 import type { SharedOutcome } from './local-runs.ts'
 
-/** How a run ends, and what the caller gets. */
+/** How a run ends, and what this package then returns to its caller. */
 export interface EndPlan<Result> {
   readonly ending: Ending
   /** The replay for duplicates in this process, if the run ends with a stored response. */
   readonly replay?: Replay
-  /** What the caller gets if this call ended the run. */
+  /** The result if this call ended the run. */
   readonly ended: Result
-  /** What the caller gets if another call had decided before. */
+  /** The result if another call had decided before. */
   readonly late: Result
 }
 

@@ -2,7 +2,7 @@ import type { EpochMs, Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from '../codes.ts'
 import type { Replay } from '../response/stored-response.ts'
 
-/** The outcome of a run for the requests that wait for it. Undefined: they have to ask the store. */
+/** The outcome of a run for the requests that wait for it. Undefined: these requests have to ask the store. */
 export type SharedOutcome = Verdict<Replay, IdempotencyDenial> | undefined
 
 /** A write that this process runs, or whose state it is reading from the store. */
@@ -30,7 +30,7 @@ export interface LocalRunRegistry {
   find(key: string, now: EpochMs): LocalRun | undefined
   /** Ends a run and gives its outcome to the duplicates that wait. */
   end(run: LocalRun, outcome?: SharedOutcome): void
-  /** Gives the run that has this key and fence, if it runs in this process, another fence and a later end of its lease. */
+  /** Changes the fence and the end of the lease of the run with this key and fence, if it runs in this process. */
   renew(claim: ClaimedRun, fence: number, leaseUntil: EpochMs): void
   /** Ends the run that has this key and fence, if it runs in this process. */
   endClaimed(claim: ClaimedRun, outcome?: SharedOutcome): void
@@ -38,7 +38,7 @@ export interface LocalRunRegistry {
   fail(run: LocalRun, error: unknown): void
   /** Waits until a run has ended, and returns its outcome. For a run that has already ended, returns undefined immediately. */
   waitForEnd(run: LocalRun): Promise<SharedOutcome>
-  /** Waits until all runs that are open now have ended, or `stop` resolves. Resolves to the number of those that are still open. */
+  /** Waits until all runs that are open now have ended, or `stop` resolves. Resolves to how many of these runs are still open. */
   drained(stop: Promise<unknown>): Promise<number>
 }
 
@@ -51,7 +51,7 @@ interface ClaimedRun {
 /** Makes an empty registry of runs. */
 export function createLocalRunRegistry(): LocalRunRegistry {
   const byKey = new Map<string, LocalRun>()
-  /** Runs that were opened while a run of the same key, but with another payload, was open. */
+  /** Runs that were opened while another run of the same key, with another payload, was open. */
   const conflicting = new Set<LocalRun>()
 
   /** Removes a run. Returns the promise to resolve if duplicates wait; undefined if none do, or if the run was removed before. */
@@ -108,7 +108,7 @@ export function createLocalRunRegistry(): LocalRunRegistry {
       if (!run) return
       run.fence = newFence
       run.leaseUntil = leaseUntil
-      // Behind the others, so that the oldest still come first.
+      // Inserted again at the end, so that the oldest runs still come first.
       const runs = byKey.get(run.key) === run ? byKey : undefined
       if (runs?.delete(run.key)) runs.set(run.key, run)
       else if (conflicting.delete(run)) conflicting.add(run)

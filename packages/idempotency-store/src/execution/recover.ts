@@ -5,9 +5,9 @@ import { classify, isStoredResponse } from '../response/stored-response.ts'
 import type { Coordinator } from './coordinator.ts'
 
 /**
- * Calls the `recover` option for a lost run and stores what it says. Returns false if the outcome stays unknown. If several
- * hosts recover the run at once, the first to write decides. Faults: any error of the callback, and a response of it that
- * is not final.
+ * Calls the `recover` option for a lost run and stores its result. Returns false if the outcome stays unknown. If several hosts
+ * recover the run at once, the first to write decides. Faults: any error of the callback, and a result whose response is not
+ * final.
  */
 export async function recover(
   { settings, storage }: Pick<Coordinator, 'settings' | 'storage'>,
@@ -20,7 +20,7 @@ export async function recover(
   )
   const now = settings.clock.now()
   const expiresAt = now + settings.retentionMs
-  // If another host has ended the run before, `end` returns false. That is no error: the next attempt reads its ending.
+  // `end` returns false if another host has ended the run before. That is not an error: the next attempt reads that ending.
   if (result.state === 'never_happened') {
     await storage.end(storageKey, fence, { state: 'free', expiresAt }, now)
     return true

@@ -6,7 +6,7 @@ export interface Timer {
   sleep(ms: number, stop: AbortSignal): Promise<void>
 }
 
-/** Node's own timers. A sleep keeps the process alive, because a request is waiting. */
+/** Uses the timers of the runtime. A sleep keeps the process alive, because a request is waiting. */
 export const nodeTimer: Timer = {
   now: () => performance.now(),
   sleep: (ms, stop) =>

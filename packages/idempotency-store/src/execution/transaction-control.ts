@@ -46,9 +46,9 @@ function splitStatements(text: string, backslashes: boolean): string[] {
 }
 
 /**
- * Whether a text could begin or end a transaction: its first statement does so, or it has several statements, which
- * Postgres runs if no values come with the text. Whether a backslash escapes a quote is a setting of the server, so a
- * text that has several statements under either setting counts.
+ * Whether a text could begin or end a transaction: its first statement does so, or it has several statements, which Postgres
+ * runs if the query has no parameter values. A setting of the server decides whether a backslash escapes a quote. The text is
+ * read under both settings, and one with several statements under either of them counts.
  */
 export function controlsTransaction(text: string): boolean {
   if (CONTROL.test(text)) return true

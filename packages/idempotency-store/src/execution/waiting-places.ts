@@ -1,21 +1,21 @@
-/** A place of a waiting request. When it is aborted, the request has lost its place and stops waiting. */
+/** A place of a waiting request. When it is aborted, the request stops waiting. */
 type WaitingPlace = AbortController
 
 /** The places of the requests of this process that wait for a run to end, shared fairly among accounts. */
 export interface WaitingPlacePool {
   /**
-   * Takes a place for a request of an account. While all places are taken, the account that has the most of them loses its
-   * newest one, if it keeps at least as many as the caller's account then has. So whatever other accounts do, the first waiting
-   * request of an account gets a place, unless every place is that of another account's only waiting request. Returns undefined
-   * if the request gets no place.
+   * Takes a place for a request of an account. If all places are taken, the account with the most places loses its newest one,
+   * provided that it has at least two places more than the account of the request. So the first waiting request of an account
+   * gets a place, whatever other accounts do, unless each place belongs to an account with only one. Returns undefined if the
+   * request gets no place.
    */
   take(account: string): WaitingPlace | undefined
   /** Gives a place back. A place that was lost before stays lost. */
   giveBack(account: string, place: WaitingPlace): void
 }
 
-/** Makes the places. There are never more than `most` in use. */
-export function createWaitingPlacePool(most: number): WaitingPlacePool {
+/** Makes a pool of `max` places. */
+export function createWaitingPlacePool(max: number): WaitingPlacePool {
   const byAccount = new Map<string, Set<WaitingPlace>>()
   let taken = 0
 
@@ -38,7 +38,7 @@ export function createWaitingPlacePool(most: number): WaitingPlacePool {
 
   return {
     take(account) {
-      if (taken >= most && !freeFor(byAccount.get(account)?.size ?? 0)) return undefined
+      if (taken >= max && !freeFor(byAccount.get(account)?.size ?? 0)) return undefined
       const place = new AbortController()
       const own = byAccount.get(account)
       if (own) own.add(place)

@@ -14,11 +14,11 @@ export interface IdempotentRequest {
   readonly key: string | undefined
   readonly method: string
   /**
-   * What the write is aimed at beside its body, as one text: path parameters, and the query if it counts, under their canonical names.
+   * The target of the write, as one text: path parameters, and the query if it is compared, under their canonical names.
    * Another target is another payload. Absent: empty.
    */
   readonly target?: string | undefined
-  /** The bytes as received. Do not re-serialise parsed JSON: that gives other bytes. */
+  /** The bytes as received. Do not serialize parsed JSON again: that gives other bytes. */
   readonly body: Uint8Array
 }
 
@@ -28,9 +28,9 @@ export interface IdentifiedRequest {
   /** Identifies account, operation and key: 43 characters of base64url. */
   readonly storageKey: string
   /**
-   * Identifies the effect, in 43 characters of base64url: the same for every run of one account, operation, key and
-   * payload, on every host, forever. Whoever makes the effect should use it as idempotency key or unique id: this
-   * protects the effect even if the store loses its records. The record stores it as the payload's fingerprint.
+   * Identifies the effect, in 43 characters of base64url: the same for every run of one account, operation, key and payload, on
+   * every host, forever. The system that makes the effect should use it as idempotency key or unique id: this protects the
+   * effect even if the store loses its records. The record stores it as the payload's fingerprint.
    */
   readonly effectId: string
 }

@@ -30,7 +30,7 @@ export function decodeResponse(text: string): StoredResponse {
     const value: unknown = text.startsWith('{') ? JSON.parse(text) : decodeLines(text)
     if (isStoredResponse(value)) return value
   } catch {
-    // Neither of the two encodings.
+    // The text has neither of the two encodings.
   }
   throw malformedReply('idempotency storage', 'a stored response')
 }

@@ -13,7 +13,7 @@ export interface ListedLostRun {
   readonly fence: number
   /** The id of the run's effect. Clients were given it as `operationId`. */
   readonly effectId: string
-  /** When its lease ended; null if its owner reported that it does not know the outcome. */
+  /** When its lease ended; null if the handler's process reported that the outcome is unknown. */
   readonly leaseEndedAt: EpochMs | null
 }
 
@@ -22,9 +22,9 @@ export interface LostRuns {
   /** Lists up to `limit` lost runs, those without an end of the lease first, then those that ended first. */
   list(limit: number, now: EpochMs): Promise<readonly ListedLostRun[]>
   /**
-   * Decides about a lost run, as `recover` does. True: this call decided. False: the run is not lost (now), because it was
-   * decided, it ended, or a newer run has begun. Of several calls at once for one run, one returns true. Throws a `TypeError` for a response without
-   * a final status.
+   * Decides about a lost run, as `recover` does. True: this call decided. False: the run is not lost, because it was decided
+   * before, it has ended, or a newer run has begun. Of several simultaneous calls for one run, one returns true. Throws a
+   * `TypeError` for a response without a final status.
    */
   resolve(
     run: Pick<ListedLostRun, 'digest' | 'fence'>,
@@ -35,15 +35,18 @@ export interface LostRuns {
 
 /** Options of `lostRuns`. */
 interface LostRunsOptions extends SqlIdempotencyOptions {
-  /** How long the response of a decision is replayed, in ms: the `retentionMs` of the hosts. Default 86 400 000 (24 h), the same bounds. */
+  /**
+   * How long the response of a decision is replayed, in ms: give the `retentionMs` of the hosts. Default 86 400 000 (24 h),
+   * with the same bounds.
+   */
   readonly retentionMs?: number
 }
 
 const LOST_RUNS_OPTIONS: OptionNames<LostRunsOptions> = { ...SQL_OPTIONS, retentionMs: true }
 
 /**
- * Lists and decides the lost runs of an SQL table, past the hosts that use it. The same statements run on Postgres, where an index
- * holds the lost runs, and on SQLite, where `list` reads the whole table.
+ * Lists and decides the lost runs of an SQL table directly, without the hosts that use the table. The same statements run on
+ * Postgres, where an index holds the lost runs, and on SQLite, where `list` reads the whole table.
  */
 export function lostRuns(db: SqlQueries, options: LostRunsOptions = {}): LostRuns {
   const table = tableName(knownOptions('lostRuns', options, LOST_RUNS_OPTIONS))
@@ -56,7 +59,7 @@ export function lostRuns(db: SqlQueries, options: LostRunsOptions = {}): LostRun
     list: async (limit, now) => (await rows(db, list, [now, limit])).map(toListed),
     async resolve({ digest, fence }, decision, now) {
       const [state, response] = endingOf(decision)
-      // The fence is a time of the host that began the run: a clock that is behind it must not shorten the replays.
+      // The fence is a time on the clock of the host that began the run. A slower clock here must not shorten the replays.
       const until = Math.max(now, fence) + retentionMs
       const values = [digest, fence, state, response, until, now]
       return (await rows(db, resolve, values)).length === 1

@@ -31,7 +31,7 @@ export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): Idemp
       readonly fingerprint: string
       readonly fence: number
       readonly state: 'running' | 'done' | 'free'
-      /** End of the lease while running, of the retention otherwise. */
+      /** While running the end of the lease, otherwise the end of the retention. */
       readonly until: EpochMs
       readonly response: string
     }

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 
-/** What the store says to a caller that wants to run a write. */
+/** The result of a caller's attempt to run a write. */
 export type BeginResult =
   /** The caller runs it. `fence` is larger than every earlier fence of this key. */
   | { readonly state: 'started'; readonly fence: number }
@@ -30,10 +30,10 @@ export type Ending =
  */
 export interface IdempotencyStorage {
   /**
-   * Starts a run, or says why not. Of simultaneous calls for one key, on any number of hosts, exactly one gets `started`.
-   * A run is running while `now < leaseUntil`. From `leaseUntil` on it is lost, and stays so until `end`: time alone never
-   * makes a lost key new. A response is replayed while `now < expiresAt`; from `expiresAt` on the key can be started
-   * again. The fence is `now`, or one more than the key's last fence if that is larger. So it also grows after a record
+   * Starts a run, or returns why the run cannot start. Of simultaneous calls for one key, on any number of hosts, exactly one
+   * gets `started`. A run is running while `now < leaseUntil`. From `leaseUntil` on it is lost, and stays so until `end`: time
+   * alone never makes a lost key new. A response is replayed while `now < expiresAt`; from `expiresAt` on the key can be
+   * started again. The fence is `now`, or one more than the key's last fence if that is larger. So it also grows after a record
    * was deleted.
    */
   begin(key: string, fingerprint: string, leaseUntil: EpochMs, now: EpochMs): Promise<BeginResult>
@@ -56,10 +56,10 @@ export interface IdempotencyStorage {
 /** Stores the records of idempotent writes in an open transaction. */
 export interface TransactionStorage extends IdempotencyStorage {
   /**
-   * Ends a run with the last statement of the transaction, which may be sent together with COMMIT. True: the transaction
-   * may be committed, and the caller commits it if that has not happened. False: nothing is committed, and the caller must
-   * roll back. Faults also include those of the commit, whose effect is then unknown. Absent if the store gains nothing by
-   * it: call `end`.
+   * Ends a run with the last statement of the transaction, which may be sent together with COMMIT. True: the transaction may be
+   * committed, and the caller commits it if that has not happened. False: nothing is committed, and the caller must roll back.
+   * Faults also include those of the commit, whose effect is then unknown. Absent if it would save nothing in this store: then
+   * call `end`.
    */
   endLast?(key: string, fence: number, ending: Ending, now: EpochMs): Promise<boolean>
 }

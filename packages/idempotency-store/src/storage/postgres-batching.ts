@@ -11,7 +11,10 @@ import { COLUMNS, hasEnded, REPLACE_OR_RETURN, type SqlStatements } from './stat
 
 /** Calls per statement. A statement holds its locks until all of its calls are done. */
 const BATCH_SIZE = 64
-/** Statements of a method in flight. When commits are slow more calls share one, and the pool has connections left for others. */
+/**
+ * How many statements of one method may be in flight. When commits are slow, more calls share one statement, and the pool keeps
+ * connections for other work.
+ */
 const MAX_IN_FLIGHT = 4
 /** If no statement ends for this long, calls go to the pool one by one; the pool has timeouts of its own. */
 const STALLED_MS = 1000
@@ -57,7 +60,7 @@ const endStatement = (table: string): string => `with
 type Values = readonly [digest: string, ...rest: (string | number | null)[]]
 type Send<Call> = (call: Call) => Promise<readonly SqlRow[]>
 
-/** Lets begins share statements, and endings likewise. */
+/** Makes statements that several begins share, and statements that several endings share. */
 export function batchedStatements(db: SqlClient, table: string, single: SqlStatements): SqlStatements {
   const begin = batched(db, beginStatement(table), single.begin)
   const end = batched(db, endStatement(table), single.end)
@@ -77,8 +80,8 @@ export function batchedStatements(db: SqlClient, table: string, single: SqlState
 
 /**
  * Lets the calls of a method share a statement. A statement has one call per key, because it can write a row only once; the
- * other calls of the key are sent after it, one by one. If the server refuses the statement, all its calls are sent one by
- * one, so that only the bad one fails.
+ * other calls of the key are sent after it, one by one. If the server rejects the statement, all its calls are sent one by one,
+ * so that only the bad one fails.
  */
 function batched<Call extends Values>(db: SqlClient, text: string, sendSingle: Send<Call>): Send<Call> {
   const sendBatch = async (
@@ -119,7 +122,7 @@ function byDigest(found: readonly SqlRow[], calls: ReadonlyMap<string, unknown>)
 }
 
 /**
- * Whether the server itself refused a statement: the error has an SQLSTATE, not a code of Node (they begin with E) or of a
+ * Whether the server itself rejected a statement: the error has an SQLSTATE, not a code of Node (they begin with E) or of a
  * broken connection (class 08). One of the calls may have caused it, and none has taken effect or still will. A server that
  * reports a shutdown after its commit is harmless too, because a repeated begin recognises its row by the owner.
  */

@@ -44,9 +44,9 @@ function statementsFor(options: SqlIdempotencyOptions): ReturnType<typeof buildS
 function buildStatements(table: string): { readonly begin: string; readonly write: string } {
   return {
     begin: `select got, fingerprint, fence, state, until, response from ${table}_lock($1)`,
-    // Writes the whole record. If another run has decided about the key since the begin read it (in a transaction that reads from
-    // one snapshot, REPEATABLE READ or stricter), the cast fails: the statement raises an error instead of writing nothing, so that a
-    // COMMIT that is sent with it cannot happen.
+    // Writes the whole record. If another run has decided about the key since the begin read it (possible where a transaction
+    // reads from one snapshot: REPEATABLE READ or stricter), the cast fails: the statement raises an error instead of writing
+    // nothing, so that a COMMIT that is sent with it cannot happen.
     write: `insert into ${table} as held (digest, fingerprint, fence, owner, state, response, until)
     values ($1, $2, $3, '', $4, $5, $6)
     on conflict (digest) do update set fingerprint = excluded.fingerprint, owner = excluded.owner,
@@ -57,10 +57,10 @@ function buildStatements(table: string): { readonly begin: string; readonly writ
 }
 
 /**
- * Stores the records in an open transaction. A begin writes nothing: nobody could see the record before the commit, and the
- * advisory lock of the key keeps other transactions out. The ending writes the whole record. It returns false if another run
- * has decided about the key since the snapshot that the begin read; then the transaction has failed and must be rolled back.
- * `storage` ends runs that were begun in other transactions.
+ * Stores the records in an open transaction. A begin writes nothing: no other transaction could see the record before the
+ * commit, and the advisory lock of the key makes other transactions return `running`. The ending writes the whole record. It
+ * returns false if another run has decided about the key since the snapshot that the begin read; then the transaction has
+ * failed and must be rolled back. `storage` ends runs that were begun in other transactions.
  */
 export function transactionStorage(
   tx: SqlTransaction,
@@ -96,7 +96,7 @@ async function beginPendingRun(
   const isLocked = row?.['got']
   if (!row || typeof isLocked !== 'boolean') throw malformedReply('database', 'a lock')
   const runs = pendingRuns.get(tx) ?? []
-  // A transaction gets its own lock again, so it checks for a pending run of the key itself.
+  // A transaction can take its own advisory lock again, so a pending run of the key is looked up separately.
   if (!isLocked || runs.some(run => run.key === key)) return { state: 'running' }
   if (!isNewOrEnded(row, now)) return readExisting(row, fingerprint, now)
   const replacedFence = row['state'] === null ? null : toInteger(row['fence'])

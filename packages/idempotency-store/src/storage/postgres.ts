@@ -33,8 +33,8 @@ const POSTGRES_OPTIONS: OptionNames<PostgresIdempotencyOptions> = { ...SQL_OPTIO
 
 /**
  * Stores the records in Postgres. One statement per call, under READ COMMITTED (the default) or a stricter isolation level.
- * Calls that are made while others are in flight share statements; a shared statement that the server refuses is repeated
- * call by call.
+ * Calls that are made while others are in flight share statements; a shared statement that the server rejects is repeated call
+ * by call.
  */
 export function postgresIdempotency(
   db: SqlQueries,

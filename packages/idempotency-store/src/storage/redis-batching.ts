@@ -3,7 +3,7 @@ import { runScript, runScriptOnKeys, type RedisClient } from '@gatewright/kernel
 import { batch } from './batching.ts'
 import type { ScriptPair } from './redis-scripts.ts'
 
-/** Keys per command. While a script runs, the server serves no other client. */
+/** Keys per command. It is small because the server serves no other client while a script runs. */
 const BATCH_SIZE = 32
 
 /** Sends the command of one key. Resolves to its reply. */
@@ -13,8 +13,8 @@ export type SendKeyCommand = (call: {
 }) => Promise<unknown>
 
 /**
- * Lets the calls of a method share commands, if the client may send keys of different hash slots in one command.
- * `sendSingle` sends a call of its own.
+ * Returns a function that sends several calls of a method in one command, if the client may send keys of different hash slots
+ * in one command. `sendSingle` sends one call.
  */
 export function batched(
   client: RedisClient,

@@ -50,7 +50,7 @@ export function replyFault(reply: unknown, expected: string): Fault {
   return new Fault('ERR_STORE_UNAVAILABLE', 'redis failed', { cause: new Error(reply.slice(1)) })
 }
 
-/** Writes a number in 16 digits. Refuses fractions: their digits would not compare like the numbers. */
+/** Formats an integer in 16 digits. Throws for a fraction: its digits would not compare like the number. */
 function digits(number: number): string {
   if (!Number.isSafeInteger(number) || number < 0) {
     throw new TypeError(`clocks and fences must be whole milliseconds, not ${number}`)

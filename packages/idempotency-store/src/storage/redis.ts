@@ -16,7 +16,7 @@ const OPTIONS: OptionNames<RedisIdempotencyOptions> = { prefix: true }
 /** Longer responses are sent in commands of their own: sending them takes longest, and a batch of them would block the server. */
 const LONGEST_BATCHED = 16_384
 
-/** Servers before Redis 7.0 refuse `SET` with NX and GET, without running it. */
+/** Servers before Redis 7.0 reject `SET` with NX and GET, without running it. */
 const isUnsupported = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith('ERR syntax')
 
@@ -24,8 +24,8 @@ const isUnsupported = (error: unknown): boolean =>
  * Stores the records in Redis. Every call takes one round trip; a begin that starts an ended key again takes two, and so does
  * every begin before Redis 7.0. Simultaneous calls share round trips. Redis must run with `maxmemory-policy noeviction` and
  * keep its data over a restart. A failover to a lagging replica can lose an acknowledged begin or response. A retry then runs
- * the write again, with the same `effectId` and a larger fence, so whoever makes the effect must check one of them. See
- * docs/idempotency.md.
+ * the write again, with the same `effectId` and a larger fence, so the system that makes the effect must check one of the two.
+ * See docs/idempotency.md.
  */
 export function redisIdempotency(
   client: RedisClient,

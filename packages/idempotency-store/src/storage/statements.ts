@@ -46,7 +46,7 @@ export const COLUMNS = 'fingerprint, owner, fence, state, until, response'
 export const hasEnded = (now: string): string =>
   `(held.state = 'free' or (held.state = 'done' and held.until <= ${now}))`
 
-/** In the INSERT of a begin, the new fence is its `now`. */
+/** The condition in the INSERT of a begin, whose new fence is `now`. */
 const HAS_ENDED = hasEnded('excluded.fence')
 
 const replaceIfEnded = (column: string): string =>
@@ -74,7 +74,7 @@ export function readExisting(row: SqlRow, fingerprint: string, now: EpochMs): Be
   return now < until ? { state } : { state: 'lost', fence }
 }
 
-/** Makes the column values of an ending. */
+/** Returns the column values of an ending. */
 export const endingValues = (ending: Ending): [state: string, response: string | null, until: EpochMs] => {
   if (ending.state === 'lost') return ['running', null, 0]
   return [ending.state, ending.state === 'done' ? ending.response : null, ending.expiresAt]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DAY, LEASE, MINUTE, NOW, started, type DefineTest } from './support.ts'
 
-/** The states of a key from begin to replay. */
+/** Defines the tests of the states of a key from begin to replay. */
 export function lifecycle(test: DefineTest): void {
   test('starts a new key, reports it as running, and replays its response', async (connection, key) => {
     const fence = started(await connection(0).begin(key, 'a', LEASE, NOW))
@@ -45,7 +45,7 @@ export function lifecycle(test: DefineTest): void {
   })
 }
 
-/** The states just before a deadline and exactly at it. */
+/** Defines the tests of the states just before a deadline and exactly at it. */
 export function deadlines(test: DefineTest): void {
   test('reports a run as running until 1 ms before its lease ends, and as lost exactly at its end', async (connection, key) => {
     const fence = started(await connection(0).begin(key, 'a', LEASE, NOW))
@@ -85,7 +85,7 @@ export function deadlines(test: DefineTest): void {
   })
 }
 
-/** Who may still end a run after its lease has ended. */
+/** Defines the tests of who may still end a run after its lease has ended. */
 export function lateOwners(test: DefineTest): void {
   const DONE = { state: 'done', response: '"late"', expiresAt: NOW + DAY } as const
 

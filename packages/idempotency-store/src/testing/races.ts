@@ -26,7 +26,7 @@ const RESPONSES = [
   'x'.repeat(262_144),
 ]
 
-/** Who wins when many callers call at once. */
+/** Defines the tests of simultaneous calls: which of them takes effect. */
 export function races(test: DefineTest): void {
   const winners = (results: readonly BeginResult[]): number[] =>
     results.flatMap(begun => (begun.state === 'started' ? [begun.fence] : []))
@@ -87,7 +87,7 @@ export function races(test: DefineTest): void {
   })
 }
 
-/** Keys, fingerprints and responses that an adapter could confuse or change. */
+/** Defines the tests of keys, fingerprints and responses that an adapter could confuse or change. */
 export function texts(test: DefineTest): void {
   test('distinguishes keys that differ in the case of a letter', async (connection, key) => {
     const keys = SIMILAR_ENDS.map(end => `${key}${end}`)
@@ -122,7 +122,7 @@ export function texts(test: DefineTest): void {
   })
 }
 
-/** The deletion of expired records. */
+/** Defines the tests of the deletion of expired records. */
 export function collecting(test: DefineTest): void {
   test('collects at most the given number of expired records, and no running, lost or unexpired one', async (connection, key, expiresNatively) => {
     for (const part of ['a', 'b', 'c']) {

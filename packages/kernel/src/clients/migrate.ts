@@ -10,7 +10,7 @@ import {
   type SqlValue,
 } from './sql-client.ts'
 
-/** What a DDL file calls by one name, and what each store calls it. */
+/** The names in braces that a DDL file may use, with their text on each store. */
 const PLACEHOLDERS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
   // Ids are compared byte by byte on both: SQLite does so by default.
   '{id}': { postgres: 'text collate "C"', sqlite: 'text' },
@@ -29,16 +29,17 @@ const PLACEHOLDERS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>
 }
 
 /**
- * Reads the versions of a DDL text for one store. Lines that are markers:
+ * Splits a DDL text into its versions, for one store. Marker lines:
  * - `-- version N` starts a version; what is above the first is a comment on the file;
  * - `-- postgres only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
  *
- * Names in braces become what the store calls them: `{id}` (text that is compared byte by byte), `{json}`, `{position}` (a column
- * that numbers the rows), `{position primary key}`, `{primary key}` (the key of a table with a `{position}`) and `{without rowid}`
- * (after a table that is read by its primary key). `{prefix}` stays, for `migrate`. SQLite stores `bigint` and `smallint` as
- * `integer`.
+ * Names in braces are replaced by the store's own words: `{id}` (text that is compared byte by byte), `{json}`, `{position}` (a
+ * column that numbers the rows), `{position primary key}`, `{primary key}` (the key of a table with a `{position}`) and
+ * `{without rowid}` (after a table that is read by its primary key). `{prefix}` stays, for `migrate`. SQLite stores `bigint`
+ * and `smallint` as `integer`.
  *
- * Throws a `TypeError` that names the line unless versions count 1, 2, 3 ..., markers are in pairs and names in braces are known.
+ * Throws a `TypeError` that names the line if versions do not count 1, 2, 3 ..., a marker has no counterpart, or a name in
+ * braces is unknown.
  */
 export function readVersions(text: string, dialect: SqlDialect): string[] {
   const versions: string[][] = []
@@ -83,18 +84,19 @@ function unknownName(name: string): string {
 }
 
 /**
- * The tables of a namespace are not those that this software makes or updates. `migrate` throws it as the cause of a `Fault` before
- * it writes anything.
+ * The database has tables of this namespace that this version of the software neither created nor can update. `migrate` throws
+ * it as the cause of a `Fault` before it writes anything.
  */
 export class IncompatibleTables extends Error {
   override readonly name = 'IncompatibleTables'
 }
 
 /**
- * Creates the tables of a namespace or updates them to the newest version. `ddl` is one text for both stores: a line
- * `-- version N` starts each version, oldest first, and a blank line ends a statement. The README lists the names in braces that
- * each store replaces. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances call it
- * at once, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to do.
+ * Creates the tables of a namespace, or updates them to the newest version. `ddl` is one text for both stores: a line
+ * `-- version N` starts each version, oldest first, and a blank line ends a statement. The README lists the names in braces
+ * that each store replaces. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances
+ * call it at once, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to
+ * do.
  *
  * Rejects tables that are newer than the DDL, and tables of the DDL that exist without a recorded version, before it writes
  * anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`; nothing is kept then.
@@ -109,7 +111,7 @@ export async function migrate(
   const texts = readVersions(ddl, db.dialect).map(text => text.replaceAll('{prefix}', prefix))
   await db.transaction(async tx => {
     if (db.dialect === 'postgres') {
-      // The pool may limit its statements, but a migration takes as long as its tables are large.
+      // The pool may limit the time of a statement, but a migration of large tables takes longer.
       await rows(
         tx,
         "select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)",
@@ -133,7 +135,10 @@ export async function migrate(
   })
 }
 
-/** The recorded version of a namespace, 0 for none. Throws when these are not tables that `texts` make or update. */
+/**
+ * Returns the recorded version of a namespace, 0 for none. Throws `IncompatibleTables` if `texts` neither created the tables
+ * nor can update them.
+ */
 async function checkedVersion(
   tx: SqlQueries,
   table: string,
@@ -162,7 +167,7 @@ async function checkedVersion(
       'start the newer software that made it; if an unreleased build made it, use a new database',
     )
   if (done > 0) return done
-  // A version that says `if not exists` takes a table as it is.
+  // A version with `if not exists` accepts an existing table.
   for (const [, name = ''] of texts.join('\n').matchAll(/^create table (?!if )(\w+)/gim))
     if (tables.has(name)) await reject(`has a table ${name} without a recorded version`, unreleased)
   return 0
@@ -183,7 +188,7 @@ const DATABASE: Readonly<Record<SqlDialect, string>> = {
     "select case file when '' then 'in memory' else file end as name from pragma_database_list where name = 'main'",
 }
 
-/** The tables and views beside which `create table` makes a new one. */
+/** Queries the tables and views of the schema in which `create table` creates a table. */
 const TABLES: Readonly<Record<SqlDialect, string>> = {
   postgres: `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f')`,

@@ -65,8 +65,8 @@ export async function rows(
 }
 
 /**
- * A lock clause of Postgres, such as `for update`, for the end of a `select`. Empty on SQLite, which has one writer: a transaction
- * there sees what the one before has committed.
+ * A lock clause of Postgres, such as `for update`, for the end of a `select`. Empty on SQLite, which has one writer: a
+ * transaction there sees everything that earlier transactions committed.
  */
 export function rowLock({ dialect }: SqlQueries, clause: string): string {
   return dialect === 'postgres' ? ` ${clause}` : ''

@@ -56,11 +56,11 @@ function createRunner(
 }
 
 /**
- * Makes a `SqlClient` from the embedded SQLite of one process. Writes and transactions (`BEGIN IMMEDIATE`) run one after
- * the other on `writer`, so a statement of another caller never joins an open transaction. Of those that wait in line, each begins in
- * a turn of the event loop of its own: however long the line is, other requests are read and get responses in between. Plain SELECTs run on
- * `reader`, a second connection to the same WAL file that sees committed rows only; without a `reader` they queue too.
- * Inside a transaction use `tx`: a call of the client would wait for its own transaction forever.
+ * Makes a `SqlClient` from the embedded SQLite of one process. Writes and transactions (`BEGIN IMMEDIATE`) run one after the
+ * other on `writer`, so a statement of another caller never joins an open transaction. Each waiting transaction begins in a
+ * separate turn of the event loop, so that the process reads and answers other requests in between, however many wait. Plain
+ * SELECTs run on `reader`, a second connection to the same WAL file that sees committed rows only; without a `reader` they
+ * queue too. Inside a transaction use `tx`: a call of the client would wait for its own transaction forever.
  */
 export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): SqlClient {
   const write = createRunner(writer)
@@ -68,7 +68,7 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
   let tail: Promise<unknown> = Promise.resolve()
   let unfinished = 0
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    // These drivers are synchronous, so a line of transactions would run to its end before the event loop reads from any socket.
+    // These drivers are synchronous, so all waiting transactions would run before the event loop reads from any socket.
     const waits = unfinished++ > 0
     const turn = tail.then(async () => {
       try {

@@ -5,7 +5,7 @@ import type { SqlClient } from './sql-client.ts'
 /** Created at first use, because async context tracking slows down every promise of a process on older Nodes. */
 let scopes:
   | AsyncLocalStorage<{
-      /** Undefined once the work has ended: promises that it left behind may use the database again. */
+      /** Undefined once the work has ended: promises that it did not await may use the database again. */
       db: SqlClient | undefined
     }>
   | undefined

@@ -1,4 +1,5 @@
-// What the packages need of the runtime, on Node. `web.ts` has the same for every other runtime; export conditions choose.
+// The functions of the runtime that the packages use, on Node. `web.ts` has the same functions for every other runtime. The
+// export conditions of `package.json` choose.
 import { hash } from 'node:crypto'
 
 /** Computes SHA-256, of the UTF-8 of a text, in base64url. */

@@ -1,8 +1,8 @@
-// What the packages need of the runtime, with what all runtimes have. See `node.ts`.
+// The functions of the runtime that the packages use, built from what all runtimes have. See `node.ts`.
 import { sha256 as digest } from '@noble/hashes/sha2'
 
 const encoder = new TextEncoder()
-/** What some runtimes have. */
+/** Globals that only some runtimes have. */
 const runtime = globalThis as {
   readonly navigator?: { readonly userAgent?: string }
   readonly setImmediate?: (run: () => void) => void
@@ -41,14 +41,14 @@ export function utf8Length(text: string): number {
 export const nextTurn: ((run: () => void) => void) | undefined =
   runtime.navigator?.userAgent === 'Cloudflare-Workers' ? undefined : runtime.setImmediate
 
-/** Returns the value of `NODE_ENV`, where the runtime has one without asking for a permission. */
+/** Returns the value of `NODE_ENV`; undefined where the runtime has none, or would ask for a permission. */
 export function environment(): string | undefined {
   return runtime.Deno === undefined ? runtime.process?.env?.['NODE_ENV'] : undefined
 }
 
 /** Warns the operator. */
 export function emitWarning(warning: string | Error, code?: string): void {
-  // oxlint-disable-next-line no-console -- What these runtimes have for the operator.
+  // oxlint-disable-next-line no-console -- These runtimes have no other output for the operator.
   console.warn(code === undefined ? warning : `[${code}] ${String(warning)}`)
 }
 

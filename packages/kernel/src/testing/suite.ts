@@ -19,7 +19,10 @@ export function isStoreFault(error: unknown): boolean {
   return error instanceof Fault && error.code.startsWith('ERR_STORE_')
 }
 
-/** Returns a function that defines tests. Each test opens what `open` gives, gets a random key, and closes in the end. */
+/**
+ * Returns a function that defines tests. Each test calls `open`, gets the result and a random key, and closes the result at the
+ * end.
+ */
 export function openedTests<Opened extends { close(): Promise<void> }>(
   { it }: TestRunner,
   open: () => Promise<Opened>,

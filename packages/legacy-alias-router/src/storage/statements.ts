@@ -25,7 +25,7 @@ export function tables(options: SqlAliasUsageOptions): { usage: string; writers:
   return { usage: `${prefix}alias_usage`, writers: `${prefix}alias_writers` }
 }
 
-/** Writes the number of a writer's batch ($1 writer, $2 sequence, $3 now). Returns no row if it was added before. */
+/** Stores the number of a writer's batch ($1 writer, $2 sequence, $3 now). Returns no row if the batch was added before. */
 export const markBatch = (writers: string): string =>
   `insert into ${writers} as held (writer, sequence, seen_at) values ($1, $2, $3)
    on conflict (writer) do update set sequence = excluded.sequence, seen_at = excluded.seen_at

@@ -145,7 +145,7 @@ export function aliasUsageStorageContract(
     })
 
     test('collects at most the given number of rows, and none seen at or after the instant', async (connection, alias) => {
-      // Older than what any other test writes, so that a shared store does not matter.
+      // Older than the rows of all other tests, so that the tests can share a store.
       const old = NOW - 9_000 * DAY
       const rows = ['a', 'b', 'c'].map(part => use(`${alias}${part}`, 'key', 1, old - 1))
       await connection(0).add(batch([...rows, use(`${alias}d`, 'key', 1, old)]), NOW)

@@ -1,6 +1,9 @@
 import type { HostFacts } from '../shared/host.ts'
 
-/** Configures the reference: nothing from elsewhere, nothing kept in the browser, and the looks of the other pages. */
+/**
+ * Configures the API reference: it loads nothing from other hosts, stores nothing in the browser, and looks like the other
+ * pages.
+ */
 export function configuration(
   { serviceName }: HostFacts,
   description: object,
@@ -11,7 +14,7 @@ export function configuration(
     title: serviceName,
     theme: 'none',
     layout: 'modern',
-    // No proxy, fonts, telemetry, assistant or editor of the maker's.
+    // No proxy, fonts, telemetry, assistant or editor of Scalar.
     proxyUrl: '',
     withDefaultFonts: false,
     telemetry: false,
@@ -19,10 +22,10 @@ export function configuration(
     agent: { disabled: true },
     mcp: { disabled: true },
     showDeveloperTools: 'never',
-    // The scheme is that of the system, as on the other pages; a switch would be kept in the browser.
+    // The colour scheme is that of the system, as on the other pages; the choice of a switch would be stored in the browser.
     hideDarkModeToggle: true,
     persistAuth: false,
-    // The header of the page links the document.
+    // The header of the page already links to the document.
     documentDownloadType: 'none',
     defaultOpenAllTags: false,
     defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },

@@ -6,8 +6,8 @@ interface Description {
 }
 
 /**
- * Loads the API description. The forms would otherwise ask for every response as an Open Responses object, since the only values of that
- * header field are chosen at once: here the field begins as not sent.
+ * Loads the API description. It disables the example of the header field that requests Open Responses objects. Otherwise the
+ * forms would send that field by default, and so request every response in that form.
  */
 export async function loadDescription(): Promise<object> {
   const response = await fetch('/openapi.json', { credentials: 'omit', redirect: 'error' })

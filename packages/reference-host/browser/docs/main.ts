@@ -7,11 +7,11 @@ import { trustKnownMarkup } from './trusted-markup.ts'
 
 // The library runs after this module. Its validator would try `new Function`, which the content security policy reports.
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })
-// It remembers choices between visits. This page keeps nothing in the browser.
+// The library stores choices between visits. This page stores nothing in the browser.
 Storage.prototype.setItem = () => {}
 trustKnownMarkup()
 
-/** Draws the reference. A failure is said in place of it. */
+/** Draws the API reference. If that fails, shows an error in its place. */
 async function start(): Promise<void> {
   const app = byId('app')
   try {
@@ -26,5 +26,5 @@ async function start(): Promise<void> {
   }
 }
 
-// Deferred scripts have all run by then.
+// All deferred scripts have run by then.
 addEventListener('DOMContentLoaded', () => void start())

@@ -1,4 +1,4 @@
-/** Names the copy buttons, which the library leaves without a name. Goes on while the reference draws more. */
+/** Gives the library's copy buttons an accessible name, also those that it draws later. */
 export function nameButtons(app: Element): void {
   let asked = false
   const name = (): void => {

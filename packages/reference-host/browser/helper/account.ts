@@ -4,7 +4,7 @@ import { readHost } from '../shared/host.ts'
 import { show, type IsShown } from './screen.ts'
 import type { Signer } from './signer.ts'
 
-/** Shows the account that the wallet gave, before anything is signed. */
+/** Shows the account of the wallet, before anything is signed. */
 export function showAccount(
   { address, wallet }: Signer,
   step: string,
@@ -74,5 +74,5 @@ export function showSigning(
   })
 }
 
-/** The domain that a wallet must name. */
+/** The domain that the prompt of the wallet must name. */
 const domain = (): HTMLElement => el('strong', {}, new URL(readHost().origin).host)

@@ -1,7 +1,7 @@
 import { call, type Problem } from '../shared/api.ts'
 import { button, el, type Child } from '../shared/dom.ts'
-import { chooseWallet, type Journey } from './journey.ts'
-import { show, showFault } from './screen.ts'
+import { chooseWallet, type SignInFlow } from './sign-in-flow.ts'
+import { show, showFailure } from './screen.ts'
 import type { SignedIn } from './sign-in.ts'
 import type { Signer } from './signer.ts'
 
@@ -31,7 +31,7 @@ const NOT_BEGUN = [
   'You have not sent the host your identity data. The program that uses your account can send it.',
 ] as const
 
-/** What each status means to the person. */
+/** The text of each status. */
 const STATUSES: Readonly<Record<string, readonly [tone: Tone, name: string, meaning: string]>> = {
   notSubmitted: NOT_BEGUN,
   pending: ['warn', 'Under way', 'Your identity is being checked. There is nothing for you to do.'],
@@ -48,9 +48,9 @@ const STATUSES: Readonly<Record<string, readonly [tone: Tone, name: string, mean
   canceled: ['warn', 'Canceled', 'The application was canceled. You can send another one.'],
 }
 
-/** Shows the state of the identity check of who signed in. */
-export async function showKyc({ token }: SignedIn, _: Signer, journey: Journey): Promise<void> {
-  const again = (): void => chooseWallet(journey)
+/** Shows the status of the identity check of the signed-in account. */
+export async function showKyc({ token }: SignedIn, _: Signer, flow: SignInFlow): Promise<void> {
+  const again = (): void => chooseWallet(flow)
   const isShown = show({
     title: 'Your identity check',
     body: [el('p', { class: 'waiting' }, 'Asking the host.')],
@@ -59,11 +59,11 @@ export async function showKyc({ token }: SignedIn, _: Signer, journey: Journey):
   if (!isShown()) return
   if (!read.ok) {
     const { problem } = read
-    showFault({
+    showFailure({
       title: 'The state cannot be shown',
       text: ['Nothing has changed.'],
       problem,
-      ways: [['Sign in again', again]],
+      actions: [['Sign in again', again]],
     })
     return
   }
@@ -88,7 +88,7 @@ export async function showKyc({ token }: SignedIn, _: Signer, journey: Journey):
   })
 }
 
-/** Reads the application in a console session: a web token itself reads nothing. */
+/** Reads the application in a console session, because a web token can read nothing. */
 async function readApplication(
   token: string,
 ): Promise<{ ok: true; application: Application } | { ok: false; problem: Problem }> {
@@ -99,13 +99,13 @@ async function readApplication(
   if (!opened.ok) return opened
   const { sessionToken, sessionId } = opened.data
   const kyc = await call<{ application: Application }>('/user/v1/kyc/status', { token: sessionToken })
-  // It has served its purpose. Should this fail, it ends by itself.
+  // The session is not needed after this. If ending it fails, it expires.
   void call(`/user/v1/sessions/${sessionId}`, { method: 'DELETE', token: sessionToken })
   if (!kyc.ok) return kyc.problem.code === 'not_found' ? { ok: true, application: NOT_SUBMITTED } : kyc
   return { ok: true, application: kyc.data.application }
 }
 
-/** In a sandbox nobody is checked, so its link leads here. */
+/** The note for a sandbox: it checks nobody, so its link leads to this page. */
 const playNote = (): HTMLElement =>
   el(
     'div',
@@ -119,7 +119,7 @@ const isHere = ({ url }: Link): boolean =>
   new URL(url).origin === location.origin &&
   ['/identity/kyc', '/helper'].includes(new URL(url).pathname)
 
-/** A link of the provider; left out where it leads to this page, or nowhere that a browser should go. */
+/** Makes a link to a page of the provider; nothing if the link leads to this page, or is not an http(s) URL. */
 function linkTo(link: Link | null, label: string): Child {
   if (link === null || !URL.canParse(link.url) || isHere(link)) return undefined
   const url = new URL(link.url)

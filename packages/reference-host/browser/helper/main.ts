@@ -1,5 +1,6 @@
 import { start } from './start.ts'
 
 start()
-// Another link of a command line in the same tab. Loading again asks first where a key would be lost.
+// Opening another link of a command line in the same tab changes only the fragment. The page is reloaded, which asks first if a
+// new key would be lost.
 addEventListener('hashchange', () => location.reload())

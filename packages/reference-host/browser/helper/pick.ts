@@ -1,10 +1,10 @@
 import { button, el, fill, type Child } from '../shared/dom.ts'
 import { readHost } from '../shared/host.ts'
-import { say } from '../shared/live.ts'
+import { announce } from '../shared/live.ts'
 import { show } from './screen.ts'
 import { findWallets, type Wallet } from './wallets.ts'
 
-/** What is shown above the list of wallets, and what a choice does. */
+/** The texts above the list of wallets, and the function that a choice calls. */
 interface PickOptions {
   readonly title: string
   readonly step: string
@@ -12,7 +12,7 @@ interface PickOptions {
   readonly chosen: (wallet: Wallet) => void
 }
 
-/** Shows the wallets of this browser to choose from, as they announce themselves. */
+/** Lets a person choose a wallet of this browser. Wallets appear in the list as they announce themselves. */
 export function showPick(options: PickOptions): void {
   const waiting = el('p', { class: 'waiting muted' }, 'Looking for wallets in this browser.')
   const list = el('ul', { class: 'wallets', 'aria-label': 'Wallets' })
@@ -25,12 +25,12 @@ export function showPick(options: PickOptions): void {
     if (searching) return undefined
     state.hidden = wallets.length > 0
     fill(state, ...(wallets.length === 0 ? noWallet(() => showPick(options)) : []))
-    say(wallets.length === 0 ? 'No wallet was found.' : `Wallets found: ${wallets.length}.`)
+    announce(wallets.length === 0 ? 'No wallet was found.' : `Wallets found: ${wallets.length}.`)
     return undefined
   })
 }
 
-/** Adds and removes what has changed. What stays keeps the focus. */
+/** Adds and removes only changed entries, so that the others keep the focus. */
 function update(list: HTMLElement, wallets: readonly Wallet[], chosen: (wallet: Wallet) => void): void {
   const entries = [...list.children] as HTMLElement[]
   for (const shown of entries) if (!wallets.some(({ id }) => id === shown.dataset['wallet'])) shown.remove()
@@ -70,7 +70,7 @@ function noWallet(again: () => void): Child[] {
   ]
 }
 
-/** A note where the page was opened at another origin than wallets sign for: they would warn of it. */
+/** Makes a note if the page was opened at another origin than the host's configured one: wallets would show a warning. */
 function elsewhere(): Child {
   const { origin } = readHost()
   if (location.origin === origin) return undefined

@@ -1,12 +1,12 @@
-/** What the page was opened for. */
+/** The purpose for which the page was opened. */
 export type Purpose =
   | { readonly kind: 'account' }
   | { readonly kind: 'kyc' }
   | { readonly kind: 'cli'; readonly requestId: string }
 
 /**
- * Reads from the address what the page was opened for. A request token in it is a secret, so it is taken out of the address; an id
- * stays, so that the page can be loaded again. A `code` in it is never read: the person types it.
+ * Reads the purpose from the address. A request token is a secret, so it is removed from the address; a request id stays, so
+ * that the page can be reloaded. A `code` is never read: the person types it.
  */
 export function readPurpose(): Purpose {
   const fields = new URLSearchParams(location.hash.slice(1))

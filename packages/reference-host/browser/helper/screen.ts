@@ -2,24 +2,24 @@ import { sentence, type Problem } from '../shared/api.ts'
 import { button, byId, el, fill, type Child } from '../shared/dom.ts'
 import { readHost } from '../shared/host.ts'
 
-/** One screen of the page, which replaces the one before. */
+/** The content of a screen, which replaces the previous one. */
 export interface ScreenContent {
   readonly title: string
-  /** Where one is, such as "Step 1 of 3". */
+  /** The position in the flow, such as "Step 1 of 3". */
   readonly step?: string
   readonly body: readonly Child[]
-  /** Whether it needs more width than a sign-in. */
+  /** Whether the screen needs more width than a sign-in. */
   readonly wide?: boolean
-  /** Whether its body is laid out by itself instead of in a card. */
+  /** Whether the body is shown without a card around it. */
   readonly whole?: boolean
 }
 
-/** Whether a screen is still shown: what was awaited for one that is gone is dropped. */
+/** Whether a screen is still shown. Check it after an `await`, and ignore the result if the screen is gone. */
 export type IsShown = () => boolean
 
 let shownScreens = 0
 
-/** Shows a screen, with the focus on its heading but for the first one. */
+/** Shows a screen and focuses its heading, except for the first screen. */
 export function show({ title, step, body, wide = false, whole = false }: ScreenContent): IsShown {
   const heading = el('h1', { tabindex: -1 }, title)
   const app = byId('app')
@@ -31,35 +31,35 @@ export function show({ title, step, body, wide = false, whole = false }: ScreenC
   return currentScreen()
 }
 
-/** Returns whether the screen that is shown now still is. */
+/** Returns a function that tells whether the current screen is still shown. */
 export function currentScreen(): IsShown {
   const number = shownScreens
   return () => shownScreens === number
 }
 
-/** A way on from a fault: the first one is the usual one. */
-export type Way = readonly [label: string, go: () => unknown]
+/** A button after a failure. The first in a list is the primary one. */
+export type Action = readonly [label: string, go: () => unknown]
 
-/** Shows what happened, what was lost and how to go on. */
-export function showFault({
+/** Shows what failed, its consequences and what to do next. */
+export function showFailure({
   title,
   tone = 'bad',
   text,
   problem,
   requestId = problem?.requestId ?? null,
-  ways,
+  actions,
 }: {
   readonly title: string
-  /** `warn` where a person or the time decided so, `bad` where something failed. */
+  /** `warn` if a person decided so or time ran out, `bad` if something failed. */
   readonly tone?: 'warn' | 'bad'
-  /** What happened, and what was lost. What the host said comes first. */
+  /** The explanation, shown after the message of the host. */
   readonly text: readonly Child[]
   readonly problem?: Problem | undefined
   /** For support, where `problem` is not shown. */
   readonly requestId?: string | null
-  readonly ways: readonly Way[]
+  readonly actions: readonly Action[]
 }): IsShown {
-  const buttons = ways.map(([label, go], place) => button(label, go, place === 0 ? 'primary' : ''))
+  const buttons = actions.map(([label, go], place) => button(label, go, place === 0 ? 'primary' : ''))
   return show({
     title,
     body: [
@@ -70,7 +70,7 @@ export function showFault({
         ...text.map(line => el('p', {}, line)),
         requestLine(requestId),
       ),
-      ways.length > 0 && el('div', { class: 'buttons' }, ...buttons),
+      actions.length > 0 && el('div', { class: 'buttons' }, ...buttons),
     ],
   })
 }

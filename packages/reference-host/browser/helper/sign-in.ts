@@ -1,7 +1,7 @@
 import { call, type Problem } from '../shared/api.ts'
 import { withCurrentChain, type Signer } from './signer.ts'
 
-/** A sign-in as the host returns it. */
+/** The session of a sign-in, as the host returns it. */
 export interface SignedInSession {
   readonly sessionId: string
   readonly address: string
@@ -10,7 +10,7 @@ export interface SignedInSession {
   readonly expiresAt: string
 }
 
-/** Who signed in, with the web token: a secret for the memory of this page. */
+/** A sign-in with its web token, a secret that only this page keeps in memory. */
 export interface SignedIn {
   readonly token: string
   readonly session: SignedInSession
@@ -22,21 +22,21 @@ export interface ApprovedRequest {
   readonly code: string
 }
 
-/** A login: without a token where it approved a command line. */
+/** The response to a login. It has no token if it approved a command line. */
 export interface LoggedIn {
   readonly token?: string
   readonly session: SignedInSession
 }
 
-/** Why the host did not sign in. Nothing has happened in any of these cases. */
-export type SignInFault =
-  /** The request of the command line is over. */
+/** Why a login failed. In no case has it had an effect. */
+export type SignInFailure =
+  /** The request of the command line has ended. */
   | { readonly kind: 'no-request' }
   | { readonly kind: 'expired' }
   | { readonly kind: 'not-accepted'; readonly chainId: number | null; readonly problem: Problem }
   | { readonly kind: 'host'; readonly problem: Problem }
 
-/** What a step of a sign-in came to. */
+/** The result of one step of a sign-in. */
 type Result<T, F> = { readonly ok: true; readonly value: T } | ({ readonly ok: false } & F)
 
 /** A text that a wallet is asked to sign. */
@@ -47,13 +47,13 @@ export interface Challenge {
   readonly challengeToken: string
 }
 
-/** A text with the account that signs it. */
+/** A text to sign, with the account that signs it. */
 export interface TextToSign {
   readonly signer: Signer
   readonly challenge: Challenge
 }
 
-/** Gets the text to sign, for the chain that the wallet is on now. */
+/** Requests the text to sign, for the current chain of the wallet. */
 export async function getChallenge(
   signer: Signer,
   request?: ApprovedRequest,
@@ -78,8 +78,8 @@ export async function logIn(
   signer: Signer,
   { nonce, expiresAt, challengeToken }: Challenge,
   signature: string,
-): Promise<Result<LoggedIn, { readonly fault: SignInFault }>> {
-  const fail = (fault: SignInFault) => ({ ok: false, fault }) as const
+): Promise<Result<LoggedIn, { readonly failure: SignInFailure }>> {
+  const fail = (failure: SignInFailure) => ({ ok: false, failure }) as const
   const body = { address: signer.address, nonce, challengeToken, signature }
   const reply = await call<LoggedIn>('/auth/login', { body })
   if (reply.ok) return { ok: true, value: reply.data }

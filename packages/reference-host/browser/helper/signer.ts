@@ -7,17 +7,17 @@ export interface Signer {
   readonly chainId: number | null
 }
 
-/** Why a wallet did not do what it was asked. `busy`: it has a question open already. */
-export type WalletFault =
+/** Why a wallet did not connect or sign. `busy`: it shows another prompt already. */
+export type WalletFailure =
   | { readonly kind: 'rejected' | 'busy' | 'changed' }
   | { readonly kind: 'failed'; readonly message: string }
 
-/** The result of a wallet. */
+/** The result of a request to a wallet. */
 export type WalletResult<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly fault: WalletFault }
+  | { readonly ok: false; readonly failure: WalletFailure }
 
-/** Asks a wallet for its accounts and takes the first one. */
+/** Requests the accounts of a wallet and uses the first one. */
 export async function connect(wallet: Wallet): Promise<WalletResult<Signer>> {
   try {
     const [address] = (await wallet.provider.request({ method: 'eth_requestAccounts' })) as unknown[]
@@ -25,31 +25,31 @@ export async function connect(wallet: Wallet): Promise<WalletResult<Signer>> {
     const chainId = await wallet.provider.request({ method: 'eth_chainId' }).catch(() => null)
     return { ok: true, value: { wallet, address, chainId: readChainId(chainId) } }
   } catch (error) {
-    return { ok: false, fault: faultOf(error) }
+    return { ok: false, failure: failureOf(error) }
   }
 }
 
-/** Asks a wallet to sign a text with the account of a signer, and refuses where it has another account by now. */
+/** Asks a wallet to sign a text with the account of a signer. Fails if the wallet has switched to another account. */
 export async function sign({ wallet, address }: Signer, message: string): Promise<WalletResult<string>> {
   try {
-    if (!(await isCurrent(wallet, address))) return { ok: false, fault: { kind: 'changed' } }
+    if (!(await isCurrent(wallet, address))) return { ok: false, failure: { kind: 'changed' } }
     const params = [hexOf(message), address]
     const signature = await wallet.provider.request({ method: 'personal_sign', params })
     if (typeof signature !== 'string' || !/^0x[0-9a-f]*$/i.test(signature))
       return failed('it gave no signature')
     return { ok: true, value: signature }
   } catch (error) {
-    return { ok: false, fault: faultOf(error) }
+    return { ok: false, failure: failureOf(error) }
   }
 }
 
-/** Asks a wallet again for the chain that it is on: a person may have switched it. */
+/** Reads the current chain of the wallet, which a person may have switched. */
 export async function withCurrentChain(signer: Signer): Promise<Signer> {
   const chainId = await signer.wallet.provider.request({ method: 'eth_chainId' }).catch(() => null)
   return { ...signer, chainId: readChainId(chainId) ?? signer.chainId }
 }
 
-/** Calls `changed` when the wallet turns to another account. Returns a function that stops it. */
+/** Calls `changed` when the wallet switches to another account. Returns a function that stops watching. */
 export function watchAccount({ wallet: { provider }, address }: Signer, changed: () => void): () => void {
   const listener = (accounts: unknown): void => {
     const [first] = Array.isArray(accounts) ? (accounts as unknown[]) : []
@@ -79,14 +79,14 @@ function hexOf(text: string): string {
   return `0x${bytes.map(byte => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
-const failed = (message: string): WalletResult<never> => ({ ok: false, fault: { kind: 'failed', message } })
+const failed = (message: string): WalletResult<never> => ({ ok: false, failure: { kind: 'failed', message } })
 
 /** Reads the error of a provider (EIP-1193, EIP-1474). */
-function faultOf(error: unknown): WalletFault {
+function failureOf(error: unknown): WalletFailure {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (code === 4001 || code === 'ACTION_REJECTED') return { kind: 'rejected' }
   if (code === -32_002) return { kind: 'busy' }
-  // Not authorized for the account: the person took the connection back.
+  // Not authorized for the account: the person has disconnected it.
   if (code === 4100) return { kind: 'changed' }
   const text = typeof message === 'string' && message !== '' ? message.slice(0, 200) : 'it gave no reason'
   return { kind: 'failed', message: text }

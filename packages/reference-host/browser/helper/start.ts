@@ -1,20 +1,20 @@
 import { el } from '../shared/dom.ts'
 import { inspectRequest } from './cli/request.ts'
-import { showSignedIn, type ConsoleWays } from './console/index.ts'
-import { showRequestOver } from './faults.ts'
-import { askToSign, chooseWallet, type Journey } from './journey.ts'
+import { showSignedIn, type ConsoleActions } from './console/index.ts'
+import { showRequestOver } from './failures.ts'
+import { askToSign, chooseWallet, type SignInFlow } from './sign-in-flow.ts'
 import { createKey } from './key/create.ts'
 import { showKyc } from './kyc.ts'
 import { readPurpose, type Purpose } from './purpose.ts'
-import { show, showFault } from './screen.ts'
+import { show, showFailure } from './screen.ts'
 import type { SignedIn } from './sign-in.ts'
 import type { Signer } from './signer.ts'
 
-/** Starts the page for what its address asks. */
+/** Starts the page for the purpose that its address names. */
 export function start(): void {
   const purpose = readPurpose()
   if (purpose.kind === 'cli') void openRequest(purpose.requestId)
-  else chooseWallet(accountJourney(purpose))
+  else chooseWallet(accountFlow(purpose))
 }
 
 async function openRequest(requestId: string): Promise<void> {
@@ -24,13 +24,13 @@ async function openRequest(requestId: string): Promise<void> {
   })
   const found = await inspectRequest(requestId)
   if (!isShown()) return
-  if (found.ok) return chooseWallet({ ...cliJourney, request: { ...found.data, requestId } })
+  if (found.ok) return chooseWallet({ ...cliFlow, request: { ...found.data, requestId } })
   if (found.problem.code === 'challenge_not_found') return showRequestOver('unknown', signInHere)
-  showFault({
+  showFailure({
     title: 'The request cannot be shown',
     text: ['Nothing was signed.'],
     problem: found.problem,
-    ways: [['Try again', () => openRequest(requestId)]],
+    actions: [['Try again', () => openRequest(requestId)]],
   })
 }
 
@@ -39,7 +39,7 @@ function signInHere(): void {
   start()
 }
 
-const cliJourney: Journey = {
+const cliFlow: SignInFlow = {
   title: 'Sign in a command line',
   intro:
     'A program in a terminal asks to use your account. Choose the wallet of the account that it should get.',
@@ -47,25 +47,25 @@ const cliJourney: Journey = {
   signInHere,
 }
 
-/** The way of a person who comes for the account, or for the state of the identity check. */
-function accountJourney({ kind }: Purpose): Journey {
-  const journey: Journey = {
+/** Makes the sign-in flow for the account, or for the status of the identity check. */
+function accountFlow({ kind }: Purpose): SignInFlow {
+  const flow: SignInFlow = {
     title: 'Sign in',
     intro:
       kind === 'kyc'
         ? 'Sign in to see how far the check of your identity is. Choose your wallet.'
         : 'Choose your wallet. Signing in costs nothing, and moves no money by itself.',
-    signedIn: (signedIn, signer) => (kind === 'kyc' ? showKyc : showConsole)(signedIn, signer, journey),
+    signedIn: (signedIn, signer) => (kind === 'kyc' ? showKyc : showConsole)(signedIn, signer, flow),
     signInHere,
   }
-  return journey
+  return flow
 }
 
-function showConsole(signedIn: SignedIn, signer: Signer, journey: Journey): void {
-  const startAgain = (): void => chooseWallet(journey)
-  // One signature, and on with what was typed.
-  const signAgain: ConsoleWays['signAgain'] = (next, back) =>
-    askToSign({ ...journey, signedIn: next, ...(back ? { back } : {}) }, signer)
+function showConsole(signedIn: SignedIn, signer: Signer, flow: SignInFlow): void {
+  const startAgain = (): void => chooseWallet(flow)
+  // Signs again and continues with what the person typed.
+  const signAgain: ConsoleActions['signAgain'] = (next, back) =>
+    askToSign({ ...flow, signedIn: next, ...(back ? { back } : {}) }, signer)
   showSignedIn(signedIn, {
     signAgain,
     startAgain,

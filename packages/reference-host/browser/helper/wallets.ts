@@ -9,9 +9,9 @@ export interface Provider {
 export interface Wallet {
   readonly id: string
   readonly name: string
-  /** A `data:` image; undefined where the wallet gave none or another address. */
+  /** A `data:` URL of an image; undefined if the wallet gave none or another URL. */
   readonly icon: string | undefined
-  /** The domain that the wallet says it is from, reversed, such as `io.metamask`. */
+  /** The reverse domain name that the wallet claims, such as `io.metamask`. */
   readonly rdns: string | undefined
   readonly provider: Provider
 }
@@ -26,14 +26,14 @@ interface Announcement {
   readonly provider?: Provider
 }
 
-/** How long wallets have to announce themselves before `window.ethereum` is looked at. */
+/** How long wallets have to announce themselves before `window.ethereum` is used. */
 const ANNOUNCE_MS = 300
-/** More than anybody has: a page full of wallets is an extension gone wrong. */
-const MOST_WALLETS = 20
+/** More than anybody has: further announcements come from a faulty extension. */
+const MAX_WALLETS = 20
 
 /**
- * Finds the wallets of this browser. Calls `changed` for each one that announces itself, and once after the time to announce with
- * what there is, which may be nothing. Returns a function that stops it.
+ * Finds the wallets of this browser. Calls `changed` for each wallet that announces itself, and once after `ANNOUNCE_MS`, when
+ * there may be none. Returns a function that stops the search.
  */
 export function findWallets(changed: (wallets: readonly Wallet[], searching: boolean) => void): () => void {
   const found = new Map<string, Wallet>()
@@ -41,8 +41,8 @@ export function findWallets(changed: (wallets: readonly Wallet[], searching: boo
   const report = (): void => changed([...found.values()], searching)
   const announced = (event: Event): void => {
     const wallet = readAnnouncement((event as CustomEvent<Announcement>).detail)
-    if (!wallet || found.has(wallet.id) || found.size >= MOST_WALLETS) return
-    // A wallet that comes late takes the place of the one without a name.
+    if (!wallet || found.has(wallet.id) || found.size >= MAX_WALLETS) return
+    // A wallet that announces itself late replaces `window.ethereum`, which is probably the same wallet.
     found.delete(UNNAMED)
     found.set(wallet.id, wallet)
     report()
@@ -72,7 +72,7 @@ function readAnnouncement({ info, provider }: Announcement): Wallet | undefined 
   return {
     id: info.uuid,
     name: text(info.name, 40) ?? 'Wallet without a name',
-    // Any other address would be a request to somewhere else.
+    // Any other URL would make the browser send a request to another host.
     icon: icon && /^data:image\//i.test(icon) ? icon : undefined,
     rdns: text(info.rdns, 40),
     provider,

@@ -4,11 +4,11 @@ import { when } from '../shared/time.ts'
 import { bars } from './bars.ts'
 import type { AliasFigures, UsedAlias } from './figures.ts'
 import { count, counted } from './numbers.ts'
-import { empty, panel, table, type Ask, type Panel } from './panel.ts'
+import { empty, panel, table, type CallOperator, type Panel } from './panel.ts'
 
-/** Legacy names that somebody still uses. */
-export function aliasPanel(ask: Ask): Panel {
-  return panel<AliasFigures>(ask, {
+/** Makes the panel of the legacy names that are still used. */
+export function aliasPanel(callOperator: CallOperator): Panel {
+  return panel<AliasFigures>(callOperator, {
     title: 'Legacy names in use',
     about: 'Requests by the old name that they used, and by whom. As gatewright aliases report.',
     path: 'aliases',

@@ -1,11 +1,11 @@
 import { el } from '../shared/dom.ts'
 
-/** One bar: its name, what it says in words, and its length. */
+/** One bar: its name, its value in words, and its length. */
 export interface Bar {
   readonly name: string
   readonly text: string
   readonly value: number
-  /** The custom property that has its colour. */
+  /** The CSS custom property of its colour. */
   readonly colour: string
 }
 

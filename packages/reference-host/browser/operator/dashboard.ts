@@ -6,13 +6,13 @@ import type { HostFigures } from './figures.ts'
 import { jobPanel } from './jobs.ts'
 import { ledgerPanel } from './ledger.ts'
 import { lostRunPanel } from './lost-runs.ts'
-import type { Ask, Panel } from './panel.ts'
+import type { CallOperator, Panel } from './panel.ts'
 import { statePanel } from './state.ts'
 import { storePanel } from './stores.ts'
 
-/** What the page of figures needs. */
+/** Options of `dashboard`. */
 export interface DashboardOptions {
-  readonly ask: Ask
+  readonly callOperator: CallOperator
   readonly host: HostFigures
   readonly heading: HTMLElement
   /** Goes back to the form that asks for the token. */
@@ -21,10 +21,10 @@ export interface DashboardOptions {
 
 const EVERY_MS = 15_000
 
-/** Makes the page of figures and keeps them new until it leaves the document. */
-export function dashboard({ ask, host, heading, lock }: DashboardOptions): HTMLElement {
+/** Makes the page of figures, and updates them until it is removed from the document. */
+export function dashboard({ callOperator, host, heading, lock }: DashboardOptions): HTMLElement {
   const panels = [statePanel, decisionPanel, storePanel, lostRunPanel, jobPanel, ledgerPanel, aliasPanel].map(
-    make => make(ask),
+    make => make(callOperator),
   )
   const about = `Version ${host.version}, process ${host.pid}, since ${utc(host.since)}. Decisions and latencies are those of this process; other hosts have pages of their own.`
   const element: HTMLElement = el(
@@ -53,7 +53,7 @@ export function dashboard({ ask, host, heading, lock }: DashboardOptions): HTMLE
   return element
 }
 
-/** Whether nobody reads a plot or fills a form of the panel now. */
+/** Whether no plot of the panel is under the pointer, and nothing in it has the focus. */
 const isIdle = ({ element }: Panel): boolean => !element.matches(':focus-within, :has(.plot:hover)')
 
 async function refresh(
@@ -64,6 +64,6 @@ async function refresh(
   if (document.hidden) return
   const problems = await Promise.all(panels.map(panel => panel.refresh()))
   if (problems.some(problem => problem !== undefined))
-    return lock('The host does not take this token any more. Type its token again.')
+    return lock('The host does not accept this token. Type its token again.')
   if (element.isConnected) byId('freshness').textContent = `Figures of ${utc(Date.now())}`
 }

@@ -2,7 +2,7 @@ import { el, fill } from '../shared/dom.ts'
 import { utc } from '../shared/time.ts'
 import { OUTCOMES, type DecisionFigures, type Outcome } from './figures.ts'
 import { count } from './numbers.ts'
-import { panel, table, type Ask, type Panel } from './panel.ts'
+import { panel, table, type CallOperator, type Panel } from './panel.ts'
 import { plot } from './plot.ts'
 import { slotTimes, valuesAt } from './times.ts'
 
@@ -13,9 +13,9 @@ const MEANING: Readonly<Record<Outcome, string>> = {
   failed: 'status 5xx',
 }
 
-/** Requests by outcome over the last 24 hours. */
-export function decisionPanel(ask: Ask): Panel {
-  return panel<DecisionFigures>(ask, {
+/** Makes the panel of requests by outcome over the last 24 hours. */
+export function decisionPanel(callOperator: CallOperator): Panel {
+  return panel<DecisionFigures>(callOperator, {
     title: 'Decisions',
     about:
       'Requests of the last 24 hours by outcome, in slots of 5 minutes. /metrics counts the same as gatewright_requests_total.',

@@ -1,4 +1,4 @@
-// What the operator listener returns (`src/operator/endpoints.ts`).
+// The responses of the operator listener (`src/operator/endpoints.ts`).
 
 /** The outcomes of a request, in the order in which they are shown. */
 export const OUTCOMES = ['allowed', 'refused', 'limited', 'failed'] as const
@@ -46,7 +46,7 @@ export interface JobFigures {
     readonly dueAt: string
     readonly createdAt: string
   }[]
-  /** Whether `jobs` leaves some out. */
+  /** Whether there are more jobs than `jobs` lists. */
   readonly more: boolean
 }
 
@@ -74,7 +74,7 @@ export interface UsedAlias {
 
 export interface LostRunFigures {
   readonly runs: readonly LostRun[]
-  /** Whether `runs` leaves some out. */
+  /** Whether there are more runs than `runs` lists. */
   readonly more: boolean
 }
 

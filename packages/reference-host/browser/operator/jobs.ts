@@ -4,11 +4,11 @@ import { when } from '../shared/time.ts'
 import type { JobFigures } from './figures.ts'
 import { age, count } from './numbers.ts'
 import { bars } from './bars.ts'
-import { empty, panel, table, type Ask, type Panel } from './panel.ts'
+import { empty, panel, table, type CallOperator, type Panel } from './panel.ts'
 
-/** Calls to providers that wait, by kind and age. */
-export function jobPanel(ask: Ask): Panel {
-  return panel<JobFigures>(ask, {
+/** Makes the panel of waiting calls to providers, by kind and age. */
+export function jobPanel(callOperator: CallOperator): Panel {
+  return panel<JobFigures>(callOperator, {
     title: 'Provider calls that wait',
     about: 'By kind, with the age of the oldest. As gatewright jobs list, and gatewright_jobs in /metrics.',
     path: 'jobs',

@@ -1,20 +1,20 @@
 import { sentence, type Reply } from '../shared/api.ts'
 import { button, el, fill, type Child } from '../shared/dom.ts'
-import { say } from '../shared/live.ts'
+import { announce } from '../shared/live.ts'
 import { when } from '../shared/time.ts'
 import type { LedgerCheck } from './figures.ts'
 import { count, duration } from './numbers.ts'
-import { panel, type Ask, type Panel } from './panel.ts'
+import { panel, type CallOperator, type Panel } from './panel.ts'
 
 const POLL_MS = 700
 
-/** The latest check of the ledger, and a button that starts one. */
-export function ledgerPanel(ask: Ask): Panel {
+/** Makes the panel of the latest check of the ledger, with a button that starts another. */
+export function ledgerPanel(callOperator: CallOperator): Panel {
   const show = (check: LedgerCheck, body: HTMLElement): void => {
     const start = button('Check the ledger', () => run(), 'small')
     start.disabled = check.state === 'running'
     fill(body, ...describe(check), el('div', { class: 'buttons' }, start))
-    const run = async (): Promise<void> => follow(await ask<LedgerCheck>('ledger-check', {}), body)
+    const run = async (): Promise<void> => follow(await callOperator<LedgerCheck>('ledger-check', {}), body)
   }
   const follow = (reply: Reply<LedgerCheck>, body: HTMLElement): void => {
     if (!reply.ok) {
@@ -23,14 +23,14 @@ export function ledgerPanel(ask: Ask): Panel {
     }
     show(reply.data, body)
     if (reply.data.state === 'running') setTimeout(() => void askAgain(body), POLL_MS)
-    else say(body.querySelector('.note')?.textContent ?? '')
+    else announce(body.querySelector('.note')?.textContent ?? '')
   }
   const askAgain = async (body: HTMLElement): Promise<void> => {
     if (!body.isConnected) return
-    const reply = await ask<LedgerCheck>('ledger-check')
+    const reply = await callOperator<LedgerCheck>('ledger-check')
     follow(reply, body)
   }
-  return panel<LedgerCheck>(ask, {
+  return panel<LedgerCheck>(callOperator, {
     title: 'Ledger',
     about:
       'Adds up every transfer and compares it with the business rows, in a process of its own. As gatewright ledger check.',

@@ -2,16 +2,16 @@ import { short } from '../shared/address.ts'
 import { sentence } from '../shared/api.ts'
 import { copyButton } from '../shared/copy.ts'
 import { button, el, fill } from '../shared/dom.ts'
-import { say } from '../shared/live.ts'
+import { announce } from '../shared/live.ts'
 import { when } from '../shared/time.ts'
 import type { LostRun, LostRunFigures } from './figures.ts'
-import { empty, panel, table, type Ask, type Panel } from './panel.ts'
+import { empty, panel, table, type CallOperator, type Panel } from './panel.ts'
 import { askDecision } from './resolve.ts'
 
-/** Writes whose outcome is unknown, each with a button that decides about it: the only write of this page. */
-export function lostRunPanel(ask: Ask): Panel {
+/** Makes the panel of the writes whose outcome is unknown. Each has a button to decide about it, the only write of this page. */
+export function lostRunPanel(callOperator: CallOperator): Panel {
   const said = el('div', { class: 'said' })
-  const made: Panel = panel<LostRunFigures>(ask, {
+  const made: Panel = panel<LostRunFigures>(callOperator, {
     title: 'Lost runs',
     about:
       'Writes with an idempotency key whose process ended before their outcome was stored. Clients get outcome_unknown until somebody decides. As gatewright runs lost.',
@@ -48,7 +48,7 @@ export function lostRunPanel(ask: Ask): Panel {
   const decide = async (run: LostRun): Promise<void> => {
     const decision = await askDecision(run)
     if (!decision) return
-    const reply = await ask('lost-runs/resolve', { run: run.run, ...decision })
+    const reply = await callOperator('lost-runs/resolve', { run: run.run, ...decision })
     const done =
       decision.outcome === 'completed'
         ? 'Retries of this request now return the completed response.'
@@ -59,7 +59,7 @@ export function lostRunPanel(ask: Ask): Panel {
         ? 'Somebody has decided about this run meanwhile. Nothing was changed.'
         : sentence(reply.problem)
     fill(said, el('p', { class: `note ${reply.ok ? 'ok' : 'warn'}` }, text))
-    say(text)
+    announce(text)
     await made.refresh()
   }
   return made

@@ -1,13 +1,13 @@
 const whole = new Intl.NumberFormat('en-US')
 
-/** A count with thousands separators. */
+/** Formats a count with thousands separators. */
 export const count = (value: number): string => whole.format(value)
 
-/** A count with the word for it: `1 caller`, `2 callers`. */
+/** Formats a count with its noun: `1 caller`, `2 callers`. */
 export const counted = (value: number, word: string): string =>
   `${count(value)} ${word}${value === 1 ? '' : 's'}`
 
-/** Milliseconds as people read them: `0.18 ms`, `12 ms`, `1.4 s`. */
+/** Formats milliseconds for people: `0.18 ms`, `12 ms`, `1.4 s`. */
 export function duration(ms: number | null): string {
   if (ms === null) return '–'
   if (ms < 1) return `${ms.toFixed(2)} ms`
@@ -15,7 +15,7 @@ export function duration(ms: number | null): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`
 }
 
-/** Seconds as an age: `45 s`, `12 min`, `3 h`, `2 days`. */
+/** Formats seconds as an age: `45 s`, `12 min`, `3 h`, `2 days`. */
 export function age(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`

@@ -1,20 +1,20 @@
 import { sentence, type Problem, type Reply } from '../shared/api.ts'
 import { el, fill, type Child } from '../shared/dom.ts'
 
-/** Asks the operator listener. */
-export type Ask = <T>(path: string, body?: unknown) => Promise<Reply<T>>
+/** Calls the operator listener: a GET, or a POST if there is a body. */
+export type CallOperator = <T>(path: string, body?: unknown) => Promise<Reply<T>>
 
 /** One part of the page, with figures of its own. */
 export interface Panel {
   readonly element: HTMLElement
-  /** Asks for the figures and shows them. Resolves to a problem that ends the page, such as a changed token. */
+  /** Reads the figures and shows them. Resolves to a problem that ends the page, such as a changed token. */
   refresh(): Promise<Problem | undefined>
 }
 
-/** What a panel is about, and how it shows its figures. */
+/** Options of `panel`. */
 export interface PanelOptions<T> {
   readonly title: string
-  /** One sentence that says what the figures are, and where the same ones are printed. */
+  /** One sentence about the figures, which also names the command that prints them. */
   readonly about: string
   readonly path: string
   readonly wide?: boolean
@@ -22,8 +22,11 @@ export interface PanelOptions<T> {
   show(figures: T, body: HTMLElement): void
 }
 
-/** Makes a panel. Until its figures come it shows a skeleton; a failure is said in the panel and breaks no other. */
-export function panel<T>(ask: Ask, { title, about, path, wide = false, show }: PanelOptions<T>): Panel {
+/** Makes a panel. It shows a skeleton until its figures arrive. A failure is shown in the panel and affects no other panel. */
+export function panel<T>(
+  callOperator: CallOperator,
+  { title, about, path, wide = false, show }: PanelOptions<T>,
+): Panel {
   const id = `panel-${path.replaceAll(/\W/g, '-')}`
   const body = el('div', { class: 'panel-body' }, el('div', { class: 'skeleton' }))
   const element = el(
@@ -35,7 +38,7 @@ export function panel<T>(ask: Ask, { title, about, path, wide = false, show }: P
   return {
     element,
     async refresh() {
-      const reply = await ask<T>(path)
+      const reply = await callOperator<T>(path)
       if (reply.ok) show(reply.data, body)
       else if (reply.problem.status === 401) return reply.problem
       else fill(body, problemNote(reply.problem))
@@ -44,7 +47,7 @@ export function panel<T>(ask: Ask, { title, about, path, wide = false, show }: P
   }
 }
 
-/** Says a problem in a note, with the request id for the logs. */
+/** Makes a note about a problem, with the request id to find in the logs. */
 export function problemNote(problem: Problem): HTMLElement {
   return el(
     'div',
@@ -55,7 +58,7 @@ export function problemNote(problem: Problem): HTMLElement {
   )
 }
 
-/** A table with a head. Cells of a column whose head is in `numbers` are aligned to the right. */
+/** Makes a table with a head. Cells of a column whose head is in `numbers` are aligned to the right. */
 export function table(
   caption: string,
   head: readonly string[],
@@ -80,5 +83,5 @@ export function table(
   )
 }
 
-/** An empty state: what it means that there is nothing. */
+/** Makes the text for a panel without figures. */
 export const empty = (text: string): HTMLElement => el('p', { class: 'empty' }, text)

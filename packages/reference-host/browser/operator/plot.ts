@@ -4,7 +4,7 @@ import { el } from '../shared/dom.ts'
 /** One line of a plot. */
 export interface Line {
   readonly label: string
-  /** The custom property that has its colour. */
+  /** The CSS custom property of its colour. */
   readonly colour: string
   readonly values: readonly (number | null)[]
   readonly dashed?: boolean
@@ -12,17 +12,17 @@ export interface Line {
 
 /** What a plot shows. */
 export interface PlotOptions {
-  /** What the plot says, for those who do not see it. */
+  /** A description of the plot for screen readers. */
   readonly description: string
   /** Instants in seconds. */
   readonly times: readonly number[]
   readonly lines: readonly Line[]
   /** Title of the vertical axis, with its unit. */
   readonly unit: string
-  /** A value with its unit. */
+  /** Formats a value with its unit. */
   readonly show: (value: number) => string
   readonly logarithmic?: boolean
-  /** Whether the values are counts: the axis then has whole numbers only. */
+  /** Whether the values are counts, so that the axis has whole numbers only. */
   readonly counts?: boolean
 }
 
@@ -32,8 +32,8 @@ const LEAST_SECONDS = 3600
 const WHOLE_STEPS = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap(step => [step, 2 * step, 5 * step])
 
 /**
- * Draws lines over time with their names as a key that also says the values under the pointer or, with the arrow keys, at the chosen
- * time. The plot takes the width of its place and follows it.
+ * Draws lines over time, with a legend that also shows the values under the pointer or at the time chosen by the arrow keys.
+ * The plot always has the width of its container.
  */
 export function plot(options: PlotOptions): HTMLElement {
   const { times, lines, description } = options
@@ -64,7 +64,7 @@ export function plot(options: PlotOptions): HTMLElement {
     }
   }
   showValues(null)
-  // The place has a width once it is in the document.
+  // The container has no width before it is in the document.
   new ResizeObserver((_, observer) => {
     observer.disconnect()
     if (place.clientWidth > 0) draw(place, options, showValues)
@@ -140,7 +140,7 @@ function draw(place: HTMLElement, options: PlotOptions, showValues: (index: numb
 
 const FONT = '12px system-ui, sans-serif'
 
-/** Draws the plot again when its place becomes wider or narrower, until it is replaced. */
+/** Draws the plot again whenever the width of its container changes, until the plot is replaced. */
 function followWidth(place: HTMLElement, chart: uPlot): void {
   const observer = new ResizeObserver(() => {
     if (!place.isConnected) {

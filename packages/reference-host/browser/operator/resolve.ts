@@ -3,7 +3,7 @@ import { el } from '../shared/dom.ts'
 import { utc } from '../shared/time.ts'
 import type { LostRun } from './figures.ts'
 
-/** What the operator decides about a lost run. */
+/** The operator's decision about a lost run. */
 export type Decision =
   | { readonly outcome: 'never_happened' }
   | { readonly outcome: 'completed'; readonly data: object }
@@ -85,7 +85,7 @@ function radio(
   return { input, label: el('label', { class: 'choice' }, input, text) }
 }
 
-/** Keeps the dialog open while the data is no JSON object. The browser itself asks for an outcome. */
+/** Keeps the dialog open while the data is not a JSON object. The browser itself requires an outcome. */
 function keepOpenUntilComplete(
   data: HTMLTextAreaElement,
   wrong: HTMLElement,

@@ -2,18 +2,18 @@ import { el, fill, type Child } from '../shared/dom.ts'
 import { sentence } from '../shared/api.ts'
 import type { JobFigures, LostRunFigures } from './figures.ts'
 import { age, count } from './numbers.ts'
-import { panel, type Ask, type Panel } from './panel.ts'
+import { panel, type CallOperator, type Panel } from './panel.ts'
 
 interface StateFigures {
   readonly ageSeconds: number | null
 }
 
-/** The guard asks the store for every request once the feed is older than a second. */
+/** The guard queries the store at every request if the feed is older than a second. */
 const FEED_BOUND_SECONDS = 1
 
-/** What needs a person now, in words: feed, attention, jobs, lost runs. */
-export function statePanel(ask: Ask): Panel {
-  return panel<StateFigures>(ask, {
+/** Makes the panel about what the operator must look at: feed, attention, jobs, lost runs. */
+export function statePanel(callOperator: CallOperator): Panel {
+  return panel<StateFigures>(callOperator, {
     title: 'Right now',
     about: 'What may need you. Each has its own part below or a command.',
     path: 'feed',
@@ -21,7 +21,7 @@ export function statePanel(ask: Ask): Panel {
     show({ ageSeconds }, body) {
       const list = el('ul', { class: 'states' }, feedState(ageSeconds))
       fill(body, list)
-      void others(ask).then(states => list.append(...states))
+      void others(callOperator).then(states => list.append(...states))
     },
   })
 }
@@ -33,18 +33,18 @@ function feedState(ageSeconds: number | null): HTMLElement {
   return state(late ? 'bad' : 'ok', 'Revocation feed', text)
 }
 
-/** How rows with attention are called, and where the operator learns more about them. */
+/** The plural of each kind of row that needs attention, and where the operator learns more about them. */
 const ATTENTION: Readonly<Record<string, { readonly rows: string; readonly see: string }>> = {
   authorization: { rows: 'Card authorizations', see: 'gatewright authorizations list' },
   deposit: { rows: 'Deposits', see: 'gatewright deposits list' },
   withdrawal: { rows: 'Withdrawals', see: 'gatewright withdrawals list --attention' },
 }
 
-async function others(ask: Ask): Promise<HTMLElement[]> {
+async function others(callOperator: CallOperator): Promise<HTMLElement[]> {
   const [attention, jobs, runs] = await Promise.all([
-    ask<{ readonly attention: Readonly<Record<string, number>> }>('attention'),
-    ask<JobFigures>('jobs'),
-    ask<LostRunFigures>('lost-runs'),
+    callOperator<{ readonly attention: Readonly<Record<string, number>> }>('attention'),
+    callOperator<JobFigures>('jobs'),
+    callOperator<LostRunFigures>('lost-runs'),
   ])
   const attentionStates = attention.ok
     ? Object.entries(attention.data.attention).map(([kind, rows]) =>

@@ -1,13 +1,13 @@
 import { fill } from '../shared/dom.ts'
 import type { StoreFigures } from './figures.ts'
 import { count, duration } from './numbers.ts'
-import { empty, panel, table, type Ask, type Panel } from './panel.ts'
+import { empty, panel, table, type CallOperator, type Panel } from './panel.ts'
 import { plot } from './plot.ts'
 import { valuesAt } from './times.ts'
 
-/** How long a round trip to each store takes. */
-export function storePanel(ask: Ask): Panel {
-  return panel<StoreFigures>(ask, {
+/** Makes the panel of the round-trip time to each store. */
+export function storePanel(callOperator: CallOperator): Panel {
+  return panel<StoreFigures>(callOperator, {
     title: 'Stores',
     about:
       'Round trip of a readiness check, every 5 seconds: half took at most p50, 99 of 100 at most p99. As gatewright_store_check_seconds in /metrics.',

@@ -1,6 +1,6 @@
 /**
- * The starts of all slots of a window, in seconds: also of those in which nothing happened. The current slot is left out unless it is
- * the only one, since it would always look like a fall.
+ * Returns the starts of all slots of a window, in seconds, empty slots included. The current slot is left out unless it is the
+ * only one: it is incomplete, so it would always look like a decrease.
  */
 export function slotTimes(
   since: string,
@@ -16,7 +16,7 @@ export function slotTimes(
   return times.length > 1 ? times.slice(0, -1) : times
 }
 
-/** The values of slots at given times; `none` where there is no slot. */
+/** Returns the values of slots at given times; `none` where there is no slot. */
 export function valuesAt<S extends { readonly at: string }>(
   times: readonly number[],
   slots: readonly S[],

@@ -1,6 +1,6 @@
 import { el, whileSending } from '../shared/dom.ts'
 
-/** Makes the form that asks for the operator token. `unlock` returns what is wrong with it. */
+/** Makes the form for the operator token. `unlock` returns an error text for a wrong token. */
 export function unlockForm(
   unlock: (token: string) => Promise<string | undefined>,
   reason?: string,

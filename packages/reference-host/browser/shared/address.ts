@@ -1,11 +1,11 @@
 import { el } from './dom.ts'
 
-/** The short form of an address or an id: `0x1234…abcd`. Texts of up to 13 characters stay whole. */
+/** Shortens an address or an id: `0x1234…abcd`. Texts of up to 13 characters are unchanged. */
 export function shortened(text: string): string {
   return text.length <= 13 ? text : `${text.slice(0, 6)}…${text.slice(-4)}`
 }
 
-/** Shows an address or an id in short form, and all of it on focus and in its title. */
+/** Shows an address or an id in short form; the whole text appears on focus and in the title. */
 export function short(text: string): HTMLElement {
   if (shortened(text) === text) return el('span', { class: 'mono' }, text)
   return el(

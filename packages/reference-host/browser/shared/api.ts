@@ -1,10 +1,10 @@
-/** Why a call failed, in a form that a page can show. */
+/** Why a call failed, for a page to show. */
 export interface Problem {
   /** The HTTP status; 0 without a response. */
   readonly status: number
   /** The error code of docs/errors.md; `unreachable` without a response. */
   readonly code: string
-  /** What the host said. */
+  /** The message of the host. */
   readonly message: string
   readonly field?: string
   readonly rule?: string
@@ -18,11 +18,11 @@ export type Reply<T> =
   | { readonly ok: true; readonly data: T }
   | { readonly ok: false; readonly problem: Problem }
 
-/** What a call sends. */
+/** Options of `call`. */
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: unknown
-  /** A bearer token. It goes into the header and nowhere else. */
+  /** A bearer token. It is sent in the `Authorization` field only. */
   readonly token?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
@@ -85,7 +85,7 @@ function problemOf({ status, headers }: Response, json: Record<string, unknown>)
   }
 }
 
-/** Says in one or two sentences what went wrong and what helps. */
+/** Describes a problem in one or two sentences: what went wrong and what helps. */
 export function sentence({ status, message, retryAfterSeconds }: Problem): string {
   const soon =
     retryAfterSeconds === null ? 'Try again in a moment.' : `Try again in ${seconds(retryAfterSeconds)}.`

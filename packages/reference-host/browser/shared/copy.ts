@@ -1,9 +1,9 @@
 import { el } from './dom.ts'
-import { say } from './live.ts'
+import { announce } from './live.ts'
 
 const SHOWN_MS = 2000
 
-/** Makes a button that copies a text and says "Copied". `what` names the text, such as "address". */
+/** Makes a button that copies a text and then shows "Copied". `what` names the text, such as "address". */
 export function copyButton(what: string, text: () => string): HTMLButtonElement {
   const label = el('span', {}, 'Copy')
   const made = el('button', { type: 'button', class: 'button small', 'aria-label': `Copy ${what}` }, label)
@@ -23,7 +23,7 @@ export function copyButton(what: string, text: () => string): HTMLButtonElement 
 
 function showOutcome(label: HTMLElement, shown: string, sentence: string): void {
   label.textContent = shown
-  say(sentence)
+  announce(sentence)
   setTimeout(() => {
     label.textContent = 'Copy'
   }, SHOWN_MS)

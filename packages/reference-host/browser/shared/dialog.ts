@@ -1,17 +1,17 @@
 import { button, el, type Child } from './dom.ts'
 
-/** What a dialog asks. `confirm` is a verb, such as "Revoke key". */
+/** The texts of a dialog. `confirm` is the label of the button, such as "Revoke key". */
 export interface Question {
   readonly title: string
   readonly body: readonly Child[]
   readonly confirm: string
   readonly cancel?: string
   readonly danger?: boolean
-  /** Whether what was typed can be confirmed. It marks what is wrong itself, and the dialog stays. */
+  /** Returns whether the input is valid. Otherwise it marks what is wrong, and the dialog stays open. */
   readonly check?: () => boolean
 }
 
-/** Asks a question in a dialog. Resolves to whether it was confirmed; Escape is a no. */
+/** Asks for a confirmation in a dialog. Resolves to whether it was confirmed; Escape cancels. */
 export function ask({
   title,
   body,

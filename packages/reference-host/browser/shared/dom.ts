@@ -1,4 +1,4 @@
-/** What an element can contain. `false` and undefined are left out. */
+/** A child of an element. `false` and undefined are left out. */
 export type Child = Node | string | false | undefined
 
 /** Attributes and listeners of a new element. `on*` are listeners, booleans are present or absent attributes. */
@@ -12,7 +12,7 @@ export function el<T extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[T] {
   const element = document.createElement(tag)
   for (const [name, value] of Object.entries(props)) setProp(element, name, value)
-  element.append(...shown(children))
+  element.append(...nodesOf(children))
   return element
 }
 
@@ -22,19 +22,19 @@ function setProp(element: HTMLElement, name: string, value: Props[string]): void
   else if (value !== false && value !== undefined) element.setAttribute(name, String(value))
 }
 
-/** Replaces what an element holds. */
+/** Replaces the children of an element. */
 export function fill(element: Element, ...children: readonly Child[]): void {
-  element.replaceChildren(...shown(children))
+  element.replaceChildren(...nodesOf(children))
 }
 
-/** Finds an element of the document that its HTML is known to have. */
+/** Finds an element by its id. Throws if the document does not have it. */
 export function byId(id: string): HTMLElement {
   const found = document.getElementById(id)
   if (!found) throw new Error(`the document has no #${id}`)
   return found
 }
 
-/** Makes a button that calls `press`. While a promise of `press` is pending it takes no second press. */
+/** Makes a button that calls `press`. It is disabled while a promise of `press` is pending. */
 export function button(label: string, press: () => unknown, kind = ''): HTMLButtonElement {
   const made = el('button', { type: 'button', class: `button ${kind}`.trim() }, label)
   made.addEventListener('click', () => {
@@ -53,5 +53,5 @@ export function whileSending(control: HTMLButtonElement, running: Promise<unknow
   running.then(enable, enable)
 }
 
-const shown = (children: readonly Child[]): (Node | string)[] =>
+const nodesOf = (children: readonly Child[]): (Node | string)[] =>
   children.filter(child => child !== false && child !== undefined)

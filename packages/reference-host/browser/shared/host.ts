@@ -1,10 +1,10 @@
 import { byId } from './dom.ts'
 
-/** What the document says about its host (`src/pages/document.ts`). */
+/** Facts about the host, which it writes into the document (`src/pages/document.ts`). */
 export interface HostFacts {
   readonly environment: 'sandbox' | 'live'
   readonly serviceName: string
-  /** The origin that wallets sign for. */
+  /** The origin that signed texts name. */
   readonly origin: string
   /** Scopes that a user key can have. */
   readonly scopes: readonly string[]
@@ -12,7 +12,7 @@ export interface HostFacts {
   readonly pages: { readonly helper: boolean; readonly docs: boolean }
 }
 
-/** Reads what the document says about its host. */
+/** Reads the facts about the host from the document. */
 export function readHost(): HostFacts {
   return JSON.parse(byId('host').textContent) as HostFacts
 }

@@ -8,7 +8,7 @@ const UNITS = [
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
-/** How far an instant is from now, such as "3 minutes ago" or "in 2 days". */
+/** Formats an instant relative to now, such as "3 minutes ago" or "in 2 days". */
 export function fromNow(at: string | number, now: number = Date.now()): string {
   const distance = new Date(at).getTime() - now
   const [unit, size] = UNITS.find(([, ms]) => Math.abs(distance) >= ms) ?? []
@@ -16,7 +16,7 @@ export function fromNow(at: string | number, now: number = Date.now()): string {
   return relative.format(Math.trunc(distance / size), unit)
 }
 
-/** An instant as people read it, in UTC to the second. */
+/** Formats an instant in UTC, to the second. */
 export function utc(at: string | number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }

@@ -27,10 +27,10 @@ interface Lookup {
 
 const SHARED_MS = 2000
 const WINDOW_MS = 60_000
-const MOST_IN_WINDOW = 20
+const MAX_IN_WINDOW = 20
 /** Most look-ups and accounts kept in memory; the oldest are evicted first. */
-const MOST_LOOKUPS = 1000
-const MOST_ACCOUNTS = 10_000
+const MAX_LOOKUPS = 1000
+const MAX_ACCOUNTS = 10_000
 
 /** Creates the look-ups over the readers of all chains. */
 export function transactionLookups(
@@ -46,10 +46,10 @@ export function transactionLookups(
     const window = accounts.get(accountId)
     if (window && isWithin(now, window.startedAt, WINDOW_MS)) {
       window.used += 1
-      return window.used <= MOST_IN_WINDOW
+      return window.used <= MAX_IN_WINDOW
     }
     accounts.delete(accountId)
-    evictOldest(accounts, MOST_ACCOUNTS)
+    evictOldest(accounts, MAX_ACCOUNTS)
     accounts.set(accountId, { startedAt: now, used: 1 })
     return true
   }
@@ -65,7 +65,7 @@ export function transactionLookups(
       }
       if (!take(accountId)) return undefined
       lookups.delete(key)
-      evictOldest(lookups, MOST_LOOKUPS)
+      evictOldest(lookups, MAX_LOOKUPS)
       const lookup: Lookup = { view: lookUp(reader, txHash) }
       lookups.set(key, lookup)
       try {

@@ -1,5 +1,5 @@
 import * as Type from 'typebox/type'
-import { MOST_AGREEMENTS, MOST_LINKS, MOST_NOTICES, type Product } from '../product/product.ts'
+import { MAX_AGREEMENTS, MAX_LINKS, MAX_NOTICES, type Product } from '../product/product.ts'
 import { idText, nameText } from '../schemas/names.ts'
 import { jsonFile } from './json-file.ts'
 import type { Parser } from './parsers.ts'
@@ -32,7 +32,7 @@ const ProductFile = Type.Object(
         },
         strict,
       ),
-      { maxItems: MOST_NOTICES },
+      { maxItems: MAX_NOTICES },
     ),
     agreements: Type.Array(
       Type.Object(
@@ -40,12 +40,12 @@ const ProductFile = Type.Object(
           id: idText(),
           text: nameText(1, 10_000),
           links: Type.Array(Type.Object({ label: nameText(1, 120), url: httpsUrl }, strict), {
-            maxItems: MOST_LINKS,
+            maxItems: MAX_LINKS,
           }),
         },
         strict,
       ),
-      { maxItems: MOST_AGREEMENTS },
+      { maxItems: MAX_AGREEMENTS },
     ),
   },
   strict,

@@ -4,13 +4,13 @@ import { deny } from '../product/denials.ts'
 import type { HostDenial } from '../http/codes.ts'
 import type { Success } from '../http/operation.ts'
 import {
-  MOST_NETWORKS,
+  MAX_NETWORKS,
   type Asset,
   type Catalogue,
   type Quote,
   type QuoteRequest,
 } from '../providers/catalogue.ts'
-import { isRejection } from '../providers/rejection.ts'
+import { isRejection } from '../providers/reply.ts'
 import { DECIMAL } from '../providers/decimal.ts'
 import { component, text, textOrNull } from '../schemas/fields.ts'
 import { idText } from '../schemas/names.ts'
@@ -32,7 +32,7 @@ const AssetSchema = Type.Object(
         decimals: Type.Integer({ description: 'Digits after the point' }),
         supportsExtraId: Type.Boolean({ description: 'Whether a payment can name a memo or tag' }),
       }),
-      { maxItems: MOST_NETWORKS },
+      { maxItems: MAX_NETWORKS },
     ),
   },
   component('Asset', 'An asset, and the networks on which it can be used'),

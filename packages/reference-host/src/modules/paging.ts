@@ -17,7 +17,7 @@ interface PageSize {
 }
 
 /** The longest cursor, in characters. */
-const MOST_CURSOR = 120
+const MAX_CURSOR = 120
 
 /** The query parameters of a list with up to `most` items a page. */
 export const pagingQueryUpTo = (most: number, defaultLimit = 20) =>
@@ -27,7 +27,7 @@ export const pagingQueryUpTo = (most: number, defaultLimit = 20) =>
     ),
     cursor: Type.Optional(
       Type.String({
-        pattern: `^[A-Za-z0-9_-]{1,${MOST_CURSOR}}$`,
+        pattern: `^[A-Za-z0-9_-]{1,${MAX_CURSOR}}$`,
         description: '`nextCursor` of the page before',
       }),
     ),

@@ -13,10 +13,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Money } from '../ledger/money.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'
-import type { CardIssuer } from '../providers/card-issuer.ts'
-import type { DepositProvider } from '../providers/deposits.ts'
-import type { KycProvider } from '../providers/kyc.ts'
-import type { WithdrawalProvider } from '../providers/withdrawals.ts'
+import type { Providers } from '../providers/ports.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
@@ -67,12 +64,7 @@ export interface ModuleServices {
   readonly requirements: Requirements
   readonly kyc: KycRecords
   /** Providers that this host has; operations that need an absent one are not served. */
-  readonly providers: {
-    readonly kyc?: KycProvider
-    readonly cards?: CardIssuer
-    readonly deposits?: DepositProvider
-    readonly withdrawals?: WithdrawalProvider
-  }
+  readonly providers: Providers
   readonly product: Product
   /** For reads outside a financial write. */
   readonly db: SqlClient

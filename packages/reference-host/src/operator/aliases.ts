@@ -8,7 +8,7 @@ export function reportAliases(storage: AliasUsageStorage, now: EpochMs): Promise
 }
 
 /** Most callers of one legacy name that the operator page shows. `gatewright aliases report` prints all. */
-const MOST_USERS = 20
+const MAX_USERS = 20
 
 /** The legacy names that somebody still uses, the most used first, each with its latest callers. */
 export function aliasesInUse({ at, aliases }: AliasReport): object {
@@ -18,7 +18,7 @@ export function aliasesInUse({ at, aliases }: AliasReport): object {
     aliases: used.map(({ users, ...alias }) => ({
       ...alias,
       callers: users.length,
-      users: users.slice(0, MOST_USERS),
+      users: users.slice(0, MAX_USERS),
     })),
     /** Names that still work and that nobody has used. */
     unused: aliases.filter(({ count, mode, observable }) => observable && count === 0 && mode !== 'gone')

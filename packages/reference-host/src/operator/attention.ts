@@ -35,7 +35,7 @@ interface OpenReport {
 /** The causes of events that ask for attention, as a list in SQL. */
 const CAUSES = { authorization: "'excess', 'conflict'", deposit: "'payment_conflict'" } as const
 /** Most reports about one row that are returned when they are marked. */
-const MOST_RESOLVED = 1000
+const MAX_RESOLVED = 1000
 /** The cause of the event that ends the attention of a row. */
 const RESOLVED = 'resolved'
 
@@ -80,7 +80,7 @@ export async function resolveAttention(
   const [row] = await rows(tx, text, [id])
   if (!row) return undefined
   // The update has locked the row, so a report that comes now is not among these and asks for attention again.
-  const reports = await readReports(tx, kind, 'r.id = $4', [MOST_RESOLVED, id])
+  const reports = await readReports(tx, kind, 'r.id = $4', [MAX_RESOLVED, id])
   const status = toText(row['status'])
   const event = { accountId: toText(row['account_id']), subject: { kind, id }, cause: RESOLVED }
   await events.record(tx, { ...event, from: status, to: status, detail: reference }, now)

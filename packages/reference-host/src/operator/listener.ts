@@ -33,9 +33,9 @@ const HEADERS = [
 ] as const
 
 const TIMEOUT_MS = 10_000
-const MOST_BODY_BYTES = 65_536
+const MAX_BODY_BYTES = 65_536
 /** A browser opens six. */
-const MOST_CONNECTIONS = 32
+const MAX_CONNECTIONS = 32
 
 /** Starts the operator listener on loopback. Rejects if the port is in use. */
 export async function startOperatorListener(
@@ -57,7 +57,7 @@ export async function startOperatorListener(
         res.destroy()
       })
   })
-  server.maxConnections = MOST_CONNECTIONS
+  server.maxConnections = MAX_CONNECTIONS
   await listen(server, port)
   actualPort = (server.address() as AddressInfo).port
   return {
@@ -99,7 +99,7 @@ async function responseOf(
     const denial = deny('method_not_allowed', `this path allows ${names}`)
     return denialResponse({ ...denial, headers: [['Allow', names]] }, 'plain')
   }
-  const raw = await readRawBody(req, MOST_BODY_BYTES)
+  const raw = await readRawBody(req, MAX_BODY_BYTES)
   const body = raw.ok ? parseJsonObject(raw.value, req.headers['content-type']) : raw
   if (!body.ok) return denialResponse(body, 'plain')
   const verdict = await endpoint.response(body.value)

@@ -24,9 +24,9 @@ export interface Agreement {
 }
 
 /** How many of each a product has at most: whole lists of them are in responses. */
-export const MOST_NOTICES = 100
-export const MOST_AGREEMENTS = 20
-export const MOST_LINKS = 20
+export const MAX_NOTICES = 100
+export const MAX_AGREEMENTS = 20
+export const MAX_LINKS = 20
 
 /** Texts of the product. */
 export interface Product {

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { Fault } from '@gatewright/kernel'
-import { validateCardSecrets, validateIssueReply, type CardIssuer } from './card-issuer.ts'
-import { validateKycReport, type KycProvider } from './kyc.ts'
+import type { Port, ProviderOf } from './port.ts'
 
 /** How long a call to a provider may take. */
 const CALL_MS = 10_000
@@ -17,60 +16,53 @@ export interface CallOptions {
   readonly limitMs?: number
 }
 
+type AnyCall = (...args: readonly unknown[]) => Promise<unknown>
+
 /**
- * Wraps a provider: its calls end within the time limit, its replies are checked against their schema, and every error becomes a
- * fault whose message contains no personal data. Faults: `ERR_PROVIDER_UNAVAILABLE`, `ERR_PROVIDER_REPLY`.
+ * Wraps a provider: its calls end within the time limit and are counted under the name of the port, its replies are checked, and
+ * every error becomes a fault whose message contains no personal data. Faults: `ERR_PROVIDER_UNAVAILABLE`, `ERR_PROVIDER_REPLY`.
  */
-export function limitedKyc(provider: KycProvider, options: CallOptions): KycProvider {
+export function checkedProvider<P extends Port>(
+  portName: string,
+  port: P,
+  provider: ProviderOf<P>,
+  { count, limitMs = CALL_MS }: CallOptions,
+): ProviderOf<P> {
   const { name } = provider
   // A provider can be an instance of a class, whose methods and getters a spread would lose.
   const verify = provider.verify?.bind(provider)
-  return {
-    name,
-    ...(verify ? { verify } : {}),
-    submit: (id, application, signal) =>
-      limited(name, 'kyc', signal, options, async within => {
-        const report = await provider.submit(id, application, within)
-        const problem = validateKycReport(report)
-        if (problem)
-          throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid report: ${problem.message}`)
-        return report
-      }),
+  const methods = provider as unknown as { readonly [M in keyof P]: AnyCall }
+
+  const call = async (method: keyof P & string, args: readonly unknown[], signal: AbortSignal) => {
+    try {
+      const reply = await inTime(name, signal, limitMs, async within => methods[method](...args, within))
+      const problem = port[method]?.validate(reply)
+      if (problem)
+        throw new Fault(
+          'ERR_PROVIDER_REPLY',
+          `provider ${name} sent an invalid reply to ${method}: ${problem.message}`,
+        )
+      count(portName, 'answered')
+      return reply
+    } catch (error) {
+      const fault = providerFault(name, error)
+      count(portName, fault.code === 'ERR_PROVIDER_REPLY' ? 'malformed' : 'unavailable')
+      throw fault
+    }
   }
+  const calls = Object.keys(port).map(method => [
+    method,
+    (...args: unknown[]) => call(method, args.slice(0, -1), args.at(-1) as AbortSignal),
+  ])
+  return { name, ...(verify ? { verify } : {}), ...Object.fromEntries(calls) } as ProviderOf<P>
 }
 
-/** Wraps a card issuer, as `limitedKyc` wraps a provider of identity checks. */
-export function limitedIssuer(issuer: CardIssuer, options: CallOptions): CardIssuer {
-  const { name } = issuer
-  const verify = issuer.verify?.bind(issuer)
-  const checked = <T>(reply: T, problem: { readonly message: string } | undefined): T => {
-    if (problem)
-      throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid card: ${problem.message}`)
-    return reply
-  }
-  return {
-    name,
-    ...(verify ? { verify } : {}),
-    issue: (id, order, signal) =>
-      limited(name, 'cards', signal, options, async within => {
-        const reply = await issuer.issue(id, order, within)
-        return checked(reply, validateIssueReply(reply))
-      }),
-    reveal: (id, signal) =>
-      limited(name, 'cards', signal, options, async within => {
-        const reply = await issuer.reveal(id, within)
-        return checked(reply, validateCardSecrets(reply))
-      }),
-  }
-}
-
-/** Runs a call to a provider within the time limit, and counts its outcome. */
-export async function limited<T>(
+/** Runs a call to a provider. It ends at the time limit, or when the caller's signal aborts. */
+async function inTime<T>(
   name: string,
-  port: string,
   signal: AbortSignal,
-  { count, limitMs = CALL_MS }: CallOptions,
-  call: (signal: AbortSignal) => Promise<T>,
+  limitMs: number,
+  call: (within: AbortSignal) => Promise<T>,
 ): Promise<T> {
   // Not `AbortSignal.any`: it holds its sources weakly, so on Node.js 20 a garbage collection can drop the timeout, and the
   // call never ends.
@@ -89,13 +81,7 @@ export async function limited<T>(
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   try {
-    const response = await Promise.race([call(within.signal), ended])
-    count(port, 'answered')
-    return response
-  } catch (error) {
-    const fault = providerFault(name, error)
-    count(port, fault.code === 'ERR_PROVIDER_REPLY' ? 'malformed' : 'unavailable')
-    throw fault
+    return await Promise.race([call(within.signal), ended])
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', stop)

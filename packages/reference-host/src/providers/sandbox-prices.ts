@@ -1,6 +1,6 @@
 import type { Asset, Quote, QuoteRequest } from './catalogue.ts'
-import type { Rejection } from './rejection.ts'
 import { formatDecimal, formatDollars, ONE, parseDecimal } from './decimal.ts'
+import type { Rejection } from './reply.ts'
 
 const network = (id: string, chainId: number | null, tokenContract: string | null, decimals: number) => ({
   id,

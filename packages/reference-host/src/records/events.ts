@@ -47,7 +47,7 @@ const records = table('gw_events', {
 export type RecordedEvent = Row<typeof records>
 
 /** How many events of one subject a list shows, the last ones: nothing bounds how many there are. */
-export const MOST_HISTORY = 20
+export const MAX_HISTORY = 20
 
 const INSERT = `insert into gw_events
   (id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at)
@@ -79,7 +79,7 @@ export const events = {
     const ofSubject = 'where subject_kind = $1 and subject_id = $2 and account_id = $3 order by number'
     return records.select(db, ofSubject, [kind, id, accountId])
   },
-  /** Returns the last `MOST_HISTORY` events of each of several subjects of one kind by subject id, oldest first. */
+  /** Returns the last `MAX_HISTORY` events of each of several subjects of one kind by subject id, oldest first. */
   async histories(
     db: SqlQueries,
     accountId: string,
@@ -93,7 +93,7 @@ export const events = {
         select gw_events.*, row_number() over (partition by subject_id order by number desc) as place
         from gw_events where subject_kind = $1 and account_id = $2 and subject_id in (${places})) numbered
       where place <= $3 order by number`
-    for (const row of await rows(db, text, [kind, accountId, MOST_HISTORY, ...ids]))
+    for (const row of await rows(db, text, [kind, accountId, MAX_HISTORY, ...ids]))
       found.get(toText(row['subject_id']))?.push(records.read(row))
     return found
   },

@@ -1,13 +1,13 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import type { TObject } from 'typebox/type'
-import { isName, NAME_FORMAT } from './names.ts'
+import type { TSchema } from 'typebox/type'
+import { isName, NAME_FORMAT, URL_FORMAT } from './names.ts'
 
 // `strict` refuses keywords outside JSON Schema. Validating the schemas themselves would double the time to
 // compile them, and they are written in this package.
 const ajv = new Ajv({
   allErrors: false,
   strict: true,
-  formats: { [NAME_FORMAT]: isName },
+  formats: { [NAME_FORMAT]: isName, [URL_FORMAT]: URL.canParse },
   meta: false,
   validateSchema: false,
 })
@@ -25,7 +25,7 @@ interface SchemaProblem {
  * the value. The schema is compiled when the first value is checked: all of them together take half of the CPU
  * time of a start.
  */
-export function compileSchema(schema: TObject): (value: unknown) => SchemaProblem | undefined {
+export function compileSchema(schema: TSchema): (value: unknown) => SchemaProblem | undefined {
   let compiled: ValidateFunction | undefined
   return value => {
     const validate = (compiled ??= ajv.compile(schema))
@@ -44,7 +44,9 @@ function explain({ keyword, instancePath, params, message }: ErrorObject): Schem
 function expectation(keyword: string, params: ErrorObject['params'], message: string | undefined): string {
   if (keyword === 'required') return 'is required'
   if (keyword === 'format')
-    return 'must be well-formed Unicode in normal form C (NFC) without control characters'
+    return params['format'] === URL_FORMAT
+      ? 'must be a valid URL'
+      : 'must be well-formed Unicode in normal form C (NFC) without control characters'
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
   return message ?? 'is not valid'
 }

@@ -3,6 +3,8 @@ import * as Type from 'typebox/type'
 
 /** The JSON Schema format that `isName` checks. */
 export const NAME_FORMAT = 'name'
+/** The JSON Schema format of texts that `new URL` reads. */
+export const URL_FORMAT = 'url'
 
 /**
  * Whether a text is valid as a name: well-formed Unicode in normal form C (NFC) without control characters,

@@ -36,10 +36,11 @@ import { productMetrics, type ProductMetrics } from '../product/metrics.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
-import { SANDBOX_PROVIDER } from '../providers/sandbox-kyc.ts'
+import type { Providers } from '../providers/ports.ts'
+import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
 import { HostFactories, type EndedKeys, type HostInputs } from '../composition/host-services.ts'
 import type { ServicesOf } from '../composition/make-services.ts'
-import { cardSecret, hostProviders, type Providers } from './providers.ts'
+import { hostProviders, sandboxSecret } from './providers.ts'
 
 /** The services of this product, and those of every host. Each is declared here, once; its type follows. */
 export type Services = Omit<HostInputs, 'config'> & { readonly config: Config } & ServicesOf<ProductFactories>
@@ -180,7 +181,9 @@ export class ProductFactories extends HostFactories {
 
   /** What gives new partner users their cards. Only the built-in issuer can: another one would issue real cards. */
   seedCards({ providers, secrets }: Services): SeedCards {
-    return providers.cards?.name === SANDBOX_PROVIDER ? seedSandboxCards(cardSecret(secrets)) : async () => {}
+    return providers.cards?.name === SANDBOX_PROVIDER
+      ? seedSandboxCards(sandboxSecret(secrets))
+      : async () => {}
   }
 
   addressAllocator({ receivers }: Services): AddressAllocator {

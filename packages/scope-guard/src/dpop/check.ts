@@ -10,9 +10,9 @@ import { isProofSigned, precheckProof } from './proof.ts'
 
 /**
  * Reads the thumbprint of the key that a token is bound to; undefined if anyone who has the token may use it. The member `jkt`
- * of its `cnf` decides (RFC 9449 section 6.1). Other members are ignored, as RFC 7800 section 3.1 demands of those that are not understood; Keycloak adds `kc-jkt-type`. A `cnf` without `jkt` binds the token to
- * something that the guard cannot check, such as a client certificate (`x5t#S256`, RFC 8705). A thief could use such a
- * token, so it is denied.
+ * of its `cnf` decides (RFC 9449 section 6.1). Other members of `cnf` are ignored, as RFC 7800 section 3.1 requires for members
+ * that are not understood (Keycloak adds `kc-jkt-type`). A `cnf` without `jkt` binds the token to something that the guard
+ * cannot check, such as a client certificate (`x5t#S256`, RFC 8705). A thief could use such a token, so it is denied.
  */
 export function bindingOf({ cnf }: Claims): { readonly thumbprint: string | undefined } | GuardReason {
   if (cnf === undefined) return { thumbprint: undefined }
@@ -30,8 +30,8 @@ interface BoundRequest {
 }
 
 /**
- * Checks the proof of a request, and returns what claims it. Until it is claimed, the same proof may pass this check again. A proof
- * that fails, here or when it is claimed, is charged to the address.
+ * Checks the proof of a request, and returns the function that claims it. Until the proof is claimed, it may pass this check
+ * again. A proof that fails, here or at the claim, is charged to the address.
  */
 export type CheckBinding = (request: BoundRequest) => Promise<GuardDenial | ClaimProof>
 
@@ -67,14 +67,14 @@ export function createBindingCheck(dependencies: Dependencies): CheckBinding {
   }
 }
 
-/** A valid proof, as it is remembered: once for each `jti` of a key. */
+/** A valid proof that must be claimed: once for each `jti` of a key. */
 interface ProofToClaim {
   readonly nonces: ProofNonces
   readonly key: string
   readonly expiresAt: EpochMs
 }
 
-/** Makes every check of a proof except whether it was used before. */
+/** Checks everything about a proof except whether it was used before. */
 async function checkProof(
   dependencies: Dependencies,
   { facts, isDpopScheme, accessToken, thumbprint }: BoundRequest,
@@ -105,7 +105,7 @@ async function checkProof(
   return { nonces: dpop.nonces, key, expiresAt: proof.expiresAt }
 }
 
-/** Claims a proof. Of requests at once with one proof, on any number of hosts, one gets it. */
+/** Claims a proof. Of simultaneous requests with one proof, on any number of hosts, one succeeds. */
 async function claimProof(
   { clock, storeTimeoutMs }: Dependencies,
   { nonces, key, expiresAt }: ProofToClaim,
@@ -119,7 +119,7 @@ async function claimProof(
   return isFirst ? undefined : 'the DPoP proof was used before'
 }
 
-/** Returns the path of a URL, which may begin with its path; undefined if it is neither. */
+/** Returns the path of an absolute URL, or of a URL that begins with its path; undefined for any other text. */
 function pathOf(url: string): string | undefined {
   if (url.startsWith('/')) return url
   const path = URL.canParse(url) ? new URL(url).pathname : ''

@@ -6,7 +6,7 @@ import { decodeSegment, typeMatcher, type Claims } from '../token/claims.ts'
 import { isCanonicalCompact } from '../token/compact.ts'
 import { algorithmName, algorithmOf, weaknessOf } from '../token/key-rules.ts'
 
-/** What a proof must be about. */
+/** The facts that a proof must match. */
 interface ProofFacts {
   /** The `DPoP` field as received. Several fields are joined by a comma. */
   readonly proof: string
@@ -22,7 +22,7 @@ interface ProofFacts {
   readonly toleranceMs: number
 }
 
-/** A proof that is acceptable except for its signature, and whether it was used before. */
+/** A proof that is acceptable, except that its signature and its earlier use were not checked yet. */
 interface UnverifiedProof {
   readonly text: string
   readonly jwk: JWK
@@ -39,7 +39,7 @@ const RSA_ALGORITHM = /^[RP]S(?:256|384|512)$/
 const isProofType = typeMatcher(['dpop+jwt'])
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** Makes all checks of RFC 9449 section 4.3 but the signature: the first that fails is the reason. */
+/** Runs all checks of RFC 9449 section 4.3 but the signature. The first that fails is the reason. */
 export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof | GuardReason> {
   const { proof } = facts
   if (proof.includes(',')) return 'more than one DPoP proof'
@@ -52,7 +52,7 @@ export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof 
   if (typeof key === 'string') return key
   const problem = validateProofClaims(claims, facts)
   if (problem !== undefined) return problem
-  // It throws for a key that lacks a member.
+  // `calculateJwkThumbprint` rejects for a key that lacks a member.
   const thumbprint = await calculateJwkThumbprint(key.jwk).catch(() => undefined)
   if (thumbprint === undefined) return 'the DPoP proof has no public key'
   if (thumbprint !== facts.thumbprint) return 'the DPoP proof is by another key'
@@ -81,8 +81,8 @@ function keyOf(header: Claims): Pick<UnverifiedProof, 'jwk' | 'algorithm'> | Gua
 }
 
 /**
- * Whether a signature by this key takes long to check. The client chose the key: at most 4,096 bits and an exponent of 32 bits, in
- * base64url.
+ * Whether a signature by this key takes long to check. The client chooses the key, so the modulus may have at most 4,096 bits
+ * and the exponent 32 bits (683 and 6 characters of base64url).
  */
 const isCostly = ({ n = '', e = '' }: JWK): boolean => n.length > 683 || e.length > 6
 
@@ -96,7 +96,7 @@ function validateProofClaims(claims: Claims, facts: ProofFacts): GuardReason | u
   if (target === undefined || !urls.some(url => targetOf(url) === target))
     return 'the DPoP proof is for another URL'
   if (iat * 1000 > now + toleranceMs) return 'the DPoP proof was issued in the future'
-  // Rounded as `expiresAt` is, so that a proof is never claimed until a time that has passed.
+  // Rounded like `expiresAt` of the claim, so that a proof is never claimed with an `expiresAt` that has passed.
   if (Math.floor(iat * 1000) + maxAgeMs <= now) return 'the DPoP proof is too old'
   return ath === keyDigest(accessToken) ? undefined : 'the DPoP proof is for another token'
 }
@@ -114,7 +114,7 @@ export async function isProofSigned({ text, jwk, algorithm }: UnverifiedProof): 
     const key = await importVerificationKey(jwk, algorithm)
     return await key.isSigned(text)
   } catch {
-    // The client chose the key, so a key that cannot be used is its fault too.
+    // The client chose the key, so an unusable key is an invalid signature and not a fault.
     return false
   }
 }

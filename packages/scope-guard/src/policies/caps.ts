@@ -19,7 +19,7 @@ export interface Cap {
   readonly operations: readonly string[] | undefined
   /** The counter's name without its window. It begins with the owner of the policy's counters: new keys and sessions use the same one. */
   readonly name: string
-  /** Which calls the cap is for, of the operations that it names. */
+  /** Which calls of its operations the cap applies to. */
   readonly counts: 'calls' | 'money' | 'withdrawals'
 }
 
@@ -35,11 +35,11 @@ export interface CounterItem {
 export interface OperationCaps {
   /** The block for a currency without a rate. Undefined if no cap counts money. */
   readonly money: Block | undefined
-  /** The block for a host without a store: the first cap that needs a counter. Undefined if no cap needs one. */
-  readonly firstCounted: Block | undefined
-  /** The first cap on a single call that an amount exceeds. */
+  /** The first cap that needs a counter, which blocks on a host without a store. Undefined if no cap needs one. */
+  readonly firstWithCounter: Block | undefined
+  /** Returns the first cap on a single call that an amount exceeds. */
   overOneCall(cents: number): Block | undefined
-  /** The amounts that a call adds to counters, sorted by counter. */
+  /** Returns the amounts that a call adds to counters, sorted by counter. */
   items(cents: number, now: EpochMs): readonly CounterItem[]
 }
 
@@ -72,7 +72,7 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
   ]
 }
 
-/** Whether a cap applies to calls of this kind: a kind of money movement, or undefined for calls that move no money. */
+/** Whether a cap applies to calls that move money in this way. `kind` is undefined for calls that move no money. */
 export function isFor({ counts }: Cap, kind: SpendKind): boolean {
   return counts === 'calls' || kind === 'withdrawal' || (counts === 'money' && kind !== undefined)
 }
@@ -95,7 +95,7 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
   const money = caps.find(({ unit }) => unit === 'cents')
   return {
     money: money && { rule: 'currency', policyId: money.policyId },
-    firstCounted: counted[0] && blockOf(counted[0]),
+    firstWithCounter: counted[0] && blockOf(counted[0]),
     overOneCall(cents) {
       const over = perCall.find(({ most }) => cents > most)
       return over && { ...blockOf(over), remaining: over.most, unit: 'cents' }
@@ -110,7 +110,7 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
   }
 }
 
-/** A cap, with the counter that adds up to it in the window of an instant; a cap on one call has no counter. */
+/** A cap with its counter in the window of an instant. A cap on one call has no counter. */
 export interface CountedCap {
   readonly rule: keyof Policy
   readonly policyId: string
@@ -141,7 +141,7 @@ export function listCaps(policies: readonly StoredPolicy[]): readonly Cap[] {
 export function indexByPattern(caps: readonly Cap[]): ReadonlyMap<string, readonly number[]> {
   const byPattern = new Map<string, readonly number[]>()
   for (const [index, { operations = [] }] of caps.entries()) {
-    // Most patterns are named by one cap. All of these share its array.
+    // Most patterns are named by one cap only. These share one array per cap.
     const alone = [index]
     for (const pattern of operations) {
       const named = byPattern.get(pattern)
@@ -151,7 +151,7 @@ export function indexByPattern(caps: readonly Cap[]): ReadonlyMap<string, readon
   return byPattern
 }
 
-/** Compiles the caps of a chain: finds them by the operations and `tag.*` that they name. It remembers nothing of what is selected. */
+/** Compiles the caps of a chain, so that they are found by the operations and `tag.*` that they name. Selections are not cached. */
 export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
   const caps = listCaps(policies)
   const byPattern = indexByPattern(caps)

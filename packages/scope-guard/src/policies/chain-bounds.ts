@@ -14,11 +14,12 @@ const MAX_LIMITS = 64
 const MAX_COUNTERS = 32
 
 /**
- * Decides whether policies may form a chain: at most 32,768 bytes of JSON in UTF-8, 64 limits, and 32 counters for a call of any one
- * operation, counters of money included. A policy that is in the chain twice counts once. Call it with all documents of the chain when a
- * policy joins it: when a key is created, when a key is changed, also for the chains of the keys below it, and when a session is issued.
- * The guard itself applies no bound to chains that are stored. Denial: `invalid_request` with the field `policy`; its message names
- * the bound. Fault: `ERR_STORE_REPLY` for a document that is not a policy; give a new one to `parsePolicy` first.
+ * Decides whether policies may form a chain: at most 32,768 bytes of JSON in UTF-8, 64 limits, and 32 counters for a call of
+ * any one operation, counters of money included. A policy that is in the chain twice counts once. Call it with all documents of
+ * a chain whenever a policy is added to it: when a key is created, when a session is issued, and when a key is changed, then
+ * also for the chains of the keys below that key. The guard itself applies no bound to chains that are stored. Denial:
+ * `invalid_request` with the field `policy`; its message names the bound. Fault: `ERR_STORE_REPLY` for a document that is not a
+ * policy; give a new one to `parsePolicy` first.
  */
 export function checkPolicyChain(
   chain: readonly PolicyDocument[],
@@ -28,17 +29,18 @@ export function checkPolicyChain(
   if (bytes > MAX_BYTES) return tooMuch(`at most ${MAX_BYTES} bytes of JSON`, bytes)
   const limits = policies.reduce((sum, { policy }) => sum + (policy.limits?.length ?? 0), 0)
   if (limits > MAX_LIMITS) return tooMuch(`at most ${MAX_LIMITS} limits`, limits)
-  const counters = mostCounters(policies)
+  const counters = maxCounters(policies)
   return counters > MAX_COUNTERS
     ? tooMuch(`caps that one call adds to at most ${MAX_COUNTERS} counters of`, counters)
     : allow(undefined)
 }
 
-/** Counts the counters that a call of one operation adds to, for the operation with the most of them. */
-function mostCounters(policies: readonly StoredPolicy[]): number {
+/** Returns the largest number of counters that a call of any one operation adds to. */
+function maxCounters(policies: readonly StoredPolicy[]): number {
   const caps = listCaps(policies).filter(({ window }) => window !== 'operation')
   const byPattern = indexByPattern(caps)
-  // A withdrawal counts for every cap on money. The caps of an operation that no limit names are those of its longest `tag.*`.
+  // A withdrawal counts for every cap on money. An operation that no limit names has the caps of its longest `tag.*`, so it
+  // needs no check of its own.
   const onAllMoney = caps.filter(({ operations }) => operations === undefined).length
   const lastCountedFor: string[] = []
   let most = onAllMoney

@@ -12,11 +12,14 @@ import type { StoredPolicy } from './policy.ts'
  */
 export type PolicySource = (ids: readonly string[]) => Promise<readonly unknown[]>
 
-/** The place of a compiled chain in the cache. A reference to the place does not keep the chain in memory: eviction empties the place. */
+/**
+ * The place of a compiled chain in the cache. Eviction empties the place, so a reference to it does not keep the chain in
+ * memory.
+ */
 export interface ChainPlace {
   readonly key: string
   chain: Chain | undefined
-  /** From this instant on the chain may be removed. */
+  /** From this instant on the chain may be removed from the cache. */
   keptUntil: EpochMs
 }
 
@@ -45,14 +48,14 @@ export interface PolicyDocument {
 /** The bounds of the cache of compiled chains. */
 interface CacheOptions {
   readonly clock: Clock
-  /** The most bytes of all chains together. */
+  /** The maximum bytes of all chains together. */
   readonly bytes: number
   /** How long a chain is kept after it was last loaded or compiled, in ms. */
   readonly keptMs: number
 }
 
-/** The most chains that one new chain removes because their time has ended. */
-const MOST_SWEPT = 32
+/** How many chains, whose time has ended, one new chain removes at most. */
+const MAX_SWEPT = 32
 
 /** The chain of a session without policies. It takes no place in the cache. */
 const EMPTY_CHAIN = compileChain([])
@@ -77,7 +80,7 @@ export function chainLoader(
   }
   const cache = new LRUCache<string, ChainPlace>({ maxSize: bytes, dispose })
   const sweep = (now: EpochMs): void => {
-    let left = MOST_SWEPT
+    let left = MAX_SWEPT
     for (const key of cache.rkeys()) {
       const entry = cache.peek(key)
       if (entry === undefined || now < entry.keptUntil || left-- === 0) return
@@ -120,7 +123,7 @@ export function chainLoader(
   }
 }
 
-/** The approximate bytes of a compiled chain without what its policies add. */
+/** The approximate bytes of a compiled chain without policies. */
 const CHAIN_BYTES = 3072
 /** The approximate bytes that a compiled cap adds. */
 const LIMIT_BYTES = 384

@@ -9,8 +9,8 @@ export function operationMatcher(patterns: readonly string[]): (operation: strin
 }
 
 /**
- * Lists every operation id and `tag.*` pattern that matches an operation: its own id, and `tag.*` up to each of its dots. For a pattern
- * these are the ones that match each operation that it matches.
+ * Lists every operation id and `tag.*` pattern that matches an operation: its own id, and `tag.*` up to each of its dots. For a
+ * `tag.*` pattern it lists the patterns that match every operation of the tag.
  */
 export function patternsOf(operation: string): string[] {
   const patterns = [operation]

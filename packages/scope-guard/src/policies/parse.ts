@@ -15,7 +15,7 @@ const PATTERN = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.(?:\*|[A-Za-z0-9_
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
 const WINDOWS: readonly unknown[] = ['operation', 'day', 'month', 'total'] satisfies Window[]
 
-/** A wrong member: its path, and what it must be. */
+/** A wrong member: its path, and what is expected there. */
 interface Problem {
   readonly field: string
   readonly expected: string
@@ -96,7 +96,7 @@ const limit: Check = (value, field) => {
   return undefined
 }
 
-const membersOf = (mostLimits: number): Check =>
+const membersOf = (maxLimits: number): Check =>
   objectOf({
     maxAuthAmountCents: amount,
     dailySpendCapCents: amount,
@@ -106,7 +106,7 @@ const membersOf = (mostLimits: number): Check =>
     notAfter: instant,
     denyOperations: operations,
     allowOperations: operations,
-    limits: listOf(limit, mostLimits),
+    limits: listOf(limit, maxLimits),
     allowedIps: listOf(address),
   } satisfies Record<keyof Policy, Check>)
 
@@ -139,8 +139,8 @@ export function jsonBytes(document: unknown): number {
   return utf8Length(JSON.stringify(document))
 }
 
-function readPolicy(value: unknown, mostLimits: number): Verdict<Policy, Denial<'invalid_request'>> {
-  const problem = membersOf(mostLimits)(value, 'policy')
+function readPolicy(value: unknown, maxLimits: number): Verdict<Policy, Denial<'invalid_request'>> {
+  const problem = membersOf(maxLimits)(value, 'policy')
   if (problem) {
     return deny('invalid_request', `${problem.field} ${problem.expected}`, { field: problem.field })
   }

@@ -4,7 +4,7 @@ import type { GuardRule } from '../codes.ts'
 import { operationMatcher } from './operation-matcher.ts'
 import type { Policy, StoredPolicy } from './policy.ts'
 
-/** The facts of a call that policies look at, apart from amounts. */
+/** The facts of a call that policies check, apart from amounts. */
 export interface CallFacts {
   readonly operation: string
   readonly now: EpochMs
@@ -13,7 +13,7 @@ export interface CallFacts {
   readonly cardSecrets: boolean
 }
 
-/** Why a policy blocks a call: the member and the policy, and what the caller may know about them. */
+/** Why a policy blocks a call: the member and the policy, with the details that the caller may see. */
 export interface Block {
   readonly rule: GuardRule
   readonly policyId: string
@@ -31,10 +31,10 @@ interface Predicate {
 /** The members that depend on the operation alone. */
 const OPERATION_ONLY: readonly (keyof Policy)[] = ['denyOperations', 'allowOperations']
 
-/** The most operations whose block one compiled chain remembers. */
-const MOST_REMEMBERED = 64
+/** How many operations' blocks one compiled chain caches. */
+const MAX_REMEMBERED = 64
 
-/** How each member decides, in the order in which blocks are reported: members on the operation alone come first. */
+/** How each member decides, in the order in which blocks are reported: members that depend on the operation alone come first. */
 const MEMBERS: readonly (readonly [
   keyof Policy,
   (policy: Policy) => ((facts: CallFacts) => boolean) | undefined,
@@ -85,7 +85,7 @@ const MEMBERS: readonly (readonly [
   ],
 ]
 
-/** Returns what a blocked caller may know beside the rule: when a validity period begins or ended. */
+/** Returns the details that a blocked caller may see: when the validity period of the policy begins or ended. */
 function visibleDetails(member: keyof Policy, policy: Policy): Record<string, unknown> {
   return member === 'notBefore' || member === 'notAfter' ? { [member]: policy[member] } : {}
 }
@@ -106,12 +106,15 @@ export function compilePredicates(
     }),
   )
   const perCall = predicates.filter(({ operationOnly }) => !operationOnly)
-  /** The block of an operation whatever the call; null if none. The map is emptied when it is full, so that a cached chain stays small. */
+  /**
+   * The block that each operation always has; null if none. The map is cleared when it is full, so that a cached chain stays
+   * small.
+   */
   const byOperation = new Map<string, Block | null>()
   const blockOfOperation = (facts: CallFacts): Block | null => {
     const found = predicates.find(predicate => predicate.operationOnly && predicate.blocks(facts))
     const block = found?.block ?? null
-    if (byOperation.size === MOST_REMEMBERED) byOperation.clear()
+    if (byOperation.size === MAX_REMEMBERED) byOperation.clear()
     byOperation.set(facts.operation, block)
     return block
   }

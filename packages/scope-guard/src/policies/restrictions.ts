@@ -4,21 +4,25 @@ import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
 import { operationMatcher } from './operation-matcher.ts'
 import type { Policy, StoredPolicy } from './policy.ts'
 
-/** One member of a policy that blocks or counts an operation, with how tightly it binds. */
+/** One member of a policy that blocks or counts an operation, with its bound. */
 interface Restriction {
   readonly member: keyof Policy
-  /** Restrictions with one name use one counter; without a counter they are of one owner of counters (`counterOwner`). */
+  /**
+   * Restrictions with the same name use the same counter. Those without a counter have the same owner of counters
+   * (`counterOwner`).
+   */
   readonly name: string
-  /** The smaller, the tighter. */
+  /** The bound: a smaller one is stricter. */
   readonly most: number
 }
 
 /**
  * Finds a member of the reference policies that blocks or counts an operation and that the other policies lack, by the owner of
- * its counters (`counterOwner`), or have looser. Undefined: whatever the policies allow of the operation, at whatever instant, the
- * reference allows too, and both count it on the same counters. For a caller that would gain what other policies bind, such as the
- * number of a card. `allowedIps` and `allowCardSecrets` are not compared: they do not bind what happens without the caller's client.
- * No I/O. Throws a `TypeError` for a wrong rule. Fault: `ERR_STORE_REPLY` for a document that is not a policy.
+ * its counters (`counterOwner`), or have looser. Undefined: at any instant, the reference allows every call of the operation
+ * that the policies allow, and both count it on the same counters. Use it before a caller gets something that other policies
+ * bind, such as the number of a card. `allowedIps` and `allowCardSecrets` are not compared: they do not apply to later
+ * operations that the caller's client does not request. No I/O. Throws a `TypeError` for a wrong rule. Fault: `ERR_STORE_REPLY`
+ * for a document that is not a policy.
  */
 export function findLooserMember(
   policies: readonly PolicyDocument[],
@@ -35,8 +39,8 @@ export function findLooserMember(
 }
 
 /**
- * Lists what binds an operation under policies: the caps on it, its dates, and whether it is blocked altogether. Of those with one
- * name the tightest.
+ * Lists the restrictions of policies on an operation: caps, dates, and whether it is blocked altogether. Of several with the
+ * same name it keeps the strictest.
  */
 function restrictionsOn(
   policies: readonly StoredPolicy[],
@@ -58,7 +62,7 @@ function restrictionsOn(
 
 function predicateRestrictions({ id, policy }: StoredPolicy, operation: string): Restriction[] {
   const restrictions: Restriction[] = []
-  // Lists that block the operation bind equally, whichever of the two does and whatever else it names.
+  // `denyOperations` and `allowOperations` are equal restrictions if both block the operation, whatever else they name.
   const add = (member: keyof Policy, kind: string, most: number): void => {
     restrictions.push({ member, name: JSON.stringify([counterOwner(id), kind]), most })
   }

@@ -9,7 +9,10 @@ export interface FailureOptions {
   readonly points?: number
   /** Length of the window. Default 60. */
   readonly windowSeconds?: number
-  /** A store that processes share their failures through. Each process also counts its own; while the store is down, only those. */
+  /**
+   * A store in which several processes count failures together. Each process also counts its own failures, and while the store
+   * is down only those.
+   */
   readonly store?: LimiterStore
   /** How many credentials of all addresses with a used-up budget may wait for their check, 1 to 65 536. Default 1024. */
   readonly waiting?: number
@@ -31,8 +34,8 @@ interface FailureBudget {
   /** Whether the bucket has no failure left in this window, as far as this process knows. */
   isUsedUp(bucket: string): boolean
   /**
-   * Counts a failure, in this process immediately. Resolves when the shared store has counted it. Faults of the store are
-   * ignored, because the budget decides about the order of work and never about a credential.
+   * Counts a failure. This process counts it immediately; the promise resolves when the shared store has counted it, too.
+   * Faults of the store are ignored, because the budget decides about the order of work and never about a credential.
    */
   charge(bucket: string): Promise<void>
 }
@@ -43,7 +46,7 @@ interface FailureWindow {
   readonly until: number
 }
 
-/** How many buckets are counted. The least recently used bucket is evicted first and then has its whole budget again. */
+/** How many buckets are counted. The least recently used bucket is evicted first, which resets its budget. */
 const MAX_BUCKETS = 16_384
 
 /** Makes the budget. Throws a `TypeError` for a wrong option. */

@@ -14,17 +14,17 @@ import type { GuardDenial } from '../codes.ts'
 import { createFailureBudget, FAILURE_OPTIONS, type FailureOptions } from './failure-budget.ts'
 
 /**
- * Limits the cost of failed credentials per client address. Checks of credentials that are not known yet run in a fair
- * queue, one address after the other. The checks of an address whose budget of failures is used up run in a second,
- * low-priority queue: few at a time and of bounded length. A valid credential therefore waits for its turn at most, and a
- * credential that is known already does not need the limit at all.
+ * Limits the cost of failed credentials per client address. Checks of credentials that are not known yet run in a fair queue,
+ * one address after the other. The checks of an address whose budget of failures is used up run in a second, low-priority
+ * queue: few at a time and of bounded length. So a valid credential usually only waits longer, and is denied only if the
+ * low-priority queue is full. A credential that is known already needs no check here.
  */
 export interface FailureLimit {
   /**
-   * Runs `check`, the expensive step that verifies a credential, when it is the turn of the address. While the budget has
+   * Runs `check`, the expensive step that verifies a credential, when the queue serves the address. While the budget has
    * failures left, any number of checks may wait; afterwards the check waits in the low-priority queue. Checks without an
-   * address share one turn and are never denied. Denial: `rate_limited` if the low-priority queue is full; `check` has not
-   * run then. Throws what `check` throws.
+   * address share one turn and are never denied. Denial: `rate_limited` if the low-priority queue is full; `check` has not run
+   * then. Throws what `check` throws.
    */
   runWithinLimit<T>(address: string | undefined, check: () => T | Promise<T>): Promise<T | GuardDenial>
   /** Counts a failure of the address, also a failure that was found before `runWithinLimit`. Successful checks are not counted. */
@@ -65,7 +65,7 @@ export function createFailureLimit(
   const waitingPerClass = integerOption('failedCredentials.waitingPerAddress', perAddress, 1, waiting)
   const unbounded = { waiting: Infinity, waitingPerClass: Infinity }
   const normal = createFairQueue({ atOnce: CONCURRENT_CHECKS, turnMs: Infinity, ...unbounded })
-  /** Bounds the time per turn of the checks that `normal` runs. What `normal` demotes costs no time of a turn. */
+  /** Bounds the time per turn of the checks that `normal` runs. A demoted check uses none of that time. */
   const turns = createFairQueue({ atOnce: CONCURRENT_CHECKS, turnMs: TURN_MS, ...unbounded })
   const lowPriority = createFairQueue({
     atOnce: CONCURRENT_LOW_PRIORITY_CHECKS,
@@ -79,7 +79,10 @@ export function createFailureLimit(
     if (result !== QUEUE_FULL) return result
     return rateLimited({ name, resetSeconds: RETRY_AFTER_SECONDS }, [])
   }
-  /** Denies the check if the queue is full of other addresses or of this one: the caller has to retry in both cases. */
+  /**
+   * Queues the check. Returns a denial if the queue has no space, or none for this address: the caller has to retry in both
+   * cases.
+   */
   const enqueue = <T>(
     bucket: string,
     check: () => T | Promise<T>,

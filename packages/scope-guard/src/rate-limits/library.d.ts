@@ -1,4 +1,4 @@
-// The files of rate-limiter-flexible that are loaded by themselves have the types of its entry.
+// Types for the files of rate-limiter-flexible that are imported without its main entry.
 declare module 'rate-limiter-flexible/lib/RateLimiterMemory.js' {
   export { RateLimiterMemory as default } from 'rate-limiter-flexible'
 }

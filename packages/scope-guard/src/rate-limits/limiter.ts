@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
-// Not from the library's entry: it loads all its stores, `cluster` among them.
+// The library's main entry would load all of its stores, and `node:cluster` with them.
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import RLWrapperTimeouts from 'rate-limiter-flexible/lib/RLWrapperTimeouts.js'
 import type { LimitState } from './header-fields.ts'
@@ -8,7 +8,7 @@ import { checkedLimit, type LimitOptions } from './options.ts'
 
 /** The result of taking one point from one limit. */
 export interface LimitResult {
-  /** The limiter that counted: the fallback if the store was down. A point is given back to the same limiter. */
+  /** The limiter that counted: the fallback if the store was down. A point is returned to the same limiter. */
   readonly countedBy: Limiter
   readonly state: LimitState
   /** Whether the limit was used up before this request. */
@@ -17,14 +17,14 @@ export interface LimitResult {
   readonly msBeforeNext: number
 }
 
-/** One limit over its store. The library throws both denials and errors; this separates them. */
+/** One limit over its store. The library throws both denials and errors; this interface distinguishes them. */
 export interface Limiter {
   readonly options: LimitOptions
   /** Takes one point. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. */
   take(bucket: string): Promise<LimitResult>
   /**
-   * Gives back a point that was requested at `requestedAt` (`performance.now()`), unless its window may have ended: a
-   * point given to the next window would be one too many.
+   * Returns a point that was taken at `requestedAt` (`performance.now()`), unless its window may have ended: the next window
+   * would then have one point too many.
    */
   giveBack(bucket: string, result: LimitResult, requestedAt: number): Promise<void>
   /** The same limit in this process's memory; undefined if it has no fallback. */
@@ -34,7 +34,7 @@ export interface Limiter {
 /** The functions of the library's limiters that are used. */
 type Counter = Pick<RateLimiterAbstract, 'consume' | 'reward'>
 
-/** How long after the decision a give-back may take effect, in ms. For a store, its own time limit is added. */
+/** How long after the decision a returned point may take effect, in ms. For a store, its time limit is added. */
 const MEMORY_MARGIN_MS = 20
 const STORE_MARGIN_MS = 2000
 
@@ -92,7 +92,7 @@ async function takePoint(countedBy: Limiter, counter: Counter, bucket: string): 
     isOver = true
   }
   const { remainingPoints: remaining, msBeforeNext } = result
-  // Without numbers every comparison would say that the limit is not reached, and everything would pass.
+  // With NaN every comparison would be false, so that every request would pass.
   if (!Number.isFinite(remaining) || !(msBeforeNext >= 0) || msBeforeNext === Infinity) {
     throw new Fault('ERR_STORE_REPLY', `the store of the limit ${name} sent a malformed reply`)
   }

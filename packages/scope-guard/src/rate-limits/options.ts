@@ -26,7 +26,10 @@ export interface LimitOptions {
    * (24 days), the longest timer of Node.
    */
   readonly windowSeconds: number
-  /** Whose bucket a request counts in. `address`: the client's IPv4 address or IPv6 /64; a request without an address is not limited. */
+  /**
+   * Which bucket a request counts in. `address`: the client's IPv4 address or IPv6 /64; a request without an address is not
+   * limited.
+   */
   readonly per: 'key' | 'session' | 'account' | 'address'
   /** The classes of operations that it limits (`Rule.limit`). Absent: every guarded request. */
   readonly classes?: readonly string[]
@@ -57,7 +60,7 @@ const BUCKETS: readonly unknown[] = ['key', 'session', 'account', 'address'] sat
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
-/** The library expires a bucket by a timer, and Node runs a timer of 2^31 ms or more immediately. */
+/** The library expires a bucket by a timer, and Node fires a timer of 2^31 ms or more immediately. */
 const LONGEST_TIMER_SECONDS = 2_147_483
 
 /** Checks a limit. Throws a `TypeError` that names it, the option and the bound. */

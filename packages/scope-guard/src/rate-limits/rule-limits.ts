@@ -16,10 +16,10 @@ export interface RuleLimits {
   /** The `RateLimit-Policy` field. */
   readonly policy: HeaderField
   /**
-   * Takes one point from every limit. The limits are queried in parallel, so a shared store costs the time of one round trip. If
-   * a limit is used up, the points of the other limits are given back; an error while giving back is ignored. Of requests at
-   * the same time never more pass than every limit has points. Fewer can pass: a denied request holds the points of the
-   * other limits until it gave them back. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   * Takes one point from every limit. The limits are queried in parallel, so a shared store costs the time of one round trip.
+   * If a limit is used up, the points of the other limits are returned; an error while they are returned is ignored.
+   * Simultaneous requests never pass more often than each limit has points. Fewer can pass, because a denied request keeps the
+   * points of the other limits until it has returned them. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
   take(session: Session, address: string | undefined): Promise<LimitsResult>
 }
@@ -88,7 +88,7 @@ async function takePoints(points: readonly PointRequest[], rule: Rule): Promise<
   return { usedUp: isOver ? state : undefined, states: [state] }
 }
 
-/** Takes a point from several limits in parallel. If one of them denies or fails, gives back the points of the others. */
+/** Takes a point from several limits in parallel. If one of them denies or fails, returns the points of the others. */
 async function takeAll(points: readonly PointRequest[], rule: Rule): Promise<LimitsResult> {
   const requestedAt = performance.now()
   const settled = await Promise.allSettled(points.map(point => takeOne(point, rule)))
@@ -113,8 +113,8 @@ function takeOne({ limiter, bucket }: PointRequest, rule: Rule): Promise<LimitRe
 }
 
 /**
- * Gives back the points of a denied request. If exactly one limit denied, that limit keeps its point, which saves a
- * second write for each denied request of a flood. If several limits denied, each of them gives its point back too.
+ * Returns the points of a denied request. If exactly one limit denied, its point is not returned, which saves a second write
+ * for each denied request of a flood. If several limits denied, their points are returned too.
  */
 async function giveBack(
   points: readonly PointRequest[],

@@ -55,7 +55,10 @@ export function followFeed(options: FollowerOptions): FeedFollower {
     }
   }
 
-  /** Runs one poll at a time. A notification during a poll starts another. A poll that hangs is abandoned after the bound. */
+  /**
+   * Runs one poll at a time. A notification during a poll starts another poll afterwards. A poll that hangs is abandoned after
+   * the bound.
+   */
   const wake = async (): Promise<void> => {
     requested = true
     if (current) await current
@@ -88,7 +91,7 @@ export function followFeed(options: FollowerOptions): FeedFollower {
   }
 }
 
-/** Waits for work for at most `ms`, and ignores its failure: a failed poll shows in `isFresh` only. */
+/** Waits for `work` for at most `ms`, and ignores its failure: after a failed poll, `isFresh` returns false. */
 async function waitAtMost(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>(resolve => {

@@ -12,7 +12,7 @@ export type RevocationOptions =
   | { readonly mode: 'off' }
   | {
       readonly mode: 'strict'
-      /** Queries the issuer's store: whether a session and its key are neither revoked nor changed. */
+      /** Queries the issuer's store. Returns whether neither the session nor its key was revoked or changed. */
       readonly isLive: (session: Session) => Promise<boolean>
     }
   | {

@@ -5,7 +5,7 @@ import type { CounterUsage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { SpendDependencies } from './plan.ts'
 
-/** One cap on a session, and what counts against it now. */
+/** One cap on a session, with its current usage. */
 export interface CapState {
   readonly policyId: string
   readonly rule: keyof Policy
@@ -14,12 +14,12 @@ export interface CapState {
   readonly unit: 'cents' | 'count'
   readonly window: Window
   readonly cap: number
-  /** Settled and held together; 0 for a cap on one call. Undefined without a store: the cap then blocks. */
+  /** What is settled and held together; 0 for a cap on one call. Undefined without a store: the cap then blocks. */
   readonly used: number | undefined
   /** The part of `used` that is held for calls whose outcome is open. */
   readonly held: number | undefined
   readonly remaining: number
-  /** When its next window begins; null: never. */
+  /** When the next window begins; null for a cap without one. */
   readonly resetsAt: EpochMs | null
 }
 

@@ -6,7 +6,7 @@ import type { Block } from '../policies/predicates.ts'
 import type { SpendStorage } from '../storage/port.ts'
 import { checkAmount, malformedAmount, operationsOf, type Amount, type RateSource } from './amount.ts'
 
-/** What spending needs. */
+/** The services that count spending. */
 export interface SpendDependencies {
   readonly storage: SpendStorage | undefined
   readonly rates: RateSource
@@ -14,13 +14,13 @@ export interface SpendDependencies {
   readonly timeoutMs: number
 }
 
-/** The counters that a call adds to. Everything that needs no store has been checked. */
+/** The counters that a call adds to. All checks that need no store have passed. */
 interface SpendPlan {
   readonly cents: number
   readonly items: readonly CounterItem[]
 }
 
-/** Plans a spend, or returns the denial of a malformed amount or of a cap on a single call. */
+/** Returns the counters that a spend adds to, or the denial of a malformed amount or of a cap on a single call. */
 export async function planSpend(
   { rule, chain }: SpendAccess,
   spend: Amount & { readonly holdId?: string },
@@ -35,14 +35,14 @@ export async function planSpend(
   const malformed = malformedAmount(spend)
   if (malformed) return malformed
   const caps = chain.caps(operationsOf(rule, spend), rule.spends)
-  if (caps.firstCounted && !storage) return blocked(caps.firstCounted)
+  if (caps.firstWithCounter && !storage) return blocked(caps.firstWithCounter)
   const cents = await checkAmount(caps, spend, rates)
   return typeof cents === 'number' ? { cents, items: caps.items(cents, clock.now()) } : cents
 }
 
 /**
- * Plans the count of a call that moves no money: only `maxCount` limits count it. A call that moves money is counted
- * when it reserves. Without a store, the first limit that needs a counter blocks.
+ * Returns the counters that a call without money adds to, those of `maxCount` limits; none for a call that moves money, which
+ * `reserve` counts. Without a store, the first limit that needs a counter blocks.
  */
 export function planCall(
   { rule, chain }: SpendAccess,
@@ -50,12 +50,12 @@ export function planCall(
 ): Pick<SpendPlan, 'items'> | Block {
   if (rule.spends !== undefined) return { items: [] }
   const caps = chain.caps([rule.operation], undefined)
-  if (!caps.firstCounted) return { items: [] }
-  return storage ? { items: caps.items(0, clock.now()) } : caps.firstCounted
+  if (!caps.firstWithCounter) return { items: [] }
+  return storage ? { items: caps.items(0, clock.now()) } : caps.firstWithCounter
 }
 
-/** Describes a counter without enough left: what remains under its cap, and when its next window begins. */
-export function overBlock({ item, rule, policyId, window }: CounterItem, used: number): Block {
+/** Makes the block for a counter that an amount would exceed: what remains under the cap, and when the next window begins. */
+export function exceededBlock({ item, rule, policyId, window }: CounterItem, used: number): Block {
   const { unit, cap, expiresAt } = item
   const resetsAt = expiresAt === null ? null : new Date(expiresAt).toISOString()
   return { rule, policyId, window, unit, remaining: Math.max(0, cap - used), resetsAt }

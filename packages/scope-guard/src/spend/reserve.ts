@@ -6,10 +6,10 @@ import type { Block } from '../policies/predicates.ts'
 import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { Amount } from './amount.ts'
-import { overBlock, planCall, planSpend, type SpendDependencies } from './plan.ts'
+import { exceededBlock, planCall, planSpend, type SpendDependencies } from './plan.ts'
 import type { SpendHold } from './settle.ts'
 
-/** The money that one call moves: the amount that the server determined. Never take the amount from the body if the server has its own. */
+/** The money that one call moves. Where the server has a price of its own, pass that and never an amount from the body. */
 export interface Spend extends Amount {
   /**
    * The id of the hold, by default random. Give the operation's stable id (such as `effectId`): then a reservation of
@@ -37,13 +37,19 @@ export async function reserveSpend(
       throw new TypeError('holdId is in use for other amounts: give each reservation its own id')
     }
     if (reserved.outcome === 'over') {
-      return withEvidence(blocked(overBlock(items[reserved.index] as CounterItem, reserved.used)), evidence)
+      return withEvidence(
+        blocked(exceededBlock(items[reserved.index] as CounterItem, reserved.used)),
+        evidence,
+      )
     }
   }
   return allow({ id: holdId, accountId, amountCents: cents, requested: { amountCents, currency }, held })
 }
 
-/** Counts a call of an operation that moves no money against the chain's `maxCount` limits. Returns the limit it exceeds. */
+/**
+ * Counts a call of an operation that moves no money against the chain's `maxCount` limits. Returns the block of the limit that
+ * it exceeds.
+ */
 export async function countCall(
   access: SpendAccess,
   dependencies: SpendDependencies,
@@ -54,11 +60,11 @@ export async function countCall(
   if (items.length === 0) return undefined
   const reserved = await reserveItems(access.session.accountId, null, items, dependencies)
   return reserved.outcome === 'over'
-    ? overBlock(items[reserved.index] as CounterItem, reserved.used)
+    ? exceededBlock(items[reserved.index] as CounterItem, reserved.used)
     : undefined
 }
 
-/** Only called with items, which are planned only where there is a store. */
+/** Call it only if there are items: then there is a store. */
 function reserveItems(
   accountId: string,
   holdId: string | null,
@@ -70,7 +76,7 @@ function reserveItems(
   return withinTime('spend store', timeoutMs, () => store.reserve(accountId, holdId, amounts, clock.now()))
 }
 
-/** Says what `reserveSpend` would decide, or `countCall` if there is no spend. Changes nothing. */
+/** Returns what `reserveSpend` would decide, or `countCall` if there is no spend. Changes nothing. */
 export async function simulateSpend(
   access: SpendAccess,
   spend: Spend | undefined,
@@ -88,5 +94,7 @@ export async function simulateSpend(
   )
   const used = usage.map(counter => counter.used)
   const index = items.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
-  return index < 0 ? allow(undefined) : blocked(overBlock(items[index] as CounterItem, used[index] as number))
+  return index < 0
+    ? allow(undefined)
+    : blocked(exceededBlock(items[index] as CounterItem, used[index] as number))
 }

@@ -2,7 +2,7 @@ import type { SettleOutcome, SpendStorage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { SpendDependencies } from './plan.ts'
 
-/** What `reserve` holds. Plain data: store it with the business row, and settle it days later. */
+/** The hold that `reserve` returns. Plain data: it can be stored with the business row and settled days later. */
 export interface SpendHold {
   readonly id: string
   readonly accountId: string
@@ -10,7 +10,7 @@ export interface SpendHold {
   readonly amountCents: number
   /** The requested amount, in its own currency. */
   readonly requested: { readonly amountCents: number; readonly currency: string }
-  /** Whether any counter is held. False: no cap applies, and ending the hold does nothing. */
+  /** Whether the hold counts on any counter. False: no cap applies, and ending the hold does nothing. */
   readonly held: boolean
 }
 
@@ -46,7 +46,7 @@ function storageOf({ storage }: SpendDependencies): SpendStorage {
   return storage
 }
 
-/** Computes `held * actual / requested`, rounded up, without leaving the integers. */
+/** Computes `held * actual / requested`, rounded up, with integers only. */
 function proportion(held: number, actual: number, requested: number): number {
   if (requested === 0) return 0
   const [h, a, r] = [BigInt(held), BigInt(actual), BigInt(requested)]

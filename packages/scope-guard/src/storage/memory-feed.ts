@@ -1,7 +1,7 @@
 import type { MemoryFeed } from '@gatewright/kernel'
 import type { RevocationFeed } from './feed-port.ts'
 
-/** Reads the feed of this process, with notifications. */
+/** Makes a reader of the feed of this process, with notifications. */
 export function memoryRevocationFeed(feed: MemoryFeed): RevocationFeed {
   return {
     after: async (position, limit) => feed.after(position, limit),

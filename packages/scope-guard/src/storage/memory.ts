@@ -32,9 +32,9 @@ const sameItems = (a: readonly HeldItem[], b: readonly HeldItem[]): boolean =>
   )
 
 /**
- * Stores spend counters in the memory of one process. They are lost when the process ends, so every cap starts at zero
- * again, and two processes do not share them. For tests and single-process tools. When it is full, `reserve` throws
- * `ERR_STORE_FULL`: it deletes no counter that may still be read.
+ * Stores spend counters in the memory of one process. They are lost when the process ends, so every cap starts at zero again,
+ * and two processes do not share them. For tests and single-process tools. When it is full, `reserve` throws `ERR_STORE_FULL`;
+ * no counter that may still be read is deleted.
  */
 export function memorySpends(options: MemoryOptions = {}): SpendStorage {
   const { capacity = 100_000 } = knownOptions('memorySpends', options, OPTIONS)
@@ -61,7 +61,7 @@ export function memorySpends(options: MemoryOptions = {}): SpendStorage {
     }
   }
 
-  /** Ends a hold; `keep` says how much of an item stays counted. */
+  /** Ends a hold. `keep` returns how much of an item stays counted. */
   const endHold = (accountId: string, holdId: string, keep: (item: HeldItem) => number): boolean => {
     const items = holds.get(key(accountId, holdId))
     if (!items) return false

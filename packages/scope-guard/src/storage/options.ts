@@ -6,7 +6,7 @@ export interface StorageOptions {
   readonly prefix?: string
 }
 
-/** The names that `StorageOptions` may have: others are rejected. */
+/** The option names of `StorageOptions`. Others are rejected. */
 export const STORAGE_OPTIONS: OptionNames<StorageOptions> = { prefix: true }
 
 /** Options of the Redis and SQL readers of the revocation feed. */
@@ -15,13 +15,13 @@ export interface FeedOptions {
   readonly prefix?: string
   /**
    * Subscribes a listener to a channel, so that new entries are read immediately, and resolves with the function that ends the
-   * subscription. The `subscriber` of these examples is a connection that does nothing else. With node-redis:
+   * subscription. In these examples, `subscriber` is a connection that is used for nothing else. With node-redis:
    * `async (channel, listener) => { await subscriber.subscribe(channel, listener); return () => subscriber.unsubscribe(channel) }`.
-   * With pg: `async (channel, listener) => { subscriber.on('notification', listener); await subscriber.query('listen ' + channel);
-   * return () => subscriber.end() }`.
+   * With pg:
+   * `async (channel, listener) => { subscriber.on('notification', listener); await subscriber.query('listen ' + channel); return () => subscriber.end() }`.
    */
   readonly subscribe?: (channel: string, listener: () => void) => Promise<() => Promise<unknown>>
 }
 
-/** The names that `FeedOptions` may have: others are rejected. */
+/** The option names of `FeedOptions`. Others are rejected. */
 export const FEED_OPTIONS: OptionNames<FeedOptions> = { prefix: true, subscribe: true }

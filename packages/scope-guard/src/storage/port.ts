@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 
-/** One counter that a reservation adds to. Its name is any text, and differs from the others of the reservation. */
+/** One counter that a reservation adds to. `counter` is any text, different for each item of the reservation. */
 export interface SpendItem {
   readonly counter: string
   /** A `cents` counter can be settled at less than was held; a `count` counter keeps all of it or nothing. */
@@ -9,15 +9,15 @@ export interface SpendItem {
   readonly cap: number
   /** The amount to add. A safe integer of at least 0. */
   readonly amount: number
-  /** From this instant on nobody reads the counter. Null: the counter never expires. */
+  /** From this instant on the counter is not read. Null: the counter never expires. */
   readonly expiresAt: EpochMs | null
 }
 
-/** What counts against one counter. */
+/** The usage of one counter. */
 export interface CounterUsage {
   /** Settled and held together. */
   readonly used: number
-  /** The part of `used` whose holds have not ended. */
+  /** The part of `used` that belongs to holds which have not ended. */
   readonly held: number
 }
 
@@ -42,10 +42,10 @@ export type SettleOutcome = 'settled' | 'gone' | 'exceeds'
 export interface SpendStorage {
   /**
    * Adds every amount to its counter, or adds none if one counter would exceed its cap: `over` names the first such item.
-   * Of simultaneous reservations those that fit succeed, in some order. A hold counts until it is settled or released; it
-   * never expires, also when its owner crashed. If the same `holdId` is held already, the outcome is `held` and nothing is
-   * added, so a reservation of unknown outcome can be repeated; with other amounts the outcome is `conflict`. With
-   * `holdId` null the amounts count as settled immediately.
+   * Simultaneous reservations are decided one after another, in any order. A hold counts until it is settled or released; it
+   * never expires, also when its owner crashed. If a hold with this `holdId` and the same amounts exists, the outcome is `held`
+   * and nothing is added, so a reservation of unknown outcome can be repeated. If it has other amounts, the outcome is
+   * `conflict`. With `holdId` null the amounts count as settled immediately.
    */
   reserve(
     accountId: string,
@@ -61,7 +61,7 @@ export interface SpendStorage {
    */
   settle(accountId: string, holdId: string, actualCents: number): Promise<SettleOutcome>
 
-  /** Ends a hold and gives all of it back. False: the hold is gone. */
+  /** Ends a hold and releases its whole amount. False: the hold is gone. */
   release(accountId: string, holdId: string): Promise<boolean>
 
   /** Returns, for each counter, how much of it is used; 0 for a counter that was never used. Changes nothing. */
@@ -69,7 +69,7 @@ export interface SpendStorage {
 
   /**
    * Deletes up to `limit` counters that expired at least `GRACE_MS` before `now`, and returns how many. Holds are never
-   * deleted. Stores with native expiry have nothing to do and return 0.
+   * deleted. Stores that expire keys themselves do nothing and return 0.
    */
   collect(limit: number, now: EpochMs): Promise<number>
 }

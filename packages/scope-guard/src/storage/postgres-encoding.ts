@@ -1,7 +1,7 @@
 import { malformedReply } from '@gatewright/kernel'
 import type { ReserveOutcome } from './port.ts'
 
-/** Reads the reply of the installed function `spend_reserve`, which is JSON text, for so many items. */
+/** Reads the reply of the SQL function `spend_reserve`, which is JSON text. `items` is the number of items of the reservation. */
 export function readReserveReply(text: string, items: number): ReserveOutcome {
   let reply: unknown
   try {

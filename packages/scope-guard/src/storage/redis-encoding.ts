@@ -6,7 +6,7 @@ export function holdText(items: readonly SpendItem[]): string {
   return JSON.stringify(items.map(({ counter, unit, amount }) => [keyDigest(counter), unit, String(amount)]))
 }
 
-/** Reads the integers of a reply. Redis sends small numbers as integers, and the scripts send large ones as text. */
+/** Reads the integers of a reply. The scripts reply with small numbers as integers, and with large ones as text. */
 export function readIntegers(reply: unknown): number[] {
   if (!Array.isArray(reply)) throw malformedReply('redis', 'a list')
   const numbers = reply.map(Number)
@@ -14,7 +14,7 @@ export function readIntegers(reply: unknown): number[] {
   return numbers
 }
 
-/** Reads the reply of the reserve script for so many items. */
+/** Reads the reply of the reserve script. `items` is the number of items of the reservation. */
 export function readReserveReply(reply: unknown, items: number): ReserveOutcome {
   const [outcome, ...rest] = readIntegers(reply)
   if (outcome === 1 && rest.length === items) return { outcome: 'held', used: rest }

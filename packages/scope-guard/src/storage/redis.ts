@@ -9,9 +9,9 @@ export { redisRevocationFeed } from './redis-feed.ts'
 export type { FeedOptions } from './options.ts'
 
 /**
- * Stores spend counters in Redis: one script, one slot, one round trip per call. Redis must run with `maxmemory-policy
- * noeviction`. A failover to a replica that lags loses acknowledged reservations. If caps must hold through a failover,
- * keep the counters in the ledger's own database. See docs/policies.md.
+ * Stores spend counters in Redis: one script, one slot, one round trip per call. Redis must run with
+ * `maxmemory-policy noeviction`. A failover to a replica that lags loses acknowledged reservations. If caps must survive a
+ * failover, keep the counters in the database of the ledger. See docs/policies.md.
  */
 export function redisSpends(client: RedisClient, options: StorageOptions = {}): SpendStorage {
   const { prefix = 'gw:spend:' } = knownOptions('redisSpends', options, STORAGE_OPTIONS)

@@ -29,14 +29,15 @@ const ENTRY_BYTES = 1280
 /** The approximate size of an entry of a session's lists, such as a scope, in bytes. */
 const LISTED_BYTES = 96
 
-/** After this many new entries, up to twice as many expired entries are removed, so that they do not accumulate. */
+/** Each time that this many entries were added, up to twice as many expired entries are removed, so that they do not accumulate. */
 const SETS_PER_SWEEP = 16
 
 /**
- * Makes the cache, bounded by entries and by bytes. An entry is found by the end of its text and compared by all of it, so
- * two tokens are never confused. The texts are stored outside the JavaScript heap, so a heap snapshot shows only their
- * ends, and they are erased when their entry is removed. Entries are removed after their `keptUntil`, a few with every
- * 16 new ones. `listed` says how many scopes and policy ids a value has, for its weight. If the cache is full, the least recently used entry is evicted; use is recorded only once it is half full.
+ * Makes the cache, bounded by entries and by bytes. An entry is found by the end of its text and compared by all of it, so two
+ * tokens are never confused. The texts are stored outside the JavaScript heap, so a heap snapshot shows only their ends, and
+ * they are erased when their entry is removed. Entries are removed after their `keptUntil`, a few with every 16 new ones.
+ * `listed` returns how many scopes and policy ids a value has, to estimate its size. If the cache is full, the least recently
+ * used entry is evicted; use is recorded only once it is half full.
  */
 export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
   entries: number,

@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import type { JWK } from 'jose'
 
-/** For how long the failure of a fetch is repeated to further requests, in ms, so that an outage causes no flood of fetches. */
+/** How long a failed fetch also fails further requests, in ms, so that an outage causes no flood of fetches. */
 const FAILURE_MS = 1000
 
 /** The keys that were loaded last. Times are of a monotonic clock. */
@@ -10,17 +10,17 @@ interface CachedKeys {
   /** The age of the keys; infinite before they are loaded. It counts from the start of their fetch. */
   ageMs(): number
   /**
-   * Loads the keys. Calls made meanwhile share one fetch, and a failure is shared for `FAILURE_MS`. A fetch that has not ended
-   * in its time is replaced, and the calls that wait for it get a fault: on Workers, the fetch and the timers of a request end
-   * with that request, without a result.
+   * Loads the keys. Calls made meanwhile share one fetch, and a failure is shared for `FAILURE_MS`. A fetch that takes longer
+   * than its time limit is replaced, and the calls that wait for it get a fault. This happens on Workers, where the fetch and
+   * the timers of a request end with that request, without a result.
    */
   load(): Promise<void>
   /** Begins to load the keys without waiting, at most once per `cooldownMs`. A failure leaves the keys as they are. */
   refresh(cooldownMs: number): void
 }
 
-/** Keeps the keys of one issuer. A fetch may take `mostMs`; after that another one may take its place. */
-export function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostMs: number): CachedKeys {
+/** Caches the keys of one issuer. A fetch that takes longer than `maxLoadMs` may be replaced by another. */
+export function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, maxLoadMs: number): CachedKeys {
   let keys: readonly JWK[] = []
   let loadedAt = Number.NEGATIVE_INFINITY
   let triedAt = Number.NEGATIVE_INFINITY
@@ -31,12 +31,12 @@ export function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostM
     failure = undefined
     try {
       const found = await fetchKeys()
-      // A fetch that was replaced, and ends after all, is older than what is known.
+      // A replaced fetch that still ends is older than the known keys.
       if (startedAt < loadedAt) return
       keys = found
       loadedAt = startedAt
     } catch (error) {
-      // Nor does it say anything about the fetch that took its place.
+      // Its failure says nothing about the fetch that replaced it.
       if (loading?.startedAt === startedAt) {
         failure = error
         triedAt = performance.now()
@@ -46,13 +46,13 @@ export function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostM
       if (loading?.startedAt === startedAt) loading = undefined
     }
   }
-  const isLoading = (): boolean => loading !== undefined && performance.now() - loading.startedAt < mostMs
+  const isLoading = (): boolean => loading !== undefined && performance.now() - loading.startedAt < maxLoadMs
   const load = (): Promise<void> => {
     if (!loading || !isLoading()) {
       const startedAt = performance.now()
       loading = { startedAt, done: begin(startedAt) }
     }
-    return untilReplaced(loading.done, mostMs - (performance.now() - loading.startedAt))
+    return untilReplaced(loading.done, maxLoadMs - (performance.now() - loading.startedAt))
   }
   return {
     keys: () => keys,
@@ -61,13 +61,13 @@ export function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostM
       failure !== undefined && performance.now() - triedAt < FAILURE_MS ? Promise.reject(failure) : load(),
     refresh(cooldownMs) {
       if (isLoading() || performance.now() - triedAt < cooldownMs) return
-      // The keys are still in use; when they are too old, the error reaches the request that needs new ones.
+      // Ignored, because the keys are still in use. Once they are too old, the request that loads them gets the error.
       load().catch(() => {})
     },
   }
 }
 
-/** Waits for a fetch until another may take its place. Fault: `ERR_KEYS_UNAVAILABLE` if it has not ended then. */
+/** Waits for a fetch until another may replace it. Fault: `ERR_KEYS_UNAVAILABLE` if it has not ended then. */
 function untilReplaced(done: Promise<void>, leftMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -78,7 +78,7 @@ function untilReplaced(done: Promise<void>, leftMs: number): Promise<void> {
         ),
       )
     }, leftMs)
-    // A timer of the request that waits, so it works where the request that began the fetch is gone.
+    // Each waiting request has a timer of its own: on Workers, a timer ends with the request that set it.
     timer.unref?.()
     void done.then(resolve, reject).finally(() => clearTimeout(timer))
   })

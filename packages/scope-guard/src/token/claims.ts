@@ -10,7 +10,7 @@ export interface SessionReader {
   (claims: Claims): Session | undefined
   /** The `typ` headers of its tokens, unless the guard has the option `typ`; undefined for a header without `typ`. */
   readonly types?: readonly (string | undefined)[]
-  /** The claim that names the audience in tokens without `aud`. Default: such tokens are denied. */
+  /** The claim that contains the audience in tokens without `aud`. Default: such tokens are denied. */
   readonly audienceClaim?: string | undefined
 }
 
@@ -39,7 +39,7 @@ export function decodeSegment(segment: string): Claims | undefined {
   }
 }
 
-/** Makes the test of a `typ`. It ignores case and a leading `application/` (RFC 7515 section 4.1.9). */
+/** Makes the function that compares a `typ`. It ignores case and a leading `application/` (RFC 7515 section 4.1.9). */
 export function typeMatcher(accepted: readonly (string | undefined)[]): (typ: unknown) => boolean {
   const normalize = (typ: string): string => typ.toLowerCase().replace(/^(?!.*\/)/s, 'application/')
   const expected = new Set<unknown>(accepted.map(typ => typ && normalize(typ)))

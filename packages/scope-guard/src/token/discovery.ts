@@ -8,11 +8,11 @@ import { REMOTE_OPTIONS, type KeySource, type RemoteKeysOptions } from './keys.t
 
 /**
  * Makes a source of the keys of an issuer, found from its metadata: OpenID Connect Discovery, else RFC 8414. The metadata must
- * name exactly this issuer. Metadata and key set are fetched when the first token comes, and used for `maxAgeMs`. From half
- * of that time on, a request causes a fetch that it does not wait for. A key id that is not in the set causes a fetch, at most
- * once per `cooldownMs`, and the request waits for it. An RSA key without `alg` is used with the only RSA algorithm that the
- * metadata names, if it names one. Faults (`ERR_KEYS_UNAVAILABLE`, 503) name the URL and the cause.
- * Throws a `TypeError` unless the issuer is an `https:` URL without query and fragment, or `http:` as in `remoteKeys`.
+ * name exactly this issuer. Metadata and key set are fetched for the first token and used for `maxAgeMs`. After half of that
+ * time, a request starts a fetch in the background. A key id that is not in the set causes a fetch, at most once per
+ * `cooldownMs`, and the request waits for it. An RSA key without `alg` is used with the only RSA algorithm that the metadata
+ * names, if it names one. Faults (`ERR_KEYS_UNAVAILABLE`, 503) name the URL and the cause. Throws a `TypeError` unless the
+ * issuer is an `https:` URL without query and fragment, or `http:` as in `remoteKeys`.
  */
 export function discoverKeys(issuer: string, options: RemoteKeysOptions = {}): KeySource {
   knownOptions('discoverKeys', options, REMOTE_OPTIONS)
@@ -27,11 +27,11 @@ export function issuerKeys(
   namesAlgorithm: boolean,
 ): KeySource {
   const url = issuerUrl(where, issuer, allowHttp)
-  // Three fetches one after the other: two addresses of metadata, and the key set.
-  const mostMs = 4 * timeoutMs
+  // One after the other it fetches up to two metadata URLs, then the key set.
+  const maxLoadMs = 4 * timeoutMs
   const cached = createCachedKeys(
     () => loadKeys({ issuer, url, timeoutMs, allowHttp, namesAlgorithm }),
-    mostMs,
+    maxLoadMs,
   )
   return async kid => {
     const age = cached.ageMs()
@@ -119,7 +119,7 @@ async function findMetadata({ issuer, url, timeoutMs }: LoadOptions): Promise<Me
   return unavailable(`the metadata of the issuer: ${failures.join('; ')}`)
 }
 
-/** Reads `jwks_uri`. It may be of another host, but not less protected than the issuer. */
+/** Reads `jwks_uri`. It may be on another host, but not plain `http:` if the issuer is `https:`. */
 function keySetUrl({ from, document }: Metadata, { url, allowHttp }: LoadOptions): URL {
   const { jwks_uri } = document
   const named = typeof jwks_uri === 'string' && URL.canParse(jwks_uri) ? new URL(jwks_uri) : undefined

@@ -44,7 +44,7 @@ export function weaknessOf({ kty, kid, n = '', e = '' }: JWK): string | undefine
   return `the RSA key "${kid}" must have an exponent of at least ${MIN_RSA_EXPONENT}, got ${exponent}: replace it`
 }
 
-/** Reads a big-endian integer. What is not base64url is 0, and so too small. */
+/** Reads a big-endian integer in base64url. Any other text is read as 0, and is thus too small. */
 function integerOf(text: string): bigint {
   let bytes: Uint8Array
   try {
@@ -62,7 +62,7 @@ const verifying = (keys: readonly JWK[]): JWK[] => keys.filter(key => algorithmO
 const ambiguity = (kid: string): string =>
   `two keys of the set have the kid "${kid}": publish each key under a kid of its own`
 
-/** Throws a `TypeError` for a set that does not change, and names its weak key or the `kid` that two keys share. */
+/** Checks a set that does not change. Throws a `TypeError` that names a weak key, or a `kid` that two keys share. */
 export function assertKeySet(keys: readonly JWK[]): void {
   const seen = new Set<string>()
   for (const key of verifying(keys)) {
@@ -75,8 +75,8 @@ export function assertKeySet(keys: readonly JWK[]): void {
 }
 
 /**
- * Finds the key of a `kid` in a set that may change. If no key of that `kid` may verify tokens, returns the first of them,
- * or undefined. Fault: `ERR_KEYS_UNAVAILABLE` if two keys of that `kid` may verify, since neither can be preferred.
+ * Finds the key of a `kid` in a set that may change. If no key with that `kid` may verify tokens, returns the first key with
+ * it, or undefined. Fault: `ERR_KEYS_UNAVAILABLE` if two keys of that `kid` may verify, since neither can be preferred.
  */
 export function findKey(keys: readonly JWK[], kid: string): JWK | undefined {
   const named = keys.filter(key => key.kid === kid)

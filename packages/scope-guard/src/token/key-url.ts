@@ -1,7 +1,7 @@
 /** The host names of this machine. `URL` has normalized the spelling of addresses. */
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-/** Whether a URL is of this machine, where nobody else can change a response. */
+/** Whether a URL is on this machine, where no network attacker can change a response. */
 export function isLoopback({ hostname }: URL): boolean {
   return LOOPBACK.test(hostname)
 }

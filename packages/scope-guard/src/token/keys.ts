@@ -100,9 +100,9 @@ export interface PinnedKey {
 }
 
 /**
- * Finds the key of a `kid`: undefined if there is no such key, or it may not verify tokens. Returns no promise for a key that is
- * known and that the source returns without one. Fault, rejected: `ERR_KEYS_UNAVAILABLE` if the source throws, or the key
- * cannot be read or is too weak.
+ * Finds the key of a `kid`: undefined if there is no such key, or it may not verify tokens. Returns no promise if the key was
+ * imported before and the source returns it without a promise. Fault, rejected: `ERR_KEYS_UNAVAILABLE` if the source throws, or
+ * the key cannot be read or is too weak.
  */
 export type FindPinnedKey = (kid: string) => PinnedKey | Promise<PinnedKey | undefined>
 

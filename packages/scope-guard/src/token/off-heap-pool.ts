@@ -9,7 +9,7 @@ export interface OffHeapText {
 /** Stores ASCII texts outside the JavaScript heap. */
 interface OffHeapPool {
   store(text: string): OffHeapText
-  /** Overwrites a text of the given length. Another text may use its place afterwards. */
+  /** Overwrites a text of the given length and frees its place. */
   erase(text: OffHeapText, length: number): void
 }
 
@@ -19,8 +19,8 @@ export const SLOT_BYTES = 1024
 const SLOTS_PER_BLOCK = 64
 
 /**
- * Makes a pool. Texts of up to `SLOT_BYTES` share blocks of memory, because a buffer of its own would cost as much as
- * the rest of a cache entry. Blocks are never freed but reused, so the pool is as large as its largest content so far.
+ * Makes a pool. Texts of up to `SLOT_BYTES` share blocks of memory, because a separate buffer per text would cost as much as
+ * the rest of a cache entry. Blocks are reused and never freed, so the pool stays as large as its largest content so far.
  */
 export function createOffHeapPool(): OffHeapPool {
   const free: OffHeapText[] = []
@@ -40,7 +40,7 @@ export function createOffHeapPool(): OffHeapPool {
     },
     erase({ bytes, start }, length) {
       bytes.fill(0, start, start + length)
-      // A new object: the argument may be a cache entry, which refers to a session.
+      // Copied, because the argument may be a cache entry, which would keep its session in memory.
       if (length <= SLOT_BYTES) free.push({ bytes, start })
     },
   }

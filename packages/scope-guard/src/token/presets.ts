@@ -3,13 +3,16 @@ import type { Claims } from './claims.ts'
 /** Reads the scopes of a token from its claims; returns undefined if a claim is malformed. */
 export type ScopeReader = (claims: Claims) => readonly string[] | undefined
 
-/** The claims with what a client may do (`scope`), and those with what its user may do (`permissions`, `roles`). */
+/**
+ * The names of the claims that say what a client may do (`scope`), and of those that say what its user may do (`permissions`,
+ * `roles`).
+ */
 interface ClientAndUser {
   readonly client: readonly string[]
   readonly user: readonly string[]
 }
 
-/** How the access tokens of one provider look. Sources of the claims: test/scope-guard/token/presets.test.ts. */
+/** The form of the access tokens of one provider. Sources of the claims: test/scope-guard/token/presets.test.ts. */
 export interface TokenPreset {
   /** The `typ` headers of its access tokens; undefined for a header without `typ`. */
   readonly types: readonly (string | undefined)[]
@@ -17,7 +20,7 @@ export interface TokenPreset {
   readonly audienceClaim?: string
   readonly id: readonly string[]
   readonly client: readonly string[]
-  /** Reads the scopes, or the claims of both sides if the provider writes both. */
+  /** Reads the scopes; or the claims of client and user, if the provider writes both. */
   readonly scopes: ScopeReader | ClientAndUser
   /** Decides whether the claims are those of an access token. Default: they are. */
   readonly accepts?: (claims: Claims) => boolean
@@ -39,7 +42,7 @@ function namesOf(value: unknown): readonly string[] | undefined {
   return parts.filter(part => part !== '')
 }
 
-/** Joins lists of names without repeats; undefined if one of them is. */
+/** Joins lists of names without repeats; undefined if a list is undefined. */
 function joined(lists: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
   return lists.includes(undefined) ? undefined : [...new Set(lists.flat() as string[])]
 }
@@ -50,9 +53,9 @@ export function scopesIn(names: readonly string[]): ScopeReader {
 }
 
 /**
- * Makes the reader of the scopes that client and user both have. A client must not do what its user did not consent to, and a user
- * not more through a client than without it. A side without any of its claims does not restrict the other: tokens of clients
- * without a user name no user, and some issuers name no client. An empty claim is present: that side may do nothing.
+ * Makes the reader of the scopes that client and user both have. A client must not do more than its user allowed, and a user
+ * not more than the client may do. A side without any of its claims does not restrict the other: some tokens have no user, and
+ * some issuers name no client. An empty claim counts as present: that side may do nothing.
  */
 export function scopesOfBoth({ client, user }: ClientAndUser): ScopeReader {
   const [readClient, readUser] = [scopesIn(client), scopesIn(user)]
@@ -181,7 +184,7 @@ export const PRESETS: Readonly<Record<PresetName, TokenPreset>> = {
   },
 }
 
-/** How tokens are read where no preset is named: the claims that providers commonly use. */
+/** The preset for readers without the option `preset`: the claims that providers commonly use. */
 export const COMMON: TokenPreset = {
   types: ['at+jwt'],
   id: ['jti', 'uti'],

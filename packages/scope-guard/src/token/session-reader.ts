@@ -41,9 +41,9 @@ export interface ForeignClaims {
    */
   readonly scopes?: readonly string[]
   /**
-   * Who must allow a scope, where a token says both what its client may do (`scope`, `scp`) and what its user may do (`permissions`,
-   * `roles`). `both` (default): a scope counts if client and user have it. `either`: if one of them has it; name what you need of
-   * both in `allOf` of each rule. For the presets `auth0` and `entra` and without a preset; not with `scopes`.
+   * Who must allow a scope, if a token has scopes of its client (`scope`, `scp`) and of its user (`permissions`, `roles`).
+   * `both` (default): a scope counts if client and user have it. `either`: it counts if one of them has it; then `allOf` of
+   * each rule must name the needed scopes of both. For the presets `auth0` and `entra` and without a preset; not with `scopes`.
    */
   readonly mustAllow?: 'both' | 'either'
   /** The surface of such tokens. Default `user`. */
@@ -76,14 +76,17 @@ function textOf(claims: Claims, names: readonly string[]): string | undefined {
   return undefined
 }
 
-/** Whether a token carries a claim of session-issuer. To read it as a foreign token would ignore its policies. */
+/**
+ * Whether a token carries a claim of session-issuer. Such a token is not read as another issuer's, because that would ignore
+ * its policies.
+ */
 const hasOwnClaims = (claims: Claims): boolean => Object.keys(claims).some(name => name.startsWith('gw_'))
 
 const escaped = (id: string): string => id.replaceAll('%', '%25').replaceAll('/', '%2F')
 
 /**
- * Names the bucket of limits per key: the subject within its client, so that the users of one application do not share a
- * bucket. A client that acts for itself (`sub` is its own id) has one bucket. No two pairs have the same name.
+ * Returns the key id for limits per key. It contains client and subject, so that the users of one application do not share a
+ * bucket. A client that acts for itself (`sub` is its own id) has one bucket. Different pairs have different ids.
  */
 function keyIdOf(client: string | undefined, subject: string): string {
   return client === undefined || client === subject
@@ -100,7 +103,7 @@ function presetOf({ preset, key }: ForeignClaims): TokenPreset {
   throw new TypeError(`sessionReader: preset must be one of ${names}, got ${JSON.stringify(preset)}`)
 }
 
-/** Chooses how scopes are read. Throws a `TypeError` for `mustAllow` where it would decide nothing. */
+/** Chooses the reader of scopes. Throws a `TypeError` for `mustAllow` where it would have no effect. */
 function scopeReaderOf({ preset: name, scopes, mustAllow }: ForeignClaims, preset: TokenPreset): ScopeReader {
   if (mustAllow !== undefined && mustAllow !== 'both' && mustAllow !== 'either')
     throw new TypeError(

@@ -34,7 +34,7 @@ export interface UnverifiedToken {
   readonly pinned: PinnedKey
 }
 
-/** Verifies tokens in two steps, because the signature costs a hundred times the first step and may have to wait in a queue. */
+/** Verifies tokens in two steps, because the check of the signature costs a hundred times more and may have to wait in a queue. */
 export interface TokenVerifier {
   /**
    * Checks everything but the signature: canonical compact form, header, claims, then the key of the `kid` and its

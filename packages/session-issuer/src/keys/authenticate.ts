@@ -52,9 +52,9 @@ const REVOKED = denyKey('revoked')
 const EXPIRED = denyKey('the key has expired')
 
 /**
- * Another process has digested the key under a pepper that is newer than this process: the key may be good, so a 401 would make its
- * holder give it up. An unknown key is a 401, so the fault shows whoever sends the id of a key that the key is live. Ids are shown
- * beside each key and have 95 random bits: nobody finds one by trying.
+ * The fault for a key that another process digested under a pepper that this process does not know. The key may be valid, and
+ * after a 401 its holder would discard it. An unknown key gets a 401, so this fault reveals to anyone who sends the id of a key
+ * that the key is live. That is acceptable: ids have 95 random bits, so nobody guesses one.
  */
 const pepperMissing = ({ id, pepperId }: KeyRecord): Fault =>
   new Fault(
@@ -62,14 +62,14 @@ const pepperMissing = ({ id, pepperId }: KeyRecord): Fault =>
     `the key ${id} is stored under the pepper "${pepperId}", which is not configured: add the pepper, or revoke the key`,
   )
 
-/** Makes the authenticator. It compares the secret, if it knows the pepper, before it looks at the state of the key. */
+/** Makes the authenticator. If it knows the pepper, it compares the secret before it checks the state of the key. */
 export function createAuthenticator(
   options: CheckedOptions,
   texts: KeyTexts,
   peppers: KeyDigester,
 ): Authenticator {
   const { keys, clock, keyCacheMs, keyCacheSize } = options
-  // Not `max`: for that the library allocates all entries at once, 2 ms for 10,000.
+  // `max` is not used, because with it lru-cache allocates all entries at once (2 ms for 10,000).
   const cache = new LRUCache<string, CachedKey>({ maxSize: keyCacheSize })
   const uses = createUseLog(options)
 
@@ -86,7 +86,7 @@ export function createAuthenticator(
   const read = async (id: string, text: string, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>> => {
     const readAt = performance.now()
     const record = await keys.find(id)
-    // Nobody has the text of a console's key, so this is a guess.
+    // Nobody has the text of a console's key, so the presented text is wrong.
     if (record?.surface !== surface || record.console) return UNKNOWN
     const found = { record, allowed: allow(toApiKey(record)), matches: peppers.matcher(record), readAt }
     cache.set(id, found, { size: 1 })
@@ -94,7 +94,7 @@ export function createAuthenticator(
   }
 
   return {
-    // Not async, so that malformed and cached keys cost no promise of their own.
+    // Not async, so that malformed and cached keys cost no additional promise.
     authenticateKey(text, surface, limitRead) {
       const id = texts.readId(surface, text)
       if (id === undefined) return MALFORMED
@@ -102,7 +102,7 @@ export function createAuthenticator(
       const fresh = cached !== undefined && performance.now() - cached.readAt < keyCacheMs
       if (fresh) return decide(text as string, cached)
       const readKey = () => read(id, text as string, surface)
-      // The text matched this key before, so it is not a guess.
+      // The text matched this key before, so the read needs no limit.
       return limitRead === undefined || cached?.matches?.(text as string) ? readKey() : limitRead(readKey)
     },
     forget: ({ id }) => {

@@ -3,16 +3,16 @@ import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive } from './key.ts'
 import type { ApiKey, KeyRecord } from '../storage/port.ts'
 
-/** Who calls: a key presented as such, a session, or the operator, who has no limits. */
+/** The caller: a key that was presented directly, a session, or the operator, who may do everything. */
 export type Caller = ApiKey | Session | 'operator'
 
-/** The wallet of an account, which has just signed. It may get every right of the account's user keys. */
+/** The wallet of an account that has just signed. It may get every right of the account's user keys. */
 export interface WalletCaller {
   /** The account whose wallet signed. */
   readonly walletOf: string
 }
 
-/** A caller whose key is live and unchanged, with the rights it has now. */
+/** A caller whose key is live and unchanged, with the caller's current rights. */
 export interface ActiveCaller {
   /** The caller's key as it is stored now. */
   readonly key: KeyRecord
@@ -22,7 +22,7 @@ export interface ActiveCaller {
   readonly bySession: boolean
 }
 
-/** Where a key is in the chain, relative to a caller. The keys of one lineage share one place. */
+/** The place of a key in the chain, relative to a caller. All keys of one lineage have the same place. */
 type Relation = 'own' | 'below' | 'above' | 'other'
 
 /** Whether a caller is a session. */
@@ -43,14 +43,14 @@ export function findActiveCaller(
   return { key, bySession, scopes: caller.scopes, policyIds: caller.policyIds }
 }
 
-/** Where a key of the same account is in the chain, relative to the caller. */
+/** Returns the place of a key of the same account in the chain, relative to the caller. */
 export function relationOf(target: ApiKey, { key }: ActiveCaller): Relation {
   if (target.lineageId === key.lineageId) return 'own'
   if (target.ancestry.includes(key.lineageId)) return 'below'
   return key.ancestry.includes(target.lineageId) ? 'above' : 'other'
 }
 
-/** Whether a key is a root: it has no key above it, and may see and revoke every key of its account. */
+/** Whether a key is a root: it has no parent, and may see and revoke every key of its account. */
 export function isRoot(key: ApiKey): boolean {
   return key.ancestry.length === 0
 }
@@ -63,7 +63,7 @@ export function canList(active: ActiveCaller, target: ApiKey): boolean {
   return isRoot(active.key) || relation === 'own' || relation === 'below'
 }
 
-/** The policies that bind the caller but are missing from a chain: a session may have more policies than its key. */
+/** Returns the policies that bind the caller and are not in a chain: a session may have more policies than its key. */
 export function policiesMissingFrom(active: ActiveCaller, chain: readonly string[]): string[] {
   return active.policyIds.filter(id => !chain.includes(id))
 }
@@ -78,19 +78,19 @@ export function denyMissingScopes(
   return deny('insufficient_scope', `not held: ${scope.join(' ')}`, { details: { scope } })
 }
 
-/** The credential was valid when it was presented and no longer is. */
+/** The denial for a credential that was valid when it was presented and has ended since. */
 export const staleCredential: IssuerDenial = deny('unauthorized', 'the credential is not valid', {
   reason: 'its key has changed or ended',
 })
 
-/** A console lists, narrows and ends. Whatever it made would outlive it, or do more than it may. */
+/** The denial for a console that creates something: that would outlive the console, or have more rights. */
 export const consoleMakesNoKeys: IssuerDenial = deny(
   'policy_blocked',
   'a console creates no keys: let the wallet sign',
   { details: { rule: 'key_authority' } },
 )
 
-/** The caller may see the key but not change or rotate it. */
+/** The denial for a caller that may see a key but not change or rotate it. */
 export const outsideAuthority: IssuerDenial = deny(
   'policy_blocked',
   'the caller may not change or rotate this key',

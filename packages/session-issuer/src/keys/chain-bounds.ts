@@ -4,9 +4,10 @@ import type { CheckedOptions } from '../options.ts'
 import type { PolicyRecord } from '../storage/port.ts'
 
 /**
- * Decides whether chains that policies join stay within `maxChainBytes` and `checkPolicyChain`. `given` are documents that the
- * caller has read or received; all others are read. Ask after the keys of the account are loaded: a document never changes, and a
- * commit against that revision writes only chains that were checked. Denial: `invalid_request` with the field `policy`.
+ * Decides whether chains stay within `maxChainBytes` and `checkPolicyChain` after policies are added. `given` are documents
+ * that the caller has read or received; all others are read. Call it after the keys of the account are loaded: a document never
+ * changes, so a commit against that revision writes only chains that were checked. Denial: `invalid_request` with the field
+ * `policy`.
  */
 export type CheckChains = (
   chains: readonly (readonly string[])[],

@@ -19,15 +19,15 @@ import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
 import type { ApiKey, KeyPolicyRecord, KeyRecord, KeyWrite, PolicyRecord } from '../storage/port.ts'
 
-/** The requested change of a key. The key's sessions end, also where it has these rights already; clients mint new ones. */
+/** The requested change of a key. The key's sessions end even if the rights stay the same; clients mint new ones. */
 export interface KeyChange {
-  /** The key's new scopes. For the caller's own key or one above it they can only be fewer. */
+  /** The key's new scopes. The caller's own key, or one above it, can only get fewer. */
   readonly scopes?: readonly string[]
   /**
-   * A policy document, checked by the host. For a key below the caller it replaces the key's own policies; for the
-   * caller's own key or one above it, it is added to them. It continues the counters of those: what was used stays used. Denial:
-   * `invalid_request` with the field `policy` if it, the chain of this key, or that of a live key below it would be too large
-   * (`maxPolicyBytes`, `maxChainBytes`, `checkPolicyChain`).
+   * A policy document, checked by the host. For a key below the caller it replaces the key's own policies. For the caller's own
+   * key or one above it, it is added to them. It continues their counters: what was used stays used. Denial: `invalid_request`
+   * with the field `policy` if it, the chain of this key, or that of a live key below it would be too large (`maxPolicyBytes`,
+   * `maxChainBytes`, `checkPolicyChain`).
    */
   readonly policy?: unknown
 }
@@ -37,7 +37,7 @@ const CHANGE: OptionNames<KeyChange> = {
   policy: true,
 }
 
-/** Makes the verbs that change and revoke keys. */
+/** Makes the methods that change and revoke keys. */
 export function makeChangeKeys(
   options: CheckedOptions,
   checkChains: CheckChains,
@@ -114,7 +114,7 @@ function decideChange(
   const target = keys.find(key => key.id === keyId && isLive(key, now))
   const relation = target && active ? relationOf(target, active) : 'below'
   if (!target || !(active === undefined || isRoot(active.key) || relation !== 'other')) return keyNotFound
-  // A console is narrow for good. It may narrow every key of its account, as it may revoke every one.
+  // A console's key never changes. A console may narrow every key of its account, as it may revoke every key.
   if (target.console || (relation === 'other' && !active?.key.console)) return outsideAuthority
   const policyId = keyPolicyId(target.lineageId, random)
   const parent = keys.find(key => key.lineageId === target.ancestry.at(-1) && isLive(key, now))
@@ -138,7 +138,7 @@ function decideChange(
   return { ok: true, value, write: { ...write, policies } }
 }
 
-/** Denies a change by which policies join a chain that would then be too large, of the key itself or of one below it. */
+/** Denies a change that would make the chain of the key, or of a key below it, too large. */
 async function denyLargeChains(
   before: readonly KeyRecord[],
   { value, write }: { readonly value: ApiKey; readonly write: KeyWrite },
@@ -159,7 +159,7 @@ async function denyLargeChains(
 
 type Rights = Pick<KeyRecord, 'scopes' | 'policyIds'>
 
-/** New rights of a key below the caller, within what the caller and the key's parent hold. */
+/** Computes the new rights of a key below the caller, within the rights of the caller and of the key's parent. */
 function rewriteRights(
   target: KeyRecord,
   parent: KeyRecord | undefined,
@@ -176,13 +176,13 @@ function rewriteRights(
   const inherited = target.policyIds.slice(0, target.inheritedPolicies)
   const own = change.policy === undefined ? target.policyIds.slice(target.inheritedPolicies) : []
   const isLooser = change.policy !== undefined || scopes.some(scope => !target.scopes.includes(scope))
-  // A session may be bound by policies that its key is not under. What it loosens is put under them.
+  // A session may be bound by policies that its key does not have. A key that it loosens gets these policies, too.
   const binding = isLooser && active ? policiesMissingFrom(active, [...inherited, ...own]) : []
   const added = change.policy === undefined ? [] : [policyId]
   return { scopes, policyIds: [...inherited, ...own, ...binding, ...added] }
 }
 
-/** New rights of a key that the caller may only narrow: fewer scopes, one more policy, and nothing else. */
+/** Computes the new rights of a key that the caller may only narrow: fewer scopes, and one more policy. */
 function narrowRights(target: KeyRecord, change: KeyChange, policyId: string): Rights | IssuerDenial {
   const scopes = change.scopes ? [...new Set(change.scopes)] : target.scopes
   const denial = denyMissingScopes(scopes, target.scopes)
@@ -199,8 +199,8 @@ const haveSameRights = (narrowed: Rights, before: Rights): boolean =>
   narrowed.scopes.length === before.scopes.length
 
 /**
- * Applies the change to every live key of the target's lineage, and to the keys below that it leaves other rights: they keep those of their scopes
- * that the target still holds, and the target's policies replace those they had inherited.
+ * Applies the change to every live key of the target's lineage, and to the keys below whose rights change with it. These keep
+ * the scopes that the target still holds, and inherit the target's new policies in place of the old ones.
  */
 function cascadeChange(keys: readonly KeyRecord[], target: KeyRecord, next: Rights, now: EpochMs): KeyWrite {
   const live = keys.filter(key => isLive(key, now))

@@ -36,7 +36,7 @@ export interface KeyRequest {
   readonly accountId: string
   readonly userId: string | null
   readonly walletAddress: string | null
-  /** The scopes of the key; for a partner key the most that its sessions can hold. */
+  /** The scopes of the key; for a partner key an upper bound for those of its sessions. */
   readonly scopes: readonly string[]
   /**
    * A policy document, checked by the host. It is added to the chain below the parent's policies. Denial: `invalid_request` with the
@@ -69,7 +69,10 @@ export interface CreatedKey {
   readonly text: string
 }
 
-/** Makes the verb that creates keys. At the quota of live keys only a new root of the user surface retires other keys. */
+/**
+ * Makes the method that creates keys. If the quota of live keys is reached, only a new root of the user surface retires other
+ * keys.
+ */
 export function makeCreateKey(
   options: CheckedOptions,
   {
@@ -89,7 +92,7 @@ export function makeCreateKey(
     if (policyDenial) return policyDenial
     const generated = texts.generate(request.surface)
     const policyId = keyPolicyId(generated.id, randomBase62(8))
-    // A session's policies are deleted with it, so a key below the session stores copies of them.
+    // A session's policies are deleted with the session, so a key that it creates stores copies of them.
     const callerPolicies =
       parent && isSession(parent) && parent.policyIds.length > 0
         ? await options.sessions.policies(parent.policyIds)
@@ -130,13 +133,13 @@ export function makeCreateKey(
   }
 }
 
-/** The policy chain of the new key: all policies that bind the caller, then its own. */
+/** Returns the policy chain of the new key: all policies that bind the caller, then the key's own. */
 function chainOf(request: KeyRequest, active: ActiveCaller | undefined, policyId: string): readonly string[] {
   const above = active?.policyIds ?? []
   return request.policy === undefined ? above : [...above, policyId]
 }
 
-/** The policies that a new key stores with its lineage: those of its chain whose documents are given. */
+/** Returns the policies that a new key stores with its lineage: those of its chain whose documents are given. */
 function policiesOfLineage(
   { lineageId, policyIds }: KeyRecord,
   documents: readonly PolicyRecord[],
@@ -144,7 +147,7 @@ function policiesOfLineage(
   return documents.filter(({ id }) => policyIds.includes(id)).map(one => ({ ...one, lineageId }))
 }
 
-/** Builds the record of a new key: a root without `active`. */
+/** Builds the record of a new key; without `active` that of a root. */
 export function buildKeyRecord(
   request: KeyRequest,
   active: ActiveCaller | undefined,

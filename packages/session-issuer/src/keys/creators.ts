@@ -3,8 +3,8 @@ import { isRoot, isSession, type ActiveCaller } from './authority.ts'
 import type { ApiKey, KeyCreator, KeyRecord, SessionStorage } from '../storage/port.ts'
 
 /**
- * The ids of the sessions that a caller acts by, from the first to itself; empty for a key. Undefined for a session
- * that has ended in the store: a key that it created now would outlive it unnoticed.
+ * Returns the ids of the calling session and of the sessions that it was minted from, the first one first; empty for a key.
+ * Undefined for a session that has ended in the store: a key that it creates now could not be found and revoked with it.
  */
 export async function sessionPath(
   caller: ApiKey | Session,
@@ -17,7 +17,7 @@ export async function sessionPath(
   return [...stored.ancestry, stored.sessionId]
 }
 
-/** The creator that a new key's record names. */
+/** Makes the creator that the record of a new key names. */
 export function creatorOf({ key }: ActiveCaller, sessionIds: readonly string[]): KeyCreator {
   return { keyId: key.id, lineageId: key.lineageId, sessionIds }
 }
@@ -26,8 +26,8 @@ const creatorsOf = ({ createdBy, rotatedBy }: KeyRecord): KeyCreator[] =>
   [createdBy, rotatedBy].filter(creator => creator !== null)
 
 /**
- * The ids of all keys that a session, or a session created from it, created or got by rotation, and of all keys that these
- * keys created, at any depth. A rotation by the key itself copies its creators, so a successor is found too.
+ * Returns the ids of all keys that a session, or a session minted from it, created or rotated, and of all keys that these keys
+ * created, at any depth. If a key rotates itself, its successor keeps its creators, so it is found, too.
  */
 export function keysCreatedBy(sessionId: string, keys: readonly KeyRecord[]): ReadonlySet<string> {
   const created = new Set<string>()
@@ -44,8 +44,8 @@ export function keysCreatedBy(sessionId: string, keys: readonly KeyRecord[]): Re
 }
 
 /**
- * Whether a caller may end the keys that a session created, after the session itself is deleted and only the keys name
- * it: the session's key is the caller's own or below it; a root reaches all.
+ * Whether a caller may end the keys that a session created, after the session itself was deleted and only the keys name it: if
+ * the session's key is the caller's own or below it, or the caller is a root.
  */
 export function canReachCreator(
   active: ActiveCaller,

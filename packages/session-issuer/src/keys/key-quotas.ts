@@ -17,7 +17,7 @@ export function freeKeySlots(
   { maxLiveKeys, maxKeysBelow, rootKeyIdleMs }: CheckedOptions,
   now: EpochMs,
 ): { readonly ok: true; readonly write: KeyWrite } | IssuerDenial {
-  // A console is no key that anybody holds: it takes no slot and gives none.
+  // Nobody holds the key of a console, so it neither counts nor is retired.
   const live = keys.filter(key => isLive(key, now) && !key.console)
   const isSubtreeFull = record.ancestry.some(
     above => lineagesOf(live.filter(key => key.ancestry.includes(above))).size >= maxKeysBelow,
@@ -46,10 +46,10 @@ function tooManyKeys(limitOf: 'subtree' | 'account', limit: number): IssuerDenia
 }
 
 /**
- * Chooses the lineage to end next. It takes the root that has been unused for longest and has anything to give: first
- * its descendants without keys below them, the one unused for longest first; then the root itself, if it was last used
- * or made at or before `idleSince`. The use of a key below protects neither that key nor its root: otherwise the holder
- * of such a key could keep the wallet from getting a new one.
+ * Chooses the lineage to end next. It goes through the roots, the one unused for longest first, and ends the first of these: a
+ * descendant without keys below it, the one unused for longest first; then the root itself, if it was last used or made at or
+ * before `idleSince`. Using a key below protects neither that key nor its root: otherwise the holder of such a key could keep
+ * the wallet from getting a new one.
  */
 function nextToRetire(live: readonly KeyRecord[], idleSince: EpochMs): string | undefined {
   for (const root of byLatestUse(live.filter(isRoot))) {
@@ -62,7 +62,7 @@ function nextToRetire(live: readonly KeyRecord[], idleSince: EpochMs): string | 
   return undefined
 }
 
-/** Lineages with their latest use, the one unused for longest first. */
+/** Returns lineages with their latest use, the one unused for longest first. */
 function byLatestUse(keys: readonly KeyRecord[]): { readonly lineageId: string; readonly usedAt: EpochMs }[] {
   const latest = new Map<string, EpochMs>()
   for (const { lineageId, lastUsedAt, createdAt } of keys) {

@@ -4,9 +4,9 @@ import { BASE62, randomBase62 } from '../random.ts'
 /** The environment of a key. A key of one environment is denied in the other. */
 export type Environment = 'live' | 'sandbox'
 
-/** Writes and reads the key texts of one issuer. */
+/** Generates and parses the key texts of one issuer. */
 export interface KeyTexts {
-  /** The part of a key text that is safe to show: prefix, environment, surface and id. */
+  /** Returns the part of a key text that is safe to show: prefix, environment, surface and id. */
   display(surface: Surface, id: string): string
   /** Generates a new key text. The id has 95 random bits, the secret 178. */
   generate(surface: Surface): { id: string; text: string }
@@ -33,8 +33,8 @@ const CRC = Int32Array.from({ length: 256 }, (_, byte) => {
 })
 
 /**
- * Continues a CRC over part of an ASCII text. By table and not `zlib.crc32`, which would need a copy of the part (`npm
- * run bench -- session-issuer`, junk).
+ * Continues a CRC over part of an ASCII text. It uses a table and not `zlib.crc32`, which would need a copy of the part
+ * (`npm run bench -- session-issuer`, junk).
  */
 function crcOver(text: string, from: number, to: number, start: number): number {
   let crc = start
@@ -42,7 +42,7 @@ function crcOver(text: string, from: number, to: number, start: number): number 
   return crc
 }
 
-/** An unsigned 32-bit number as 6 base62 digits. */
+/** Formats an unsigned 32-bit number as 6 base62 digits. */
 function checksum(crc: number): string {
   let text = ''
   for (let rest = ~crc >>> 0, n = 0; n < CHECKSUM_LENGTH; n++, rest = Math.floor(rest / 62)) {
@@ -51,7 +51,7 @@ function checksum(crc: number): string {
   return text
 }
 
-/** The value of base62 digits, or -1 when a character is not one. */
+/** Parses base62 digits; -1 if a character is not a digit. */
 function valueOf(text: string, from: number, to: number): number {
   let value = 0
   for (let at = from; at < to; at++) {
@@ -87,7 +87,7 @@ export function createKeyTexts(keyPrefix: string, environment: Environment): Key
       const end = text.length - CHECKSUM_LENGTH
       const sum = valueOf(text, end, text.length)
       if (sum !== ~crcOver(text, start.length, end, crc) >>> 0) return undefined
-      // After the checksum, which denies more: only a text with a correct checksum can still contain other characters.
+      // Checked after the checksum, which denies most wrong texts: few texts with a correct checksum contain other characters.
       if (valueOf(text, start.length, idEnd) < 0 || valueOf(text, idEnd + 1, end) < 0) return undefined
       return text.slice(start.length, idEnd)
     },

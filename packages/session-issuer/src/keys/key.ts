@@ -1,17 +1,17 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey, KeyRecord } from '../storage/port.ts'
 
-/** The instant at which a key ends, or Infinity. */
+/** Returns the instant at which a key ends, or Infinity. */
 export function endOf(key: ApiKey): EpochMs {
   return Math.min(key.revokedAt ?? Infinity, key.expiresAt ?? Infinity)
 }
 
-/** Whether a key is valid at an instant; at its end it no longer is. */
+/** Whether a key is valid at an instant: until just before its end. */
 export function isLive(key: ApiKey, now: EpochMs): boolean {
   return key.revokedAt === null && now < (key.expiresAt ?? Infinity)
 }
 
-/** A key without its digest, as callers may see it. */
+/** Returns a key without its digest, as callers may see it. */
 export function toApiKey({ digest: _digest, pepperId: _pepperId, ...key }: KeyRecord): ApiKey {
   return key
 }

@@ -14,7 +14,10 @@ export interface EndedLineage extends KeyLineage {
   readonly policies: readonly PolicyRecord[]
 }
 
-/** Reads the last policies of those lineages of some keys that have ended. `all` are the keys of their account. */
+/**
+ * Reads the last policies of the lineages of some keys; lineages that have a live key are left out. `all` are the keys of the
+ * account.
+ */
 export async function endedLineages(
   all: readonly ApiKey[],
   some: readonly ApiKey[],
@@ -34,7 +37,7 @@ export async function endedLineages(
 /** Reads policy documents by their ids, in the order of the ids. */
 export type ReadPolicies = (ids: readonly string[]) => Promise<readonly unknown[]>
 
-/** The keys of a lineage, that which ends last first. */
+/** Returns the keys of a lineage, the one that ends last first. */
 function keysOf<K extends ApiKey>(all: readonly K[], lineageId: string): readonly K[] {
   return all.filter(key => key.lineageId === lineageId).sort(lastToEnd)
 }
@@ -45,7 +48,7 @@ async function policiesOf(key: ApiKey, policies: ReadPolicies): Promise<readonly
 }
 
 /** Makes the functions of an issuer that read lineages. */
-export function lineageVerbs(
+export function lineageMethods(
   { keys, clock }: Pick<IssuerStorage, 'keys'> & { readonly clock: Clock },
   policies: ReadPolicies,
 ): {
@@ -73,8 +76,8 @@ export function lineageVerbs(
 }
 
 /**
- * Sorts the key first that ends last: a change is written to every live key of a lineage, so that key has the last policies. Not by
- * creation, since hosts whose clocks differ can make a key and its successor.
+ * Sorts the key first that ends last: a change is written to every live key of a lineage, so that key has the latest policies.
+ * Creation times are not compared, since a key and its successor may have been made by hosts whose clocks differ.
  */
 function lastToEnd(a: ApiKey, b: ApiKey): number {
   return endOf(b) - endOf(a) || b.createdAt - a.createdAt

@@ -17,24 +17,24 @@ export interface KeyWithPolicies {
 
 /** A page of the keys that a caller may see. */
 export interface KeyPage {
-  /** Newest first, those of one instant by falling id. It includes keys that ended recently. */
+  /** Newest first, those of one instant by descending id. Keys that ended recently are included. */
   readonly keys: readonly KeyWithPolicies[]
   /** Where the next page begins: the `after` of its request. Null: this is the last page. */
   readonly next: ListPosition | null
 }
 
 /**
- * Most bytes that the policies of one page have as JSON. The first key of a page is on it whatever its policies weigh, so that
- * every key is on some page.
+ * Maximum bytes of the policies of one page, as JSON. The first key of a page is always on it, however large its policies are,
+ * so that every key is on some page.
  */
 const MAX_PAGE_POLICY_BYTES = 32_768
 /**
- * How many policies are read at first, twice as many with each further read. So a page of heavy ones reads few that do not fit on
- * it, and a page of 100 light ones takes 5 reads.
+ * How many policies the first read of a page requests; each further read requests twice as many. So a page of large policies
+ * reads few that do not fit, and a page of 100 small ones takes 5 reads.
  */
 const FIRST_READ = 4
 
-/** Makes the verbs of an issuer that list keys. */
+/** Makes the methods of an issuer that list keys. */
 export function makeListKeys(
   updateAccount: UpdateAccount,
   readPolicies: ReadPolicies,
@@ -72,7 +72,7 @@ export function makeListKeys(
   }
 }
 
-/** Adds their own policies to the first of the keys, up to `MAX_PAGE_POLICY_BYTES`. */
+/** Returns as many keys, from the first on, as fit into `MAX_PAGE_POLICY_BYTES`, each with its own policies. */
 async function withPolicies(
   keys: readonly ApiKey[],
   readPolicies: ReadPolicies,
@@ -99,7 +99,7 @@ async function withPolicies(
 
 const ownPolicyIds = (key: ApiKey): readonly string[] => key.policyIds.slice(key.inheritedPolicies)
 
-/** The policies to read next: all of the first key, and those of following ones until there are `count`. */
+/** Returns the policies to read next: all of the first key, then those of the following keys until there are `count`. */
 function nextPolicyIds(
   keys: readonly ApiKey[],
   count: number,

@@ -12,12 +12,12 @@ import type { KeyTexts } from './key-text.ts'
 import type { KeyDigester } from './peppers.ts'
 import { endKeys, mergeWrites, type Decision, type UpdateAccount } from './update-account.ts'
 
-/** The requested console: who has signed, and what the console may do. */
+/** The requested console: the wallet that signed, and the rights of the console. */
 export interface ConsoleRequest
   extends Pick<KeyRequest, 'accountId' | 'userId' | 'walletAddress' | 'scopes'> {
   /** A policy document, checked by the host. It binds the console and every session minted from it. */
   readonly policy?: unknown
-  /** Life of the console, as that of a session. */
+  /** Lifetime of the console in seconds, with the bounds of a session. */
   readonly ttlSeconds?: number
 }
 
@@ -31,8 +31,9 @@ const REQUEST: OptionNames<ConsoleRequest> = {
 }
 
 /**
- * Makes the verb that opens a console. Its key is a root of the user surface whose text nobody gets, so that the session is the
- * only credential. A crash between the two leaves a key that nobody can use, until it expires.
+ * Makes the method that opens a console. The console's key is a root of the user surface whose text nobody gets, so that the
+ * session is the only credential. A crash after the key and before the session leaves a key that nobody can use, until it
+ * expires.
  */
 export function makeOpenConsole(
   options: CheckedOptions,
@@ -79,7 +80,7 @@ function denyUnstorableIds(request: Pick<ConsoleRequest, 'accountId' | 'userId'>
   return bad && deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
 }
 
-/** The live consoles that end so that one more fits: those that were opened first. */
+/** Returns the live consoles to end so that one more fits: those that were opened first. */
 function oldestConsoles(keys: readonly KeyRecord[], most: number, now: number): string[] {
   return keys
     .filter(key => key.console && isLive(key, now))

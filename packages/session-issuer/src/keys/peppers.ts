@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
 import { knownOptions, type OptionNames } from '@gatewright/kernel'
 
-/** A server-side secret that key digests depend on, so that a copy of the database alone verifies no key. */
+/** A secret of the server that key digests depend on, so that a key cannot be guessed from a copy of the database alone. */
 export interface Pepper {
   /** Stored with each digest: 1 to 32 of A-Z, a-z, 0-9, `-` and `_`. */
   readonly id: string
@@ -11,7 +11,7 @@ export interface Pepper {
 
 const PEPPER: OptionNames<Pepper> = { id: true, secret: true }
 
-/** A key's digest as it is stored. It begins with its scheme, so that a later version can distinguish schemes. */
+/** The stored digest of a key. It begins with the name of its scheme, so that a later version can distinguish schemes. */
 interface KeyDigest {
   readonly digest: string
   readonly pepperId: string
@@ -32,7 +32,10 @@ export interface KeyDigester {
 
 const SCHEME = 'hmac-sha256:'
 
-/** Checks the peppers and makes the digester. The first pepper digests, all of them compare. Throws a `TypeError` that never shows a secret. */
+/**
+ * Checks the peppers and makes the digester. New keys are digested with the first pepper; texts are compared under each of
+ * them. Throws a `TypeError`, which never contains a secret.
+ */
 export function createKeyDigester(peppers: readonly Pepper[]): KeyDigester {
   if (!Array.isArray(peppers) || peppers.length === 0) {
     throw new TypeError('peppers must be a list of at least one { id, secret }')

@@ -4,15 +4,15 @@ import type { CheckedOptions } from '../options.ts'
 import type { PolicyRecord } from '../storage/port.ts'
 import { jsonBytes } from './chain-bounds.ts'
 
-/** The most memory that the cache of documents takes, in bytes. */
+/** Maximum memory of the cache of documents, in bytes. */
 const MAX_CACHE_BYTES = 16 * 1024 * 1024
-/** The memory of a parsed document, for each byte of its JSON: lists of short names take the most. */
+/** Estimated memory of a parsed document per byte of its JSON, for the worst case: lists of short names. */
 const MEMORY_PER_BYTE = 4
 
 /**
- * Makes the reader of policy documents by id, from the keys' storage and then, for those not found there, from the
- * sessions'. A missing document is a fault: without it the chain could allow what that policy forbids. A document never changes, so
- * those that were read last are cached; whoever gets one must not change it.
+ * Makes the reader of policy documents by id, from the keys' storage and then, for those not found there, from the sessions'. A
+ * missing document is a fault: without it the chain could allow what that policy forbids. A document never changes, so recently
+ * read ones are cached. Callers must not change a document.
  */
 export function policyReader({
   keys,

@@ -1,11 +1,11 @@
 import { actorOf, auditNote, keyNotes } from '../audit.ts'
-import type { RevocationCounts, SessionVerbs } from '../sessions/manage-sessions.ts'
+import type { RevocationCounts, SessionMethods } from '../sessions/manage-sessions.ts'
 import { endKeys, type UpdateAccount } from './update-account.ts'
 
-/** Makes the verb that ends every key and session of an account. */
+/** Makes the method that ends every key and session of an account. */
 export function makeRevokeAccount(
   updateAccount: UpdateAccount,
-  { endAccountSessions }: Pick<SessionVerbs, 'endAccountSessions'>,
+  { endAccountSessions }: Pick<SessionMethods, 'endAccountSessions'>,
 ): (accountId: string) => Promise<RevocationCounts> {
   return async accountId => {
     const revoked = await updateAccount(accountId, (all, now) => {

@@ -33,11 +33,11 @@ const ROTATION: OptionNames<RotationOptions> = {
 }
 
 /**
- * Makes the verb that replaces a key by a successor with the same rights, policies, place in the chain and end. It is
- * allowed for the key itself, the operator, the account's wallet, and a caller above that holds all of its rights; never
- * for a session of the key, which would get a secret that outlives it, and never for the key of a console. While a
- * successor has never been used, rotating again replaces it, so a lost response costs nothing; after its first use the
- * rotation is denied (`already_rotated`). At most one predecessor overlaps.
+ * Makes the method that replaces a key by a successor with the same rights, policies, place in the chain and end. It is allowed
+ * for the key itself, the operator, the account's wallet, and a caller above the key that holds all of its rights. It is never
+ * allowed for a session of the key, which would get a secret that outlives the session, and never for the key of a console. As
+ * long as a successor was never used, another rotation replaces it, so a lost response does no harm. After its first use
+ * another rotation of the old key is denied (`already_rotated`). At most one predecessor is still valid during the overlap.
  */
 export function makeRotateKey(
   options: CheckedOptions,
@@ -97,13 +97,13 @@ export function makeRotateKey(
   }
 }
 
-/** Whether a key is in reach at all: one of the caller's account; for a wallet, of the user surface. */
+/** Whether a key is of the caller's account and, for a wallet, of the user surface. */
 function isWithin(by: Caller | WalletCaller, { accountId, surface }: KeyRecord): boolean {
   if (by === 'operator') return true
   return 'walletOf' in by ? by.walletOf === accountId && surface === 'user' : by.accountId === accountId
 }
 
-/** Who got the successor's text by rotating from above; unchanged where the key rotates itself. */
+/** Returns the caller above the key that gets the successor's text. If the key rotates itself, the value stays that of the key. */
 function rotatedByAfter(
   target: KeyRecord,
   active: ActiveCaller | undefined,
@@ -114,8 +114,8 @@ function rotatedByAfter(
 }
 
 /**
- * Denies a rotation by a caller that lacks a right of the key, or is bound by a policy that the key is not under: it
- * would get the successor's text and so these rights.
+ * Denies a rotation by a caller that lacks a right of the key, or is bound by a policy that does not bind the key: with the
+ * successor's text the caller would gain rights.
  */
 function denyRotation(
   target: KeyRecord | undefined,
@@ -133,7 +133,7 @@ function denyRotation(
   return denyMissingScopes(target.scopes, active.scopes)
 }
 
-/** Writes the successor. The old key ends with the overlap, and all other keys of the lineage end now. */
+/** Writes the successor. The old key ends after the overlap, and all other keys of the lineage end now. */
 function writeSuccessor(
   keys: readonly KeyRecord[],
   target: KeyRecord,

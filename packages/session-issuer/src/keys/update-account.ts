@@ -12,8 +12,8 @@ export type Decision<T> =
   | { readonly ok: true; readonly value: T; readonly write?: AuditedKeyWrite }
 
 /**
- * Runs a decision about all keys of an account and writes its result. `decide` has no effects, because it may run
- * again; whatever else it reads, it reads after the keys.
+ * Runs a decision about all keys of an account and writes its result. `decide` must have no effects, because it may run again.
+ * Everything else that it reads must be read after the keys.
  */
 export type UpdateAccount = <T>(
   accountId: string,
@@ -21,12 +21,12 @@ export type UpdateAccount = <T>(
 ) => Promise<Verdict<T, IssuerDenial>>
 
 /**
- * How often a decision is made again because another host committed first. Each lost race means that another change was
- * written, so this many in a row mean overload.
+ * How often a decision is repeated because another host committed first. Each lost race means that another change was written,
+ * so this many in a row mean overload.
  */
 const ATTEMPTS = 50
 
-/** The ended keys that exceed `maxEndedKeys`: consoles before keys, and of each those that ended first. */
+/** Returns the ended keys beyond `maxEndedKeys`: keys of consoles before others, and of each kind those that ended first. */
 function surplusEndedKeys(
   keys: readonly KeyRecord[],
   maxEndedKeys: number,
@@ -51,7 +51,7 @@ export function createAccountUpdater(
   const tails = new Map<string, Promise<unknown>>()
   const buildAuditEntry = auditEntryBuilder(auditRetentionDays)
 
-  /** The ids of the keys to delete with a change: none while the host cannot keep what it needs of them. */
+  /** The ids of the keys to delete with a change; none if `beforeKeysAreDeleted` rejects. */
   const keysToDelete = async (all: readonly KeyRecord[], now: EpochMs): Promise<readonly string[]> => {
     const surplus = surplusEndedKeys(all, maxEndedKeys, now)
     if (surplus.length === 0) return []
@@ -59,7 +59,7 @@ export function createAccountUpdater(
       const ended = await endedLineages(all, surplus, policies, now)
       if (ended.length > 0) await beforeKeysAreDeleted(ended)
     } catch {
-      // The change itself, such as a revocation, must not wait for it. The next change tries again.
+      // The change itself, such as a revocation, must not fail. The next change tries again to delete keys.
       return []
     }
     return surplus.map(key => key.id)
@@ -100,8 +100,8 @@ export function createAccountUpdater(
 }
 
 /**
- * Ends keys at an instant. Ending the newest key of a lineage ends the whole lineage and everything below it: a key that
- * it has replaced is about to end and must not keep the keys below alive.
+ * Ends keys at an instant. Ending the newest key of a lineage ends the whole lineage and all keys below it: its predecessor,
+ * which ends soon anyway, must not keep the keys below alive.
  */
 export function endKeys(keys: readonly KeyRecord[], ids: readonly string[], now: EpochMs): KeyWrite {
   const live = keys.filter(key => isLive(key, now))
@@ -138,5 +138,5 @@ export function mergeWrites(...writes: readonly KeyWrite[]): KeyWrite {
   }
 }
 
-/** The key does not exist, or the caller may not know of it. */
+/** The denial for a key that does not exist, or that the caller may not see. */
 export const keyNotFound: IssuerDenial = deny('not_found', 'no such key')

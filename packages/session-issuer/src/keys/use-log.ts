@@ -5,7 +5,7 @@ import type { KeyUse } from '../storage/port.ts'
 /** Collects uses of keys and writes them in batches. */
 interface UseLog {
   /**
-   * Records a use. True when it should be written at once, because `storedAt`, the last use that the store knows, is
+   * Records a use. Returns true if the use should be written immediately, because `storedAt`, the last use in the store, is
    * old.
    */
   record(id: string, at: EpochMs, storedAt: EpochMs, rehash?: KeyUse['rehash']): boolean
@@ -22,7 +22,7 @@ const BATCH = 100
 export function createUseLog({ keys, lastUsedFlushMs, rootKeyIdleMs }: CheckedOptions): UseLog {
   const waiting = new Map<string, KeyUse>()
   const written = new Map<string, EpochMs>()
-  /** Keys used within `rootKeyIdleMs` are not retired, so the store must learn of a use well within it. */
+  /** Keys used within `rootKeyIdleMs` are not retired, so a use must be stored well within that time. */
   const silenceMs = rootKeyIdleMs / 2
   let timer: NodeJS.Timeout | undefined
 

@@ -27,8 +27,8 @@ export interface SessionRequest {
    */
   readonly policy?: unknown
   /**
-   * Life of the session, `minSessionTtlSeconds` to `maxSessionTtlSeconds`. Default `defaultSessionTtlSeconds`. The
-   * session ends earlier when its key or parent session does.
+   * Lifetime of the session, `minSessionTtlSeconds` to `maxSessionTtlSeconds`. Default `defaultSessionTtlSeconds`. The session
+   * ends earlier if its key or parent session does.
    */
   readonly ttlSeconds?: number
   /** The user of the session. Required for a partner key, denied for any other. */
@@ -55,7 +55,7 @@ export interface IssuedSession {
   readonly session: Session
 }
 
-/** Makes the verb that exchanges a key or a session for a new session. */
+/** Makes the method that exchanges a key or a session for a new session. */
 export function makeIssueSession(
   options: CheckedOptions,
   ring: KeyRing,
@@ -117,7 +117,7 @@ export function makeIssueSession(
   }
 }
 
-/** Denies a life that is not an integer within the options. */
+/** Denies a lifetime that is not an integer within the bounds of the options. */
 export function denyTtl(
   ttlSeconds: number,
   { minSessionTtlSeconds: least, maxSessionTtlSeconds: most }: CheckedOptions,
@@ -128,7 +128,7 @@ export function denyTtl(
   })
 }
 
-/** Denies what can be denied without a storage call. */
+/** Denies a request that is invalid without any storage call. */
 function validateRequest(
   by: ApiKey | Session,
   request: SessionRequest,
@@ -161,7 +161,7 @@ function validateRequest(
 }
 
 /**
- * Builds a session. Its dates are whole seconds, as in the token; it ends no later than the key or session it comes
+ * Builds a session. Its dates are whole seconds, as in the token. It ends no later than the key or session that it is minted
  * from.
  */
 function buildSession(

@@ -6,18 +6,18 @@ import { checkedListRequest, type ListRequest } from '../list-request.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { ListPosition, SessionRecord } from '../storage/port.ts'
 
-/** Of how many sessions of its account a caller that is no root sees its own, per page: a store cannot select them. */
+/** From how many sessions of the account a page is selected for a caller that is not a root: a store cannot select by caller. */
 const SEARCHED = 500
 
 /** A page of the live sessions that a caller may see. */
 export interface SessionPage {
-  /** Latest end first, those that end at one instant by falling id. */
+  /** Latest end first, those that end at one instant by descending id. */
   readonly sessions: readonly SessionRecord[]
   /** Where the next page begins: the `after` of its request. Null: this is the last page. */
   readonly next: ListPosition | null
 }
 
-/** Lists the live sessions that a caller may see. A page of a caller that is no root can be short or empty before the last one. */
+/** Lists the live sessions that a caller may see. For a caller that is not a root, any page can be short or empty. */
 export async function listSessions(
   { sessions, clock }: CheckedOptions,
   updateAccount: UpdateAccount,
@@ -29,7 +29,7 @@ export async function listSessions(
   if (!visible.ok) return visible
   const keyIds = visible.value && new Set(visible.value)
   const most = keyIds ? SEARCHED : limit
-  // One more, to know whether there is a next page.
+  // One more than the limit, to know whether there is a next page.
   const found = await sessions.list(caller.accountId, most + 1, clock.now(), after)
   const searched = found.slice(0, most)
   const own = keyIds ? searched.filter(one => keyIds.has(one.keyId)) : searched
@@ -38,7 +38,7 @@ export async function listSessions(
   return allow({ sessions: page, next: last ? { at: last.expiresAt, id: last.sessionId } : null })
 }
 
-/** The ids of the keys whose sessions a caller may see; undefined for all keys of its account. */
+/** Returns the ids of the keys whose sessions a caller may see; undefined for all keys of its account. */
 export function visibleKeys(
   updateAccount: UpdateAccount,
   caller: Exclude<Caller, 'operator'>,

@@ -21,7 +21,7 @@ import { listSessions, visibleKeys, type SessionPage } from './list-sessions.ts'
 /** Sessions revoked per step when all sessions of an account end. */
 const BATCH = 500
 
-/** How many sessions and keys a verb ended. */
+/** How many sessions and keys a method ended. */
 export interface RevocationCounts {
   /** Sessions that were live until now. */
   readonly sessions: number
@@ -29,8 +29,8 @@ export interface RevocationCounts {
   readonly keys: number
 }
 
-/** The verbs about existing sessions. */
-export interface SessionVerbs {
+/** The methods of an issuer that concern existing sessions. */
+export interface SessionMethods {
   listSessions(
     caller: Exclude<Caller, 'operator'>,
     request?: ListRequest,
@@ -45,8 +45,8 @@ export interface SessionVerbs {
   isCurrent(session: Session): Promise<boolean>
 }
 
-/** Makes the verbs about existing sessions. */
-export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateAccount): SessionVerbs {
+/** Makes the methods that concern existing sessions. */
+export function makeSessionMethods(options: CheckedOptions, updateAccount: UpdateAccount): SessionMethods {
   const { keys, sessions, clock } = options
   const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
   const revoke = (session: SessionRecord, caller: Caller): Promise<number> => {
@@ -56,7 +56,10 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
     return sessions.revoke(sessionId, now, buildAuditEntry(accountId, actorOf(caller), note, now))
   }
 
-  /** Ends the console whose session has ended. Should it fail, the key expires with the session's time: nobody has its text. */
+  /**
+   * Ends the console whose session has ended. If that fails, the console's key expires when its session would have: nobody has
+   * its text.
+   */
   const endConsoleOf = async (session: SessionRecord, caller: Caller): Promise<void> => {
     if (session.ancestry.length > 0 || !(await keys.find(session.keyId))?.console) return
     await updateAccount(session.accountId, (all, now): Decision<undefined> => {
@@ -99,9 +102,8 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
         (keys, now): Decision<undefined> => findDenial(keys, now) ?? { ok: true, value: undefined },
       )
       if (!checked.ok) return checked
-      // The session ends first, and the keys are then committed against a revision that every write raises. So a key
-      // that the session is creating at this moment is either found here, or its own commit runs again and finds the
-      // session ended.
+      // The session ends first; then the keys are committed against a revision that every write raises. A key that the session
+      // creates at this moment is either found here, or its own commit fails, is repeated and finds the session ended.
       const endedSessions = session ? await revoke(session, caller) : 0
       const revoked = await updateAccount(account, (keys, now): Decision<number> => {
         const denial = findDenial(keys, now)
@@ -127,7 +129,7 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
   }
 }
 
-/** The key of the console that a session is the first of. */
+/** Returns the key of the console whose first session this is, if it is one. */
 const consoleOf = ({ keyId, ancestry }: SessionRecord, keys: readonly KeyRecord[]): string[] =>
   ancestry.length > 0 ? [] : keys.filter(key => key.id === keyId && key.console).map(key => key.id)
 

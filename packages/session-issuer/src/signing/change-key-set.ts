@@ -3,7 +3,7 @@ import type { SigningAlgorithm, SigningKey, SigningKeyStorage } from '../storage
 import { generateSigningKey } from './generate-key.ts'
 import { announce, dropNow, type RotationTiming } from './schedule.ts'
 
-/** Where the set of signing keys is stored, and what its keys are. */
+/** Where the set of signing keys is stored, and the algorithm and times of new keys. */
 export interface KeySetOptions {
   readonly storage: SigningKeyStorage
   readonly algorithm: SigningAlgorithm
@@ -12,7 +12,7 @@ export interface KeySetOptions {
 }
 
 /**
- * How often a change is decided again because another host committed first. Each lost race means that its change was
+ * How often a change is decided again because another host committed first. Each lost race means that another change was
  * written.
  */
 const ATTEMPTS = 20

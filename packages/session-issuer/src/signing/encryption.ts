@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 /** Authenticated encryption of texts, each bound to a context that is not secret. */
 interface TextCipher {
   encrypt(text: string, context: string): string
-  /** Undefined when the text was encrypted with another key or context, or was changed. */
+  /** Undefined if the text was encrypted with another key or context, or was changed. */
   decrypt(encrypted: string, context: string): string | undefined
 }
 

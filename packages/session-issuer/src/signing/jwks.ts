@@ -1,7 +1,7 @@
 import type { JWK } from 'jose'
 import type { KeyRing } from './key-ring.ts'
 
-/** The JWKS document (RFC 7517) is `{ keys }`; respond with `headers`. */
+/** The public keys and the header fields of a response with them. The JWKS document (RFC 7517) is `{ keys }`. */
 export interface PublishedJwks {
   readonly keys: JWK[]
   /** How long a verifier may cache the document. Rotation relies on no verifier keeping it longer. */

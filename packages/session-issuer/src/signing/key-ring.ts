@@ -22,7 +22,7 @@ export interface SigningKeyInfo {
   readonly dropsAt: EpochMs | null
 }
 
-/** The signing keys as one host sees them. Every set in use was read from the store at most `refreshMs` ago. */
+/** The signing keys of one issuer on one host. Each function uses a set that was read from the store at most `refreshMs` ago. */
 export interface KeyRing {
   /** Returns the function that signs with the active key. */
   signer(): Promise<SignToken>
@@ -47,7 +47,10 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   let loading: Promise<SigningKeySet> | undefined
   const signers = new Map<string, Promise<SignToken>>()
 
-  /** Of simultaneous first uses on any number of hosts one creates the key; the others load it. */
+  /**
+   * Loads the set. If there is none, creates it with a first key: of simultaneous calls on any number of hosts, one creates the
+   * key, and the others load it.
+   */
   const loadOrCreate = async (): Promise<SigningKeySet> => {
     const loadedAt = clock.now()
     let set = await storage.load()
@@ -65,7 +68,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     })
     return loading
   }
-  /** Reads the set again after a change: a load that is already running may have begun before the change. */
+  /** Reads the set again after a change. A load that is running is not reused: it may have begun before the change. */
   const renew = async (): Promise<void> => {
     await loading?.catch(() => undefined)
     await reload()
@@ -73,7 +76,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   /** The cached set while it is fresh; without a promise, because every mint calls this. */
   const fresh = (): SigningKeySet | undefined => {
     const age = cached ? clock.now() - cached.loadedAt : Infinity
-    // A clock that was set back makes the age negative: the set may be older than it seems.
+    // If the clock was set back, the age is negative, and the set may be older than it seems.
     return age >= 0 && age < refreshMs ? cached?.set : undefined
   }
   const current = async (): Promise<SigningKeySet> => fresh() ?? reload()

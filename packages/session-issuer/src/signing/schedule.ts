@@ -4,17 +4,17 @@ import type { SigningKey } from '../storage/signing-port.ts'
 /** The state of a signing key. */
 export type SigningKeyState = 'announced' | 'active' | 'retired' | 'dropped'
 
-/** The durations that the life of a signing key is derived from, in ms. */
+/** The durations that determine the states of a signing key, in ms. */
 export interface RotationTiming {
   /** How long a key is published before it signs: the hosts' refresh, the published max-age and clock skew. */
   readonly announceMs: number
-  /** How long a key stays published after it signed last: the longest session, the hosts' refresh and clock skew. */
+  /** How long a key stays published after it has signed last: the longest session, the hosts' refresh and twice the clock skew. */
   readonly retireMs: number
   /** The largest difference between the hosts' clocks. */
   readonly skewMs: number
 }
 
-/** Derives the durations. A host trusts its key set for `refreshMs`, verifiers the document for `maxAgeSeconds`. */
+/** Computes the durations. A host trusts its key set for `refreshMs`, and verifiers trust the JWKS document for `maxAgeSeconds`. */
 export function rotationTiming(spans: {
   refreshMs: number
   maxAgeSeconds: number
@@ -32,8 +32,8 @@ export function rotationTiming(spans: {
 }
 
 /**
- * The state of a key at an instant. It signs from `activatesAt` until just before `retiresAt`; from `dropsAt` on it is
- * no longer published.
+ * Returns the state of a key at an instant. It signs from `activatesAt` until just before `retiresAt`, and is published until
+ * just before `dropsAt`.
  */
 export function stateOf(
   key: Pick<SigningKey, 'activatesAt' | 'retiresAt' | 'dropsAt'>,
@@ -44,13 +44,13 @@ export function stateOf(
   return now >= key.activatesAt ? 'active' : 'announced'
 }
 
-/** The keys that a verifier must know at an instant: all but the dropped ones. */
+/** Returns the keys that a verifier must know at an instant: all but the dropped ones. */
 export function publishedKeys(keys: readonly SigningKey[], now: EpochMs): SigningKey[] {
   return keys.filter(key => stateOf(key, now) !== 'dropped')
 }
 
 /**
- * The key that signs at an instant: the active key that became active last. A host whose clock is slow may find no
+ * Returns the key that signs at an instant: the active key that became active last. A host whose clock is slow may find no
  * active key; then the next one to become active signs, because generating another would be worse.
  */
 export function signingKeyAt(keys: readonly SigningKey[], now: EpochMs): SigningKey | undefined {
@@ -89,9 +89,9 @@ export function announce(
 }
 
 /**
- * Drops a leaked key at once: its tokens fail as soon as verifiers read the document again. If it was the signing key,
- * the announced key becomes active now, or else `fresh`, which verifiers then have to fetch. If it was only announced,
- * the key before it continues to sign.
+ * Drops a leaked key immediately: its tokens fail as soon as verifiers fetch the JWKS document again. If it was the signing
+ * key, the announced key becomes active now; without one `fresh` does, which verifiers then have to fetch. If it was only
+ * announced, the current key continues to sign.
  */
 export function dropNow(
   keys: readonly SigningKey[],

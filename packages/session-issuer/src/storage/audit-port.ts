@@ -6,7 +6,10 @@ export type AuditAction =
   | 'key.change'
   | 'key.rotate'
   | 'key.revoke'
-  /** Retired at the quota of live keys, for a new root key of the wallet, or at the quota of consoles, for a new console. */
+  /**
+   * The key was retired because a quota was reached: that of live keys for a new root key of the wallet, or that of consoles
+   * for a new console.
+   */
   | 'key.retire'
   | 'session.create'
   /** The session ended, and every session minted from it. */
@@ -25,7 +28,7 @@ export interface AuditActor {
 
 /** One change of a key, a policy or a session. It contains ids and rights, no secret. */
 export interface AuditEntry extends AuditActor {
-  /** Random, so that rows of one instant differ. */
+  /** Random, so that rows of one instant have different ids. */
   readonly id: string
   /** The account that the target belongs to. */
   readonly accountId: string
@@ -41,7 +44,7 @@ export interface AuditEntry extends AuditActor {
   readonly policyIds: readonly string[]
 }
 
-/** A position in the rows of an account: at a row, such as the last of a page, or without `id` at an instant. */
+/** A position in the audit rows of an account: that of a row, such as the last of a page, or without `id` that of an instant. */
 export interface AuditPosition {
   readonly at: EpochMs
   readonly id?: string
@@ -52,10 +55,7 @@ export interface AuditPosition {
  * Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
  */
 export interface AuditStorage {
-  /**
-   * Lists up to `limit` rows of an account, newest first, those of one instant by falling `id`: only rows that come after the
-   * row at the position, or are from before its instant.
-   */
+  /** Lists up to `limit` rows of an account, newest first, those of one instant by descending `id`, starting after `before`. */
   list(accountId: string, limit: number, before: AuditPosition): Promise<readonly AuditEntry[]>
 
   /**

@@ -5,7 +5,7 @@ import type { KeyCreator, KeyRecord, KeyUse, PolicyRecord, SessionRecord } from 
 export { endOf } from '../keys/key.ts'
 export { isAfter, newestFirst } from '../list-order.ts'
 
-/** A key with a use recorded. */
+/** Returns a key with a use recorded. */
 export function keyUsed(key: KeyRecord, { at, rehash }: KeyUse): KeyRecord {
   return { ...key, ...rehash, lastUsedAt: Math.max(key.lastUsedAt ?? at, at) }
 }

@@ -5,7 +5,7 @@ import type { AuditEntry, AuditStorage } from './audit-port.ts'
 export interface KeyCreator {
   readonly keyId: string
   readonly lineageId: string
-  /** The sessions it acted by, from the first to the calling one; empty when the key itself was presented. */
+  /** The calling session and the sessions that it was minted from, the first one first; empty if the key itself was presented. */
   readonly sessionIds: readonly string[]
 }
 
@@ -24,28 +24,28 @@ export interface ApiKey {
   readonly policyIds: readonly string[]
   /** How many of `policyIds` come from the keys above. The rest are the key's own. */
   readonly inheritedPolicies: number
-  /** The same for a key and its successors by rotation: the id of the first of them. */
+  /** The id of the first key of the lineage; the same for a key and its successors by rotation. */
   readonly lineageId: string
-  /** The lineages above, from the root to the parent. Empty for a root. */
+  /** The lineages of the keys above, from the root to the parent. Empty for a root. */
   readonly ancestry: readonly string[]
   /** The key that created this one, or null for a root. */
   readonly parentId: string | null
   /** Who created the first key of the lineage; null for a root, which a wallet or the operator created. */
   readonly createdBy: KeyCreator | null
   /**
-   * Who got this key by rotating its predecessor from above; null when that was the operator, the wallet or the key itself,
-   * or when the key has no predecessor.
+   * The key above this one that rotated its predecessor, and so got its text. Null: the operator, the wallet or the predecessor
+   * itself rotated it, or there is no predecessor.
    */
   readonly rotatedBy: KeyCreator | null
   /** The key that replaced this one by rotation. */
   readonly successorId: string | null
-  /** Starts at 1. Any change raises it and ends the sessions minted before. */
+  /** Starts at 1. Each change raises it and ends the sessions that were minted before. */
   readonly version: number
   readonly createdAt: EpochMs
   /** The key is valid while `now < expiresAt`; null: it does not expire. */
   readonly expiresAt: EpochMs | null
   readonly revokedAt: EpochMs | null
-  /** Accurate to the flush interval of the hosts that use the key. */
+  /** The last use, accurate to `lastUsedFlushMs` of the hosts. */
   readonly lastUsedAt: EpochMs | null
   /**
    * Whether it is the key of a console: nobody has its text, its one session was issued with it, and both end together.
@@ -67,8 +67,8 @@ export interface PolicyRecord {
 }
 
 /**
- * A policy of a key. Keys that one session creates have its policy, so several lineages can store the same one: it is deleted with
- * the last key of the last of them.
+ * A policy of a key. Keys that one session creates have the policies of that session, so several lineages can store the same
+ * policy. It is deleted when none of these lineages has a key left.
  */
 export interface KeyPolicyRecord extends PolicyRecord {
   readonly lineageId: string
@@ -78,9 +78,9 @@ export interface KeyPolicyRecord extends PolicyRecord {
 export interface KeyWrite {
   /** New keys, and changed keys in full. */
   readonly keys: readonly KeyRecord[]
-  /** Ended keys to delete, with the policies that only lineages without a key have. */
+  /** Ids of ended keys to delete. Policies whose lineages have no key left are deleted with them. */
   readonly drop?: readonly string[]
-  /** Policies to store. A policy that is already stored does not change; its new lineage is remembered. */
+  /** Policies to store. A policy that is already stored does not change; its new lineage is added. */
   readonly policies: readonly KeyPolicyRecord[]
   /** Appended to the revocation feed, in this order. */
   readonly feed: readonly FeedChange[]
@@ -97,18 +97,15 @@ export interface KeyUse {
 }
 
 /**
- * The authoritative store of API keys. The keys of one account change together, under the account's revision: a
- * decision is committed against the revision that it was based on, so it never rests on rows that have changed. Faults
- * of every verb: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a commit may then have taken effect.
+ * The authoritative store of API keys. The keys of one account change together, under the account's revision: a decision is
+ * committed against the revision that it was based on, so it is never based on rows that have changed. Faults of every method:
+ * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a commit may then have taken effect.
  */
 export interface KeyStorage {
-  /** The key with an id, in whatever state. */
+  /** Returns the key with an id, whatever its state. */
   find(id: string): Promise<KeyRecord | undefined>
 
-  /**
-   * All keys of an account with the revision they were read at, as one consistent snapshot. Revision 0: nothing was
-   * ever committed.
-   */
+  /** Returns all keys of an account and its revision, as one consistent snapshot. Revision 0: nothing was ever committed. */
   load(accountId: string): Promise<{ readonly revision: number; readonly keys: readonly KeyRecord[] }>
 
   /**
@@ -124,17 +121,20 @@ export interface KeyStorage {
    */
   touch(uses: readonly KeyUse[]): Promise<void>
 
-  /** The policies of these ids that are stored here, in any order. */
+  /** Returns the policies with these ids that are stored here, in any order. */
   policies(ids: readonly string[]): Promise<readonly PolicyRecord[]>
 
   /**
-   * Deletes up to `limit` keys that were revoked or expired before `endedBefore`, with the policies that only lineages without
-   * a key have. Resolves to the number of deleted keys. Any number of hosts may call it at once.
+   * Deletes up to `limit` keys that were revoked or expired before `endedBefore`, with the policies whose lineages then have no
+   * key left. Resolves to the number of deleted keys. Any number of hosts may call it at once.
    */
   collect(limit: number, endedBefore: EpochMs): Promise<number>
 }
 
-/** A place in a list: that of a row, by the instant that the list is ordered by, and its id. It stays when the row is deleted. */
+/**
+ * The position of a row in a list: the instant that the list is ordered by, and the id of the row. It stays valid when the row
+ * is deleted.
+ */
 export interface ListPosition {
   readonly at: EpochMs
   readonly id: string
@@ -142,30 +142,30 @@ export interface ListPosition {
 
 /** A session as it is stored. */
 export interface SessionRecord extends Session {
-  /** The sessions it was minted from, from the first to its parent. Empty when a key minted it. */
+  /** The sessions that it was minted from, from the first to its parent. Empty if it was minted from a key. */
   readonly ancestry: readonly string[]
   readonly label: string | null
   readonly revokedAt: EpochMs | null
 }
 
 /**
- * The authoritative store of sessions. Faults of every verb: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a write may
+ * The authoritative store of sessions. Faults of every method: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a write may
  * then have taken effect.
  */
 export interface SessionStorage {
   /**
-   * Stores a session, its own policies and an audit row in one atomic step, if its parent (the last of `ancestry`) is
-   * stored and not revoked; otherwise resolves to false. When a session above it is revoked at the same moment, the
-   * insert either resolves to false or the new session is revoked too.
+   * Stores a session, its own policies and an audit row in one atomic step, if its parent (the last of `ancestry`) is stored
+   * and not revoked; otherwise resolves to false. If a session above it is revoked at the same moment, either the insert
+   * resolves to false, or the new session is revoked, too.
    */
   insert(session: SessionRecord, policies: readonly PolicyRecord[], audit?: AuditEntry): Promise<boolean>
 
-  /** The session with an id, in whatever state. */
+  /** Returns the session with an id, whatever its state. */
   find(id: string): Promise<SessionRecord | undefined>
 
   /**
-   * Up to `limit` sessions of an account that are not revoked and live at `now`: latest end first, those that end at one instant
-   * by falling id. With `after` only those that follow this place (`at` is an end).
+   * Lists up to `limit` sessions of an account that are live at `now` and not revoked: latest end first, those that end at one
+   * instant by descending id. With `after` the list starts after this position, whose `at` is the end of a session.
    */
   list(
     accountId: string,
@@ -175,25 +175,25 @@ export interface SessionStorage {
   ): Promise<readonly SessionRecord[]>
 
   /**
-   * Revokes a session and every session minted from it, and appends each to the feed and the audit row, if any was
-   * revoked, in the same atomic step. Resolves to the number revoked by this call; 0 when none was live. Each session
-   * is counted by one of several simultaneous calls.
+   * Revokes a session and every session minted from it. In the same atomic step it appends each to the feed, and writes the
+   * audit row if any was revoked. Resolves to the number revoked by this call; 0 if none was live. Of several simultaneous
+   * calls, only one counts a session.
    */
   revoke(id: string, now: EpochMs, audit?: AuditEntry): Promise<number>
 
   /**
-   * Revokes up to `limit` live sessions of an account, and appends each to the feed in the same atomic step. Resolves
-   * to the number revoked by this call; 0 means that none was live.
+   * Revokes up to `limit` live sessions of an account, and appends each to the feed in the same atomic step. Resolves to the
+   * number revoked by this call; 0 if none was live.
    */
   revokeAccount(accountId: string, limit: number, now: EpochMs): Promise<number>
 
-  /** The policies of these ids that are stored here, in any order. */
+  /** Returns the policies with these ids that are stored here, in any order. */
   policies(ids: readonly string[]): Promise<readonly PolicyRecord[]>
 
   /**
-   * Deletes up to `limit` sessions, with their policies, that ended at least `GRACE_MS` before `now`, and up to `limit`
-   * feed entries older than `FEED_RETENTION_MS`. Resolves to the larger of the two numbers, so that its caller goes on while
-   * either is `limit`. Any number of hosts may call it at once.
+   * Deletes up to `limit` sessions, with their policies, that ended at least `GRACE_MS` before `now`, and up to `limit` feed
+   * entries older than `FEED_RETENTION_MS`. Resolves to the larger of the two numbers: while it is `limit`, there is more to
+   * delete. Any number of hosts may call it at once.
    */
   collect(limit: number, now: EpochMs): Promise<number>
 }

@@ -33,7 +33,7 @@ export function auditArgs(prefix: string, entries: readonly AuditEntry[]): strin
   return [key, String(entries.length), ...values]
 }
 
-/** The rows of one instant, and at most `ARGV[2]` from before it, newest first. */
+/** Returns the rows of one instant, and at most `ARGV[2]` rows from before it, newest first. */
 const PAGE = redisScript(`
 local same = redis.call('ZREVRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[1])
 return {same, redis.call('ZREVRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '-inf', 'LIMIT', 0, ARGV[2])}

@@ -1,7 +1,8 @@
 /**
- * Lua function that appends to the feed. Redis runs one script at a time, so positions grow in commit order; the ids of
- * the stream are the positions. A position is at least the server's time in ms: a counter alone would go back in a failover to a replica
- * that lags, and guards that had read further would miss what is revoked next. The message on the channel only wakes readers.
+ * Lua function that appends to the feed. Redis runs one script at a time, so positions grow in commit order; the ids of the
+ * stream are the positions. A position is at least the server's time in ms: after a failover to a replica that lags, a plain
+ * counter would repeat positions, and guards that had read further would miss the next revocations. The message on the channel
+ * only wakes readers.
  */
 export const APPEND_FEED = `
 local function append(stream, channel, entries, from)

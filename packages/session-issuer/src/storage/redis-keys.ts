@@ -12,7 +12,7 @@ function toKey(fields: unknown): KeyRecord {
   return readKey({ ...(parse(record) as object), digest, pepperId, lastUsedAt })
 }
 
-/** `KeyStorage` in Redis: one script, one round trip and one hash slot per verb. */
+/** `KeyStorage` in Redis: one script, one round trip and one hash slot per method. */
 export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage {
   const feed = redisFeed(prefix)
   const accountKey = (accountId: string): string => `${prefix}account:${keyDigest(accountId)}`
@@ -51,7 +51,7 @@ export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage
   }
 }
 
-/** Reads those of the policies that are stored. */
+/** Reads the policies that are stored; the others are left out. */
 export async function readPolicies(
   client: RedisClient,
   prefix: string,

@@ -92,9 +92,9 @@ return count
 `)
 
 /**
- * Lists up to `limit` live sessions of an account, latest expiry first, those of one expiry by falling id. It reads the account's set
- * in parts, because most of a large one is on other pages. KEYS[1]: the account's set. ARGV: prefix, now, limit, then the expiry
- * and id to go on after, `+inf` and an empty id for the first page.
+ * Lists up to `limit` live sessions of an account, latest expiry first, those of one expiry by descending id. It reads the
+ * account's set in parts, because most of a large set is on other pages. KEYS[1]: the account's set. ARGV: prefix, now, limit,
+ * then the expiry and id to continue after (`+inf` and an empty id for the first page).
  */
 export const LIST: RedisScript = redisScript(`
 local part = 200

@@ -16,7 +16,7 @@ function toSession(stored: unknown): SessionRecord {
   })
 }
 
-/** `SessionStorage` in Redis: one script, one round trip and one hash slot per verb. */
+/** `SessionStorage` in Redis: one script, one round trip and one hash slot per method. */
 export function redisSessionStorage(client: RedisClient, prefix: string): SessionStorage {
   const feed = redisFeed(prefix)
   const sessionsOf = (accountId: string): string => `${prefix}sessions:${keyDigest(accountId)}`

@@ -5,7 +5,7 @@ import type { JWK } from 'jose'
 export type SigningAlgorithm = 'EdDSA' | 'ES256'
 
 /**
- * A signing key and its life: announced until `activatesAt`, active until `retiresAt`, retired until `dropsAt`,
+ * A signing key with the times of its states: announced until `activatesAt`, active until `retiresAt`, retired until `dropsAt`,
  * then dropped. Null: not decided yet.
  */
 export interface SigningKey {
@@ -25,8 +25,8 @@ export interface SigningKeySet {
 }
 
 /**
- * The store in which the hosts of one issuer agree on their signing keys. Faults of both verbs:
- * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`, and `ERR_KEYS_UNAVAILABLE` when the stored keys cannot be decrypted.
+ * The store in which the hosts of one issuer agree on their signing keys. Faults of both methods: `ERR_STORE_UNAVAILABLE`,
+ * `ERR_STORE_REPLY`, and `ERR_KEYS_UNAVAILABLE` when the stored keys cannot be decrypted.
  */
 export interface SigningKeyStorage {
   /** True where only configuration changes the keys; `replace` then throws a `TypeError`. */

@@ -32,7 +32,7 @@ export async function appendAudit(
 /** `AuditStorage` on either SQL store. */
 export function sqlAuditStorage(db: SqlClient, prefix: string): AuditStorage {
   const table = auditTable(prefix)
-  // Two hosts that collect at once take different rows instead of waiting for each other.
+  // Two hosts that collect at the same time lock different rows instead of waiting for each other.
   const skip = rowLock(db, 'for update skip locked')
   return {
     async list(accountId, limit, { at, id = '' }) {

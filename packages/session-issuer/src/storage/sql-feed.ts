@@ -1,7 +1,7 @@
 import { sqlFeed, type FeedChange } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 
-/** One lock per feed table, whatever its schema. */
+/** One lock for each feed table, also if tables in several schemas have the same name. */
 const LOCK = `select pg_advisory_xact_lock(
   hashtextextended('gatewright.feed.' || cast(cast($1 as text) as regclass)::oid::text, 0))`
 

@@ -19,15 +19,15 @@ export function parameters(count: number, from = 1): string {
 }
 
 /**
- * Repeats the last value up to the next power of two. A statement has a text for each number of values, and each text that is prepared
- * stays with its connection: so there are a dozen, and not a thousand.
+ * Repeats the last value up to the next power of two. A statement has another text for each number of values, and a connection
+ * keeps each prepared text: so there are a dozen texts and not a thousand.
  */
 export function padded<T>(values: readonly T[]): readonly T[] {
   const size = 2 ** Math.ceil(Math.log2(values.length))
   return [...values, ...Array<T>(size - values.length).fill(values.at(-1) as T)]
 }
 
-/** Parses a row. Its other columns hold what statements look up or change by themselves. */
+/** Parses a row. Its other columns are only for conditions and updates in SQL. */
 function toKey(row: SqlRow): KeyRecord {
   const used = row['last_used_at']
   return readKey({
@@ -46,7 +46,7 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
   const accounts = `${prefix}accounts`
   const keys = `${prefix}keys`
   const policies = `${prefix}key_policies`
-  // Two hosts that collect at once take different rows instead of waiting for each other.
+  // Two hosts that collect at the same time lock different rows instead of waiting for each other.
   const skip = rowLock(db, 'for update skip locked')
   const columns = 'k.record, k.digest, k.pepper_id, k.last_used_at'
   const put = `insert into ${keys}
@@ -129,7 +129,7 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
   }
 }
 
-/** Deletes keys, and the policies of lineages that have no key left. Returns how many keys. */
+/** Deletes keys, and the policies of lineages that have no key left. Returns the number of deleted keys. */
 async function deleteKeys(
   tx: SqlQueries,
   prefix: string,

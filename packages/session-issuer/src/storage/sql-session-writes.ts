@@ -5,9 +5,9 @@ import { appendAudit, AUDIT_COLUMNS, auditTable, auditValues } from './sql-audit
 import { appendToFeed } from './sql-feed.ts'
 import type { PolicyRecord, SessionRecord } from './port.ts'
 
-/** The statements of an open transaction that write sessions, which the verbs of `sqlSessionStorage` are made of. */
+/** The statements by which the methods of `sqlSessionStorage` write sessions in an open transaction. */
 interface SessionWrites {
-  /** Locks the row of a tree's root until the transaction ends. */
+  /** Locks the row of the first session of a tree until the transaction ends. */
   lockTree(tx: SqlQueries, rootId: string): Promise<unknown>
   /** Inserts a session and its audit row. False when its parent is unknown or revoked. */
   insert(tx: SqlQueries, session: SessionRecord, audit: AuditEntry | undefined): Promise<boolean>

@@ -20,7 +20,7 @@ function toSession(row: SqlRow): SessionRecord {
  */
 export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
-  // Two hosts that collect at once take different rows instead of waiting for each other.
+  // Two hosts that collect at the same time lock different rows instead of waiting for each other.
   const skip = rowLock(db, 'for update skip locked')
   const write = sessionWrites(prefix)
 

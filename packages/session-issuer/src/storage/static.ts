@@ -3,10 +3,10 @@ import { algorithmOf } from '../signing/parse-keys.ts'
 import type { SigningKey, SigningKeyStorage } from './signing-port.ts'
 
 /**
- * Signing keys from configuration: private JWKs (Ed25519 or P-256). The first one signs; the others are only published.
- * To rotate, deploy the new key in second place; once the published max-age has passed and every host is deployed, move
- * it to the first place; remove the old key when its last token has expired. Throws a `TypeError` for an empty list,
- * for a key that is not such a private JWK, and for a key given twice.
+ * Signing keys from configuration: private JWKs (Ed25519 or P-256). The first key signs; the others are only published. To
+ * rotate, deploy the new key in second place. Once every host has it and the published max-age has passed, move it to the first
+ * place. Remove the old key when its last token has expired. Throws a `TypeError` for an empty list, for a key that is not such
+ * a private JWK, and for a key given twice.
  */
 export function staticSigningKeyStorage(jwks: readonly JWK[]): SigningKeyStorage {
   if (!Array.isArray(jwks) || jwks.length === 0) {

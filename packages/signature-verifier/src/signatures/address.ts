@@ -7,7 +7,7 @@ export function isAddress(text: string): boolean {
   return ADDRESS.test(text)
 }
 
-/** Writes an address with its EIP-55 checksum. It does not check the form of the text. */
+/** Returns an address with its EIP-55 checksum. It does not check the form of the text. */
 export function toChecksumAddress(address: string): string {
   const digits = address.slice(2).toLowerCase()
   const hash = keccak256(digits)
@@ -18,7 +18,7 @@ export function toChecksumAddress(address: string): string {
   return `0x${cased.join('')}`
 }
 
-/** Whether a text is an address with a valid EIP-55 checksum in the case of its letters. Digits carry no checksum. */
+/** Whether a text is an address with a valid EIP-55 checksum in the case of its letters. Decimal digits contain no checksum. */
 export function isChecksumAddress(text: string): boolean {
   return isAddress(text) && toChecksumAddress(text) === text
 }

@@ -26,9 +26,9 @@ export interface RpcClient {
 export interface ContractWalletChain {
   readonly rpc: RpcClient
   /**
-   * Factories that may deploy a wallet in simulation (ERC-6492), as addresses in any case. Default none: a factory is
-   * code that the signer chooses, and in simulation its actions cost nothing, for example buying the token that a
-   * wallet belongs to.
+   * Addresses, in any case, of the factories that may deploy a wallet in the simulation (ERC-6492). Default none: a factory is
+   * code that the signer chooses, and in a simulation its actions are free, for example buying the token that a wallet belongs
+   * to.
    */
   readonly factories?: readonly string[]
 }
@@ -42,13 +42,13 @@ const CHAIN: OptionNames<ContractWalletChain> = {
 export interface ContractWalletOptions extends QueueLimits {
   /** The chains by their id. No other chain is called. */
   readonly chains: Readonly<Record<number, ContractWalletChain>>
-  /** Longest wait for a reply in ms, time in the queue included, 100 to 30 000. Default 5 000. */
+  /** Maximum wait for a reply, in ms, time in the queue included, 100 to 30 000. Default 5 000. */
   readonly timeoutMs?: number
-  /** WalletSignatures under way at once, 1 to 1024. Default 16. */
+  /** Checks running at once, 1 to 1024. Default 16. */
   readonly atOnce?: number
-  /** WalletSignatures that may wait, 1 to 65 536. Default 64. */
+  /** Checks that may wait, 1 to 65 536. Default 64. */
   readonly waiting?: number
-  /** WalletSignatures of one address class that may wait, 1 to `waiting`. Default 8. */
+  /** Checks of one address bucket that may wait, 1 to `waiting`. Default 8. */
   readonly waitingPerClass?: number
 }
 
@@ -94,7 +94,7 @@ const ARGUMENTS = [
   { type: 'bytes' },
 ] as const
 const NO_DEPLOYMENT = { factory: `0x${'00'.repeat(20)}`, data: new Uint8Array() } as const
-/** Enough for a wallet that verifies a passkey in Solidity; factory and wallet get a third each. */
+/** The gas limit: enough for a wallet that verifies a passkey in Solidity. Factory and wallet get a third each. */
 const GAS = '0xb71b00'
 
 /** Checks the options and creates the checker. Throws a `TypeError` for an option out of bounds. */
@@ -103,7 +103,7 @@ export function createContractWallets(options: ContractWalletOptions): ContractW
   const timeoutMs = integerOption('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
   const queue = createCheckQueue('contractWallets', options, 16, Infinity)
   const chains = checkedChains(options.chains)
-  // Loaded now so that the first check does not wait for it. A check reports the failure, if any.
+  // Loaded now so that the first check does not wait for it. If loading fails, the first check reports it.
   loadViem().catch(() => {})
   return {
     has: chainId => chains.has(chainId),
@@ -145,7 +145,10 @@ function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Cha
   return checked
 }
 
-/** Leaves out a factory that is not on the chain's list: the signature is then valid only for a wallet that exists. */
+/**
+ * Returns the deployment if its factory is on the chain's list. Without a deployment, only the signature of an existing wallet
+ * is valid.
+ */
 function allowedDeployment(
   { factories }: Chain,
   { deployment }: UnwrappedSignature,
@@ -173,7 +176,8 @@ function unavailable(what: string, cause?: unknown): Fault {
 }
 
 /**
- * One deadline for the time in the queue and the call. After it nothing starts, and nobody waits for a call that runs.
+ * Makes one deadline for the time in the queue and the call together. After it no call starts, and a running call is not
+ * awaited.
  */
 function timeLimit(ms: number): { race<T>(work: () => T | Promise<T>): Promise<T>; stop(): void } {
   let over: Fault | undefined

@@ -6,7 +6,7 @@ export interface EcdsaSignature {
   readonly yParity: 0 | 1
 }
 
-/** Longest raw signature, in bytes. ERC-1271 and ERC-6492 signatures are of any length; this bounds the work. */
+/** Maximum length of a raw signature, in bytes. ERC-1271 and ERC-6492 signatures are of any length; this bounds the work. */
 export const MAX_SIGNATURE_BYTES = 16_384
 
 /** The value of each ASCII character as a hex digit of either case; 16 for all others. */
@@ -56,9 +56,9 @@ function isBetween(bytes: Uint8Array, at: number, most: Uint8Array, mayEqual: bo
 }
 
 /**
- * Reads 65 bytes (r, s, v with v 27, 28, 0 or 1) or the 64 bytes of EIP-2098 (y parity in the top bit of s). Undefined
- * for any other length or v, for r or s outside 1 to order - 1, and for a high s: it is the mirror image of another
- * signature of the same text (EIP-2), and a signature must have one form only.
+ * Reads 65 bytes (r, s, v with v 27, 28, 0 or 1) or the 64 bytes of EIP-2098 (y parity in the top bit of s). Undefined for any
+ * other length or v, for r or s outside 1 to order - 1, and for a high s: it belongs to a second valid signature of the same
+ * text (EIP-2), and a signature must have one form only.
  */
 export function readEcdsa(bytes: Uint8Array): EcdsaSignature | undefined {
   let compact: Uint8Array
@@ -79,9 +79,9 @@ export function readEcdsa(bytes: Uint8Array): EcdsaSignature | undefined {
 }
 
 /**
- * Lists the signatures of a key that bytes of any length may begin with, in whatever form: s as it is or mirrored, with
- * or without the parity of EIP-2098 in it, any v, any bytes after it. Each has a low s and must be tried with both
- * parities. None, one or two.
+ * Lists the ECDSA signatures that bytes of any length may begin with, in any form: low or high s, with or without the parity of
+ * EIP-2098 in s, any v, any bytes after it. Each has a low s and must be tried with both parities. The result has zero, one or
+ * two.
  */
 export function leadingSignatures(bytes: Uint8Array): readonly Uint8Array[] {
   if (bytes.length < 64 || !isBetween(bytes, 0, ORDER, false)) return []
@@ -93,7 +93,7 @@ export function leadingSignatures(bytes: Uint8Array): readonly Uint8Array[] {
   return [asSent, withoutParity].flatMap(withLowS)
 }
 
-/** The same r with the lower of s and its mirror image; none for an s out of range. */
+/** Returns the same r with s or order - s, whichever is lower; nothing for an s out of range. */
 function withLowS(compact: Uint8Array): Uint8Array[] {
   if (!isBetween(compact, 32, ORDER, false)) return []
   if (isBetween(compact, 32, HALF_ORDER, true)) return [compact]

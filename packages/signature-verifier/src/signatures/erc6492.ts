@@ -27,7 +27,7 @@ export function unwrapSignature(signature: Uint8Array): UnwrappedSignature | und
   return { signature: inner, deployment: { factory: `0x${encoded.toString('hex', 12, 32)}`, data } }
 }
 
-/** Reads the bytes whose offset is in the word at `head`; undefined where they are not all inside. */
+/** Reads the bytes whose offset is in the word at `head`; undefined if they exceed the input. */
 function readBytes(encoded: Buffer, head: number): Uint8Array | undefined {
   const offset = readLength(encoded, head)
   const length = readLength(encoded, offset)
@@ -36,7 +36,7 @@ function readBytes(encoded: Buffer, head: number): Uint8Array | undefined {
     : undefined
 }
 
-/** Reads the length or offset in the word at `at`; infinite where there is no word or the number is too large. */
+/** Reads the length or offset in the word at `at`; infinite if the word is missing or its number too large. */
 function readLength(encoded: Buffer, at: number): number {
   return at + 32 <= encoded.length && isZero(encoded, at, at + 28) ? encoded.readUInt32BE(at + 28) : Infinity
 }

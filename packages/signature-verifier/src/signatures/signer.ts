@@ -15,7 +15,7 @@ interface Signer {
 
 type SignerResult = Signer | ProofDenial
 
-/** One proof whose signer is looked for. */
+/** One proof whose signer is searched for. */
 interface SignerSearch {
   readonly options: CheckedOptions
   readonly statement: Statement
@@ -24,11 +24,11 @@ interface SignerSearch {
 }
 
 /**
- * Finds which message the statement's address signed, after it removed an ERC-6492 wrapper: first as a key, by recovery
- * and with no network; then as a contract wallet, over the first message that names an allow-listed chain. A signature by
- * the key of an account with code (EIP-7702), wrapped or not, proves the key and never the code. Synchronous
- * if the queue is free, `recover` is synchronous and the first message is the signed one.
- * Denials: `invalid_signature`, `rate_limited`. Faults: see `Verifier.verify`.
+ * Finds which message the statement's address signed, after it removed an ERC-6492 wrapper: first as a key, by recovery and
+ * with no network; then as a contract wallet, over the first message that names an allow-listed chain. A signature by the key
+ * of an account with code (EIP-7702), wrapped or not, proves the key and never the contract. Synchronous if the queue is free,
+ * `recover` is synchronous and the first message is the signed one. Denials: `invalid_signature`, `rate_limited`. Faults: see
+ * `Verifier.verify`.
  */
 export function findSigner(search: SignerSearch): SignerResult | Promise<SignerResult> {
   const { options, statement, addressBucket } = search
@@ -56,7 +56,7 @@ interface KeySearch {
   readonly ecdsa: EcdsaSignature
 }
 
-/** The first candidate message that the address's key signed. */
+/** Returns the first candidate message that the address's key signed. */
 function messageSignedByKey(
   keySearch: KeySearch,
 ): CandidateMessage | undefined | Promise<CandidateMessage | undefined> {
@@ -107,9 +107,9 @@ async function findContractSigner(
 }
 
 /**
- * Whether the bytes begin with a signature by the address's own key in a form that `readEcdsa` denies, for example with
- * more bytes after it. The code of an account (EIP-7702) may accept that form; the proof would then count for a second
- * wallet.
+ * Whether the bytes begin with a signature by the address's own key in a form that `readEcdsa` denies, for example with more
+ * bytes after it. The contract of an account (EIP-7702) may accept that form; the same signature would then also prove a
+ * contract wallet.
  */
 async function beginsWithKeySignature(
   { options, statement, addressBucket }: SignerSearch,

@@ -12,8 +12,8 @@ import type { ChallengeStorage } from './port.ts'
 /** Options of `memoryNonces`. */
 export interface MemoryNoncesOptions {
   /**
-   * Most nonces stored at once, live or within `GRACE_MS` after their expiry, and as many challenges. Default 100 000,
-   * about 12 MB each. When it is full, `ERR_STORE_FULL`; nothing is evicted.
+   * Maximum number of stored nonces, live or within `GRACE_MS` after their expiry, and the same number of challenges. Default
+   * 100 000, about 12 MB each. When it is reached, the fault is `ERR_STORE_FULL`; nothing is evicted.
    */
   readonly capacity?: number
 }
@@ -24,7 +24,7 @@ const OPTIONS: OptionNames<MemoryNoncesOptions> = { capacity: true }
 interface BoundedKeys {
   readonly capacity: number
   readonly expiries: Map<string, EpochMs>
-  /** No key expires before this instant, so a full store is not searched again earlier. */
+  /** The earliest expiry of all keys: a full store is not searched for expired keys before. */
   earliest: EpochMs
 }
 

@@ -23,15 +23,15 @@ export interface NonceStorage {
 }
 
 /**
- * Replay protection that also stores challenges: nonces that the server issues, each good for one use. Only verifiers
- * with the option `challenges` need it. Issued challenges have a capacity of their own, so that a client that asks for
- * many cannot keep another wallet's nonce from being claimed.
+ * Replay protection that also stores challenges: nonces that the server issues, each good for one use. Only verifiers with the
+ * option `challenges` need it. Issued challenges have a capacity of their own, so that a client that requests many challenges
+ * cannot prevent the claim of another wallet's nonce.
  */
 export interface ChallengeStorage extends NonceStorage {
   /**
    * Stores a challenge until `expiresAt`. Resolves to false when the key is issued and not yet consumed, even if it has
-   * expired: keys are random, so that is a caller's mistake. `key` as in `claim`. The caller makes sure that `now <
-   * expiresAt`. Faults: as `claim`.
+   * expired: keys are random, so a repeated key is a mistake of the caller. `key` as in `claim`. The caller makes sure that
+   * `now < expiresAt`. Faults: as `claim`.
    */
   issue(key: string, expiresAt: EpochMs, now: EpochMs): Promise<boolean>
 

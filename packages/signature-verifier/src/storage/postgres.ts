@@ -6,7 +6,7 @@ export { migrateNonces } from './migrate.ts'
 export type { SqlNoncesOptions } from './sql.ts'
 
 /**
- * Replay protection in Postgres: one statement per verb, at any isolation level from READ COMMITTED up. Throws a
+ * Replay protection in Postgres: one statement per method, at any isolation level from READ COMMITTED up. Throws a
  * `TypeError` for an unknown option.
  */
 export function postgresNonces(db: SqlQueries, options: SqlNoncesOptions = {}): ChallengeStorage {

@@ -21,7 +21,7 @@ export interface RedisNoncesOptions {
 const OPTIONS: OptionNames<RedisNoncesOptions> = { prefix: true, challengePrefix: true }
 
 /**
- * Replay protection in Redis: one script, one key and one round trip per verb. It holds as many keys as `maxmemory`
+ * Replay protection in Redis: one script, one key and one round trip per method. It holds as many keys as `maxmemory`
  * allows, about 150 bytes each; beyond that, `ERR_STORE_FULL`. Redis must run with `maxmemory-policy noeviction`,
  * because every other policy evicts live nonces. A failover to a replica that lags can lose an acknowledged claim; see
  * docs/storage.md.

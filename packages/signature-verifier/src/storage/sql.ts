@@ -11,9 +11,9 @@ export interface SqlNoncesOptions {
 const SQL_OPTIONS: OptionNames<SqlNoncesOptions> = { prefix: true }
 
 /**
- * Builds the port from single statements that Postgres and SQLite both run. The upsert locks the row before it
- * evaluates its WHERE, so simultaneous claims see each other and a loser gets no row. Calls that waited for a deleted
- * row find it gone. A full disk is `ERR_STORE_UNAVAILABLE`; nothing is evicted.
+ * Builds the port from single statements that Postgres and SQLite both run. The upsert locks the row before it evaluates its
+ * WHERE, so simultaneous claims see each other and a loser gets no row. A call that waited for a row that was deleted finds no
+ * row. A full disk is `ERR_STORE_UNAVAILABLE`; nothing is evicted.
  */
 export function sqlStorage(caller: string, db: SqlQueries, options: SqlNoncesOptions): ChallengeStorage {
   const { prefix: given } = knownOptions(caller, options, SQL_OPTIONS)

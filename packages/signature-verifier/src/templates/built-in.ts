@@ -67,13 +67,13 @@ export const signInWithEthereum: Template = {
   },
 }
 
-/** Names the first field of the message that differs from the request or the host. */
+/** Returns the name of the first field of the message that differs from the request or the host. */
 function findDifference(
   message: Eip4361Message,
   requestResources: readonly string[],
   { fields }: TemplateInput,
 ): string | undefined {
-  // Taken from the text itself: a URL parser could normalise what must be equal byte for byte.
+  // Parsed by a regular expression: a URL parser could normalize what must be equal byte for byte.
   const [, scheme, authority] = /^([^:]+):\/\/([^/?#]*)/.exec(message.uri) ?? []
   const comparisons: [string, boolean][] = [
     ['domain', message.domain === fields['domain']],

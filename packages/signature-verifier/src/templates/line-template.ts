@@ -55,7 +55,7 @@ export function lineTemplate(
     return cachedLabels.labels
   }
 
-  /** Says why a message is not the rendered text: it belongs to another template, or its values differ. */
+  /** Returns why a message is not the rendered text: it belongs to another template, or a field differs. */
   const explainDifference = (
     message: string,
     labels: readonly string[],

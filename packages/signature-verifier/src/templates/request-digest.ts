@@ -13,9 +13,9 @@ const NAMES = ['policy', 'scopes', 'sessionPolicy', 'sessionScopes', 'sessionTtl
 const MAX_DEPTH = 32
 
 /**
- * What a wallet signs to bind a request: lower-case hex SHA-256 over the canonical JSON (RFC 8785) of an object with
- * the five members of `RequestedGrant` that are present. Lists count in the order sent. Undefined for what has
- * no canonical form: not JSON, lone surrogates, or nested deeper than 32.
+ * Computes the digest by which a signed text binds a request: lower-case hex SHA-256 of the canonical JSON (RFC 8785) of an
+ * object with those members of `RequestedGrant` that are present. The order of list entries matters. Undefined if there is no
+ * canonical form: a value that is not JSON, lone surrogates, or more than 32 levels.
  */
 export function requestDigest(request: RequestedGrant): string | undefined {
   const present = NAMES.filter(name => request[name] !== undefined)

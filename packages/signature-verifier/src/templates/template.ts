@@ -1,7 +1,10 @@
-/** What a signed text covers beyond wallet, nonce and times. A proof without one of these can be reused where it differs. */
+/**
+ * What a signed text covers beyond wallet, nonce and times. A proof that does not bind one of these can be reused with another
+ * chain, domain or request.
+ */
 export type Binding = 'chain' | 'domain' | 'request'
 
-/** What a template renders its text from, and compares a message with. */
+/** The input of a template: it renders the fields, or compares a message with them. */
 export interface TemplateInput {
   /**
    * The statement's fields as sent (absent ones undefined), and what the host knows: `service`, `domain`,
@@ -12,7 +15,7 @@ export interface TemplateInput {
   readonly message: string | undefined
 }
 
-/** The text that the wallet must have signed, or why this template gives no text. */
+/** The text that the wallet must have signed, or why there is none by this template. */
 export type TemplateMatch =
   | {
       readonly kind: 'match'
@@ -30,16 +33,16 @@ export type TemplateMatch =
 
 /** One format of signed text. `lineTemplate` makes one from its lines. */
 export interface Template {
-  /** The name that a client gives in `template`, and that the verdict carries. */
+  /** The name that a client sends as `template`, and that the verdict contains. */
   readonly name: string
   /** `fields`: rendered from the fields as sent. `message`: the client sends the signed text itself. */
   readonly source: 'fields' | 'message'
-  /** Every field of the text. The verifier checks those it does not know as plain lines and passes them on. */
+  /** Every field of the text. The verifier checks that unknown fields are plain lines, and passes them to the template. */
   readonly uses: readonly string[]
   read(input: TemplateInput): TemplateMatch
   /**
-   * Reads the fields that a message states, for clients that send only `message` and `signature`; undefined if the message
-   * is not of this template. Nothing is trusted: `read` compares the message with these fields and the host. Without this
+   * Reads the fields that a message states, for clients that send only `message` and `signature`; undefined if the message is
+   * not of this template. They are not trusted: `read` compares the message with these fields and with the host. Without this
    * function, a proof of this template must have its fields.
    */
   fieldsOf?(message: string, service: string): Readonly<Record<string, string | undefined>> | undefined

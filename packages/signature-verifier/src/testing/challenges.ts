@@ -18,7 +18,7 @@ import {
 } from './storage-under-test.ts'
 
 /**
- * Contract suite of the challenge verbs of `ChallengeStorage`. Run `nonceStorageContract` as well. `open` is called
+ * Contract suite of the challenge methods of `ChallengeStorage`. Run `nonceStorageContract` as well. `open` is called
  * once per test and may return views of one shared store, because keys are random.
  */
 export function challengeStorageContract(
@@ -95,7 +95,7 @@ export function challengeStorageContract(
 }
 
 /**
- * Fault suite of the challenge verbs: a failing store, or one whose reply cannot be read, must throw a `Fault` and
+ * Fault suite of the challenge methods: a failing store, or one whose reply cannot be read, must throw a `Fault` and
  * never return true or false.
  */
 export function challengeStorageFaults(

@@ -4,7 +4,7 @@ import { internals } from '../../../harness/internals.ts'
 
 const { db, second, clock, services, untilBlocked, addAccount, run, runTwo } = await openAtOnce(t)
 const create = (of: typeof services) =>
-  internals.createDeposit('user', of, internals.sandboxDeposits({ db: of.db, clock }))
+  internals.createDeposit('user', of, internals.PORTS.deposits.sandbox({ db: of.db, clock }))
 const body = { currency: 'usdc', network: 'base' }
 
 t.test('two deposits opened at once do not exceed the most that may wait', async t => {

@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000
 let [quoted, opening]: [object, object] = [{}, {}]
 let opened = 0
 const { db, clock, services, addAccount, balance, run } = await openMoney(t)
-const sandbox = internals.sandboxDeposits({ db, clock })
+const sandbox = internals.PORTS.deposits.sandbox({ db, clock })
 const provider: DepositProvider = {
   ...sandbox,
   quote: async (want, signal) => ({ ...(await sandbox.quote(want, signal)), ...quoted }),

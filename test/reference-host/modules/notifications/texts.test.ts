@@ -16,7 +16,7 @@ const RECORDED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   payin: [['canceled', 'expired', 'failed', 'settled'], []],
   payment: [['completed'], []],
   subscription: [['canceled'], []],
-  withdrawal: [WITHDRAWAL_STATUSES, ['paid_after_failure', 'resolved', 'returned']],
+  withdrawal: [WITHDRAWAL_STATUSES, ['amount_differs', 'paid_after_failure', 'resolved', 'returned']],
 }
 
 t.test('each kind of notification has a text', async t => {

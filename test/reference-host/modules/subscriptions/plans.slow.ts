@@ -26,10 +26,10 @@ const OURS =
   /gw_(payins|payin_moves|subscriptions|deposit_addresses|deposit_sources|unmatched_transfers|chain_audits|ledger_\w+|chain_cursors)\b/
 /** Cursors have one row per chain and do not grow. */
 const BIG = /^gw_(?!chain_cursors|chain_audits|deposit_sources)/
-const MOST_BUFFERS = 120
+const MAX_BUFFERS = 120
 /** Small tables are read completely, such as the tail after folding. */
 const FEW_BUFFERS = 8
-const MOST_FILTERED = 100
+const MAX_FILTERED = 100
 const SOURCES = 'packages/reference-host/src'
 
 /** The statements in the sources, up to the first inserted part. */
@@ -230,8 +230,8 @@ t.test('every statement uses an index among a million pay-ins', async t => {
         )
         t.same(whole, [], `no whole table: ${line}`)
         const filtered = Math.max(...nodesOf(plan).map(node => node['Rows Removed by Filter'] ?? 0))
-        t.ok(filtered <= MOST_FILTERED, `${filtered} rows read and filtered out: ${line}`)
-        t.ok(buffersOf(plan) <= MOST_BUFFERS, line)
+        t.ok(filtered <= MAX_FILTERED, `${filtered} rows read and filtered out: ${line}`)
+        t.ok(buffersOf(plan) <= MAX_BUFFERS, line)
       }
     }
     const most = Math.max(

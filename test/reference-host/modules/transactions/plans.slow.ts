@@ -8,8 +8,8 @@ import { newMoneyUser } from '../../../harness/money.ts'
 
 const ROWS = 1_000_000
 /** Most buffers by which two pages of one list may differ. */
-const MOST_DIFFERENCE = 15
-const MOST_BUFFERS = 120
+const MAX_DIFFERENCE = 15
+const MAX_BUFFERS = 120
 
 /**
  * A million rows of one account. Most are by one card. Every 100th is a payment to one of 5000 others; all of type `collateral` are
@@ -82,10 +82,10 @@ t.test('the first page of a million transactions costs what the last one does', 
     }
   }
   for (const [list, each] of Object.entries(costs)) {
-    t.ok(Math.max(...each) <= MOST_BUFFERS, `${list} reads ${each.join()} buffers`)
+    t.ok(Math.max(...each) <= MAX_BUFFERS, `${list} reads ${each.join()} buffers`)
     const pages = full[list] ?? [0]
     t.ok(
-      Math.max(...pages) - Math.min(...pages) <= MOST_DIFFERENCE,
+      Math.max(...pages) - Math.min(...pages) <= MAX_DIFFERENCE,
       `a page costs the same everywhere: ${list} ${pages.join()}`,
     )
   }

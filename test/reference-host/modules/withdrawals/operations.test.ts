@@ -8,7 +8,7 @@ import { uniqueName } from '../../../harness/stores.ts'
 import { OUTSIDE, withdrawalBody } from '../../../harness/transfers.ts'
 
 const MINUTE_MS = 60_000
-const sandbox = internals.sandboxWithdrawals({ db: {} as never, clock: { now: () => 0 } })
+const sandbox = internals.PORTS.withdrawals.sandbox({ db: {} as never, clock: { now: () => 0 } })
 /** Changes to the quotes of the provider. */
 let quoted: object = {}
 const provider: WithdrawalProvider = {

@@ -15,7 +15,7 @@ const report = async (): Promise<WithdrawalReport> => ({
   paidCents: null,
   relay: null,
 })
-const { assets, quote } = internals.sandboxWithdrawals({ db: {} as never, clock })
+const { assets, quote } = internals.PORTS.withdrawals.sandbox({ db: {} as never, clock })
 const desk: WithdrawalProvider = { name: 'desk', assets, quote, find: report, send: report }
 const host = await startTestHost({ RATE_LIMITS: 'off' }, clock, { withdrawals: desk })
 t.teardown(() => host.close())

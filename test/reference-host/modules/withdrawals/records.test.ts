@@ -243,8 +243,16 @@ test('keeps a report that contradicts the final state, once, and moves nothing',
       t.equal(await report(w.id, late, { paidCents }), 'ignored')
       t.match(await find(w.id), { excessCents })
       t.same(await moved(w, before), [0, 0, 0, 0])
-      t.same((await events(w)).slice(2), [[ended, ended, attention, 1000, null]])
+      t.same((await events(w)).slice(2), [[ended, ended, attention, excessCents, null]])
     }
+})
+
+test('keeps a contradiction that names no money', async t => {
+  const w = await made()
+  await report(w.id, 'completed')
+  t.equal(await report(w.id, 'failed', { paidCents: 0 }), 'applied')
+  t.equal(await report(w.id, 'failed', { paidCents: 0 }), 'ignored')
+  t.match(await find(w.id), { attention: 'returned', excessCents: 0 })
 })
 
 test('adds what comes late to what was paid in excess', async t => {
@@ -252,6 +260,62 @@ test('adds what comes late to what was paid in excess', async t => {
   await report(w.id, 'completed', { paidCents: 960 })
   await report(w.id, 'failed', { paidCents: 300 })
   t.match(await find(w.id), { status: 'completed', attention: 'returned', excessCents: 310 })
+})
+
+test('adds what a later report names beyond the most that was reported, once', async t => {
+  const cases = [
+    ['completed', null, 'completed', 'amount_differs', [[949], [950], [951, 1], [960, 9], [951], [960]]],
+    ['completed', 960, 'completed', 'amount_differs', [[null], [960], [961, 1], [961]]],
+    ['completed', null, 'failed', 'returned', [[300, 300], [299], [301, 1], [null, 649], [950], [951, 1]]],
+    ['failed', null, 'completed', 'paid_after_failure', [[940, 940], [null, 10], [951, 1], [null]]],
+  ] as const
+  for (const [ended, paidCents, late, attention, reports] of cases) {
+    const w = await made()
+    await report(w.id, ended, { paidCents })
+    const before = await sums(w)
+    let { excessCents } = await find(w.id)
+    for (const [paid, added] of reports as readonly (readonly [number | null, number?])[]) {
+      const known = await find(w.id)
+      clock.advance(1)
+      t.equal(await report(w.id, late, { paidCents: paid }), added ? 'applied' : 'ignored', `${paid} paid`)
+      excessCents += added ?? 0
+      const kept = added ? { ...known, attention, excessCents, updatedAt: clock.now() } : known
+      t.same(await find(w.id), kept, `${paid} paid`)
+    }
+    t.same(await moved(w, before), [0, 0, 0, 0])
+    const amounts = reports.flatMap(([, added]) => (added === undefined ? [] : [added]))
+    t.same(
+      (await events(w)).slice(2),
+      amounts.map(cents => [ended, ended, attention, cents, null]),
+    )
+  }
+})
+
+test('tells what was paid in excess from what came back', async t => {
+  const w = await made()
+  const steps = [
+    ['completed', 960, 10],
+    ['failed', 300, 310],
+    ['completed', 960, 310],
+    ['completed', 970, 320],
+    ['failed', 300, 320],
+    ['failed', 320, 340],
+    ['completed', 971, 341],
+  ] as const
+  for (const [status, paidCents, excessCents] of steps) {
+    await report(w.id, status, { paidCents })
+    t.match(await find(w.id), { status: 'completed', excessCents }, `${status}, ${paidCents} paid`)
+  }
+})
+
+test('asks for attention again when more is reported after an operator handled the last report', async t => {
+  const w = await made()
+  await resolve(w.id, 'completed')
+  t.equal(await report(w.id, 'completed', { paidCents: 960 }), 'applied')
+  t.match(await resolve(w.id, 'completed'), { attention: null, excessCents: 10 })
+  t.equal(await report(w.id, 'completed', { paidCents: 960 }), 'ignored')
+  t.equal(await report(w.id, 'completed', { paidCents: 970 }), 'applied')
+  t.match(await find(w.id), { attention: 'amount_differs', excessCents: 20 })
 })
 
 test('an operator ends an open withdrawal', async t => {

@@ -8,7 +8,7 @@ import {
   type TransactionEnds,
 } from './protocol.ts'
 
-/** The part of a `pg` client that sends a query object of its own, as `pg-cursor` does. */
+/** The part of a `pg` client that accepts custom query objects, such as those of `pg-cursor`. */
 interface PipelineClient {
   readonly pipeline: false
   query(batch: Batch): unknown
@@ -117,7 +117,7 @@ function createBatch(
     handleCopyData: ignore,
     handlePortalSuspended: ignore,
     handleCopyInResponse(connection) {
-      // The server would read the messages after a COPY as its data, and versions differ in how. So disconnect.
+      // The server would read the messages after a COPY as data of the COPY, and server versions differ in how. So disconnect.
       connection.stream.destroy()
     },
     handleError(error) {

@@ -40,9 +40,9 @@ export interface StatementRunner {
 const unusable = new WeakSet<object>()
 
 /**
- * Whether a connection must not be used again. It must not after the server has rejected a prepared statement, which then
- * fails each time: its tables have changed (0A000), or the server does not know it (26000). It must not after a statement
- * took longer than the pool's `query_timeout` either: `pg` still waits for the reply, and sends nothing until it arrives.
+ * Whether a connection must not be used again, for one of two reasons. The server rejected a prepared statement, which would
+ * then fail each time: its tables have changed (0A000), or the server does not know it (26000). Or a statement took longer than
+ * the pool's `query_timeout`: `pg` still waits for the reply, and sends nothing until it arrives.
  */
 export function isUnusable(connection: PgConnection): boolean {
   return unusable.has(connection)

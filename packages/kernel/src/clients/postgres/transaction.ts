@@ -21,12 +21,15 @@ export function openTransaction(
   readonly tx: SqlTransaction
   /** Commits, or waits for the commit that `tx.commit` has sent. */
   commit(): Promise<void>
-  /** Rolls back, if the connection is usable. Resolves to whether it can be used again; if not, its end rolls back, unless a commit was sent. */
+  /**
+   * Rolls back, if the connection is usable. Resolves to whether the connection can be used again. If not, the server rolls
+   * back when the connection closes, unless a commit was sent.
+   */
   rollback(): Promise<boolean>
 } {
   let ended = false
   let begun = !lazyBegin
-  /** The first statement until it has succeeded: whether a transaction is open is unknown before. */
+  /** The first statement, until it has succeeded. Until then it is unknown whether a transaction is open. */
   let beginning: Promise<PgResult> | undefined
   let committing: Promise<PgResult> | undefined
   const rejectEnded = (): Promise<never> =>

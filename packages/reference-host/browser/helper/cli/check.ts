@@ -1,20 +1,20 @@
 import { short } from '../../shared/address.ts'
 import { el, whileSending, type Child } from '../../shared/dom.ts'
-import { say } from '../../shared/live.ts'
+import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
 import { show, type IsShown } from '../screen.ts'
 import { codeBoxes, type CodeBoxes } from './code-boxes.ts'
 import type { CliRequest } from './request.ts'
 
-/** Who sent the request, which account would approve, and what the two buttons do. */
+/** The request, the account that would approve it, and the functions of the two buttons. */
 interface CheckOptions {
   readonly request: CliRequest
   readonly account: string
-  /** What was wrong with the code that was typed before. */
+  /** The error of the code that was typed before; undefined at first. */
   readonly wrong: string | undefined
-  /** Tries to approve with a code. Resolves to what is wrong with it; to undefined once another screen is shown. */
+  /** Tries to approve with a code. Resolves to an error text for a wrong code; to undefined once another screen is shown. */
   readonly approve: (code: string) => Promise<string | undefined>
-  /** Denies, with the code where all of it was typed. Resolves as `approve`. */
+  /** Denies the request, with the code if all of it was typed. Resolves like `approve`. */
   readonly deny: (code: string | undefined) => Promise<string | undefined>
 }
 
@@ -27,19 +27,19 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
   const other = request.sameNetwork ? undefined : otherNetwork()
   const yes = el('button', { class: 'button primary' }, 'Approve sign-in')
   const no = el('button', { type: 'button', class: 'button' }, 'Deny')
-  const fault = (text: string): void => {
+  const showProblem = (text: string): void => {
     wrong.textContent = text
     boxes.mark(true)
-    say(text)
+    announce(text)
   }
   boxes.whenChanged(() => {
     wrong.textContent = ''
     boxes.mark(false)
   })
   const send = (running: Promise<string | undefined>): void => {
-    // One decision at a time: the other button would race with it.
+    // Both buttons are disabled, so that only one decision is sent.
     for (const each of [yes, no]) whileSending(each, running)
-    void running.then(text => text !== undefined && fault(text))
+    void running.then(text => text !== undefined && showProblem(text))
   }
   const form = el(
     'form',
@@ -51,7 +51,7 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
   form.addEventListener('submit', event => {
     event.preventDefault()
     const code = boxes.value()
-    if (!CODE.test(code)) fault('Type all 8 characters of the code that your terminal shows.')
+    if (!CODE.test(code)) showProblem('Type all 8 characters of the code that your terminal shows.')
     else if (!other || other.isConfirmed()) send(approve(code))
   })
   no.addEventListener('click', () => send(deny(CODE.test(boxes.value()) ? boxes.value() : undefined)))
@@ -64,7 +64,7 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
       form,
     ],
   })
-  if (wrongBefore !== undefined) fault(wrongBefore)
+  if (wrongBefore !== undefined) showProblem(wrongBefore)
   return isShown
 }
 
@@ -82,7 +82,7 @@ function facts({ clientName, clientAddress, startedAt }: CliRequest, account: st
   )
 }
 
-/** A name that the program chose: isolated, so that no character of it can turn or hide what is beside it. */
+/** Shows a name that the program chose, isolated (`bdi`), so that its characters cannot reorder or hide the text beside it. */
 function claimedName(name: string): Child {
   return el('span', {}, el('bdi', {}, `“${name}”`), el('span', {}, ' (so it calls itself)'))
 }
@@ -102,7 +102,7 @@ function codeField({ element }: CodeBoxes, wrong: HTMLElement): HTMLElement {
   )
 }
 
-/** A warning that must be confirmed by itself. */
+/** Makes the warning about another network, with a box that must be checked. */
 function otherNetwork(): { readonly element: HTMLElement; isConfirmed(): boolean } {
   const box = el('input', {
     type: 'checkbox',
@@ -125,7 +125,7 @@ function otherNetwork(): { readonly element: HTMLElement; isConfirmed(): boolean
       wrong.textContent = box.checked ? '' : 'Confirm this before you approve, or deny the request.'
       if (!box.checked) {
         box.focus()
-        say(wrong.textContent)
+        announce(wrong.textContent)
       }
       return box.checked
     },

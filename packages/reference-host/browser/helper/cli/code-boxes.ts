@@ -7,7 +7,7 @@ const LENGTH = 8
 /** Eight boxes for the code that a terminal shows. */
 export interface CodeBoxes {
   readonly element: HTMLElement
-  /** What is in the boxes: 8 characters once all are filled. */
+  /** Returns the content of the boxes: 8 characters once all are filled. */
   value(): string
   /** Marks them as wrong or right, and puts the focus on the first empty one, or the first. */
   mark(wrong: boolean): void
@@ -34,7 +34,7 @@ export function codeBoxes(describedBy: string): CodeBoxes {
   }
   const put = (place: number, text: string): void => {
     const code = text.toUpperCase().replaceAll(NOT_IN_CODES, '')
-    // A whole code goes into all boxes, wherever it is pasted.
+    // A whole code fills all boxes, whichever box it is pasted into.
     const from = code.length >= LENGTH ? 0 : place
     for (const [at, character] of [...code].entries()) {
       const target = boxes[from + at]

@@ -1,6 +1,6 @@
 import { short } from '../../shared/address.ts'
 import { el } from '../../shared/dom.ts'
-import { say } from '../../shared/live.ts'
+import { announce } from '../../shared/live.ts'
 import { show } from '../screen.ts'
 
 const CLOSE = 'You can close this window.'
@@ -14,10 +14,10 @@ export function showApproved(address: string): void {
       el('p', {}, CLOSE),
     ],
   })
-  say('The command line is signed in.')
+  announce('The command line is signed in.')
 }
 
-/** Shows that a command line was not signed in. `ended`: whether the host was notified, which takes the code. */
+/** Shows that a command line was not signed in. `ended`: whether the host ended the request, for which it needs the code. */
 export function showDenied(ended: boolean): void {
   const rest = ended
     ? 'The request has ended, and nobody can approve it any more.'
@@ -26,5 +26,5 @@ export function showDenied(ended: boolean): void {
     title: 'You denied the sign-in',
     body: [el('div', { class: 'note ok' }, el('p', {}, `Nothing was signed. ${rest}`)), el('p', {}, CLOSE)],
   })
-  say('The sign-in is denied.')
+  announce('The sign-in is denied.')
 }

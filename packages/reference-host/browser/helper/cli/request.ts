@@ -1,6 +1,6 @@
 import { call, type Reply } from '../../shared/api.ts'
 
-/** The request of a command line, as the host shows it. */
+/** The request of a command line, as the host returns it. */
 export interface CliRequest {
   readonly clientName: string | null
   readonly clientAddress: string
@@ -10,12 +10,12 @@ export interface CliRequest {
   readonly sameNetwork: boolean
 }
 
-/** Asks who wants to be signed in. */
+/** Reads the request of a command line. */
 export function inspectRequest(requestId: string): Promise<Reply<CliRequest>> {
   return call('/auth/cli/inspect', { body: { requestId } })
 }
 
-/** Denies a request. Only who has the code can. */
+/** Denies a request, for which the code is required. */
 export function denyRequest(requestId: string, code: string): Promise<Reply<unknown>> {
   return call('/auth/cli/deny', { body: { requestId, code } })
 }

@@ -7,7 +7,10 @@ interface Page {
   readonly nextCursor: string | null
 }
 
-/** Reads all keys of the account, page by page. The host keeps a bounded number of live and ended ones, so that this ends. */
+/**
+ * Reads all keys of the account, page by page. The host bounds the number of live and ended keys, so the number of pages is
+ * bounded.
+ */
 export async function readAllKeys({ call }: Pick<ConsoleContext, 'call'>): Promise<Reply<readonly Key[]>> {
   const keys: Key[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {

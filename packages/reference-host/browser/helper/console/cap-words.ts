@@ -14,25 +14,25 @@ const WINDOWS: Readonly<Record<Cap['window'], string>> = {
   total: 'in total',
 }
 
-/** What a cap counts and over what time, such as "Spending today". */
+/** Names what a cap counts and over what time, such as "Spending today". */
 export function capName({ rule, operations, window }: Cap): string {
   const counted = operations === null ? (NAMES[rule] ?? rule) : operations.join(', ')
   if (operations === null && window === 'operation') return counted
   return `${counted} ${WINDOWS[window]}`
 }
 
-/** An amount of a cap: dollars, or a number of calls. */
+/** Formats an amount of a cap: dollars, or a number of calls. */
 export function capAmount({ unit }: Pick<Cap, 'unit'>, amount: number): string {
   return unit === 'cents' ? money(amount) : String(amount)
 }
 
-/** The unit of a cap, said once. */
+/** Returns the unit of a cap. */
 export function capUnit({ unit, cap }: Pick<Cap, 'unit' | 'cap'>): string {
   if (unit === 'cents') return 'USD'
   return cap === 1 ? 'call' : 'calls'
 }
 
-/** When a cap resets, such as "Resets in 5 hours, at 2026-11-23 00:00 UTC". */
+/** Says when a cap resets, such as "Resets in 5 hours, at 2026-11-23 00:00 UTC". */
 export function capReset({ window, resetsAt }: Cap): string {
   if (window === 'operation') return 'For each payment by itself.'
   if (resetsAt === null) return 'Never resets.'
@@ -40,8 +40,8 @@ export function capReset({ window, resetsAt }: Cap): string {
 }
 
 /**
- * Sorts caps so that the tightest is first: what leaves the least money free, then caps on the number of calls by what part of them
- * is free.
+ * Sorts caps, the one that will be reached first at the front: caps on money by the amount that is free, then caps on calls by
+ * the part that is free.
  */
 export function tightestFirst(caps: readonly Cap[]): Cap[] {
   const part = ({ remaining, cap }: Cap): number => (cap === 0 ? 0 : remaining / cap)

@@ -6,10 +6,10 @@ import type { ConsoleContext } from './context.ts'
 import { empty, load, problemNote, section } from './states.ts'
 import { isLive, type Cap, type Key } from './wire.ts'
 
-/** How many keys are asked for their caps at the same time. */
+/** For how many keys the caps are read at the same time. */
 const AT_ONCE = 4
 
-/** The caps of every live key: how much of each is used, held and free. */
+/** Makes the section with the caps of every live key: how much of each is used, held and free. */
 export function limitsSection(context: ConsoleContext): HTMLElement {
   const body = el('div', { class: 'lines' })
   const show = (keys: readonly Key[]): Child[] => {
@@ -29,11 +29,11 @@ export function limitsSection(context: ConsoleContext): HTMLElement {
   )
 }
 
-const noKeys = ({ ways, show }: ConsoleContext): HTMLElement =>
+const noKeys = ({ actions, show }: ConsoleContext): HTMLElement =>
   empty(
     'You have no keys, so there is nothing to limit.',
     'A key lets a program use your account. You choose what it may do, and how much it may spend.',
-    button('Create key', () => ways.createKey(show), 'primary'),
+    button('Create key', () => actions.createKey(show), 'primary'),
   )
 
 interface Block {
@@ -41,7 +41,7 @@ interface Block {
   readonly element: HTMLElement
 }
 
-/** Reads the caps of all keys, a few at a time, and says at the end which of them come from a key above. */
+/** Reads the caps of all keys, a few at a time. At the end it marks the caps that come from a key above. */
 async function readAll(context: ConsoleContext, blocks: readonly Block[], rest: HTMLElement): Promise<void> {
   const waiting = [...blocks]
   const read = new Map<Block, readonly Cap[]>()
@@ -63,7 +63,7 @@ async function readAll(context: ConsoleContext, blocks: readonly Block[], rest: 
       : `${unlimited} keys have no limit: they may spend the whole balance, if their scopes move money.`
 }
 
-/** The live key whose own cap this is: the newest one, since a key that is being replaced has it too. */
+/** Finds the live key whose own cap this is: the newest, since during a rotation the old key has it, too. */
 function ownerOf({ policyId }: Cap, read: ReadonlyMap<Block, readonly Cap[]>): Key | undefined {
   const holders = [...read].filter(([, caps]) =>
     caps.some(cap => cap.policyId === policyId && !cap.inherited),
@@ -71,7 +71,7 @@ function ownerOf({ policyId }: Cap, read: ReadonlyMap<Block, readonly Cap[]>): K
   return holders.map(([block]) => block.key).toSorted((a, b) => b.createdAt.localeCompare(a.createdAt))[0]
 }
 
-/** Where a cap comes from, in words; undefined for a cap of the key itself. */
+/** Returns where a cap comes from, in words; undefined for a cap of the key itself. */
 type OriginOf = (cap: Cap) => Child
 
 function originOf({ inherited }: Cap, owner: Key | undefined): Child {
@@ -88,7 +88,7 @@ function show({ key: { keyPrefix }, element }: Block, caps: readonly Cap[], orig
   fill(element, name, el('ul', { class: 'cap-list' }, ...bars))
 }
 
-/** One cap as a bar, with its numbers in words. `binds`: no other cap of the key stops earlier. */
+/** Shows a cap as a bar, with its numbers in words. `binds`: no other cap of the key will be reached earlier. */
 function capBar(cap: Cap, binds: boolean, origin: Child): HTMLElement {
   const reserved = cap.reserved ?? 0
   const used = Math.max(0, cap.used - reserved)
@@ -117,7 +117,7 @@ function capBar(cap: Cap, binds: boolean, origin: Child): HTMLElement {
   )
 }
 
-/** The picture of a cap. The words beside it say the same, so that it is hidden from screen readers. */
+/** Draws the bar of a cap. It is hidden from screen readers, because the words beside it say the same. */
 function usageBar(cap: number, used: number, reserved: number): HTMLElement {
   const piece = (name: string, amount: number): HTMLElement => {
     const part = el('span', { class: `bar-${name}` })

@@ -19,7 +19,7 @@ const FREQUENCIES: Readonly<Record<string, string>> = {
   allTime: 'in total',
 }
 
-/** The cards of the account, without their numbers: a console cannot read those. */
+/** Makes the panel of the account's cards. It shows no card numbers: a console cannot read them. */
 export function cardsPanel(context: ConsoleContext): Child[] {
   const body = el('div', { class: 'lines' })
   void load<{ cards: readonly Card[] }>(body, {

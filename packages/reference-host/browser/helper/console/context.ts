@@ -12,11 +12,11 @@ export interface ConsoleSession {
 /** The parts of the console, each behind a tab. */
 export type TabName = 'overview' | 'keys' | 'sessions' | 'cards' | 'transactions' | 'notifications'
 
-/** What the console can ask of the page around it. */
-export interface ConsoleWays {
-  /** Asks the same wallet for one more signature. `next` gets a web token that nothing has used; `back` is for who does not sign. */
+/** The functions of the page that the console can call. */
+export interface ConsoleActions {
+  /** Asks the same wallet for another signature. `next` is called with an unused web token, `back` if the person does not sign. */
   readonly signAgain: (next: (signedIn: SignedIn) => void, back?: () => void) => Promise<unknown>
-  /** Shows the form of a new key, made by the sign-in that is fresh: no further signature. */
+  /** Shows the form of a new key. The current sign-in creates the key, without another signature. */
   readonly createFirstKey: () => void
   /** Shows the form of a new key, lets the wallet sign, and shows the key once. */
   readonly createKey: (back: () => void) => void
@@ -24,24 +24,27 @@ export interface ConsoleWays {
   readonly startAgain: () => void
 }
 
-/** What every part of the console works with. */
+/** The data and functions that every part of the console uses. */
 export interface ConsoleContext {
   /** The wallet that signed in. */
   readonly address: string
   readonly session: ConsoleSession
-  readonly ways: ConsoleWays
+  readonly actions: ConsoleActions
   readonly transactions: TransactionFeed
-  /** Calls an operation of `/user/v1`. A response that the session has ended shows that, over everything. */
+  /** Calls an operation of `/user/v1`. If the response says that the session has ended, the whole page shows that. */
   call<T>(path: string, options?: Omit<CallOptions, 'token'>): Promise<Reply<T>>
-  /** Shows the console again after another screen, at the part where one was. */
+  /** Shows the console again after another screen, with the part that was shown before. */
   show(): void
   /** Shows a part of the console. */
   open(tab: TabName): void
-  /** Keeps which part is shown, for `show` and for a session that ends. */
+  /** Stores which part is shown, for `show` and for the next session. */
   remember(tab: TabName): void
 }
 
-/** Makes the calls of a console session. `ended` is called once, when the host says that the session is over. */
+/**
+ * Makes the function that calls the host in a console session. `ended` is called once, when the host says that the session has
+ * ended.
+ */
 export function caller(session: ConsoleSession, ended: () => void): ConsoleContext['call'] {
   let over = false
   return async (path, options) => {
@@ -54,7 +57,7 @@ export function caller(session: ConsoleSession, ended: () => void): ConsoleConte
   }
 }
 
-/** The transactions of a console session, which all parts share. */
+/** Makes the transaction feed that all parts of a console session share. */
 export function feedOf(calls: ConsoleContext['call']): TransactionFeed {
   return transactionFeed(cursor => {
     const after = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`
@@ -64,7 +67,7 @@ export function feedOf(calls: ConsoleContext['call']): TransactionFeed {
 
 const END_TIMEOUT_MS = 10_000
 
-/** Ends a console session and its key. Resolves to whether the host says that it has ended. It also works while the page is being closed. */
+/** Ends a console session and its key, also while the page is being closed. Resolves to whether the host confirmed it. */
 export async function endSession({ sessionToken }: ConsoleSession): Promise<boolean> {
   try {
     const { ok, status } = await fetch('/user/v1/sessions/current', {

@@ -24,7 +24,7 @@ const TABS: readonly (readonly [
   ['notifications', 'Notifications', notificationsPanel],
 ]
 
-/** Shows the console at one of its parts. */
+/** Shows the console with one of its parts open. */
 export function mountFrame(context: ConsoleContext, first: TabName, signOut: () => Promise<void>): IsShown {
   const panel = el('div', { role: 'tabpanel', id: 'console-panel', class: 'console-panel', tabindex: -1 })
   const tabs = TABS.map(([name, label]) =>
@@ -52,7 +52,7 @@ export function mountFrame(context: ConsoleContext, first: TabName, signOut: () 
   return isShown
 }
 
-/** Arrow keys, Home and End move between tabs and open them. */
+/** Lets arrow keys, Home and End move between tabs and open them. */
 function moveByKeys(event: KeyboardEvent, tabs: readonly HTMLButtonElement[]): void {
   const at = tabs.indexOf(document.activeElement as HTMLButtonElement)
   const steps: Readonly<Record<string, number>> = {

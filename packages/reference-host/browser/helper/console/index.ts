@@ -2,7 +2,7 @@ import { short } from '../../shared/address.ts'
 import { call } from '../../shared/api.ts'
 import { button, el } from '../../shared/dom.ts'
 import { when } from '../../shared/time.ts'
-import { show, showFault, type IsShown } from '../screen.ts'
+import { show, showFailure, type IsShown } from '../screen.ts'
 import type { SignedIn } from '../sign-in.ts'
 import {
   caller,
@@ -10,15 +10,15 @@ import {
   feedOf,
   type ConsoleContext,
   type ConsoleSession,
-  type ConsoleWays,
+  type ConsoleActions,
   type TabName,
 } from './context.ts'
 import { mountFrame } from './frame.ts'
 
-export type { ConsoleWays } from './context.ts'
+export type { ConsoleActions } from './context.ts'
 
-/** Shows that a wallet has signed in, and the two things that this one signature is good for. */
-export function showSignedIn(signedIn: SignedIn, ways: ConsoleWays): void {
+/** Shows that a wallet has signed in, and the choice between the two uses of this signature. */
+export function showSignedIn(signedIn: SignedIn, actions: ConsoleActions): void {
   const { address, walletLabel } = signedIn.session
   show({
     title: 'You are signed in',
@@ -39,38 +39,47 @@ export function showSignedIn(signedIn: SignedIn, ways: ConsoleWays): void {
       el(
         'div',
         { class: 'buttons' },
-        button('Open your account', () => openConsole(signedIn, ways), 'primary'),
-        button('Create key', ways.createFirstKey),
+        button('Open your account', () => openConsole(signedIn, actions), 'primary'),
+        button('Create key', actions.createFirstKey),
       ),
       el('p', { class: 'small muted' }, 'One signature does one of both, within 10 minutes.'),
-      button('Use another wallet', ways.startAgain, 'link'),
+      button('Use another wallet', actions.startAgain, 'link'),
     ],
   })
 }
 
 /** Exchanges the web token of a sign-in for a console session, and shows the console. */
-async function openConsole(signedIn: SignedIn, ways: ConsoleWays, tab: TabName = 'overview'): Promise<void> {
+async function openConsole(
+  signedIn: SignedIn,
+  actions: ConsoleActions,
+  tab: TabName = 'overview',
+): Promise<void> {
   const isShown = show({
     title: 'Opening your account',
     body: [el('p', { class: 'waiting' }, 'Asking the host for a session of an hour.')],
   })
   const opened = await call<ConsoleSession>('/auth/console', { method: 'POST', token: signedIn.token })
   if (!isShown()) return
-  if (opened.ok) return showConsole(signedIn.session.address, opened.data, ways, tab)
+  if (opened.ok) return showConsole(signedIn.session.address, opened.data, actions, tab)
   const { problem } = opened
-  const again = (): unknown => ways.signAgain(next => void openConsole(next, ways, tab))
-  showFault({
+  const again = (): unknown => actions.signAgain(next => void openConsole(next, actions, tab))
+  showFailure({
     title: 'Your account cannot be shown',
     text: ['You have signed in, and nothing else has happened.'],
     problem,
-    ways: [
+    actions: [
       ['Sign and try again', again],
-      ['Choose another wallet', ways.startAgain],
+      ['Choose another wallet', actions.startAgain],
     ],
   })
 }
 
-function showConsole(address: string, session: ConsoleSession, ways: ConsoleWays, first: TabName): void {
+function showConsole(
+  address: string,
+  session: ConsoleSession,
+  actions: ConsoleActions,
+  first: TabName,
+): void {
   let tab = first
   let over = false
   let frame: IsShown = () => false
@@ -82,30 +91,31 @@ function showConsole(address: string, session: ConsoleSession, ways: ConsoleWays
     clearTimeout(timer)
     removeEventListener('pagehide', leaving)
   }
-  const tellExpired = (): void =>
-    showExpired(ways, () => ways.signAgain(next => void openConsole(next, ways, tab)))
+  const reportExpired = (): void =>
+    showExpired(actions, () => actions.signAgain(next => void openConsole(next, actions, tab)))
   const expired = (): void => {
     stop()
-    // Another screen, such as a key that is shown once, stays: it is reported on the way back.
-    if (frame()) tellExpired()
+    // If another screen is open, such as a key that is shown once, it stays. The expiry is shown when the person returns to the
+    // console.
+    if (frame()) reportExpired()
   }
   const signOut = async (): Promise<void> => {
     if (!(await endSession(session))) return showNotSignedOut(session, signOut, () => context.show())
     stop()
-    showSignedOut(ways)
+    showSignedOut(actions)
   }
-  // The clock of this browser may be ahead, so the session is ended too.
-  const lapse = (): void => {
+  // The clock of this browser may be ahead, so the session is also ended on the host.
+  const endAtExpiry = (): void => {
     void endSession(session)
     expired()
   }
-  const timer = setTimeout(lapse, Math.max(0, Date.parse(session.expiresAt) - Date.now()))
+  const timer = setTimeout(endAtExpiry, Math.max(0, Date.parse(session.expiresAt) - Date.now()))
   addEventListener('pagehide', leaving)
   const calls = caller(session, expired)
   const context: ConsoleContext = {
     address,
     session,
-    ways,
+    actions,
     call: calls,
     transactions: feedOf(calls),
     show: () => context.open(tab),
@@ -114,14 +124,14 @@ function showConsole(address: string, session: ConsoleSession, ways: ConsoleWays
     },
     open(next) {
       tab = next
-      if (over) tellExpired()
+      if (over) reportExpired()
       else frame = mountFrame(context, tab, signOut)
     },
   }
   context.show()
 }
 
-function showExpired({ startAgain }: ConsoleWays, again: () => unknown): void {
+function showExpired({ startAgain }: ConsoleActions, signAgain: () => unknown): void {
   for (const dialog of document.querySelectorAll('dialog')) dialog.close('no')
   show({
     title: 'Your session has ended',
@@ -131,14 +141,14 @@ function showExpired({ startAgain }: ConsoleWays, again: () => unknown): void {
       el(
         'div',
         { class: 'buttons' },
-        button('Sign and go on', again, 'primary'),
+        button('Sign and go on', signAgain, 'primary'),
         button('Choose another wallet', startAgain),
       ),
     ],
   })
 }
 
-function showNotSignedOut({ expiresAt }: ConsoleSession, again: () => Promise<void>, back: () => void): void {
+function showNotSignedOut({ expiresAt }: ConsoleSession, retry: () => Promise<void>, back: () => void): void {
   show({
     title: 'You are not signed out',
     body: [
@@ -147,14 +157,14 @@ function showNotSignedOut({ expiresAt }: ConsoleSession, again: () => Promise<vo
       el(
         'div',
         { class: 'buttons' },
-        button('Try again', again, 'primary'),
+        button('Try again', retry, 'primary'),
         button('Back to your account', back),
       ),
     ],
   })
 }
 
-function showSignedOut({ startAgain }: ConsoleWays): void {
+function showSignedOut({ startAgain }: ConsoleActions): void {
   show({
     title: 'You are signed out',
     body: [

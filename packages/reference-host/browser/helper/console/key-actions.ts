@@ -1,23 +1,23 @@
 import { call } from '../../shared/api.ts'
 import { ask } from '../../shared/dialog.ts'
 import { el, fill, type Child } from '../../shared/dom.ts'
-import { say } from '../../shared/live.ts'
+import { announce } from '../../shared/live.ts'
 import { capFields } from '../key/caps.ts'
 import { showNewKey, type NewKey } from '../key/new-key.ts'
-import { showFault } from '../screen.ts'
+import { showFailure } from '../screen.ts'
 import type { SignedIn } from '../sign-in.ts'
 import type { ConsoleContext } from './context.ts'
 import { notDone, problemNote } from './states.ts'
 import type { Key } from './wire.ts'
 
-type Again = () => Promise<void>
+type Reload = () => Promise<void>
 
 /** Revokes a key, or ends a console, after a second press. */
 export async function revokeKey(
   context: ConsoleContext,
   key: Key,
-  fault: HTMLElement,
-  again: Again,
+  problemBox: HTMLElement,
+  reload: Reload,
 ): Promise<void> {
   const name = key.console ? 'console' : 'key'
   const yes = await ask({
@@ -36,9 +36,9 @@ export async function revokeKey(
   })
   if (!yes) return undefined
   const reply = await context.call(`/keys/${key.id}`, { method: 'DELETE' })
-  if (!reply.ok) return fill(fault, problemNote(notDone(name, 'ended', reply.problem), reply.problem))
-  say(key.console ? 'The console has ended.' : 'The key is revoked.')
-  return again()
+  if (!reply.ok) return fill(problemBox, problemNote(notDone(name, 'ended', reply.problem), reply.problem))
+  announce(key.console ? 'The console has ended.' : 'The key is revoked.')
+  return reload()
 }
 
 const OVERLAPS = [
@@ -48,8 +48,8 @@ const OVERLAPS = [
   [604_800, 'In 7 days'],
 ] as const
 
-/** Replaces a key by a successor with the same rights. The wallet signs, and the successor is shown once. */
-export async function rotateKey({ ways, show }: ConsoleContext, key: Key): Promise<void> {
+/** Replaces a key by a successor with the same rights. The wallet signs, and the text of the successor is shown once. */
+export async function rotateKey({ actions, show }: ConsoleContext, key: Key): Promise<void> {
   const radios = OVERLAPS.map(([seconds, label], place) => {
     const radio = el('input', { type: 'radio', name: 'overlap', value: seconds, checked: place === 0 })
     return [radio, el('label', { class: 'choice' }, radio, el('span', {}, label))] as const
@@ -73,22 +73,22 @@ export async function rotateKey({ ways, show }: ConsoleContext, key: Key): Promi
     const body = { overlapSeconds }
     const made = await call<NewKey>(`/user/v1/keys/${key.id}/rotate`, { body, token })
     if (made.ok) return showNewKey(made.data, session.address, ['Back to your account', show])
-    showFault({
+    showFailure({
       title: 'The key was not rotated',
       problem: made.problem,
       text: ['The old key works as before, unless the host did not respond: then rotate it again.'],
-      ways: [['Back to your account', show]],
+      actions: [['Back to your account', show]],
     })
   }
-  await ways.signAgain(signedIn => void send(signedIn), show)
+  await actions.signAgain(signedIn => void send(signedIn), show)
 }
 
-/** Takes scopes from a key, or puts one more limit on it. Neither can be taken back: it asks for no signature. */
+/** Removes scopes from a key, or adds a limit to it. It needs no signature, because it only takes rights away. */
 export async function narrowKey(
   context: ConsoleContext,
   key: Key,
-  fault: HTMLElement,
-  again: Again,
+  problemBox: HTMLElement,
+  reload: Reload,
 ): Promise<void> {
   const boxes = key.scopes.map(scope => el('input', { type: 'checkbox', value: scope, checked: true }))
   const caps = capFields({})
@@ -115,9 +115,9 @@ export async function narrowKey(
   }
   if (Object.keys(change).length === 0) return undefined
   const reply = await context.call(`/keys/${key.id}`, { method: 'PATCH', body: change })
-  if (!reply.ok) return fill(fault, problemNote(notDone('key', 'changed', reply.problem), reply.problem))
-  say('The key is narrowed.')
-  return again()
+  if (!reply.ok) return fill(problemBox, problemNote(notDone('key', 'changed', reply.problem), reply.problem))
+  announce('The key is narrowed.')
+  return reload()
 }
 
 function scopeChoices({ scopes }: Key, boxes: readonly HTMLElement[]): Child {

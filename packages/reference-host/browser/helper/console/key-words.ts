@@ -3,7 +3,7 @@ import type { Child } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
 import type { Key } from './wire.ts'
 
-/** Who made a key, in words. */
+/** Describes who created or rotated a key. */
 export function makerWords({ createdBy, rotatedBy }: Key, keys: readonly Key[]): Child[] {
   const maker = rotatedBy ?? createdBy
   if (maker === null) return ['Made by your wallet, or by rotating such a key']
@@ -22,7 +22,7 @@ const LIMIT_WINDOWS: Readonly<Record<string, string>> = {
 const text = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value))
 const cents = (value: unknown): string => `${money(Number(value))} USD`
 
-/** Each member of a policy in words. A member without an entry is shown by its name and value. */
+/** Describes each member of a policy. A member without an entry is shown by its name and value. */
 const MEMBERS: Readonly<Record<string, (value: never) => string>> = {
   maxAuthAmountCents: value => `At most ${cents(value)} in one payment`,
   dailySpendCapCents: value => `At most ${cents(value)} spent a day`,
@@ -47,7 +47,7 @@ function limitWords({ operations, window, maxCents, maxCount }: Limit): string {
   return `At most ${most} ${LIMIT_WINDOWS[window] ?? window} by ${operations.join(', ')}`
 }
 
-/** The policy of a key in words, one line for each member. */
+/** Describes the policy of a key, one line for each member. */
 export function policyLines(policy: unknown): string[] {
   if (policy === null) return []
   const policies = (Array.isArray(policy) ? policy : [policy]) as Record<string, unknown>[]

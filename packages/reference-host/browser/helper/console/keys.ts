@@ -8,17 +8,17 @@ import { makerWords, policyLines } from './key-words.ts'
 import { empty, load, section } from './states.ts'
 import { isLive, type Key } from './wire.ts'
 
-/** The keys of the account, who made which, and the consoles that are open. */
+/** Makes the panel of the account's keys with their creators, and of the open consoles. */
 export function keysPanel(context: ConsoleContext): Child[] {
   const body = el('div', { class: 'lines' })
-  const again = (): Promise<void> =>
+  const reload = (): Promise<void> =>
     load<Keys>(body, {
       what: 'your keys',
       read: () => readKeys(context),
-      show: keys => shown(context, keys, again),
+      show: keys => render(context, keys, reload),
     })
-  void again()
-  const create = button('Create key', () => context.ways.createKey(context.show), 'primary small')
+  void reload()
+  const create = button('Create key', () => context.actions.createKey(context.show), 'primary small')
   const note = el(
     'p',
     { class: 'muted' },
@@ -29,7 +29,7 @@ export function keysPanel(context: ConsoleContext): Child[] {
 
 interface Keys {
   readonly keys: readonly Key[]
-  /** The key of this page's own console. */
+  /** The id of the key of this console. */
   readonly ownId: string
 }
 
@@ -42,18 +42,18 @@ async function readKeys(context: ConsoleContext): Promise<Reply<Keys>> {
   return own.ok ? { ok: true, data: { keys: keys.data, ownId: own.data.identity.keyId } } : own
 }
 
-function shown(context: ConsoleContext, { keys, ownId }: Keys, again: () => Promise<void>): Child[] {
+function render(context: ConsoleContext, { keys, ownId }: Keys, reload: () => Promise<void>): Child[] {
   const own = keys.filter(key => !key.console)
   const live = own.filter(key => isLive(key))
   const ended = own.filter(key => !isLive(key))
   const consoles = keys.filter(key => key.console && isLive(key))
-  const row = (key: Key): HTMLElement => keyRow(context, key, keys, again)
+  const row = (key: Key): HTMLElement => keyRow(context, key, keys, reload)
   return [
     live.length === 0
       ? empty('You have no keys.', 'Create one, and choose what it may do and how much it may spend.')
       : el('ul', { class: 'rows' }, ...live.map(row)),
     el('h3', {}, 'Open consoles'),
-    el('ul', { class: 'rows' }, ...consoles.map(key => consoleRow(context, key, key.id === ownId, again))),
+    el('ul', { class: 'rows' }, ...consoles.map(key => consoleRow(context, key, key.id === ownId, reload))),
     ended.length > 0 &&
       el(
         'details',
@@ -68,10 +68,10 @@ function keyRow(
   context: ConsoleContext,
   key: Key,
   keys: readonly Key[],
-  again: () => Promise<void>,
+  reload: () => Promise<void>,
 ): HTMLElement {
   const live = isLive(key)
-  const fault = el('div')
+  const problemBox = el('div')
   return el(
     'li',
     { class: 'row tall' },
@@ -94,16 +94,16 @@ function keyRow(
         el('summary', {}, `${key.scopes.length} scopes`),
         el('p', { class: 'mono' }, key.scopes.join(', ') || 'None: it can do nothing.'),
       ),
-      fault,
+      problemBox,
     ),
     key.revokedAt === null &&
       el(
         'div',
         { class: 'row-actions' },
-        live && button('Narrow', () => narrowKey(context, key, fault, again), 'small'),
+        live && button('Narrow', () => narrowKey(context, key, problemBox, reload), 'small'),
         live && button('Rotate', () => rotateKey(context, key), 'small'),
-        // Also where it has expired by the clock of this browser, which may be ahead.
-        button('Revoke', () => revokeKey(context, key, fault, again), 'danger small'),
+        // Shown even if the key has expired by the clock of this browser, which may be ahead.
+        button('Revoke', () => revokeKey(context, key, problemBox, reload), 'danger small'),
       ),
   )
 }
@@ -124,9 +124,9 @@ function consoleRow(
   context: ConsoleContext,
   key: Key,
   isOwn: boolean,
-  again: () => Promise<void>,
+  reload: () => Promise<void>,
 ): HTMLElement {
-  const fault = el('div')
+  const problemBox = el('div')
   return el(
     'li',
     { class: 'row' },
@@ -148,13 +148,13 @@ function consoleRow(
         ' by your wallet · Ends ',
         when(key.expiresAt ?? Date.now()),
       ),
-      fault,
+      problemBox,
     ),
     !isOwn &&
       el(
         'div',
         { class: 'row-actions' },
-        button('End', () => revokeKey(context, key, fault, again), 'small'),
+        button('End', () => revokeKey(context, key, problemBox, reload), 'small'),
       ),
   )
 }

@@ -1,5 +1,5 @@
 import { button, el, fill, type Child } from '../../shared/dom.ts'
-import { say } from '../../shared/live.ts'
+import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
 import type { ConsoleContext } from './context.ts'
 import { empty, load, problemNote, section } from './states.ts'
@@ -11,20 +11,20 @@ interface Page {
   readonly nextCursor: string | null
 }
 
-/** What happened to what the account has, newest first. */
+/** Makes the panel of the account's notifications, newest first. */
 export function notificationsPanel(context: ConsoleContext): Child[] {
   const body = el('div', { class: 'lines' })
-  const again = (): Promise<void> =>
+  const reload = (): Promise<void> =>
     load<Page>(body, {
       what: 'your notifications',
       read: () => context.call('/notifications?limit=50'),
-      show: page => shown(context, page, again),
+      show: page => render(context, page, reload),
     })
-  void again()
-  return [section('Notifications', [body], button('Read again', again, 'small'))]
+  void reload()
+  return [section('Notifications', [body], button('Read again', reload, 'small'))]
 }
 
-function shown(context: ConsoleContext, page: Page, again: () => Promise<void>): Child[] {
+function render(context: ConsoleContext, page: Page, reload: () => Promise<void>): Child[] {
   if (page.notifications.length === 0)
     return [
       empty('Nothing has happened yet.', 'News about payments, cards and your identity check appears here.'),
@@ -37,19 +37,19 @@ function shown(context: ConsoleContext, page: Page, again: () => Promise<void>):
   }
   countUnread(0)
   const list = el('ul', { class: 'rows' })
-  const fault = el('div')
+  const problemBox = el('div')
   const add = ({ notifications }: Page): void =>
-    list.append(...notifications.map(each => row(context, each, fault, countUnread)))
+    list.append(...notifications.map(each => row(context, each, problemBox, countUnread)))
   add(page)
-  const all = button('Mark all as read', () => markAll(context, fault, again), 'small')
+  const all = button('Mark all as read', () => markAll(context, problemBox, reload), 'small')
   const bar = el('div', { class: 'section-head' }, count, page.unreadCount > 0 && all)
-  return [bar, fault, list, moreButton(context, page, fault, add)]
+  return [bar, problemBox, list, moreButton(context, page, problemBox, add)]
 }
 
 function row(
   context: ConsoleContext,
   { id, title, text, read, createdAt }: Notification,
-  fault: HTMLElement,
+  problemBox: HTMLElement,
   countUnread: (change: number) => void,
 ): HTMLElement {
   const dot = el('span', { class: 'badge' }, 'New')
@@ -57,7 +57,7 @@ function row(
     'Mark as read',
     async () => {
       const reply = await context.call(`/notifications/${id}`, { method: 'PATCH', body: { read: true } })
-      if (!reply.ok) return fill(fault, problemNote('The notification was not marked.', reply.problem))
+      if (!reply.ok) return fill(problemBox, problemNote('The notification was not marked.', reply.problem))
       for (const gone of [mark, dot]) gone.remove()
       item.classList.remove('unread')
       item.focus()
@@ -85,14 +85,14 @@ function row(
 function moreButton(
   { call }: ConsoleContext,
   { nextCursor }: Page,
-  fault: HTMLElement,
+  problemBox: HTMLElement,
   add: (page: Page) => void,
 ): Child {
   if (nextCursor === null) return undefined
   let cursor: string | null = nextCursor
   const more = button('Show older', async () => {
     const reply = await call<Page>(`/notifications?limit=50&cursor=${encodeURIComponent(cursor ?? '')}`)
-    if (!reply.ok) return fill(fault, problemNote('Older notifications cannot be shown.', reply.problem))
+    if (!reply.ok) return fill(problemBox, problemNote('Older notifications cannot be shown.', reply.problem))
     add(reply.data)
     cursor = reply.data.nextCursor
     if (cursor === null) more.remove()
@@ -101,21 +101,22 @@ function moreButton(
   return more
 }
 
-/** Marks every unread one, a page at a time. */
+/** Marks every unread notification as read, a page at a time. */
 async function markAll(
   { call }: ConsoleContext,
-  fault: HTMLElement,
-  again: () => Promise<void>,
+  problemBox: HTMLElement,
+  reload: () => Promise<void>,
 ): Promise<void> {
   for (;;) {
     const page = await call<Page>('/notifications?unread=true&limit=100')
-    if (!page.ok) return fill(fault, problemNote('Some notifications were not marked.', page.problem))
+    if (!page.ok) return fill(problemBox, problemNote('Some notifications were not marked.', page.problem))
     if (page.data.notifications.length === 0) break
     for (const { id } of page.data.notifications) {
       const marked = await call(`/notifications/${id}`, { method: 'PATCH', body: { read: true } })
-      if (!marked.ok) return fill(fault, problemNote('Some notifications were not marked.', marked.problem))
+      if (!marked.ok)
+        return fill(problemBox, problemNote('Some notifications were not marked.', marked.problem))
     }
   }
-  say('All notifications are read.')
-  return again()
+  announce('All notifications are read.')
+  return reload()
 }

@@ -7,7 +7,7 @@ import { load, section } from './states.ts'
 import { stepsSection } from './steps.ts'
 import type { Balance } from './wire.ts'
 
-/** The money of the account, what is left to set up, the caps of every key, and what was spent in 30 days. */
+/** Makes the overview: the balance, the open onboarding steps, the caps of every key, and the spending of 30 days. */
 export function overviewPanel(context: ConsoleContext): Child[] {
   return [balanceSection(context), stepsSection(context), limitsSection(context), spendSection(context)]
 }

@@ -2,29 +2,29 @@ import { short } from '../../shared/address.ts'
 import type { Reply } from '../../shared/api.ts'
 import { ask } from '../../shared/dialog.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
-import { say } from '../../shared/live.ts'
+import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { load, notDone, problemNote, section } from './states.ts'
 import type { Key, Session } from './wire.ts'
 
-/** The live sessions of the account: programs, and consoles such as this one. */
+/** Makes the panel of the account's live sessions: those of programs, and of consoles such as this one. */
 export function sessionsPanel(context: ConsoleContext): Child[] {
   const body = el('div', { class: 'lines' })
-  const again = (): Promise<void> =>
+  const reload = (): Promise<void> =>
     load<Both>(body, {
       what: 'your sessions',
       read: () => readBoth(context),
-      show: both => shown(context, both, again),
+      show: both => render(context, both, reload),
     })
-  void again()
+  void reload()
   const note = el(
     'p',
     { class: 'muted' },
     'A session is what a program works with for a while after it showed its key.',
   )
-  return [section('Live sessions', [note, body], button('Read again', again, 'small'))]
+  return [section('Live sessions', [note, body], button('Read again', reload, 'small'))]
 }
 
 /** A page of sessions, latest end first. */
@@ -33,7 +33,7 @@ interface Page {
   readonly nextCursor: string | null
 }
 
-/** The first page of sessions, and the keys that they are of. */
+/** The first page of sessions, and their keys. */
 interface Both {
   readonly page: Page
   readonly keys: readonly Key[]
@@ -45,32 +45,37 @@ async function readBoth(context: ConsoleContext): Promise<Reply<Both>> {
   return keys.ok ? { ok: true, data: { page: page.data, keys: keys.data } } : keys
 }
 
-function shown(context: ConsoleContext, { page, keys }: Both, again: () => Promise<void>): Child[] {
+function render(context: ConsoleContext, { page, keys }: Both, reload: () => Promise<void>): Child[] {
   const list = el('ul', { class: 'rows' })
   const add = ({ sessions }: Page): void => {
-    // The own session first, then the one that ends last.
+    // The session of this console comes first, then the one that ends last.
     const sorted = sessions.toSorted((a, b) => Number(b.current) - Number(a.current))
-    list.append(...sorted.map(session => row(context, session, keys, again)))
+    list.append(...sorted.map(session => row(context, session, keys, reload)))
   }
   add(page)
   const isOnly = page.sessions.length === 1 && page.nextCursor === null
   const note = 'Only this page is signed in. Programs show up here when they start a session.'
-  const fault = el('div')
-  return [list, isOnly && el('p', { class: 'muted' }, note), fault, moreButton(context, page, fault, add)]
+  const problemBox = el('div')
+  return [
+    list,
+    isOnly && el('p', { class: 'muted' }, note),
+    problemBox,
+    moreButton(context, page, problemBox, add),
+  ]
 }
 
 function moreButton(
   { call }: ConsoleContext,
   { nextCursor }: Page,
-  fault: HTMLElement,
+  problemBox: HTMLElement,
   add: (page: Page) => void,
 ): Child {
   if (nextCursor === null) return undefined
   let cursor = nextCursor
   const more = button('Show more', async () => {
     const reply = await call<Page>(`/sessions?cursor=${encodeURIComponent(cursor)}`)
-    if (!reply.ok) return fill(fault, problemNote('More sessions cannot be shown.', reply.problem))
-    fill(fault)
+    if (!reply.ok) return fill(problemBox, problemNote('More sessions cannot be shown.', reply.problem))
+    fill(problemBox)
     add(reply.data)
     if (reply.data.nextCursor === null) more.remove()
     else cursor = reply.data.nextCursor
@@ -83,10 +88,10 @@ function row(
   context: ConsoleContext,
   session: Session,
   keys: readonly Key[],
-  again: () => Promise<void>,
+  reload: () => Promise<void>,
 ): HTMLElement {
   const key = keys.find(({ id }) => id === session.keyId)
-  const fault = el('div')
+  const problemBox = el('div')
   const from: Child[] = key?.console
     ? ['Console, opened by your wallet']
     : ['Key ', short(key?.keyPrefix ?? session.keyId)]
@@ -114,13 +119,13 @@ function row(
         when(session.expiresAt),
         ` · ${session.scopes.length} scopes`,
       ),
-      fault,
+      problemBox,
     ),
     !session.current &&
       el(
         'div',
         { class: 'row-actions' },
-        button('End', () => endSession(context, session, fault, again), 'danger small'),
+        button('End', () => endSession(context, session, problemBox, reload), 'danger small'),
       ),
   )
 }
@@ -128,8 +133,8 @@ function row(
 async function endSession(
   context: ConsoleContext,
   { sessionId }: Session,
-  fault: HTMLElement,
-  again: () => Promise<void>,
+  problemBox: HTMLElement,
+  reload: () => Promise<void>,
 ): Promise<void> {
   const keysToo = el('input', { type: 'checkbox', id: 'keys-too' })
   const yes = await ask({
@@ -151,22 +156,23 @@ async function endSession(
     danger: true,
   })
   if (!yes) return undefined
-  await sendEnd(context, sessionId, keysToo.checked, fault, again)
+  await sendEnd(context, sessionId, keysToo.checked, problemBox, reload)
 }
 
-/** With its keys, the session may have ended and a key not: the same request again ends the rest. */
+/** Ends a session, with or without its keys. If the session ended but a key did not, the same request again ends the rest. */
 async function sendEnd(
   context: ConsoleContext,
   sessionId: string,
   keysToo: boolean,
-  fault: HTMLElement,
-  again: () => Promise<void>,
+  problemBox: HTMLElement,
+  reload: () => Promise<void>,
 ): Promise<void> {
   const query = keysToo ? '?keys=revoke' : ''
   const what = keysToo ? 'session with its keys' : 'session'
-  const retry = (): unknown => sendEnd(context, sessionId, keysToo, fault, again)
+  const retry = (): unknown => sendEnd(context, sessionId, keysToo, problemBox, reload)
   const reply = await context.call(`/sessions/${sessionId}${query}`, { method: 'DELETE' })
-  if (!reply.ok) return fill(fault, problemNote(notDone(what, 'ended', reply.problem), reply.problem, retry))
-  say('The session has ended.')
-  return again()
+  if (!reply.ok)
+    return fill(problemBox, problemNote(notDone(what, 'ended', reply.problem), reply.problem, retry))
+  announce('The session has ended.')
+  return reload()
 }

@@ -1,12 +1,12 @@
 import type { Transaction } from './wire.ts'
 
-/** A tag of spending, and the kinds of transaction that it adds up. */
+/** A category of spending, and the kinds of transactions that it adds up. */
 export interface Tag {
   readonly name: string
   readonly kinds: readonly string[]
 }
 
-/** Every tag, in the order in which bars are stacked. What has no tag is under `OTHER`. */
+/** Every category, in the order in which bars are stacked. Transactions without a category are under `OTHER`. */
 const TAGS: readonly Tag[] = [
   { name: 'Cards', kinds: ['authorization'] },
   { name: 'Payments', kinds: ['payment'] },
@@ -15,34 +15,34 @@ const TAGS: readonly Tag[] = [
   { name: 'Withdrawals', kinds: ['withdrawal'] },
 ]
 const OTHER: Tag = { name: 'Other', kinds: [] }
-/** Money that stays the account's own: put aside, or back. */
+/** The kind of transactions that move money between the balance and contracts of the same account. */
 const OWN = 'move'
 
 const DAY_MS = 86_400_000
 
-/** What was spent on one day of UTC. */
+/** The spending of one UTC day. */
 export interface Day {
   /** Midnight, in ms. */
   readonly at: number
-  /** Cents by the place of the tag in `Spending.tags`. */
+  /** Cents, by the index of the category in `Spending.tags`. */
   readonly cents: readonly number[]
   readonly total: number
 }
 
-/** What was spent on each of the last days, by tag. */
+/** The spending of each of the last days, by category. */
 export interface Spending {
-  /** Those under which anything was spent. */
+  /** The categories with any spending. */
   readonly tags: readonly Tag[]
   /** Oldest first; the last one is today. */
   readonly days: readonly Day[]
 }
 
-/** The first instant of the last `count` days of UTC. */
+/** Returns the first instant of the last `count` UTC days. */
 export function firstOf(count: number, now: number = Date.now()): number {
   return (Math.floor(now / DAY_MS) - count + 1) * DAY_MS
 }
 
-/** Whether a transaction is money that left the account, or is promised to leave it. */
+/** Whether a transaction is money that left the account, or that is held to leave it. */
 function isSpent({ direction, status, source }: Transaction): boolean {
   return direction === 'debit' && source.kind !== OWN && (status === 'completed' || status === 'pending')
 }

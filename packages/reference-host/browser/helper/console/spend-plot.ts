@@ -7,8 +7,8 @@ const HEIGHT = 200
 const dollars = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
 
 /**
- * Stacked bars, one for each day. A day is read out under the plot, and to screen readers, when the pointer is over it or the arrow
- * keys go there.
+ * Draws stacked bars, one for each day. The day under the pointer, or chosen by the arrow keys, is described under the plot and
+ * to screen readers.
  */
 export function spendPlot(spending: Spending, dayName: Intl.DateTimeFormat): HTMLElement {
   const { days } = spending
@@ -45,7 +45,7 @@ export function spendPlot(spending: Spending, dayName: Intl.DateTimeFormat): HTM
     read(next)
     plot?.setCursor({ left: plot.valToPos(next, 'x'), top: 10 })
   })
-  // A canvas keeps the colours that it was drawn with.
+  // The plot is drawn again when the colour scheme changes, because a canvas keeps its colours.
   const scheme = matchMedia('(prefers-color-scheme: dark)')
   const drawSoon = (): number => requestAnimationFrame(draw)
   scheme.addEventListener('change', drawSoon)
@@ -65,7 +65,7 @@ function nextDay(key: string, day: number, count: number): number | undefined {
   return key === 'End' ? count - 1 : undefined
 }
 
-/** A day in words, such as "20 Nov: 34.50 USD (Cards 20.00, Bills 14.50)". */
+/** Describes a day, such as "20 Nov: 34.50 USD (Cards 20.00, Bills 14.50)". */
 function dayWords({ tags, days }: Spending, place: number, dayName: Intl.DateTimeFormat): string {
   const { at, cents, total } = days[place] as Spending['days'][number]
   const parts = tags.flatMap(({ name }, tag) => (cents[tag] ? [`${name} ${money(cents[tag])}`] : []))
@@ -73,7 +73,7 @@ function dayWords({ tags, days }: Spending, place: number, dayName: Intl.DateTim
   return `${dayName.format(at)}: ${money(total)} USD${detail}`
 }
 
-/** The data of the plot: the highest sum first, since each bar is drawn over the one before. */
+/** Returns the data of the plot: the highest sum first, since each bar is drawn over the one before. */
 function stacked({ tags, days }: Spending): uPlot.AlignedData {
   const sums = tags.map((_, tag) =>
     days.map(({ cents }) => cents.slice(0, tag + 1).reduce((sum, each) => sum + each, 0) / 100),
@@ -133,6 +133,6 @@ function optionsOf({ tags, days }: Spending, { width, dayName, hovered }: PlotCo
   }
 }
 
-/** Places of labels: some days before today, and each so many days before that. Today itself has no space at the edge. */
+/** Returns the indexes of the labels, every `step` days. Today has none, because the edge has no space for it. */
 const labelled = (count: number, step: number) => (): number[] =>
   Array.from({ length: Math.floor(count / step) }, (_, place) => count - 2 - place * step).toReversed()

@@ -8,21 +8,21 @@ import { empty, problemNote, section, skeleton } from './states.ts'
 const DAYS = 30
 const dayName = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
-/** What was spent on each of the last 30 days: a plot, and a table with the same numbers. */
+/** Makes the section about the spending of each of the last 30 days: a plot, and a table with the same numbers. */
 export function spendSection(context: ConsoleContext): HTMLElement {
   const body = el('div', { class: 'lines' })
-  const again = (): Promise<void> => {
-    // As new as the balance and the caps beside it: a payment may have been reversed since.
+  const reload = (): Promise<void> => {
+    // Read again, to be as new as the balance and the caps beside it: a payment may have been reversed.
     context.transactions.clear()
     fill(body, skeleton('what was spent'))
     return read(context, body)
   }
-  void again()
+  void reload()
   const unit = el('span', { class: 'muted small' }, 'USD a day, in UTC')
   return section(
     'Spent in 30 days',
     [body],
-    el('span', { class: 'buttons' }, unit, button('Read again', again, 'small')),
+    el('span', { class: 'buttons' }, unit, button('Read again', reload, 'small')),
   )
 }
 
@@ -36,13 +36,13 @@ async function read(context: ConsoleContext, body: HTMLElement): Promise<void> {
     if (!progress.isConnected && feed.items.length > 500) body.append(progress)
   })
   if (problem) {
-    const again = (): Promise<void> => read(context, body)
-    return fill(body, problemNote('What was spent cannot be shown. Nothing was changed.', problem, again))
+    const reload = (): Promise<void> => read(context, body)
+    return fill(body, problemNote('What was spent cannot be shown. Nothing was changed.', problem, reload))
   }
-  fill(body, ...shown(spendingOf(feed.items, DAYS)))
+  fill(body, ...render(spendingOf(feed.items, DAYS)))
 }
 
-function shown(spending: Spending): Child[] {
+function render(spending: Spending): Child[] {
   if (spending.tags.length === 0)
     return [
       empty(
@@ -53,7 +53,7 @@ function shown(spending: Spending): Child[] {
   return [spendPlot(spending, dayName), totals(spending), table(spending)]
 }
 
-/** The sum of each tag, with the colour of its bars. */
+/** Shows the sum of each category, with the colour of its bars. */
 function totals({ tags, days }: Spending): HTMLElement {
   const sums = tags.map((_, tag) => days.reduce((sum, { cents }) => sum + (cents[tag] ?? 0), 0))
   const items = tags.map(({ name }, tag) =>

@@ -1,11 +1,11 @@
 import { ask } from '../../shared/dialog.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
-import { say } from '../../shared/live.ts'
+import { announce } from '../../shared/live.ts'
 import type { ConsoleContext } from './context.ts'
 import { load, problemNote, section } from './states.ts'
 import type { Agreement, Application, Step } from './wire.ts'
 
-/** What each step of the way in is to a person, and what does it. */
+/** The title of each onboarding step, and a text about how to complete it. */
 const STEPS: Readonly<Record<string, readonly [name: string, how: string]>> = {
   wallet: ['Sign in with your wallet', ''],
   kyc: ['Have your identity checked', 'The program that uses your account asks who you are and sends it.'],
@@ -15,7 +15,7 @@ const STEPS: Readonly<Record<string, readonly [name: string, how: string]>> = {
 }
 const STATUSES = { done: ['ok', 'Done'], open: ['warn', 'Open'], skipped: ['', 'Skipped'] } as const
 const CAN_SKIP = ['funding', 'card']
-/** The state of the identity check, in words. */
+/** A sentence for each status of the identity check. */
 const CHECKS: Readonly<Record<string, string>> = {
   pending: 'Your identity is being checked. There is nothing for you to do.',
   manualReview: 'A person looks at your application. There is nothing for you to do.',
@@ -31,21 +31,21 @@ interface Onboarding {
   readonly next: string | null
 }
 
-/** The steps of the way in, with the state of the identity check. */
+/** Makes the section of the onboarding steps, with the status of the identity check. */
 export function stepsSection(context: ConsoleContext): HTMLElement {
   const body = el('div', { class: 'lines' })
-  const again = (): Promise<void> =>
+  const reload = (): Promise<void> =>
     load<Onboarding>(body, {
       what: 'the steps of your account',
       read: () => context.call('/onboarding'),
-      show: onboarding => shown(context, onboarding, again),
+      show: onboarding => render(context, onboarding, reload),
     })
-  void again()
+  void reload()
   return section('Set-up', [body])
 }
 
-function shown(context: ConsoleContext, { steps, next }: Onboarding, again: () => Promise<void>): Child[] {
-  const rows = steps.map(step => stepRow(context, step, step.step === next, again))
+function render(context: ConsoleContext, { steps, next }: Onboarding, reload: () => Promise<void>): Child[] {
+  const rows = steps.map(step => stepRow(context, step, step.step === next, reload))
   const list = el('ol', { class: 'rows' }, ...rows)
   const open = steps.filter(({ status }) => status === 'open').length
   if (open > 0) return [list]
@@ -59,20 +59,24 @@ function stepRow(
   context: ConsoleContext,
   { step, status }: Step,
   isNext: boolean,
-  again: () => Promise<void>,
+  reload: () => Promise<void>,
 ): HTMLElement {
   const [name, how] = STEPS[step] ?? [step, '']
   const [tone, word] = STATUSES[status]
   const about = el('p', { class: 'muted small' }, status === 'open' ? how : '')
-  const fault = el('div')
+  const problemBox = el('div')
   const actions: Child[] = []
-  if (status === 'open' && step === 'kyc') void tellCheck(context, about)
+  if (status === 'open' && step === 'kyc') void showCheckStatus(context, about)
   if (status === 'open' && step === 'agreements')
     actions.push(
-      button('Read and accept', () => accept(context, fault, again), isNext ? 'primary small' : 'small'),
+      button(
+        'Read and accept',
+        () => accept(context, problemBox, reload),
+        isNext ? 'primary small' : 'small',
+      ),
     )
   if (status === 'open' && CAN_SKIP.includes(step))
-    actions.push(button('Skip this step', () => skip(context, step, fault, again), 'small'))
+    actions.push(button('Skip this step', () => skip(context, step, problemBox, reload), 'small'))
   return el(
     'li',
     { class: isNext ? 'row next' : 'row' },
@@ -81,14 +85,14 @@ function stepRow(
       { class: 'row-main' },
       el('p', { class: 'row-name' }, name, el('span', { class: `badge ${tone}`.trim() }, word)),
       about,
-      fault,
+      problemBox,
     ),
     actions.length > 0 && el('div', { class: 'row-actions' }, ...actions),
   )
 }
 
-/** Shows the state of the identity check, where an application was sent. */
-async function tellCheck(context: ConsoleContext, about: HTMLElement): Promise<void> {
+/** Shows the status of the identity check, if an application was sent. */
+async function showCheckStatus(context: ConsoleContext, about: HTMLElement): Promise<void> {
   const reply = await context.call<{ application: Application }>('/kyc/status')
   if (!reply.ok) return
   const { status, reason } = reply.data.application
@@ -99,22 +103,22 @@ async function tellCheck(context: ConsoleContext, about: HTMLElement): Promise<v
 async function skip(
   { call }: ConsoleContext,
   step: string,
-  fault: HTMLElement,
-  again: () => Promise<void>,
+  problemBox: HTMLElement,
+  reload: () => Promise<void>,
 ): Promise<void> {
   const reply = await call(`/onboarding/${step}`, { method: 'POST' })
-  if (!reply.ok) return fill(fault, problemNote('The step was not skipped.', reply.problem))
-  say('The step is skipped.')
-  return again()
+  if (!reply.ok) return fill(problemBox, problemNote('The step was not skipped.', reply.problem))
+  announce('The step is skipped.')
+  return reload()
 }
 
 async function accept(
   context: ConsoleContext,
-  fault: HTMLElement,
-  again: () => Promise<void>,
+  problemBox: HTMLElement,
+  reload: () => Promise<void>,
 ): Promise<void> {
   const read = await context.call<{ agreements: readonly Agreement[] }>('/agreements')
-  if (!read.ok) return fill(fault, problemNote('The agreements cannot be shown.', read.problem))
+  if (!read.ok) return fill(problemBox, problemNote('The agreements cannot be shown.', read.problem))
   const texts = read.data.agreements.map(({ text, links }) =>
     el(
       'li',
@@ -133,9 +137,9 @@ async function accept(
   })
   if (!yes) return undefined
   const reply = await context.call('/agreements', { body: { accepted: true } })
-  if (!reply.ok) return fill(fault, problemNote('The agreements were not accepted.', reply.problem))
-  say('The agreements are accepted.')
-  return again()
+  if (!reply.ok) return fill(problemBox, problemNote('The agreements were not accepted.', reply.problem))
+  announce('The agreements are accepted.')
+  return reload()
 }
 
 const isWeb = (url: string): boolean =>

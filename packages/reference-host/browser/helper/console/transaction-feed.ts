@@ -9,20 +9,20 @@ interface Page {
 
 /** The transactions of the account, read page by page and kept while the console is open. */
 export interface TransactionFeed {
-  /** Those that were read so far, newest first. */
+  /** The transactions that were read so far, newest first. */
   readonly items: readonly Transaction[]
   /** Whether all of them were read. */
   readonly complete: boolean
-  /** Reads one more page. Resolves to what went wrong, or undefined. Calls at once share one read. */
+  /** Reads one more page. Resolves to the problem, if any. Simultaneous calls share one read. */
   more(): Promise<Problem | undefined>
-  /** Reads until `enough`, or all. `progress` is called after each page. */
+  /** Reads until `enough` returns true, or all. `progress` is called after each page. */
   until(enough: () => boolean, progress: () => void): Promise<Problem | undefined>
   /** Forgets all of them, so that the next read begins with the newest. */
   clear(): void
 }
 
-/** Waits this long where the host says that there were too many requests, at most. */
-const MOST_WAIT_S = 60
+/** How many seconds to wait at most when the host responds with 429. */
+const MAX_WAIT_S = 60
 
 /** Makes the feed over a function that reads one page. */
 export function transactionFeed(read: (cursor: string | undefined) => Promise<Reply<Page>>): TransactionFeed {
@@ -64,7 +64,7 @@ export function transactionFeed(read: (cursor: string | undefined) => Promise<Re
       for (;;) {
         if (complete || enough()) return undefined
         const problem = await more()
-        if (problem?.status === 429 && (problem.retryAfterSeconds ?? MOST_WAIT_S) <= MOST_WAIT_S)
+        if (problem?.status === 429 && (problem.retryAfterSeconds ?? MAX_WAIT_S) <= MAX_WAIT_S)
           await new Promise(resolve => setTimeout(resolve, (problem.retryAfterSeconds ?? 1) * 1000))
         else if (problem) return problem
         progress()
@@ -72,7 +72,7 @@ export function transactionFeed(read: (cursor: string | undefined) => Promise<Re
     },
     clear() {
       round++
-      // What is being read belongs to the list that is forgotten.
+      // A page that is being read belongs to the old list.
       reading = undefined
       items = []
       cursor = undefined

@@ -15,12 +15,12 @@ const STATUSES: Readonly<Record<Transaction['status'], readonly [tone: string, w
   failed: ['bad', 'Failed'],
 }
 
-/** What happened to the money of the account, newest first. Reads on as one scrolls. */
+/** Makes the panel of the account's transactions, newest first. Scrolling reads more. */
 export function transactionsPanel(context: ConsoleContext): Child[] {
   const { transactions: feed } = context
   const body = el('div', { class: 'lines' }, skeleton('your transactions'))
   const state = el('p', { class: 'muted small' })
-  const fault = el('div')
+  const problemBox = el('div')
   const list = virtualList({
     label: 'Transactions',
     columns: ['When', 'What', 'Status', 'USD'],
@@ -35,7 +35,7 @@ export function transactionsPanel(context: ConsoleContext): Child[] {
     state.textContent = feed.complete
       ? `All ${feed.items.length} shown.`
       : `${feed.items.length} read so far. Scroll for more.`
-    fill(fault, problem && problemNote('Older transactions cannot be shown.', problem, more))
+    fill(problemBox, problem && problemNote('Older transactions cannot be shown.', problem, more))
     if (!problem) list.update()
   }
   const first = async (): Promise<void> => {
@@ -44,7 +44,7 @@ export function transactionsPanel(context: ConsoleContext): Child[] {
       fill(body, problemNote('Your transactions cannot be shown. Nothing was changed.', problem, first))
     else if (feed.items.length === 0) fill(body, noTransactions())
     else {
-      fill(body, list.element, state, fault)
+      fill(body, list.element, state, problemBox)
       showState(undefined)
     }
   }

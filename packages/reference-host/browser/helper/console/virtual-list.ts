@@ -1,6 +1,6 @@
 import { el } from '../../shared/dom.ts'
 
-/** A long list of which only the rows in sight are in the document. */
+/** A long list. Only its visible rows are in the document. */
 export interface VirtualList {
   readonly element: HTMLElement
   /** Draws again after the number of rows has changed. */
@@ -14,19 +14,19 @@ interface VirtualOptions {
   /** How many rows there are so far, and whether there are no more. */
   readonly count: () => number
   readonly complete: () => boolean
-  /** Makes an empty row, and fills it for a place. A row is filled many times. */
+  /** Makes an empty row, and fills it for an index. A row is reused many times. */
   readonly make: () => HTMLElement
   readonly fill: (row: HTMLElement, place: number) => void
-  /** Called when the end of what is there comes into sight. */
+  /** Called when the last of the rows become visible. */
   readonly nearEnd: () => void
 }
 
 /** Height of a row in CSS pixels, as console.css has it: wide and narrow. */
 const ROW_HEIGHTS = [48, 72] as const
 const NARROW = '(max-width: 40rem)'
-/** Rows above and below the ones in sight, so that a quick scroll shows no gap. */
+/** How many rows above and below the visible ones are drawn, so that a quick scroll shows no gap. */
 const MARGIN = 12
-/** Rows before the end at which more are asked for. */
+/** How many rows before the end `nearEnd` is called. */
 const AHEAD = 40
 
 /** Makes a virtual list. Its rows are reused, so that scrolling makes no elements. */
@@ -62,7 +62,7 @@ export function virtualList(options: VirtualOptions): VirtualList {
       spacer.append(row)
     }
     while (rows.length > last - first) rows.pop()?.remove()
-    // The row of a place is always the same one, so that scrolling by a row fills one row.
+    // Each index always has the same row element, so that scrolling by one row fills one row.
     for (let at = first; at < last; at++) {
       const row = rows[at % rows.length] as HTMLElement
       if (row.dataset['place'] !== String(at)) {

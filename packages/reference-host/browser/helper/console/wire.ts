@@ -1,17 +1,17 @@
-// What the console reads of the host's responses (`/openapi.json` has all of it).
+// The members of the host's responses that the console reads. `/openapi.json` describes all members.
 
 /** A cap of a key, and how much of it is used. */
 export interface Cap {
   readonly policyId: string
   readonly rule: string
-  /** What a limit counts; null: every operation that moves money. */
+  /** The operations of a limit; null: every operation that moves money. */
   readonly operations: readonly string[] | null
   readonly unit: 'cents' | 'count'
   readonly window: 'operation' | 'day' | 'month' | 'total'
   readonly cap: number
-  /** Spent or held in the window. */
+  /** What is spent or held in the window. */
   readonly used: number
-  /** The part of `used` that operations without an outcome hold. Older hosts return none. */
+  /** The part of `used` that is held by operations without an outcome. Older hosts do not return it. */
   readonly reserved?: number
   readonly remaining: number
   readonly resetsAt: string | null
@@ -30,7 +30,7 @@ export interface Key {
   readonly id: string
   readonly keyPrefix: string
   readonly scopes: readonly string[]
-  /** Its own policy: an object, a list of several, or null. */
+  /** The key's own policies: an object for one, a list for several, or null. */
   readonly policy: unknown
   readonly console: boolean
   readonly createdBy: KeyMaker | null
@@ -65,7 +65,7 @@ export interface Card {
   readonly disposable: boolean
 }
 
-/** What happened to money of the account. */
+/** A transaction of the account. */
 export interface Transaction {
   readonly id: string
   readonly type: string
@@ -78,7 +78,7 @@ export interface Transaction {
   readonly source: { readonly kind: string; readonly id: string }
 }
 
-/** Something that happened to what the account has. */
+/** A notification of the account. */
 export interface Notification {
   readonly id: string
   readonly title: string
@@ -87,13 +87,13 @@ export interface Notification {
   readonly createdAt: string
 }
 
-/** A step of the way in. */
+/** An onboarding step. */
 export interface Step {
   readonly step: string
   readonly status: 'done' | 'open' | 'skipped'
 }
 
-/** The check of the identity. */
+/** The status of the identity check. */
 export interface Application {
   readonly status: string
   readonly reason: string | null
@@ -113,7 +113,7 @@ export interface Balance {
   readonly contractsCents: number
 }
 
-/** Whether a key works now. */
+/** Whether a key is live. */
 export function isLive({ revokedAt, expiresAt }: Key, now: number = Date.now()): boolean {
   return revokedAt === null && (expiresAt === null || now < Date.parse(expiresAt))
 }

@@ -19,10 +19,10 @@ const CAPS = [
   },
 ] as const
 
-/** Fields for the caps of a key. An empty field is no limit. */
+/** Makes the fields for the caps of a key. An empty field means no cap. */
 export function capFields(before: Caps): {
   readonly element: HTMLElement
-  /** The caps, or undefined after the first wrong field was marked and has the focus. */
+  /** Reads the caps. Undefined if a field is wrong: the first wrong field is then marked and focused. */
   read(): Caps | undefined
 } {
   const fields = CAPS.map(cap => ({ name: cap.name, ...moneyField(cap, before[cap.name]) }))

@@ -1,19 +1,19 @@
 import { el, whileSending } from '../../shared/dom.ts'
 import { readHost } from '../../shared/host.ts'
-import { say } from '../../shared/live.ts'
+import { announce } from '../../shared/live.ts'
 import { show } from '../screen.ts'
 import { capFields, type Caps } from './caps.ts'
 import { readScopes, scopeBoxes, type ScopeChoice } from './scopes.ts'
 
-/** What a person wants of a key. */
-export interface KeyWish {
+/** The values of the form for a new key. */
+export interface KeyFormValues {
   readonly choice: ScopeChoice
   readonly scopes: readonly string[]
   readonly caps: Caps
 }
 
-/** What the form shows at first: a key that reads. */
-export const FIRST_WISH: KeyWish = { choice: 'read', scopes: [], caps: {} }
+/** The initial values of the form: a key that can only read. */
+export const INITIAL_VALUES: KeyFormValues = { choice: 'read', scopes: [], caps: {} }
 
 const CHOICES: readonly (readonly [choice: ScopeChoice, label: string])[] = [
   ['read', 'Read only: it sees everything but card numbers, and changes nothing.'],
@@ -23,8 +23,11 @@ const CHOICES: readonly (readonly [choice: ScopeChoice, label: string])[] = [
 
 /** Shows the form of a new key. `create` resolves once another screen is shown. */
 export function showKeyForm(
-  before: KeyWish,
-  { create, cancel }: { readonly create: (wish: KeyWish) => Promise<unknown>; readonly cancel: () => void },
+  before: KeyFormValues,
+  {
+    create,
+    cancel,
+  }: { readonly create: (values: KeyFormValues) => Promise<unknown>; readonly cancel: () => void },
 ): void {
   const boxes = scopeBoxes(before.scopes)
   const caps = capFields(before.caps)
@@ -59,11 +62,11 @@ export function showKeyForm(
   )
   form.addEventListener('submit', event => {
     event.preventDefault()
-    const wish = readWish(choice(), boxes.chosen(), caps.read)
-    wrong.textContent = wish === 'no scopes' ? 'Choose at least one.' : ''
-    if (wish === 'no scopes') boxes.element.querySelector('input')?.focus()
-    if (typeof wish === 'string') say('The key was not created: see what is marked.')
-    else whileSending(yes, create(wish))
+    const values = readValues(choice(), boxes.chosen(), caps.read)
+    wrong.textContent = values === 'no scopes' ? 'Choose at least one.' : ''
+    if (values === 'no scopes') boxes.element.querySelector('input')?.focus()
+    if (typeof values === 'string') announce('The key was not created: see what is marked.')
+    else whileSending(yes, create(values))
   })
   show({
     title: 'Create a key',
@@ -72,11 +75,11 @@ export function showKeyForm(
   })
 }
 
-function readWish(
+function readValues(
   choice: ScopeChoice,
   chosen: string[],
   readCaps: () => Caps | undefined,
-): KeyWish | 'no scopes' | 'wrong cap' {
+): KeyFormValues | 'no scopes' | 'wrong cap' {
   const scopes = { all: [...readHost().scopes], read: readScopes(readHost().scopes), some: chosen }[choice]
   if (scopes.length === 0) return 'no scopes'
   const caps = choice === 'read' ? {} : readCaps()

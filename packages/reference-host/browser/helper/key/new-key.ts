@@ -1,10 +1,10 @@
 import { short } from '../../shared/address.ts'
 import { copyButton } from '../../shared/copy.ts'
 import { button, el } from '../../shared/dom.ts'
-import { say } from '../../shared/live.ts'
-import { show, type Way } from '../screen.ts'
+import { announce } from '../../shared/live.ts'
+import { show, type Action } from '../screen.ts'
 
-/** A key as the host returns it once. */
+/** A new key. The host returns its text only once. */
 export interface NewKey {
   readonly userApiKey: string
   readonly userKeyId: string
@@ -14,8 +14,8 @@ export interface NewKey {
 
 const askBeforeLeaving = (event: BeforeUnloadEvent): void => event.preventDefault()
 
-/** Shows a key once: hidden until asked for, with a button to copy it. Leaving the page asks first. */
-export function showNewKey({ userApiKey, keyPrefix, scopes }: NewKey, address: string, after: Way): void {
+/** Shows a new key, hidden until requested, with a button to copy it. The page asks before it is left. */
+export function showNewKey({ userApiKey, keyPrefix, scopes }: NewKey, address: string, after: Action): void {
   addEventListener('beforeunload', askBeforeLeaving)
   const hidden = `${keyPrefix}${'•'.repeat(12)}`
   const text = el('code', {}, hidden)
@@ -36,7 +36,7 @@ export function showNewKey({ userApiKey, keyPrefix, scopes }: NewKey, address: s
       if (stored.checked) return finish(address, after)
       wrong.textContent = 'Store the key first, and confirm it: it is never shown again.'
       stored.focus()
-      say(wrong.textContent)
+      announce(wrong.textContent)
     },
     'primary',
   )
@@ -67,10 +67,10 @@ export function showNewKey({ userApiKey, keyPrefix, scopes }: NewKey, address: s
       el('div', { class: 'buttons' }, done),
     ],
   })
-  say('The key was created.')
+  announce('The key was created.')
 }
 
-function finish(address: string, [label, go]: Way): void {
+function finish(address: string, [label, go]: Action): void {
   removeEventListener('beforeunload', askBeforeLeaving)
   const command = [
     `curl -sS ${location.origin}/user/v1/sessions`,

@@ -4,7 +4,7 @@ import { readHost } from '../../shared/host.ts'
 /** Which scopes a key gets. */
 export type ScopeChoice = 'all' | 'read' | 'some'
 
-/** A tag with its scopes, such as `cards` with `cards.read` and `cards.write`. */
+/** Groups scopes by tag, such as `cards` with `cards.read` and `cards.write`. */
 function byTag(scopes: readonly string[]): Map<string, string[]> {
   const tags = new Map<string, string[]>()
   for (const scope of scopes) {
@@ -14,12 +14,12 @@ function byTag(scopes: readonly string[]): Map<string, string[]> {
   return tags
 }
 
-/** The scopes that read and show no secret. */
+/** Returns the scopes that only read, and show no secret. */
 export function readScopes(scopes: readonly string[]): string[] {
   return scopes.filter(scope => scope.endsWith('.read') && scope !== 'cards.secrets.read')
 }
 
-/** A box for each scope, in groups by tag. */
+/** Makes a check box for each scope, grouped by tag. */
 export function scopeBoxes(chosen: readonly string[]): {
   readonly element: HTMLElement
   chosen(): string[]

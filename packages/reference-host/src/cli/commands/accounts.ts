@@ -7,7 +7,7 @@ import { UsageError, type Command } from '../command.ts'
 import type { Services } from '../../services/services.ts'
 
 /** Most sessions that `sessions list` prints. */
-const MOST_SESSIONS = 1000
+const MAX_SESSIONS = 1000
 
 /** Commands that show the keys and sessions of an account, and what it has. None shows a secret. */
 export const accountCommands: readonly Command<Services>[] = [
@@ -52,11 +52,11 @@ export const accountCommands: readonly Command<Services>[] = [
   {
     name: 'sessions list',
     takes: ['ACCOUNT'],
-    summary: `List the live sessions of an account, at most ${MOST_SESSIONS}, latest end first`,
+    summary: `List the live sessions of an account, at most ${MAX_SESSIONS}, latest end first`,
     example: 'usr_79db7a61096340598de4661d67683883',
     async run({ backend, clock }, { positional: [owner = ''] }) {
       const accountId = await accountOf(backend.sql, owner)
-      const found = await backend.issuer.sessions.list(accountId, MOST_SESSIONS, clock.now())
+      const found = await backend.issuer.sessions.list(accountId, MAX_SESSIONS, clock.now())
       const data = found.map(({ sessionId, keyId, surface, scopes, label, ancestry, ...session }) => ({
         sessionId,
         keyId,
@@ -150,7 +150,7 @@ async function ownerOf(
 async function accessOf({ backend, clock }: Services, accountId: string): Promise<object> {
   const now = clock.now()
   const { keys } = await backend.issuer.keys.load(accountId)
-  const sessions = await backend.issuer.sessions.list(accountId, MOST_SESSIONS, now)
+  const sessions = await backend.issuer.sessions.list(accountId, MAX_SESSIONS, now)
   const live = keys.filter(key => describeKey(key, now).state === 'live')
   return { liveKeys: live.length, liveSessions: sessions.length }
 }

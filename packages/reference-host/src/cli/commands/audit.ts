@@ -4,7 +4,7 @@ import { instantArgument, integerArgument } from '../arguments.ts'
 import { reportElapsed, UsageError, type Command } from '../command.ts'
 import type { Services } from '../../services/services.ts'
 
-const MOST_ROWS = 1000
+const MAX_ROWS = 1000
 
 /** Commands on the audit log of keys, policies and sessions. */
 export const auditCommands: readonly Command<Services>[] = [
@@ -13,7 +13,7 @@ export const auditCommands: readonly Command<Services>[] = [
     takes: [],
     options: {
       account: 'the account, user or partner id; required',
-      limit: `how many rows, 1 to ${MOST_ROWS}; default 100`,
+      limit: `how many rows, 1 to ${MAX_ROWS}; default 100`,
       before: 'only rows from before this instant (RFC 3339), or AT/ID: from after this row',
     },
     summary: 'List the changes of keys, policies and sessions of one account, newest first',
@@ -21,7 +21,7 @@ export const auditCommands: readonly Command<Services>[] = [
     async run(context, { options }) {
       const { account, limit = '100', before } = options
       if (account === undefined) throw new UsageError('audit list needs --account')
-      const count = integerArgument('--limit', limit, 1, MOST_ROWS)
+      const count = integerArgument('--limit', limit, 1, MAX_ROWS)
       const position = before === undefined ? undefined : positionOf(before)
       const accountId = await accountOf(context.backend.sql, account)
       const read = context.issuer.listAudit(accountId, count, position)

@@ -10,7 +10,7 @@ import { describeKey } from './accounts.ts'
 import type { Services } from '../../services/services.ts'
 
 /** Most characters of a partner's name. */
-const MOST_NAME = 120
+const MAX_NAME = 120
 
 /** Commands on partners and their keys. */
 export const partnerKeyCommands: readonly Command<Services>[] = [
@@ -120,8 +120,8 @@ export const partnerKeyCommands: readonly Command<Services>[] = [
 function assertName(name: string): void {
   if (!isName(name))
     throw new UsageError('NAME must be in normal form C (NFC) and have no control characters')
-  if (name.trim() === '' || [...name].length > MOST_NAME)
-    throw new UsageError(`NAME must be 1 to ${MOST_NAME} characters, not only spaces`)
+  if (name.trim() === '' || [...name].length > MAX_NAME)
+    throw new UsageError(`NAME must be 1 to ${MAX_NAME} characters, not only spaces`)
 }
 
 /** `null` is refused too: it would be read as no policy. */

@@ -7,7 +7,7 @@ import type { Services } from '../../services/services.ts'
 /** Most transfers that `payins unmatched` prints. */
 const MOST = 1000
 /** Each skipped address is searched for unmatched transfers for ever. */
-const MOST_SKIPPED = 100_000
+const MAX_SKIPPED = 100_000
 
 /** Commands on pay-ins and on payments that match none. */
 export const payinCommands: readonly Command<Services>[] = [
@@ -54,7 +54,7 @@ export const payinCommands: readonly Command<Services>[] = [
     example: '1000',
     confirm: 'A wallet finds payments to later addresses only with a gap limit above COUNT.',
     async run({ backend, config, progress }, { positional: [text = ''] }) {
-      const count = integerArgument('COUNT', text, 1, MOST_SKIPPED)
+      const count = integerArgument('COUNT', text, 1, MAX_SKIPPED)
       const xpubs = receivingXpubs(config.payinReceivers)
       if (xpubs.length === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
       const data = []

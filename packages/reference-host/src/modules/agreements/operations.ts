@@ -2,7 +2,7 @@ import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../product/denials.ts'
 import { operation, type Operation, type Success } from '../../http/operation.ts'
-import { MOST_AGREEMENTS, MOST_LINKS } from '../../product/product.ts'
+import { MAX_AGREEMENTS, MAX_LINKS } from '../../product/product.ts'
 import { component, instantOrNull, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
@@ -12,14 +12,14 @@ const AgreementSchema = Type.Object(
     id: text('Names the agreement'),
     text: text('What is accepted'),
     links: Type.Array(Type.Object({ label: Type.String(), url: Type.String() }), {
-      maxItems: MOST_LINKS,
+      maxItems: MAX_LINKS,
     }),
   },
   component('Agreement', 'A text that people accept before they may move money'),
 )
 const ResponseData = Type.Object(
   {
-    agreements: Type.Array(AgreementSchema, { maxItems: MOST_AGREEMENTS }),
+    agreements: Type.Array(AgreementSchema, { maxItems: MAX_AGREEMENTS }),
     accepted: Type.Boolean({ description: 'Whether all of them are accepted as they read now' }),
     acceptedAt: instantOrNull('When they were first accepted'),
   },

@@ -2,8 +2,8 @@ import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { deny } from '../../product/denials.ts'
 import type { HostDenial } from '../../http/codes.ts'
-import type { CardIssuer, IssuedCard } from '../../providers/card-issuer.ts'
-import { isRejection } from '../../providers/rejection.ts'
+import type { CardIssuer, IssuedCard } from '../../providers/cards/port.ts'
+import { isRejection } from '../../providers/reply.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
@@ -12,9 +12,9 @@ import type { Card, NewCard } from './card.ts'
 import { cards } from './store.ts'
 
 /** Most cards of an account that are not canceled. */
-const MOST_CARDS = 50
+const MAX_CARDS = 50
 /** Most cards that an account makes in 24 hours, canceled ones included: a canceled card is kept. */
-const MOST_CARDS_A_DAY = 200
+const MAX_CARDS_A_DAY = 200
 const DAY_MS = 86_400_000
 
 /** What a new card is like, before it is issued. */
@@ -45,13 +45,13 @@ export function issuerOf({ providers }: Pick<ModuleServices, 'providers'>, name?
   return issuer
 }
 
-const tooManyCards = deny('policy_blocked', `the account has ${MOST_CARDS} cards: cancel one first`, {
+const tooManyCards = deny('policy_blocked', `the account has ${MAX_CARDS} cards: cancel one first`, {
   details: { rule: 'max_cards' },
 })
 
 const tooManyToday = deny(
   'policy_blocked',
-  `the account has made ${MOST_CARDS_A_DAY} cards within 24 hours: try again later`,
+  `the account has made ${MAX_CARDS_A_DAY} cards within 24 hours: try again later`,
   { details: { rule: 'max_cards' } },
 )
 
@@ -61,9 +61,9 @@ async function denyAnother(
   db: SqlQueries,
   accountId: string,
 ): Promise<HostDenial | undefined> {
-  if ((await cards.openCount(db, accountId)) >= MOST_CARDS) return tooManyCards
-  const made = await cards.madeAfter(db, accountId, clock.now() - DAY_MS, MOST_CARDS_A_DAY)
-  return made >= MOST_CARDS_A_DAY ? tooManyToday : undefined
+  if ((await cards.openCount(db, accountId)) >= MAX_CARDS) return tooManyCards
+  const made = await cards.madeAfter(db, accountId, clock.now() - DAY_MS, MAX_CARDS_A_DAY)
+  return made >= MAX_CARDS_A_DAY ? tooManyToday : undefined
 }
 
 /**

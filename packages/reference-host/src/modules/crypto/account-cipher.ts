@@ -25,12 +25,12 @@ export interface AccountCipher {
 }
 
 /** The longest text, in bytes of UTF-8. */
-export const MOST_BYTES = 4096
+export const MAX_BYTES = 4096
 const VERSION = 1
 const IV_BYTES = 12
 const TAG_BYTES = 16
 /** The length of the longest ciphertext with its tag, in padded base64. */
-const MAX_CHARACTERS = Math.ceil((MOST_BYTES + TAG_BYTES) / 3) * 4
+const MAX_CHARACTERS = Math.ceil((MAX_BYTES + TAG_BYTES) / 3) * 4
 
 /** Makes the cipher of accounts. */
 export function accountCipher(keys: AccountKeys): AccountCipher {
@@ -54,7 +54,7 @@ function boundTo(accountId: string): Buffer {
 
 function encryptText(key: KeyObject, bound: Buffer, text: unknown): CipherResult<EncryptedText> {
   if (typeof text !== 'string') return { problem: 'malformed' }
-  if (Buffer.byteLength(text) > MOST_BYTES) return { problem: 'too_long' }
+  if (Buffer.byteLength(text) > MAX_BYTES) return { problem: 'too_long' }
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(bound)
   const ct = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])

@@ -4,9 +4,9 @@ import * as Type from 'typebox/type'
 import { deny } from '../../product/denials.ts'
 import type { HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, type Call, type Operation } from '../../http/operation.ts'
-import { isRejection } from '../../providers/rejection.ts'
+import { isRejection } from '../../providers/reply.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
-import type { DepositProvider, NewDeposit, OpenDeposit } from '../../providers/deposits.ts'
+import type { DepositProvider, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { component } from '../../schemas/fields.ts'
 import { Amount, amountText, assetMembers, noSignal, quoted } from '../assets.ts'
@@ -17,7 +17,7 @@ import { DepositResponse, depositData, depositExample, DepositSchema } from './w
 import { depositTable } from './deposit.ts'
 
 /** Most deposits of the last 7 days that wait for money. */
-const MOST_WAITING = 20
+const MAX_WAITING = 20
 /** How long a deposit without a payment is listed as active, and counted. */
 export const ACTIVE_MS = 7 * 86_400_000
 
@@ -167,7 +167,7 @@ async function checkWaiting(
   const text = `select count(*) as n from gw_deposits
     where account_id = $1 and status in ('awaitingDeposit', 'processing') and created_at > $2`
   const [row] = await rows(db, text, [accountId, now - ACTIVE_MS])
-  if (toInteger(row?.['n']) < MOST_WAITING) return allow(undefined)
-  const message = `${MOST_WAITING} deposits wait for money: pay one of them first`
+  if (toInteger(row?.['n']) < MAX_WAITING) return allow(undefined)
+  const message = `${MAX_WAITING} deposits wait for money: pay one of them first`
   return deny('policy_blocked', message, { details: { rule: 'max_deposits' } })
 }

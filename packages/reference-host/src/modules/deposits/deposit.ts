@@ -1,4 +1,4 @@
-import type { DepositStatus } from '../../providers/deposits.ts'
+import type { DepositStatus } from '../../providers/deposits/port.ts'
 import { instant, integer, named, nullable, position, text, oneOf } from '../../records/columns.ts'
 import { table, type Row } from '../../records/table.ts'
 

@@ -1,11 +1,9 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import * as Type from 'typebox/type'
-import { validateDepositReport, type DepositProvider, type DepositReport } from '../../providers/deposits.ts'
 import type { Metrics } from '../../observability/metrics.ts'
+import { depositReport, type DepositProvider } from '../../providers/deposits/port.ts'
+import { withId, type ReplyType } from '../../providers/reply.ts'
 import type { JobHandler } from '../../records/jobs.ts'
-import { compileSchema } from '../../schemas/check.ts'
-import { idText } from '../../schemas/names.ts'
 import type { EventType } from '../../http/provider-events.ts'
 import type { DepositRecords } from './records.ts'
 import { depositTable } from './deposit.ts'
@@ -42,14 +40,13 @@ export function findJob({ db, clock, deposits, provider, count }: FindServices):
   }
 }
 
-const validateId = compileSchema(Type.Object({ id: idText() }))
+const event = withId(depositReport)
 
 /** The event `deposit.report`: a report with the `id` of its deposit. Each provider knows its own deposits only. */
 export function depositReportEvent(deposits: DepositRecords): EventType {
   return {
-    validate: data => validateId(data) ?? validateDepositReport(data),
-    apply: (tx, provider, data: DepositReport & { readonly id: string }, now) =>
-      deposits.report(tx, provider, data, now),
+    validate: event.validate,
+    apply: (tx, provider, data: ReplyType<typeof event>, now) => deposits.report(tx, provider, data, now),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import type { DepositReport } from '../../providers/deposits.ts'
+import type { DepositReport } from '../../providers/deposits/port.ts'
 import { events } from '../../records/events.ts'
 import { type Deposit } from './deposit.ts'
 

@@ -15,13 +15,13 @@ interface DepositPayment {
 }
 
 /** How many payments of one deposit are shown, the last ones: nothing bounds how many there are. */
-export const MOST_PAYMENTS = 20
+export const MAX_PAYMENTS = 20
 
 /** What was paid to a deposit. */
 export interface DepositPaymentSummary {
   /** The sum of all payments. */
   readonly creditedCents: number
-  /** The last `MOST_PAYMENTS`, oldest first. */
+  /** The last `MAX_PAYMENTS`, oldest first. */
   readonly last: readonly DepositPayment[]
 }
 
@@ -42,7 +42,7 @@ export async function readPayments(
         row_number() over (partition by source_id order by position desc) as place
       from gw_transactions where source_kind = 'deposit' and source_id in (${places})) numbered
     where place <= $1 order by position`
-  for (const row of await rows(db, text, [MOST_PAYMENTS, ...deposits.map(({ id }) => id)])) {
+  for (const row of await rows(db, text, [MAX_PAYMENTS, ...deposits.map(({ id }) => id)])) {
     const id = toText(row['source_id'])
     const paid = found.get(id) ?? { creditedCents: toInteger(row['credited']), last: [] }
     found.set(id, paid)

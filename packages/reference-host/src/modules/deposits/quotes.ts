@@ -2,7 +2,7 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../product/denials.ts'
 import { operation, type Operation } from '../../http/operation.ts'
-import type { DepositProvider } from '../../providers/deposits.ts'
+import type { DepositProvider } from '../../providers/deposits/port.ts'
 import { component, text } from '../../schemas/fields.ts'
 import {
   Amount,

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Money } from '../../ledger/money.ts'
-import type { DepositReport, DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits.ts'
+import type { DepositReport, DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
 import { events } from '../../records/events.ts'
 import type { EventOutcome } from '../../http/provider-events.ts'
 import { depositTable, type Deposit } from './deposit.ts'

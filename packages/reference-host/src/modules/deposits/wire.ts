@@ -1,10 +1,10 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { DEPOSIT_STATUSES } from '../../providers/deposits.ts'
+import { DEPOSIT_STATUSES } from '../../providers/deposits/port.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { Deposit } from './deposit.ts'
-import { MOST_PAYMENTS } from './payments.ts'
+import { MAX_PAYMENTS } from './payments.ts'
 import type { DepositRecords } from './records.ts'
 
 const Payment = Type.Object(
@@ -31,7 +31,7 @@ export const DepositSchema = Type.Object(
     status: Type.Enum([...DEPOSIT_STATUSES]),
     creditedCents: Type.Integer({ minimum: 0, description: 'The sum of all payments, in cents' }),
     payments: Type.Array(Payment, {
-      maxItems: MOST_PAYMENTS,
+      maxItems: MAX_PAYMENTS,
       description: 'The last 20, oldest first',
     }),
     createdAt: instant('When it was made'),

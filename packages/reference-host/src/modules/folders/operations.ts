@@ -10,7 +10,7 @@ import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { deleteFolder, folders, type Folder } from './store.ts'
 
-const MOST_FOLDERS = 100
+const MAX_FOLDERS = 100
 const FolderSchema = Type.Object(
   { id: text('Names the folder'), name: text('What it is called'), createdAt: instant('When it was made') },
   component('Folder', 'A folder for cards'),
@@ -72,8 +72,8 @@ export function folderOperations({ db, clock }: ModuleServices): Operation[] {
         await lockAccount(tx, accountId)
         const [id, now] = [`fld_${effectId}`, clock.now()]
         const known = await folders.find(tx, accountId, id)
-        if (!known && (await folders.count(tx, accountId)) >= MOST_FOLDERS)
-          return deny('policy_blocked', `the account has ${MOST_FOLDERS} folders: delete one first`, {
+        if (!known && (await folders.count(tx, accountId)) >= MAX_FOLDERS)
+          return deny('policy_blocked', `the account has ${MAX_FOLDERS} folders: delete one first`, {
             details: { rule: 'max_folders' },
           })
         const folder =

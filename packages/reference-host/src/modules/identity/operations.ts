@@ -14,7 +14,7 @@ const BindingPolicy = Type.Object(
   component('BindingPolicy', 'A policy that binds the credential, its own or one from above'),
 )
 /** Most caps of a chain: 64 limits, and three caps with a name of each of 16 policies. */
-export const MOST_CAPS = 112
+export const MAX_CAPS = 112
 /** Schema of a cap on a credential. */
 export const Cap = Type.Object(
   {
@@ -45,7 +45,7 @@ const Identity = Type.Object(
     sessionId: textOrNull('The session; null where the key itself was sent'),
     scopes: grantedScopes,
     policies: Type.Array(BindingPolicy, { maxItems: 16, description: 'All of them must allow' }),
-    caps: Type.Array(Cap, { maxItems: MOST_CAPS, description: 'Every cap of the policies' }),
+    caps: Type.Array(Cap, { maxItems: MAX_CAPS, description: 'Every cap of the policies' }),
     expiresAt: instantOrNull('When the credential stops working by itself; null: never'),
   },
   component('Identity', 'What the credential of this request is and may do'),

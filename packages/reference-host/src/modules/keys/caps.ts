@@ -4,7 +4,7 @@ import { deny } from '../../product/denials.ts'
 import { keySession } from '../../http/key-session.ts'
 import { callerOf, operation, type Operation } from '../../http/operation.ts'
 import { component } from '../../schemas/fields.ts'
-import { Cap, capData, exampleCap, MOST_CAPS } from '../identity/operations.ts'
+import { Cap, capData, exampleCap, MAX_CAPS } from '../identity/operations.ts'
 import type { ModuleServices } from '../services.ts'
 import { keyPaths } from './fields.ts'
 
@@ -20,7 +20,7 @@ const KeyCap = Type.Object(
 const ResponseData = Type.Object(
   {
     caps: Type.Array(KeyCap, {
-      maxItems: MOST_CAPS,
+      maxItems: MAX_CAPS,
       description: 'Every cap of its policies, inherited ones included',
     }),
   },

@@ -1,16 +1,15 @@
-import * as Type from 'typebox/type'
-import { validateKycReport, type KycProvider, type KycReport } from '../../providers/kyc.ts'
-import { compileSchema } from '../../schemas/check.ts'
+import { kycReport, type KycProvider } from '../../providers/kyc/port.ts'
+import { withId, type ReplyType } from '../../providers/reply.ts'
 import type { EventType } from '../../http/provider-events.ts'
 import type { KycRecords } from './records.ts'
 
-const validateId = compileSchema(Type.Object({ id: Type.String({ pattern: '^[!-~]{1,120}$' }) }))
+const event = withId(kycReport)
 
 /** The event `kyc.report`: a report with the `id` of its application. Only the provider of identity checks knows applications. */
 export function kycReportEvent(kyc: KycRecords, provider: KycProvider | undefined): EventType {
   return {
-    validate: data => validateId(data) ?? validateKycReport(data),
-    apply: async (tx, name, { id, ...report }: KycReport & { readonly id: string }, now) =>
+    validate: event.validate,
+    apply: async (tx, name, { id, ...report }: ReplyType<typeof event>, now) =>
       name === provider?.name ? kyc.report(tx, id, report, now) : 'unknown',
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { KycProvider } from '../../providers/kyc.ts'
 import type { Metrics } from '../../observability/metrics.ts'
+import type { KycProvider } from '../../providers/kyc/port.ts'
 import type { JobHandler } from '../../records/jobs.ts'
 import type { EventOutcome } from '../../http/provider-events.ts'
 import type { KycRecords } from './records.ts'

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rowLock, rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
-import type { KycApplication, KycReport, Link } from '../../providers/kyc.ts'
+import type { KycApplication, KycReport, Link } from '../../providers/kyc/port.ts'
 import { events } from '../../records/events.ts'
 import { newId } from '../../records/new-id.ts'
 import type { Sealer } from '../../records/sealed.ts'

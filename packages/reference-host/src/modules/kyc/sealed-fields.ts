@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { toText, type SqlRow } from '@gatewright/kernel/sql'
-import type { KycApplication } from '../../providers/kyc.ts'
+import type { KycApplication } from '../../providers/kyc/port.ts'
 import type { Sealer } from '../../records/sealed.ts'
 import { sealedColumns } from '../../product/sealed-columns.ts'
 

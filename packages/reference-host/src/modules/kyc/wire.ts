@@ -1,7 +1,7 @@
 import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, text, textOrNull } from '../../schemas/fields.ts'
-import type { Link } from '../../providers/kyc.ts'
+import type { Link } from '../../providers/kyc/port.ts'
 import type { KycState } from './records.ts'
 import { KYC_STATUSES, type KycStatus } from './states.ts'
 

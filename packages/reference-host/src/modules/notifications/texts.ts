@@ -71,6 +71,10 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
   'payin.settled': ['Pay-in settled', 'A pay-in was paid. Amount: {amount}.'],
   'payment.completed': ['Payment received', 'Another wallet user paid you. Amount: {amount}.'],
   'subscription.canceled': ['Subscription canceled', 'A subscription was canceled. What is paid stays paid.'],
+  'withdrawal.amount_differs': [
+    'Withdrawal under review',
+    'More was paid out for a withdrawal than was booked. Support looks into it.',
+  ],
   'withdrawal.completed': ['Withdrawal completed', 'A withdrawal was paid out. Amount: {amount}.'],
   'withdrawal.failed': ['Withdrawal failed', 'A withdrawal failed; the money is back. Amount: {amount}.'],
   'withdrawal.paid_after_failure': [

@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../http/operation.ts'
-import { MOST_NOTICES } from '../../product/product.ts'
+import { MAX_NOTICES } from '../../product/product.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -17,7 +17,7 @@ const Item = Type.Object(
   component('SpotlightItem', 'A notice of the operator'),
 )
 const ResponseData = Type.Object(
-  { items: Type.Array(Item, { maxItems: MOST_NOTICES }) },
+  { items: Type.Array(Item, { maxItems: MAX_NOTICES }) },
   component('SpotlightList', 'The notices that are shown now, in the order of the operator'),
 )
 

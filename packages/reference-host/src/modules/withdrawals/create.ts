@@ -4,7 +4,7 @@ import { deny } from '../../product/denials.ts'
 import type { HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, type Operation, type Success, type WriteContext } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
-import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals.ts'
+import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
@@ -14,7 +14,7 @@ import { Body, isEqual, priced, readTerms, type PreparedWithdrawal } from './ter
 import { WithdrawalResponse, withdrawalResponse, withdrawalBodyExample, withdrawalExample } from './wire.ts'
 import { countOpenWithdrawals, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
-const MOST_OPEN = 20
+const MAX_OPEN = 20
 /** How long after a `pending` response an equal request of a partner is a poll. */
 const POLLED_FOR_MS = 600_000
 
@@ -95,8 +95,8 @@ async function make(
 ): Promise<Verdict<Withdrawal>> {
   const now = clock.now()
   const id = `wd_${effectId}`
-  if ((await countOpenWithdrawals(tx, accountId)) >= MOST_OPEN)
-    return deny('policy_blocked', `${MOST_OPEN} withdrawals are under way: wait until one of them ends`, {
+  if ((await countOpenWithdrawals(tx, accountId)) >= MAX_OPEN)
+    return deny('policy_blocked', `${MAX_OPEN} withdrawals are under way: wait until one of them ends`, {
       details: { rule: 'max_withdrawals' },
     })
   const own = await ownAddress(tx, receivers, terms.destination)

@@ -5,7 +5,7 @@ import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import type { TransferResult } from '../../ledger/ledger.ts'
 import type { Money } from '../../ledger/money.ts'
-import type { WithdrawalReport } from '../../providers/withdrawals.ts'
+import type { WithdrawalReport } from '../../providers/withdrawals/port.ts'
 import { events } from '../../records/events.ts'
 import type { EventOutcome } from '../../http/provider-events.ts'
 import { entryOf, isOpen, KIND, withdrawalTable, type Withdrawal } from './withdrawal.ts'
@@ -74,20 +74,33 @@ export function withdrawalEndings({ money, guard, spendStorage }: WithdrawalServ
     return ended
   }
 
-  /** Keeps a report that contradicts the final state. Once: a repeat does not ask for attention again. */
+  /**
+   * Keeps a report of a withdrawal that has ended, if it contradicts the final state or names more money than was reported before. Only
+   * what is more is added to the excess, so that a repeat changes nothing. The events say how much of it was reported as returned.
+   */
   const keepLate = async (
     tx: SqlQueries,
     w: Withdrawal,
     { status, paidCents }: WithdrawalReport,
     now: EpochMs,
   ): Promise<EventOutcome> => {
-    if (isOpen(status) || status === w.status) return 'ignored'
-    const attention = status === 'completed' ? 'paid_after_failure' : 'returned'
+    const contradicts = status !== w.status
+    if (isOpen(status) || (status === 'failed' && !contradicts)) return 'ignored'
+    const paid = contradicts ? 'paid_after_failure' : 'amount_differs'
+    const attention = status === 'failed' ? 'returned' : paid
     const history = await events.history(tx, w.accountId, { kind: KIND, id: w.id })
-    if (history.some(({ cause }) => cause === attention)) return 'ignored'
-    const excessCents = w.excessCents + (paidCents ?? w.amountCents - w.feeCents)
+    const returnedCents = history
+      .filter(({ cause }) => cause === 'returned')
+      .reduce((sum, { amountCents }) => sum + (amountCents as number), 0)
+    const expected = w.amountCents - w.feeCents
+    const booked = contradicts ? 0 : expected
+    const known = status === 'failed' ? returnedCents : w.excessCents - returnedCents
+    const amountCents = Math.max(0, (paidCents ?? expected) - booked - known)
+    const isKept = !contradicts || history.some(({ cause }) => cause === attention)
+    if (amountCents === 0 && isKept) return 'ignored'
+    const excessCents = w.excessCents + amountCents
     await withdrawalTable.update(tx, w, { attention, excessCents, updatedAt: now })
-    await recordEvent(tx, w, { from: w.status, to: w.status, cause: attention }, now)
+    await recordEvent(tx, { ...w, amountCents }, { from: w.status, to: w.status, cause: attention }, now)
     return 'applied'
   }
   return { end, keepLate, recordEvent }

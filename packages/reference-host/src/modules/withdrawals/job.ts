@@ -1,16 +1,13 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import * as Type from 'typebox/type'
-import { isRejection } from '../../providers/rejection.ts'
+import { isRejection, withId, type ReplyType } from '../../providers/reply.ts'
 import {
-  validateWithdrawalReport,
+  withdrawalReport,
   type WithdrawalProvider,
   type WithdrawalReport,
-} from '../../providers/withdrawals.ts'
+} from '../../providers/withdrawals/port.ts'
 import type { Metrics } from '../../observability/metrics.ts'
 import type { JobHandler } from '../../records/jobs.ts'
-import { compileSchema } from '../../schemas/check.ts'
-import { idText } from '../../schemas/names.ts'
 import type { EventType } from '../../http/provider-events.ts'
 import type { WithdrawalRecords } from './records.ts'
 import { isOpen, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
@@ -63,14 +60,13 @@ async function findOrSend(
     : sent
 }
 
-const validateId = compileSchema(Type.Object({ id: idText() }))
+const event = withId(withdrawalReport)
 
 /** The event `withdrawal.report`: a report with the `id` of its withdrawal. Each provider knows its own ones only. */
 export function withdrawalReportEvent(withdrawals: WithdrawalRecords): EventType {
   return {
-    validate: data => validateId(data) ?? validateWithdrawalReport(data),
-    apply: (tx, provider, data: WithdrawalReport & { readonly id: string }, now) =>
-      withdrawals.report(tx, provider, data, now),
+    validate: event.validate,
+    apply: (tx, provider, data: ReplyType<typeof event>, now) => withdrawals.report(tx, provider, data, now),
   }
 }
 

@@ -3,7 +3,7 @@ import * as Type from 'typebox/type'
 import { deny } from '../../product/denials.ts'
 import { operation, type Operation } from '../../http/operation.ts'
 import { formatDollars } from '../../providers/decimal.ts'
-import type { WithdrawalProvider } from '../../providers/withdrawals.ts'
+import type { WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { component, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'
 import {

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rowLock, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
-import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawals.ts'
+import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawals/port.ts'
 import type { EventOutcome } from '../../http/provider-events.ts'
 import { withdrawalEndings, type WithdrawalServices } from './endings.ts'
 import { entryOf, isOpen, KIND, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
@@ -17,7 +17,7 @@ export interface WithdrawalRecords {
   /** Returns the withdrawals of an account that are open to polling, newest first. */
   openToPolling(db: SqlQueries, accountId: string, now: EpochMs): Promise<Withdrawal[]>
   setPolling(tx: SqlQueries, id: string, until: EpochMs | null): Promise<void>
-  /** Applies a report. A report that contradicts a final state moves nothing: it is kept with `attention`. */
+  /** Applies a report. After a final state no report moves money: what it says that is new is kept with `attention`, as excess. */
   report(
     tx: SqlQueries,
     provider: string,

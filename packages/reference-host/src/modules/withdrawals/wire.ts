@@ -1,6 +1,6 @@
 import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { WITHDRAWAL_STATUSES } from '../../providers/withdrawals.ts'
+import { WITHDRAWAL_STATUSES } from '../../providers/withdrawals/port.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import { DestinationBody } from './destination.ts'

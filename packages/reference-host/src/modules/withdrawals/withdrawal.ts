@@ -1,7 +1,7 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import type { TransactionEntry } from '../../ledger/transactions.ts'
-import type { NewWithdrawal, WithdrawalReport, WithdrawalStatus } from '../../providers/withdrawals.ts'
+import type { NewWithdrawal, WithdrawalReport, WithdrawalStatus } from '../../providers/withdrawals/port.ts'
 import { defaulted, instant, integer, json, nullable, position, text, oneOf } from '../../records/columns.ts'
 import { table, type Row } from '../../records/table.ts'
 

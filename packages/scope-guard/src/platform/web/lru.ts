@@ -1,17 +1,17 @@
 /** The options of `LRUCache` that are used. */
 interface Options<K, V> {
   /**
-   * How large the entries may be together; entries of size 1 are counted. Not `max`: for that lru-cache allocates all entries
-   * at once, 2 ms for 10,000.
+   * How large the entries may be together; entries of size 1 are counted. `max` is not used, because with it lru-cache
+   * allocates all entries at once (2 ms for 10,000).
    */
   readonly maxSize: number
-  /** Called with every entry that leaves. */
+  /** Called with every entry that is removed. */
   readonly dispose?: (value: V, key: K) => void
 }
 
 /**
- * The part of lru-cache that is used, with its names: that package is 19 KB, a sixth of what a guard may take in a bundle for
- * an edge runtime. The suites of the caches run over both.
+ * The part of lru-cache that is used, with its names: lru-cache is 19 KB, a sixth of the size limit of a guard in a bundle for
+ * an edge runtime. The tests of the caches run with both.
  */
 export class LRUCache<K, V> {
   readonly #options: Options<K, V>

@@ -5,7 +5,7 @@ import { authorizationTable, type Authorization } from './store.ts'
 import { events } from '../../../records/events.ts'
 
 /** Most conflicts of one authorization that are kept in its history. Further ones are declined, counted and logged, too. */
-const MOST_KEPT = 20
+const MAX_CONFLICTS = 20
 
 /** What a card network asks for under an id: an amount, its currency, and the ids that it names. A repeat must ask for the same. */
 type RequestedTerms = Readonly<Record<string, string | number>> & {
@@ -55,7 +55,7 @@ export async function declineConflict(
   const subject = { kind: 'authorization', id: row.id }
   const detail = `request_conflict: ${differences}`
   const kept = (await events.history(tx, accountId, subject)).filter(({ cause }) => cause === 'conflict')
-  if (kept.length < MOST_KEPT && !kept.some(each => each.detail === detail)) {
+  if (kept.length < MAX_CONFLICTS && !kept.some(each => each.detail === detail)) {
     await authorizationTable.update(tx, row, { attention: 'request_conflict' })
     await events.record(
       tx,

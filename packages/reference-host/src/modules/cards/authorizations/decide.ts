@@ -2,7 +2,7 @@ import { Fault, type Denial, type EpochMs, type Verdict } from '@gatewright/kern
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, PolicyDocument, SpendAccess, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import type { Merchant } from '../../../ledger/transactions.ts'
-import { SANDBOX_PROVIDER } from '../../../providers/sandbox-kyc.ts'
+import { SANDBOX_PROVIDER } from '../../../providers/sandbox.ts'
 import { isAccountLocked } from '../../onboarding/requirements.ts'
 import { PAYMENT_RULE, policiesOnCard } from '../card-above-caller.ts'
 import type { Card } from '../card.ts'

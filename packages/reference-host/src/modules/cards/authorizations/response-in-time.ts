@@ -8,7 +8,7 @@ const DECIDED_WITHIN_MS = 1800
 /** How long to wait between tries to undo what came too late: 10 minutes in total. */
 const UNDO_PAUSES_MS = [1000, 5000, 30_000, 60_000, 120_000, 180_000, 204_000]
 /** Most attempts that an authorization or increment names: the latest. */
-const MOST_ATTEMPTS = 20
+const MAX_ATTEMPTS = 20
 
 /** The response to a card network. */
 export interface NetworkResponse {
@@ -56,7 +56,7 @@ export function commitInTime(attempt: Attempt): void {
 
 /** Adds an attempt to those whose response may have said approved. */
 export function withAttempt(attempts: readonly string[], { id }: Attempt): readonly string[] {
-  return [...attempts, id].slice(-MOST_ATTEMPTS)
+  return [...attempts, id].slice(-MAX_ATTEMPTS)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { events, MOST_HISTORY, type RecordedEvent } from '../../../records/events.ts'
+import { events, MAX_HISTORY, type RecordedEvent } from '../../../records/events.ts'
 import { component, instant, text, textOrNull } from '../../../schemas/fields.ts'
 import * as examples from '../../examples.ts'
 import { DECLINE_REASONS } from './states.ts'
@@ -44,7 +44,7 @@ export const AuthorizationSchema = Type.Object(
     declineRule: textOrNull('The member of the policy that blocked it, such as `dailySpendCapCents`'),
     createdAt: instant('When it was decided'),
     history: Type.Array(HistoryEntry, {
-      maxItems: MOST_HISTORY,
+      maxItems: MAX_HISTORY,
       description: 'The last 20 things that happened to it, oldest first',
     }),
   },

@@ -3,7 +3,7 @@ import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from '../../..
 import { Currency, instant, instantOrNull, component, text, textOrNull } from '../../../schemas/fields.ts'
 import type { NewPayin, Payin, PayinMove } from '../payins/payin.ts'
 import { PAYIN_MOVES, PAYIN_STATUSES, type PayinCause } from '../payins/states.ts'
-import { MOST_MOVES } from '../payins/payin-store.ts'
+import { MAX_MOVES } from '../payins/payin-store.ts'
 import { subscriptionStatus, type Subscription } from '../subscription-store.ts'
 
 const Interval = Type.Enum(
@@ -71,7 +71,7 @@ export const PayinDetailSchema = Type.Object(
       { description: 'Members of the request that the host does not use, as they came' },
     ),
     history: Type.Array(PayinMoveSchema, {
-      maxItems: MOST_MOVES,
+      maxItems: MAX_MOVES,
       description: 'Its last 100 steps, oldest first',
     }),
   },

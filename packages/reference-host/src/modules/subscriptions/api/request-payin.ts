@@ -47,9 +47,9 @@ const Terms = Type.Object(payinTerms)
 type Terms = Static<typeof Terms>
 
 /** Most bytes of the members that a pay-in keeps of its request, as JSON in UTF-8. */
-export const MOST_PROPERTIES_BYTES = 4096
+export const MAX_PROPERTIES_BYTES = 4096
 /** Most pay-ins of an account that can still be paid. */
-export const MOST_OPEN_PAYINS = 100
+export const MAX_OPEN_PAYINS = 100
 
 /** What a pay-in pays for. */
 export interface Purchase {
@@ -98,7 +98,7 @@ export async function requestPayin(
   const receiver = chooseReceiver(services.receivers, body)
   if (!receiver.ok) return receiver
   await lockAccount(tx, accountId)
-  if ((await payins.countOpen(tx, accountId)) >= MOST_OPEN_PAYINS) return tooManyPayins
+  if ((await payins.countOpen(tx, accountId)) >= MAX_OPEN_PAYINS) return tooManyPayins
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
   // The address comes after the hold. An allocation locks a row that other requests wait for, so it must not itself
@@ -126,7 +126,7 @@ export async function requestPayin(
 
 const tooManyPayins = deny(
   'policy_blocked',
-  `the account has ${MOST_OPEN_PAYINS} open pay-ins: pay one, or wait until one ends, at most 24 hours`,
+  `the account has ${MAX_OPEN_PAYINS} open pay-ins: pay one, or wait until one ends, at most 24 hours`,
   { details: { rule: 'max_payins' } },
 )
 
@@ -138,10 +138,10 @@ function keptProperties(body: Terms): Verdict<Readonly<Record<string, unknown>>,
   const kept = Object.entries(body).filter(([name]) => !KNOWN_PROPERTIES.has(name))
   const properties = Object.fromEntries(kept)
   const bytes = bytesOf(properties)
-  if (bytes <= MOST_PROPERTIES_BYTES) return allow(properties)
+  if (bytes <= MAX_PROPERTIES_BYTES) return allow(properties)
   const sizes = kept.map(([name, value]) => ({ name, bytes: bytesOf({ [name]: value }) }))
   const largest = sizes.reduce((one, other) => (other.bytes > one.bytes ? other : one))
-  const message = `members that are kept with the pay-in must have at most ${MOST_PROPERTIES_BYTES} bytes as JSON, got ${bytes}`
+  const message = `members that are kept with the pay-in must have at most ${MAX_PROPERTIES_BYTES} bytes as JSON, got ${bytes}`
   return deny('invalid_request', message, { field: largest.name.slice(0, LONGEST_FIELD) })
 }
 

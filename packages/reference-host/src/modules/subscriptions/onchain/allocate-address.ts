@@ -33,9 +33,9 @@ const DAY_MS = 86_400_000
  * Most unpaid addresses of one account: ever for a list, whose addresses are used up; within a day for an
  * xpub.
  */
-const MOST_OF_ACCOUNT = 10
+const MAX_UNPAID_ADDRESSES = 10
 /** Most unpaid addresses of one xpub that one client gets in a day. Each is searched for transfers for ever. */
-const MOST_OF_CLIENT = 200
+const MAX_UNPAID_ADDRESSES_OF_CLIENT = 200
 /** One client gets at most this part of a list in 30 days, and at least 10 addresses. */
 const CLIENT_PART = 1 / 4
 const CLIENT_LEAST = 10
@@ -44,7 +44,7 @@ export const CLIENT_RETENTION_MS = 30 * DAY_MS
 /**
  * Most indexes in a row that may be used for something else, such as those of a list that the xpub replaces.
  */
-const MOST_SKIPPED = 1000
+const MAX_SKIPPED = 1000
 
 /** Takes the next index of a source. Its row lock makes simultaneous calls wait for each other. */
 const NEXT = `insert into gw_deposit_sources as s (id, next_index) values ($1, 1)
@@ -82,14 +82,14 @@ export function addressAllocator(receivers: readonly PayinReceiver[]): AddressAl
       select cast($1 as bigint), $2, $3, $4, cast($5 as bigint), $6, cast($7 as bigint)
       where not exists (select 1 from gw_deposit_addresses where address = $2)
       on conflict do nothing returning address`
-    for (let index = first, skipped = 0; skipped < MOST_SKIPPED; skipped += 1) {
+    for (let index = first, skipped = 0; skipped < MAX_SKIPPED; skipped += 1) {
       const address = branch.addressAt(index)
       const values = [chainId, address, token, branch.id, index, clientBucket, now]
       if (!inUse.has(address) && (await rows(tx, text, values)).length > 0) return address
       index = await nextIndex(tx, branch.id)
     }
     throw new Error(
-      `${MOST_SKIPPED} addresses of an xpub in a row are in use: is the wallet used for something else?`,
+      `${MAX_SKIPPED} addresses of an xpub in a row are in use: is the wallet used for something else?`,
     )
   }
 
@@ -122,7 +122,7 @@ async function overBudget(
   const ofAccount = `select count(*) as given from (select 1 from gw_payins
     where account_id = $1 and own_receiver = 1 and status <> 'settled' and created_at > $2 limit $3) as some_payins`
   const since = xpub === undefined ? 0 : now - DAY_MS
-  if ((await count(tx, ofAccount, [accountId, since, MOST_OF_ACCOUNT])) >= MOST_OF_ACCOUNT) {
+  if ((await count(tx, ofAccount, [accountId, since, MAX_UNPAID_ADDRESSES])) >= MAX_UNPAID_ADDRESSES) {
     return blocked('this account', 'max_unpaid_addresses')
   }
   const ofClient = `select count(*) as given from (select 1 from gw_deposit_addresses d
@@ -132,7 +132,7 @@ async function overBudget(
   const most =
     xpub === undefined
       ? Math.max(CLIENT_LEAST, Math.floor(depositAddresses.length * CLIENT_PART))
-      : MOST_OF_CLIENT
+      : MAX_UNPAID_ADDRESSES_OF_CLIENT
   const from = now - (xpub === undefined ? CLIENT_RETENTION_MS : DAY_MS)
   if ((await count(tx, ofClient, [clientBucket, chainId, token, from, most])) >= most) {
     return blocked("this client's address", 'max_unpaid_addresses_of_client')

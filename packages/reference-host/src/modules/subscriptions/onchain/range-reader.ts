@@ -14,7 +14,7 @@ interface RangeReader {
 }
 
 /** Most blocks in one range. */
-const MOST_BLOCKS = 20_000
+const MAX_BLOCKS = 20_000
 
 /** Creates the range reader of a chain. */
 export function rangeReader(
@@ -24,7 +24,7 @@ export function rangeReader(
   const pending = payinsOnChain(db)
   const tokens = [...new Set(receivers.map(({ token }) => token))]
   const shared = receivers.map(({ receiver }) => receiver)
-  let span = MOST_BLOCKS
+  let span = MAX_BLOCKS
 
   const find: RangeReader['find'] = async (fromBlock, toBlock) => {
     const own = [...(await pending.openAddresses(reader.chainId)), ...(await ahead.addresses())]
@@ -37,7 +37,7 @@ export function rangeReader(
     async read(fromBlock, toBlock) {
       try {
         const found = await find(fromBlock, toBlock)
-        span = Math.min(MOST_BLOCKS, 2 * span)
+        span = Math.min(MAX_BLOCKS, 2 * span)
         return found
       } catch (error) {
         span = Math.max(1, Math.floor(span / 2))

@@ -5,7 +5,7 @@ import { payinsOnChain, type SubmittedTransaction } from './payins-on-chain.ts'
 /** Submitted transactions that one round looks up at most. */
 const LOOK_UPS = 20
 /** Most failed look-ups in one round, since each can take as long as the timeout of a call. */
-const MOST_FAILED = 3
+const MAX_FAILED = 3
 
 /**
  * Creates the function that looks up submitted transactions and applies their transfers, a few per round in
@@ -21,7 +21,7 @@ export function submittedLookups(
     const found = await pending.nextSubmitted(reader.chainId, last, LOOK_UPS)
     let failed = 0
     for (const each of found) {
-      if (signal.aborted || failed === MOST_FAILED) return
+      if (signal.aborted || failed === MAX_FAILED) return
       // Set before the look-up, so that the next transaction has its turn even if this one always fails.
       last = each
       try {

@@ -14,7 +14,7 @@ interface PayinChange {
 }
 
 /** How many moves of one pay-in are shown, the last ones. */
-export const MOST_MOVES = 100
+export const MAX_MOVES = 100
 
 /** How long a pay-in waits for its payment, in ms (24 hours). */
 const OPEN_MS = 86_400_000
@@ -140,10 +140,10 @@ export const payins = {
     const [row] = await rows(db, text, [id, accountId])
     return row && (JSON.parse(toText(row['properties'])) as NewPayin['properties'])
   },
-  /** The last `MOST_MOVES` moves of a pay-in, in order. */
+  /** The last `MAX_MOVES` moves of a pay-in, in order. */
   async history(db: SqlQueries, id: string): Promise<readonly PayinMove[]> {
     const text = 'select * from gw_payin_moves where payin_id = $1 order by number desc limit $2'
-    return (await rows(db, text, [id, MOST_MOVES])).toReversed().map(row => ({
+    return (await rows(db, text, [id, MAX_MOVES])).toReversed().map(row => ({
       from: row['from_status'] as PayinStatus | null,
       to: row['to_status'] as PayinStatus,
       cause: row['cause'] as PayinMove['cause'],

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 import type { TestRunner } from '@gatewright/kernel/testing'
-import { validateCardSecrets, validateIssueReply, type CardIssuer, type CardOrder } from './card-issuer.ts'
-import { passesLuhn } from './card-numbers.ts'
-import { isRejection } from './rejection.ts'
+import { passesLuhn } from '../providers/cards/card-numbers.ts'
+import { cardPort, type CardIssuer, type CardOrder } from '../providers/cards/port.ts'
+import { isRejection } from '../providers/reply.ts'
+import { assertFaults, assertName, assertValid, providerTests, signal } from './support.ts'
 
 /** An issuer and the test system that it calls. */
 export interface CardIssuerUnderTest {
@@ -27,26 +27,18 @@ const order: CardOrder = {
 
 /** The contract of `CardIssuer`: run it against every issuer. `open` is called once per test. */
 export function cardIssuerContract(
-  { describe, it }: TestRunner,
+  runner: TestRunner,
   name: string,
   open: () => Promise<CardIssuerUnderTest>,
 ): void {
-  const test = (title: string, run: (opened: CardIssuerUnderTest, id: string) => Promise<void>): void =>
-    it(title, async () => {
-      const opened = await open()
-      await run(opened, `card_${randomUUID().replaceAll('-', '')}`).finally(() => opened.close())
-    })
-  const { signal } = new AbortController()
-
-  describe(`CardIssuer ${name}`, () => {
-    test('has a name that fits into a path', async ({ issuer }) => {
-      assert.match(issuer.name, /^[a-z0-9-]{1,32}$/)
-    })
+  const test = providerTests(runner, 'card', open)
+  runner.describe(`CardIssuer ${name}`, () => {
+    test('has a name that fits into a path', async ({ issuer }) => assertName(issuer))
 
     test('issues one card for an id that is ordered twice', async ({ issuer, cards }, id) => {
       const before = await cards()
       const first = await issuer.issue(id, order, signal)
-      assert.equal(validateIssueReply(first), undefined)
+      assertValid(first, cardPort.issue)
       assert.deepEqual(await issuer.issue(id, order, signal), first)
       assert.equal(await cards(), before + 1)
     })
@@ -72,7 +64,7 @@ export function cardIssuerContract(
       const issued = await issuer.issue(id, order, signal)
       assert.ok(!isRejection(issued))
       const secrets = await issuer.reveal(id, signal)
-      assert.equal(validateCardSecrets(secrets), undefined)
+      assertValid(secrets, cardPort.reveal)
       assert.ok(secrets.pan.endsWith(issued.last4) && passesLuhn(secrets.pan))
       assert.deepEqual(await issuer.reveal(id, signal), secrets)
     })
@@ -96,22 +88,9 @@ export function cardIssuerContract(
     })
 
     test('throws a fault without digits of a card when it is down or reads nonsense', async (opened, id) => {
-      for (const [code, issuer] of [
-        ['ERR_PROVIDER_UNAVAILABLE', opened.down],
-        ['ERR_PROVIDER_REPLY', opened.malformed],
-      ] as const) {
-        if (!issuer) continue
-        for (const call of [() => issuer.issue(id, order, signal), () => issuer.reveal(id, signal)])
-          await assert.rejects(call, error => {
-            assert.ok(error instanceof Fault && error.code === code, `must be a Fault ${code}`)
-            assert.doesNotMatch(
-              error.message.replaceAll(/\D/g, ''),
-              /\d{12}/,
-              'the message has a card number',
-            )
-            return true
-          })
-      }
+      const digits = /(?:\d\D*){12}/
+      await assertFaults(opened, issuer => issuer.issue(id, order, signal), digits)
+      await assertFaults(opened, issuer => issuer.reveal(id, signal), digits)
     })
   })
 }

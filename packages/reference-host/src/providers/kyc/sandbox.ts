@@ -1,9 +1,7 @@
-import { Fault, type Clock, type EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
-import type { KycProvider, KycReport, ReportedStatus } from './kyc.ts'
+import { Fault, type EpochMs } from '@gatewright/kernel'
+import { SANDBOX_PROVIDER, sandboxCalls, type SandboxCall, type SandboxOptions } from '../sandbox.ts'
+import type { KycProvider, KycReport, ReportedStatus } from './port.ts'
 
-/** The name of the built-in providers. Other providers must have another name. */
-export const SANDBOX_PROVIDER = 'sandbox'
 /**
  * After what time an application with any other last name is approved. The job that repeats the call sees it within two
  * minutes.
@@ -20,23 +18,18 @@ const STATUS_BY_NAME: readonly (readonly [ending: string, status: ReportedStatus
   ['outage', 'outage'],
 ]
 
-/** What the built-in provider needs. */
-interface SandboxKycOptions {
-  readonly db: SqlClient
-  readonly clock: Clock
-  /** The page where people complete an application. */
-  readonly completionUrl: string
-}
-
-const FIRST = `insert into gw_sandbox_provider_calls (port, id, at, what) values ('kyc', $1, $2, $3)
-  on conflict (port, id) do nothing`
-const READ = `select at, what from gw_sandbox_provider_calls where port = 'kyc' and id = $1`
-
 /**
  * Makes the built-in provider of a sandbox, which decides by the last name. Only the first call of an id decides, and no personal
  * data is stored.
  */
-export function sandboxKyc({ db, clock, completionUrl }: SandboxKycOptions): KycProvider {
+export function sandboxKyc({
+  db,
+  clock,
+  origin,
+}: Pick<SandboxOptions, 'db' | 'clock' | 'origin'>): KycProvider {
+  // The page where people complete an application.
+  const completionUrl = `${origin}/identity/kyc`
+  const calls = sandboxCalls(db, 'kyc')
   return {
     name: SANDBOX_PROVIDER,
     async submit(id, { lastName }, signal) {
@@ -44,9 +37,9 @@ export function sandboxKyc({ db, clock, completionUrl }: SandboxKycOptions): Kyc
       const now = clock.now()
       const name = lastName.toLowerCase()
       const [, status = 'pending'] = STATUS_BY_NAME.find(([ending]) => name.endsWith(ending)) ?? []
-      await rows(db, FIRST, [id, now, status])
-      const [row] = await rows(db, READ, [id])
-      return reportOf(toText(row?.['what']), now - toInteger(row?.['at']), completionUrl)
+      await calls.addFirst(id, now, status)
+      const { what, at } = (await calls.find(id)) as SandboxCall
+      return reportOf(what, now - at, completionUrl)
     },
   }
 }

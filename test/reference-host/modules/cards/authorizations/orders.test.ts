@@ -4,10 +4,10 @@ import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import { events } from '@gatewright/reference-host'
 import fc from 'fast-check'
-import { cardBench, prepareCardBench, type CardBench } from '../../harness/card-bench.ts'
-import { onBothDatabases } from '../../harness/host-tables.ts'
-import { internals } from '../../harness/internals.ts'
-import { ownTest } from '../../harness/own-test.ts'
+import { cardBench, prepareCardBench, type CardBench } from '../../../../harness/card-bench.ts'
+import { onBothDatabases } from '../../../../harness/host-tables.ts'
+import { internals } from '../../../../harness/internals.ts'
+import { ownTest } from '../../../../harness/own-test.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

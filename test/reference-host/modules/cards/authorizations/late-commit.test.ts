@@ -4,9 +4,9 @@ import { manualClock } from '@gatewright/kernel/testing'
 import { events, migrateHost } from '@gatewright/reference-host'
 import pg from 'pg'
 import t from 'tap'
-import { cardBench, prepareCardBench } from '../../harness/card-bench.ts'
-import { internals } from '../../harness/internals.ts'
-import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
+import { cardBench, prepareCardBench } from '../../../../harness/card-bench.ts'
+import { internals } from '../../../../harness/internals.ts'
+import { openPostgresPool, uniqueName } from '../../../../harness/stores.ts'
 
 t.test('a commit that outlives the time limit of its statement is undone', async t => {
   const schema = uniqueName()

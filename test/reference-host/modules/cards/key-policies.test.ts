@@ -1,10 +1,10 @@
 import { Fault } from '@gatewright/kernel'
 import { rows } from '@gatewright/kernel/sql'
 import type { KeyLineage } from '@gatewright/session-issuer'
-import { cardBench, prepareCardBench } from '../../harness/card-bench.ts'
-import { onBothDatabases } from '../../harness/host-tables.ts'
-import { internals } from '../../harness/internals.ts'
-import { DAY, must, newKey, setUp } from '../../session-issuer/fixtures.ts'
+import { cardBench, prepareCardBench } from '../../../harness/card-bench.ts'
+import { onBothDatabases } from '../../../harness/host-tables.ts'
+import { internals } from '../../../harness/internals.ts'
+import { DAY, must, newKey, setUp } from '../../../session-issuer/fixtures.ts'
 
 const MORE_THAN_A_PAGE = 501
 const unavailable = new Fault('ERR_STORE_UNAVAILABLE', 'the store is down')

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto'
+import { isRejection } from '../reply.ts'
+import { SANDBOX_PROVIDER, sandboxCalls, type SandboxOptions } from '../sandbox.ts'
+import { sandboxAssets, sandboxQuote } from '../sandbox-prices.ts'
+import type { DepositProvider } from './port.ts'
+
+/** Makes the built-in provider of deposits. Nobody pays it: `deposits.simulate` takes the place of a payment. */
+export function sandboxDeposits({ db, clock }: Pick<SandboxOptions, 'db' | 'clock'>): DepositProvider {
+  const calls = sandboxCalls(db, 'deposits')
+  return {
+    name: SANDBOX_PROVIDER,
+    assets: async () => sandboxAssets,
+    quote: async want => sandboxQuote(want, 'deposits'),
+    async open(id, { currency, network }, signal) {
+      signal.throwIfAborted()
+      const quote = sandboxQuote({ currency, network }, 'deposits')
+      if (isRejection(quote)) return quote
+      await calls.addFirst(id, clock.now(), 'open')
+      const { minAmount, maxAmount } = quote
+      return { reference: `sandbox-${id}`, ...addressOf(id, currency, network), minAmount, maxAmount }
+    },
+    async find(id, signal) {
+      signal.throwIfAborted()
+      return (await calls.find(id)) && { status: 'awaitingDeposit', payments: [] }
+    },
+  }
+}
+
+/** An address that follows from the id, so that the same deposit always has the same one. */
+function addressOf(id: string, currency: string, network: string) {
+  const digest = createHash('sha256').update(id).digest('hex')
+  const chainId = sandboxAssets
+    .find(({ ticker }) => ticker === currency)
+    ?.networks.find(each => each.id === network)?.chainId
+  if (chainId) return { depositAddress: `0x${digest.slice(0, 40)}`, extraId: null, chainId }
+  if (network === 'ripple') {
+    // All share an address, as at exchanges; the tag distinguishes deposits.
+    const extraId = String(Number.parseInt(digest.slice(0, 8), 16))
+    return { depositAddress: 'rSandboxSandboxSandboxSandbox1234', extraId, chainId: null }
+  }
+  const bech32 = digest.slice(0, 38).replaceAll(/[1b]/g, 'q')
+  return { depositAddress: `bc1q${bech32}`, extraId: null, chainId: null }
+}

@@ -1,0 +1,61 @@
+import * as Type from 'typebox/type'
+import { compileSchema } from '../schemas/check.ts'
+import { idText, nameText } from '../schemas/names.ts'
+
+/** What a provider replies: a type, and the check that a reply of that type passes. */
+export interface Reply<T> {
+  /** Returns the first error in a reply, without its values; undefined for a valid one. */
+  readonly validate: ReturnType<typeof compileSchema>
+  /** Carries the type; never set. */
+  readonly type?: T
+}
+
+/** The type of a reply: `ReplyType<typeof kycReport>`. */
+export type ReplyType<R> = R extends Reply<infer T> ? T : never
+
+type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T
+
+/** Declares a reply by its schema. Comments on members of the schema are those of the type, too. */
+export function reply<S extends Type.TSchema>(schema: S): Reply<Immutable<Type.Static<S>>> {
+  return { validate: compileSchema(schema) }
+}
+
+/** The schema of a member that can be null. */
+export const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+const rejection = reply(
+  Type.Object({
+    /** Why, for the account and the operator: 1 to 200 characters, without personal data. */
+    rejected: nameText(1, 200),
+  }),
+)
+
+/** The expected no of a provider: a reply, not a fault. */
+export type Rejection = ReplyType<typeof rejection>
+
+/** Whether a reply is a rejection. */
+export function isRejection(given: object): given is Rejection {
+  return 'rejected' in given
+}
+
+/** Declares a reply that can also be a rejection. */
+export function orRejection<T>({ validate }: Reply<T>): Reply<T | Rejection> {
+  return {
+    validate: given =>
+      typeof given === 'object' && given !== null && isRejection(given)
+        ? rejection.validate(given)
+        : validate(given),
+  }
+}
+
+/** Declares a reply that is undefined if the provider does not know the id. */
+export function orUndefined<T>({ validate }: Reply<T>): Reply<T | undefined> {
+  return { validate: given => (given === undefined ? undefined : validate(given)) }
+}
+
+const named = compileSchema(Type.Object({ id: idText() }))
+
+/** Declares what an event of a provider carries: a report with the `id` of its object. */
+export function withId<T>({ validate }: Reply<T>): Reply<T & { readonly id: string }> {
+  return { validate: given => named(given) ?? validate(given) }
+}

@@ -1,0 +1,8 @@
+export { cardIssuerContract } from './card-issuer.ts'
+export type { CardIssuerUnderTest } from './card-issuer.ts'
+export { depositProviderContract } from './deposit-provider.ts'
+export type { DepositProviderUnderTest } from './deposit-provider.ts'
+export { kycProviderContract, sampleApplication } from './kyc-provider.ts'
+export type { KycProviderUnderTest } from './kyc-provider.ts'
+export { withdrawalProviderContract } from './withdrawal-provider.ts'
+export type { WithdrawalProviderUnderTest } from './withdrawal-provider.ts'
