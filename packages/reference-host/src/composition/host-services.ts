@@ -16,7 +16,7 @@ import { checkPolicyChain, createGuard, type Guard, type SpendStorage } from '@g
 import { createIssuer, type EndedLineage, type Issuer } from '@gatewright/session-issuer'
 import type { HostConfig } from '../config/host-config.ts'
 import { originOf } from '../config/origin.ts'
-import { deny } from '../product/denials.ts'
+import { deny } from '../http/codes.ts'
 import { isKeyCurrent, isKeySession } from '../http/key-session.ts'
 import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
 import type { EventType } from '../http/provider-events.ts'

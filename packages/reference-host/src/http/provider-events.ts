@@ -1,13 +1,11 @@
 import { allow, type EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { deny } from '../product/denials.ts'
-import type { HostDenial } from './codes.ts'
+import { deny, type HostDenial } from './codes.ts'
 import { operation, type Operation } from './operation.ts'
 import { component, text, textOrNull } from '../schemas/fields.ts'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { NetworkResponse } from '../modules/cards/authorizations/response-in-time.ts'
 
 /**
  * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated, repeated, not
@@ -29,10 +27,24 @@ interface AppliedEvent extends CheckedEvent {
   apply(tx: SqlQueries, provider: string, data: never, now: EpochMs, messageId: string): Promise<EventOutcome>
 }
 
+/** The response to an event that asks for a decision. */
+interface DecisionResponse {
+  /**
+   * `repeated`: this id was decided before, and keeps its decision. `conflict`: this id was decided before, for something else.
+   * `unavailable`: the database was down or late.
+   */
+  readonly outcome: 'applied' | 'repeated' | 'conflict' | 'unavailable'
+  readonly decision: {
+    readonly approved: boolean
+    readonly authorizationId: string
+    readonly declineReason: string | null
+  }
+}
+
 /** How the host responds to an event that asks for a decision. */
 interface DecidedEvent extends CheckedEvent {
   /** Decides once for each id in `data`, whatever the id of the message is. Undefined if the object does not exist here. */
-  decide(provider: string, data: never, now: EpochMs): Promise<NetworkResponse | undefined>
+  decide(provider: string, data: never, now: EpochMs): Promise<DecisionResponse | undefined>
 }
 export type EventType = AppliedEvent | DecidedEvent
 
@@ -41,7 +53,7 @@ export interface ProviderEventServices {
   readonly db: SqlClient
   readonly clock: Clock
   readonly eventTypes: Readonly<Record<string, EventType>>
-  readonly countEvent: (type: string, outcome: EventOutcome | NetworkResponse['outcome']) => void
+  readonly countEvent: (type: string, outcome: EventOutcome | DecisionResponse['outcome']) => void
 }
 
 const Body = Type.Object(
