@@ -69,6 +69,17 @@ t.test('caches at most cacheBytes of tokens', async t => {
   t.equal(verified(), 7)
 })
 
+t.test('evicts the least recently used token when its bytes are used up', async t => {
+  const { send, verified } = await counting({ cacheBytes: 65_536, maxTokenBytes: 16_384 })
+  const pad = 'x'.repeat(8000)
+  for (const n of [0, 1, 2, 3, 4, 0, 5]) await send(n, pad)
+  t.equal(verified(), 6)
+  await send(0, pad)
+  t.equal(verified(), 6)
+  await send(1, pad)
+  t.equal(verified(), 7)
+})
+
 t.test('weighs the scopes of a session with its token', async t => {
   const key = await signingKey()
   const source = localKeys({ keys: [key.jwk] })
