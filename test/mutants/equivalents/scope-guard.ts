@@ -113,12 +113,6 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     after: 'if (performance.now() - requestedAt + marginMs > msBeforeNext)',
     reason: 'differs at one instant of a clock with fractions, inside a margin',
   },
-  ...['storeTimeoutMs = 1001, localPoints = 1', 'storeTimeoutMs = 1000, localPoints = 2'].map(defaults => ({
-    source: 'packages/scope-guard/src/rate-limits/options.ts',
-    before: 'const { name, points, windowSeconds, per, storeTimeoutMs = 1000, localPoints = 1 } = options;',
-    after: `const { name, points, windowSeconds, per, ${defaults} } = options;`,
-    reason: 'stands for an absent option where bounds are checked, and is within them',
-  })),
   {
     source: 'packages/scope-guard/src/rate-limits/rule-limits.ts',
     before: 'if (points.length > 1)',
@@ -158,15 +152,6 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     after: 'else if (live.length <= known.length)',
     reason: 'replaces a list by an equal one',
   },
-  ...[
-    'off: { mode: true },',
-    'strict: { mode: true, isLive: true },',
-    'feed: { mode: true, feed: true, isLive: true, boundMs: true, pollMs: true, monotonic: true },',
-  ].map(before => ({
-    source: 'packages/scope-guard/src/revocation/revocation.ts',
-    before,
-    reason: 'a table of option names, in which only the names decide',
-  })),
   {
     source: 'packages/scope-guard/src/storage/memory.ts',
     before: 'if (counters.size + holds.size + needed <= capacity)',

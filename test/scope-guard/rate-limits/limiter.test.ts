@@ -222,12 +222,12 @@ t.test('accepts each number up to its bound, and names the option of a number be
     for (const value of [0, most + 1, 1.5, '1'])
       t.throws(() => make({ [option]: value }), {
         name: 'TypeError',
-        message: `limit mints: ${option} must be an integer from 1 to ${most}`,
+        message: `createRateLimit: ${option} must be an integer from 1 to ${most}`,
       })
   }
   t.doesNotThrow(() => make({ name: 'x'.repeat(64) }))
   for (const name of ['', 'a b', '1a', 'x'.repeat(65), 7, undefined])
-    t.throws(() => make({ name }), { name: 'TypeError', message: /limit name must be a letter/ })
+    t.throws(() => make({ name }), { name: 'TypeError', message: /^createRateLimit: name must be a letter/ })
   for (const option of ['per', 'classes', 'point'])
     t.throws(() => make({ [option]: 'key' }), { name: 'TypeError', message: new RegExp(`"${option}"`) })
   t.end()

@@ -211,7 +211,7 @@ t.test('accepts http: only to this machine, unless allowHttp is set', async t =>
   }
   t.throws(
     () => open('http://10.0.0.1/', { allowHttp: 'yes' }),
-    /allowHttp must be true or false, got string/,
+    /allowHttp must be true or false, not string/,
   )
   t.throws(() => open('ftp://127.0.0.1/'), /must begin with https:, got ftp:/)
   t.throws(() => remoteKeys('https://issuer.example' as never), /must be a URL object, got string/)

@@ -1,4 +1,4 @@
-import { knownOptions, type Fault, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type Fault, type OptionTable } from '@gatewright/kernel'
 import { jsonRpc, unavailable, type RpcCall } from './json-rpc.ts'
 import { blockReply, chainIdReply, type Block, type NodeReply } from './parse-replies.ts'
 
@@ -14,7 +14,7 @@ export interface ViemReaderOptions {
   readonly timeoutMs?: number
 }
 
-const OPTIONS: OptionNames<ViemReaderOptions> = {
+const OPTIONS: OptionTable<ViemReaderOptions> = {
   chainId: true,
   url: true,
   timeoutMs: true,
@@ -42,7 +42,7 @@ export interface ChainNode {
 
 /** Creates the client of a node. Throws a `TypeError` for a `timeoutMs` out of bounds. */
 export function chainNode(options: ViemReaderOptions): ChainNode {
-  const { chainId, url, timeoutMs = 5000 } = knownOptions('viemReader', options, OPTIONS)
+  const { chainId, url, timeoutMs = 5000 } = checkOptions('viemReader', options, OPTIONS)
   if (!Number.isInteger(timeoutMs) || timeoutMs < 100 || timeoutMs > 30_000)
     throw new TypeError('timeoutMs must be an integer from 100 to 30000')
   const rpc = jsonRpc(chainId, url)

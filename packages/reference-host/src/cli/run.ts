@@ -1,4 +1,4 @@
-import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
+import { Fault, checkOptions, type OptionTable } from '@gatewright/kernel'
 import { createContainer } from '../composition/container.ts'
 import * as registrations from '../composition/registrations.ts'
 import { readConfig } from '../config/config.ts'
@@ -30,7 +30,7 @@ export interface CommandOptions {
   readonly progress?: ((text: string) => void) | undefined
 }
 
-const OPTIONS: OptionNames<CommandOptions> = {
+const OPTIONS: OptionTable<CommandOptions> = {
   env: true,
   ask: true,
   input: true,
@@ -43,7 +43,7 @@ const OPTIONS: OptionNames<CommandOptions> = {
  * and unexpected errors become `problem` with code 1; only an unknown option rejects, with a `TypeError`.
  */
 export async function runCommand(argv: readonly string[], options: CommandOptions): Promise<CommandResult> {
-  knownOptions('runCommand', options, OPTIONS)
+  checkOptions('runCommand', options, OPTIONS)
   try {
     return { code: 0, out: await outputOf(argv, options), problem: '' }
   } catch (error) {

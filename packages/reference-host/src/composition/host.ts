@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Observe } from '@gatewright/http'
-import { knownOptions, type Clock, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type Clock, type OptionTable } from '@gatewright/kernel'
 import { assertNoShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
 import { fastestRecover } from '@gatewright/signature-verifier'
 import type { ChainReader } from '../chain/reader.ts'
@@ -61,7 +61,7 @@ export interface StartOptions {
   readonly providers?: Providers
 }
 
-const OPTIONS: OptionNames<StartOptions> = {
+const OPTIONS: OptionTable<StartOptions> = {
   observe: true,
   report: true,
   clock: true,
@@ -89,7 +89,7 @@ const QUERY_MS = 25_000
  * another host uses the data folder.
  */
 export async function startHost(config: Config, given: StartOptions): Promise<RunningHost> {
-  knownOptions('startHost', given, OPTIONS)
+  checkOptions('startHost', given, OPTIONS)
   const options = { ...given, observe: safely(given.observe), report: safely(given.report) }
   const stores = await openStores(config, QUERY_MS)
   const container = await createHostContainer(config, stores, options)
