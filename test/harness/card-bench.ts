@@ -4,12 +4,32 @@ import { createLedger, ledgerAccounts, systemAccounts, migrateLedger } from '@ga
 import { createGuard, type PolicyDocument } from '@gatewright/scope-guard'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { migrateSpends as migrateSqlite, sqliteSpends } from '@gatewright/scope-guard/sqlite'
+import { withAwaitedQueries } from './awaited-queries.ts'
 import { internals } from './internals.ts'
 
 type Service = ReturnType<typeof internals.authorizations>
 type Row = Awaited<ReturnType<Service['authorize']>>
 type Request = Parameters<Service['authorize']>[2]
 type NewCard = Parameters<(typeof internals.cards)['insert']>[2][number]
+/** An active card without limit or policies, but for its id. */
+export const NEW_CARD = {
+  last4: '4242',
+  status: 'active',
+  limit: null,
+  expirationMonth: 12,
+  expirationYear: 2099,
+  encryptedName: null,
+  encryptedColor: null,
+  encryptedEmoji: null,
+  encryptedMemo: null,
+  folderId: null,
+  disposable: false,
+  autoCancelAfterAuth: false,
+  issuer: 'sandbox',
+  keyLineage: null,
+  sessionPolicies: [],
+} as const satisfies Omit<NewCard, 'id'>
+
 /** What is counted against one card, and what happens to its payments, without a host. */
 export interface CardBench {
   readonly db: SqlClient
@@ -43,7 +63,8 @@ export async function prepareCardBench(db: SqlClient, dialect: SqlDialect): Prom
 }
 
 /** Makes the services of card payments over a database. */
-export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock): CardBench {
+export function cardBench(client: SqlClient, dialect: SqlDialect, clock: ManualClock): CardBench {
+  const db = withAwaitedQueries(client)
   const ledger = createLedger(db)
   const money = internals.createMoney(ledger)
   const { authorizationTable: store, cards } = internals
@@ -91,24 +112,7 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
       )
     },
     async addCard(accountId, card) {
-      const made: NewCard = {
-        last4: '4242',
-        status: 'active',
-        limit: null,
-        expirationMonth: 12,
-        expirationYear: 2099,
-        encryptedName: null,
-        encryptedColor: null,
-        encryptedEmoji: null,
-        encryptedMemo: null,
-        folderId: null,
-        disposable: false,
-        autoCancelAfterAuth: false,
-        issuer: 'sandbox',
-        keyLineage: null,
-        sessionPolicies: [],
-        ...card,
-      }
+      const made: NewCard = { ...NEW_CARD, ...card }
       await db.transaction(tx => cards.insert(tx, accountId, [made], clock.now()))
     },
     async pay(cardId, request) {

@@ -15,6 +15,12 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/caller-policies.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/change.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/operations.js') &
+  typeof import('../../packages/reference-host/dist/modules/folders/store.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/cancel.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/sandbox-cards.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/operations.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/events.js') &
   typeof import('../../packages/reference-host/dist/ledger/check.js') &
   typeof import('../../packages/reference-host/dist/config/rate-limits.js') &
   typeof import('../../packages/reference-host/dist/ledger/money.js') &
@@ -96,6 +102,12 @@ const FILES = [
   'modules/cards/card-above-caller',
   'modules/cards/caller-policies',
   'modules/cards/change',
+  'modules/cards/operations',
+  'modules/folders/store',
+  'modules/cards/cancel',
+  'modules/cards/sandbox-cards',
+  'modules/cards/authorizations/operations',
+  'modules/cards/authorizations/events',
   'ledger/check',
   'ledger/money',
   'ledger/differences',

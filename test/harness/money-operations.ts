@@ -32,6 +32,8 @@ export interface OperationRequest {
   readonly query?: string
   /** Identifies the effect of a write. Default: a new one. */
   readonly effectId?: string
+  /** Further members of the caller's session. */
+  readonly session?: object
   /** A policy of the caller. */
   readonly policy?: object
   /** Runs in the transaction of a write, before its commit. */
@@ -176,12 +178,12 @@ export async function openMoney(
       return accountId
     },
     async run(operation, accountId, request = {}) {
-      const { body = {}, params = {}, query = '' } = request
+      const { body = {}, params = {}, query = '', session } = request
       const call = {
         body,
         params,
         facts: { query: new URLSearchParams(query) },
-        caller: { session: { accountId, surface: operation.surface } },
+        caller: { session: { accountId, surface: operation.surface, ...session } },
       } as never
       const problem = operation.body && internals.compileSchema(operation.body)(body)
       if (problem) return { code: 'invalid_request', message: problem.message }
@@ -217,7 +219,9 @@ export async function openMoney(
     const ready = await operation.prepare?.(call, effectId)
     if (ready && !ready.ok) return ready
     const { id, spends } = operation
-    const rule = { operation: id, allOf: [], ...(spends === false ? {} : { spends: spends as 'spend' }) }
+    // What is spent with a card counts under the caps of the card, which the operation checks itself.
+    const isOfCaller = spends === 'spend' || spends === 'withdrawal'
+    const rule = { operation: id, allOf: [], ...(isOfCaller ? { spends } : {}) }
     guard.prepare(rule)
     const policies = policy ? [{ id: `${accountId}.policy`, document: policy }] : []
     const access = guard.checkPolicies(accountId, policies, rule)

@@ -27,7 +27,7 @@ t.test('refuses a wrong option and names it, what is expected and the value', as
   t.throws(wrong({ bodyLimitBytes: -1 }), /bodyLimitBytes must be an integer from 0 to 16777216, not -1/)
   t.throws(wrong({ responseLimitBytes: 1.5 }), /responseLimitBytes/)
   t.throws(wrong({ errors: 'xml' }), /errors must be "plain", "partner", "problem" or a function/)
-  t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, got string/)
+  t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, not string/)
   t.throws(wrong({ exposeHeaders: 1 }), /exposeHeaders/)
   t.throws(wrong({ report: 'console' }), /report must be a function/)
   t.throws(wrong({ trustProxy: ['all'] }), /trustProxy/)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { integerOption, knownOptions, type OptionNames } from '@gatewright/kernel'
+import { integerOption, checkOptions, type OptionTable } from '@gatewright/kernel'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'
@@ -10,14 +10,14 @@ interface Options {
   readonly guard?: object
   readonly ttlMs?: number
 }
-const NAMES: OptionNames<Options> = { policies: true, windowMs: true, guard: true, ttlMs: true }
+const NAMES: OptionTable<Options> = { policies: true, windowMs: true, guard: true, ttlMs: true }
 // @ts-expect-error -- A list that leaves an option out does not compile.
-const INCOMPLETE: OptionNames<Options> = { policies: true, windowMs: true, guard: true }
+const INCOMPLETE: OptionTable<Options> = { policies: true, windowMs: true, guard: true }
 const KNOWN = 'Known options: policies, windowMs, guard, ttlMs'
 
 const messageOf = (options: unknown): string => {
   try {
-    knownOptions('createThing', options as Options, NAMES)
+    checkOptions('createThing', options as Options, NAMES)
   } catch (error) {
     assert.ok(error instanceof TypeError)
     return error.message
@@ -27,7 +27,7 @@ const messageOf = (options: unknown): string => {
 
 t.test('returns options whose names are all known, also with undefined values', async t => {
   const options = { policies: undefined, windowMs: 5 }
-  t.equal(knownOptions<Options>('createThing', options, NAMES), options)
+  t.same(checkOptions('createThing', options as Options, NAMES), { windowMs: 5 })
   t.equal(messageOf({}), 'accepted')
   t.equal(messageOf(Object.create(null)), 'accepted')
   t.same(Object.keys(INCOMPLETE), ['policies', 'windowMs', 'guard'])
@@ -93,6 +93,83 @@ t.test('rejects a name with one edit, and suggests the known name', async t => {
       )
     }),
   )
+})
+
+interface Thing {
+  readonly issuer: string
+  readonly mode: 'on' | 'off'
+  readonly run: () => number
+  readonly windowMs?: number
+  readonly isOpen?: boolean
+  readonly report?: (line: string) => void
+  readonly observe?: (line: string) => void
+  readonly capacity?: number
+  readonly algorithm?: 'A' | 'B'
+}
+const report = (): void => {}
+const THING = {
+  issuer: { is: 'text' },
+  mode: { is: ['on', 'off'] },
+  run: { is: 'function' },
+  windowMs: { min: 10, max: 50, default: 20 },
+  isOpen: { default: false },
+  report: { default: report },
+  observe: { is: 'function', default: undefined },
+  capacity: { min: 1, max: Infinity, default: 7 },
+  algorithm: { is: ['A', 'B'], default: 'B' },
+} as const satisfies OptionTable<Thing>
+// @ts-expect-error -- A default must be a value of the option.
+const WRONG: OptionTable<Pick<Thing, 'algorithm'>> = { algorithm: { default: 'C' } }
+const given: Thing = { issuer: 'a', mode: 'on', run: () => 1 }
+
+t.test('fills in the defaults, and does not change the given options', async t => {
+  const options: Thing = Object.freeze({ ...given, capacity: 9 })
+  const { windowMs, ...others } = checkOptions('createThing', options, THING)
+  const sum: number = windowMs + others.capacity
+  t.equal(sum, 29)
+  t.same(others, { ...given, isOpen: false, report, capacity: 9, algorithm: 'B' })
+  t.equal('observe' in others, false)
+  t.equal(WRONG.algorithm === true, false)
+})
+
+t.test('names the function, the option, what was expected and what came', async t => {
+  const message = (changes: object): string => {
+    try {
+      checkOptions('createThing', { ...given, ...changes }, THING)
+    } catch (error) {
+      assert.ok(error instanceof TypeError)
+      return error.message
+    }
+    return 'accepted'
+  }
+  for (const [changes, expected] of [
+    [{ issuer: undefined }, 'issuer must be a non-empty string, not undefined'],
+    [{ issuer: '' }, 'issuer must be a non-empty string, not an empty string'],
+    [{ issuer: 7 }, 'issuer must be a non-empty string, not 7'],
+    [{ mode: undefined }, 'mode must be "on" or "off", not undefined'],
+    [{ mode: 'of' }, 'mode must be "on" or "off", not "of"'],
+    [{ run: 'secret' }, 'run must be a function, not string'],
+    [{ windowMs: 9 }, 'windowMs must be an integer from 10 to 50, not 9 (default 20)'],
+    [{ windowMs: 51 }, 'windowMs must be an integer from 10 to 50, not 51 (default 20)'],
+    [{ windowMs: 'secret' }, 'windowMs must be an integer from 10 to 50, not string (default 20)'],
+    [{ windowMs: null }, 'windowMs must be an integer from 10 to 50, not null (default 20)'],
+    [{ isOpen: 1 }, 'isOpen must be true or false, not 1'],
+    [{ report: {} }, 'report must be a function, not object'],
+    [{ observe: [] }, 'observe must be a function, not an array'],
+    [{ capacity: 0 }, 'capacity must be an integer of at least 1, not 0 (default 7)'],
+    [{ algorithm: 'C' }, 'algorithm must be "A" or "B", not "C"'],
+  ] as const) {
+    t.equal(message(changes), `createThing: ${expected}`)
+  }
+  t.equal(message({ windowMs: 10, isOpen: true, report: () => 1, observe: () => 2 }), 'accepted')
+  t.equal(message({ windowMs: 50, capacity: Number.MAX_SAFE_INTEGER, algorithm: 'A' }), 'accepted')
+})
+
+t.test('a table with a name that is no option does not compile', async t => {
+  // @ts-expect-error -- The option does not exist.
+  t.same(checkOptions('createThing', { ttlMs: 1 }, { ttlMs: true, ttl: true }), {
+    ttlMs: 1,
+  })
 })
 
 t.test('accepts integers within the bounds, and names option, bounds and value otherwise', t => {

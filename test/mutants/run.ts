@@ -15,12 +15,10 @@ import { EQUIVALENTS, keepsOrder } from './equivalents.ts'
 import { openMemory } from './memory.ts'
 import { mutationsOf, type Mutation } from './mutations.ts'
 import { percent, writeScore, type Score } from './scores.ts'
-import { startWorker, type Worker } from './worker.ts'
+import { startWorker, type TimedTest, type Worker } from './worker.ts'
 
 /** A test file that passes without a mutant. */
-interface Baseline {
-  readonly test: string
-  readonly ms: number
+interface Baseline extends TimedTest {
   readonly coverage: Coverage
 }
 
@@ -116,9 +114,7 @@ async function scoreOf(workers: readonly Worker[], folder: string): Promise<Scor
   const survivors: Mutation[] = []
   await onAll(workers, wanted, async (worker, mutation) => {
     const tests = baselines.filter(baseline => reaches(baseline, mutation))
-    const ms = tests.reduce((sum, { ms }) => sum + ms, 0)
-    const names = tests.map(({ test }) => test)
-    if (tests.length > 0 && (await worker.run(mutation, names, 5000 + 3 * ms)) === 'noticed') {
+    if (tests.length > 0 && (await worker.run(mutation, tests)) === 'noticed') {
       memory.noticed(mutation)
       return
     }

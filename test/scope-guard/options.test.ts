@@ -10,7 +10,6 @@ t.test('accepts each number from its least to its most, and names the option of 
     storeTimeoutMs: [10, 60_000],
     clockToleranceSeconds: [0, 60],
     maxTokenBytes: [256, 16_384],
-    cacheEntries: [1, 10_000_000],
     cacheBytes: [2 ** 16, 2 ** 40],
     policyCacheBytes: [2 ** 19, 2 ** 40],
     cacheSeconds: [1, 3600],
@@ -20,7 +19,7 @@ t.test('accepts each number from its least to its most, and names the option of 
     for (const value of [least - 1, most + 1, least + 0.5, `${least}`])
       await t.rejects(bench({ [option]: value }), {
         name: 'TypeError',
-        message: `${option} must be an integer from ${least} to ${most}`,
+        message: `createGuard: ${option} must be an integer from ${least} to ${most}`,
       })
   }
 })
@@ -33,7 +32,7 @@ t.test('rejects an option that it does not know, also of a limit and of failed c
     [{ failedCredentials: { pointz: 1 } }, 'pointz'],
   ] as const)
     await t.rejects(bench(options as never), { name: 'TypeError', message: new RegExp(`"${name}"`) })
-  await t.rejects(bench({ limits: {} as never }), /limits must be an array, got object/)
+  await t.rejects(bench({ limits: {} as never }), /limits must be an array, not object/)
   for (const keys of ['https://issuer.test/jwks', null])
     await t.rejects(bench({ keys: keys as never }), TypeError)
   for (const name of ['issuer', 'audience', 'typ'])

@@ -102,7 +102,7 @@ export const SENTENCES: Sentences = {
     'The `htu` of the proof is not an origin of the option `dpop.origin` with the path of the request.',
   'the DPoP proof was issued in the future':
     'The `iat` of the proof is later than the clock of the host says, beyond the tolerance.',
-  'the DPoP proof is too old': 'The `iat` of the proof is older than `maxAgeSeconds`.',
+  'the DPoP proof is too old': 'The `iat` of the proof is more than 60 s old.',
   'the DPoP proof is for another token': 'The `ath` of the proof is not the hash of this access token.',
   'the DPoP proof is by another key': 'The key of the proof is not the key that the token is bound to.',
   'invalid signature of the DPoP proof': 'The signature of the proof is not valid.',

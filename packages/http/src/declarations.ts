@@ -1,7 +1,6 @@
 import { checkedRule, type Rule } from '@gatewright/kernel'
-import type { CredentialGate, GateOptions, SpendGate, TransactionGate } from './gate-types.ts'
+import type { CredentialGate, SpendGate, TransactionGate } from './gate-types.ts'
 import { runTransaction, type TransactionalDependencies } from './idempotency/transactional.ts'
-import type { OpenGateOptions } from './options.ts'
 import type { AccessLike, Credential, Credentials, GuardPort, SpendGuardPort } from './ports.ts'
 import { checkedSchemas, hasOldFields } from './request/input.ts'
 import { authenticator, sessionCredential } from './route/credentials.ts'
@@ -9,18 +8,17 @@ import type { GuardedCall, OpenCall, RouteOptions, WriteOptions } from './route/
 import type { GateContext } from './route/request-context.ts'
 import { makeRoute, type RouteDependencies } from './route/route.ts'
 import type { CompleteRoute, Route } from './route/steps.ts'
+import type { AnyGateOptions } from './settings.ts'
 
 /** A gate with the functions of every kind of gate. The overloads of `gate` show only those that the options allow. */
 export type AnyGate = SpendGate<string, AccessLike, unknown> &
   CredentialGate<string, AccessLike, { readonly own: Credential<unknown> }> &
   TransactionGate<string, AccessLike, unknown, unknown>
 
-type Options = OpenGateOptions & Partial<GateOptions<string, AccessLike>>
-
 /** Makes the functions of a gate that declare operations. Throws a `TypeError` if a port lacks a required function. */
 export function declarations(
   gate: GateContext,
-  options: Options,
+  options: AnyGateOptions,
 ): Pick<AnyGate, 'open' | 'guarded' | 'guardedBy' | 'idempotent' | 'transactional'> {
   assertPorts(options)
   const { guard, scopes, idempotency, transactions, spendStorage } = options
@@ -111,7 +109,7 @@ function comparesQuery(
   return compareQuery ?? (query ? true : undefined)
 }
 
-function assertPorts({ aliases, guard, idempotency, transactions, scopes }: Options): void {
+function assertPorts({ aliases, guard, idempotency, transactions, scopes }: AnyGateOptions): void {
   assertFunctions('aliases', aliases, ['resolve'])
   assertFunctions('guard', guard, ['check', 'prepare'])
   assertFunctions('idempotency', idempotency, ['begin', 'complete'])
@@ -135,7 +133,7 @@ function assertFunctions(name: string, port: object | undefined, functions: read
   if (missing) throw new TypeError(`${name} must have the function ${missing}`)
 }
 
-function assertScopes(rule: Rule, scopes: Options['scopes']): void {
+function assertScopes(rule: Rule, scopes: AnyGateOptions['scopes']): void {
   for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
     if (scopes && !scopes.names.includes(scope))
       throw new TypeError(

@@ -1,4 +1,3 @@
-import { knownOptions, type OptionNames } from '@gatewright/kernel'
 import { declarations, type AnyGate } from './declarations.ts'
 import type {
   CredentialGate,
@@ -9,12 +8,13 @@ import type {
   TransactionGate,
   WriteGate,
 } from './gate-types.ts'
-import { checkedOptions, OPEN_GATE_OPTIONS, type OpenGateOptions } from './options.ts'
+import type { OpenGateOptions } from './options.ts'
 import type { AccessLike, Credentials, IdempotencyPort, SpendGuardPort } from './ports.ts'
 import { conclude, concludeSent } from './route/conclude.ts'
 import { enter } from './route/enter.ts'
 import type { GateContext, RequestContext } from './route/request-context.ts'
 import type { StepResult } from './route/steps.ts'
+import { checkedSettings, type AnyGateOptions } from './settings.ts'
 
 /**
  * Composes guard, idempotency and the other ports in the only correct order: translation of old names, credential, limits,
@@ -61,20 +61,9 @@ export function gate(options: object = {}): never {
   return createGate(options) as never
 }
 
-/** The names of all options. `gate` does not compile if one is missing here. */
-const GATE_OPTIONS: OptionNames<GateOptions<string, AccessLike>> = {
-  ...OPEN_GATE_OPTIONS,
-  guard: true,
-  scopes: true,
-  idempotency: true,
-  accountOf: true,
-  transactions: true,
-  spendStorage: true,
-}
-
-function createGate(options: OpenGateOptions & Partial<GateOptions<string, AccessLike>>): AnyGate {
+function createGate(options: AnyGateOptions): AnyGate {
   const context: GateContext = {
-    settings: checkedOptions(knownOptions('gate', options, GATE_OPTIONS), options.scopes?.names),
+    settings: checkedSettings(options),
     aliases: options.aliases,
     draining: false,
   }

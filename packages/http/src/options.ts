@@ -1,17 +1,11 @@
-import { Fault, integerOption, type OptionNames } from '@gatewright/kernel'
-import { emitWarning, printError } from '@gatewright/kernel/platform'
-import { trustedProxies, type TrustedProxies } from './request/client-address.ts'
+import type { TrustedProxies } from './request/client-address.ts'
 import type { ErrorShape } from './response/http-response.ts'
 import type { Observe } from './response/decision.ts'
-import { developmentHint, type Hint } from './response/hint.ts'
+import type { Hint } from './response/hint.ts'
 import type { RequestFacts } from './request/facts.ts'
 import type { AliasPort, Credentials } from './ports.ts'
-import { plainRender, type Render } from './response/outcome.ts'
-import {
-  resourceMetadata,
-  type ProtectedResource,
-  type ResourceMetadata,
-} from './response/resource-metadata.ts'
+import type { Render } from './response/outcome.ts'
+import type { ProtectedResource, ResourceMetadata } from './response/resource-metadata.ts'
 
 /** A failed request: a fault or an unexpected error. It contains no request body, header or key. */
 export interface Failure {
@@ -54,22 +48,6 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
   readonly report?: (failure: Failure) => void
 }
 
-/** The names of the options of every gate. */
-export const OPEN_GATE_OPTIONS: OptionNames<OpenGateOptions> = {
-  aliases: true,
-  credentials: true,
-  errors: true,
-  trustProxy: true,
-  requireHttps: true,
-  bodyLimitBytes: true,
-  responseLimitBytes: true,
-  exposeHeaders: true,
-  render: true,
-  observe: true,
-  protectedResource: true,
-  report: true,
-}
-
 /** Checked options, with every default filled in. */
 export interface Settings {
   readonly shapeOf: (facts: RequestFacts) => ErrorShape
@@ -91,79 +69,7 @@ export interface Settings {
   readonly hint: Hint | undefined
 }
 
-const MAX_BYTES = 16_777_216
-const SHAPES: readonly unknown[] = ['plain', 'partner', 'problem']
-
-function flag(name: string, value: boolean): boolean {
-  if (typeof value === 'boolean') return value
-  throw new TypeError(`${name} must be true or false, got ${typeof value}`)
-}
-
 /** Sends a problem document (RFC 9457) to requests whose `Accept` names it, and the default shape to all others. */
 export function byAccept(defaultShape: ErrorShape): (facts: RequestFacts) => ErrorShape {
   return facts => (facts.header('accept')?.includes('application/problem+json') ? 'problem' : defaultShape)
-}
-
-/**
- * Wraps a function of the application (`report`, `observe`). If it throws or rejects, emits a process warning and returns
- * `fallback`, so that it cannot change a response.
- */
-function withFallback<F, T>(call: (facts: F) => T, fallback: T): (facts: F) => T {
-  const warn = (error: unknown): void => emitWarning(error instanceof Error ? error : String(error))
-  return facts => {
-    try {
-      const result = call(facts)
-      if (result instanceof Promise) result.catch(warn)
-      return result
-    } catch (error) {
-      warn(error)
-      return fallback
-    }
-  }
-}
-
-/** Writes one line for the operator, without stack and cause, since errors of database drivers may contain values. */
-function print({ operation, error }: Failure): void {
-  const { name, message } = error instanceof Error ? error : { name: typeof error, message: '' }
-  const code = error instanceof Fault ? error.code : name
-  printError(`gatewright ${operation}: ${code} ${message}`)
-}
-
-/** Checks options once. Throws a `TypeError` that names the option, what was expected and what was given. */
-export function checkedOptions(options: OpenGateOptions, scopes?: readonly string[]): Settings {
-  const errors = options.errors ?? 'plain'
-  if (typeof errors !== 'function' && !SHAPES.includes(errors)) {
-    throw new TypeError(
-      `errors must be "plain", "partner", "problem" or a function, got ${JSON.stringify(errors)}`,
-    )
-  }
-  for (const name of ['report', 'render', 'observe'] as const) {
-    const given = options[name]
-    if (given !== undefined && typeof given !== 'function')
-      throw new TypeError(`${name} must be a function, got ${typeof given}`)
-  }
-  const shapeOf = typeof errors === 'function' ? withFallback(errors, 'plain') : () => errors
-  return {
-    shapeOf,
-    render: options.render ?? plainRender(shapeOf),
-    hasOwnRenderer: options.render !== undefined,
-    resource:
-      options.protectedResource === undefined
-        ? undefined
-        : resourceMetadata(options.protectedResource, scopes),
-    observe: options.observe && withFallback(options.observe, undefined),
-    hint: developmentHint(),
-    trusted: trustedProxies(options.trustProxy ?? []),
-    proxied: (options.trustProxy ?? []).length > 0,
-    requireHttps: flag('requireHttps', options.requireHttps ?? false),
-    bodyLimitBytes: integerOption('bodyLimitBytes', options.bodyLimitBytes ?? 262_144, 0, MAX_BYTES),
-    responseLimitBytes: integerOption(
-      'responseLimitBytes',
-      options.responseLimitBytes ?? 262_144,
-      0,
-      MAX_BYTES,
-    ),
-    exposeHeaders: flag('exposeHeaders', options.exposeHeaders ?? false),
-    report: withFallback(options.report ?? print, undefined),
-  }
 }

@@ -1,4 +1,4 @@
-import { knownOptions, type EpochMs, type OptionNames, type Verdict } from '@gatewright/kernel'
+import { checkOptions, type EpochMs, type OptionTable, type Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from './codes.ts'
 import { createCoordinator } from './execution/coordinator.ts'
 import { decide, type ExecutionStrategy } from './execution/decide.ts'
@@ -15,7 +15,7 @@ export interface IdempotencyOptions extends IdempotencyBaseOptions {
   readonly storage: IdempotencyStorage
 }
 
-const OPTIONS: OptionNames<IdempotencyOptions> = { ...BASE_OPTIONS, storage: true }
+const OPTIONS: OptionTable<IdempotencyOptions> = { ...BASE_OPTIONS, storage: true }
 
 /** The right to run a write once. Plain data. */
 export interface Claim {
@@ -88,7 +88,7 @@ export interface Idempotency {
 
 /** Makes idempotent writes whose effect and record are in different places. Throws a `TypeError` for a wrong option. */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
-  const { storage } = knownOptions('createIdempotency', options, OPTIONS)
+  const { storage } = checkOptions('createIdempotency', options, OPTIONS)
   if (typeof storage?.begin !== 'function' || typeof storage.end !== 'function') {
     throw new TypeError(
       'createIdempotency: storage must be an IdempotencyStorage, such as memoryIdempotency() or postgresIdempotency(db)',

@@ -1,4 +1,4 @@
-import { type Clock, integerOption, type OptionNames, systemClock } from '@gatewright/kernel'
+import { type Clock, integerOption, type OptionTable, systemClock } from '@gatewright/kernel'
 import { nodeTimer, type Timer } from './execution/timer.ts'
 import type { FingerprintMode } from './request/fingerprint.ts'
 import type { StoredResponse } from './response/stored-response.ts'
@@ -73,7 +73,7 @@ export interface IdempotencyBaseOptions {
 }
 
 /** The names of the base options. */
-export const BASE_OPTIONS: OptionNames<IdempotencyBaseOptions> = {
+export const BASE_OPTIONS: OptionTable<IdempotencyBaseOptions> = {
   clock: true,
   minKeyLength: true,
   maxKeyLength: true,

@@ -1,4 +1,4 @@
-import { allow, Fault, knownOptions, type EpochMs, type OptionNames, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, checkOptions, type EpochMs, type OptionTable, type Verdict } from '@gatewright/kernel'
 import {
   withinTransactionScope,
   type SqlClient,
@@ -24,7 +24,7 @@ export interface TransactionalOptions extends IdempotencyBaseOptions {
   readonly storage: (tx: SqlTransaction) => TransactionStorage
 }
 
-const OPTIONS: OptionNames<TransactionalOptions> = { ...BASE_OPTIONS, db: true, storage: true }
+const OPTIONS: OptionTable<TransactionalOptions> = { ...BASE_OPTIONS, db: true, storage: true }
 
 /** The second argument of the handler, after its transaction. */
 export interface RunContext {
@@ -77,7 +77,7 @@ const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
 
 /** Makes idempotent writes that commit together with the business rows. Throws a `TypeError` for a wrong option. */
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
-  const { db, storage } = knownOptions('createTransactionalIdempotency', options, OPTIONS)
+  const { db, storage } = checkOptions('createTransactionalIdempotency', options, OPTIONS)
   if (typeof db?.transaction !== 'function') {
     throw new TypeError('createTransactionalIdempotency: db must be a SqlClient, such as fromPgPool(pool)')
   }

@@ -1,6 +1,6 @@
 import { nextTurn } from '#platform'
 import { Fault } from './fault.ts'
-import { knownOptions, type OptionNames } from './options.ts'
+import { checkOptions } from './options.ts'
 
 /** Limits of a fair queue. */
 export interface FairQueueOptions {
@@ -12,13 +12,6 @@ export interface FairQueueOptions {
   readonly waitingPerClass: number
   /** How many ms of jobs may start in one turn of the event loop. 0: one job per turn. `Infinity`: no limit. */
   readonly turnMs: number
-}
-
-const OPTIONS: OptionNames<FairQueueOptions> = {
-  atOnce: true,
-  waiting: true,
-  waitingPerClass: true,
-  turnMs: true,
 }
 
 /** What `runQueued` returns instead of running the job, when too many jobs of its class are waiting. */
@@ -45,7 +38,12 @@ interface WaitingJob {
 
 /** Makes a fair queue. It does not check the ranges of its limits: the caller does. */
 export function createFairQueue(bounds: FairQueueOptions): FairQueue {
-  knownOptions('createFairQueue', bounds, OPTIONS)
+  checkOptions('createFairQueue', bounds, {
+    atOnce: true,
+    waiting: true,
+    waitingPerClass: true,
+    turnMs: true,
+  })
   return { bounds, queues: new Map(), queued: 0, active: 0, turnStarted: 0, inTurn: false }
 }
 

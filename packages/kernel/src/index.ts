@@ -4,7 +4,7 @@ export { createFairQueue, isClassFull, QUEUE_FULL, runQueued } from './fair-queu
 export { Fault, malformedReply, orFault, toFault } from './fault.ts'
 export { keyDigest } from './key-digest.ts'
 export { warnMemoryStorage } from './memory-warning.ts'
-export { integerOption, knownOptions } from './options.ts'
+export { checkOptions, integerOption } from './options.ts'
 export { counterOwner, keyPolicyId } from './policy-id.ts'
 export {
   DEFAULT_REDIS_PREFIX,
@@ -24,7 +24,7 @@ export type { Clock, EpochMs } from './clock.ts'
 export type { FairQueue, FairQueueOptions } from './fair-queue.ts'
 export type { FaultCode } from './fault.ts'
 export type { HeaderField } from './header.ts'
-export type { OptionNames } from './options.ts'
+export type { OptionRule, OptionTable } from './options.ts'
 export type { FeedChange, FeedEntry, MemoryFeed } from './revocation-feed.ts'
 export type { Rule } from './rule.ts'
 export type { ScopeCatalogue } from './scope.ts'

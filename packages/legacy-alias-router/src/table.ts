@@ -1,4 +1,4 @@
-import { knownOptions, type EpochMs, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type EpochMs, type OptionTable } from '@gatewright/kernel'
 
 /** The mode of a deprecated name: it works, and responses to requests that use it say that it is deprecated. */
 export interface Deprecation {
@@ -13,7 +13,7 @@ export interface Deprecation {
   readonly link?: string
 }
 
-const DEPRECATED: OptionNames<Deprecation> = {
+const DEPRECATED: OptionTable<Deprecation> = {
   deprecatedSince: true,
   sunset: true,
   link: true,
@@ -37,8 +37,8 @@ export interface RequestFieldRename extends Rename {
   readonly ignoreCase?: boolean
 }
 
-const RENAME: OptionNames<Rename> = { from: true, to: true, mode: true }
-const REQUEST_FIELD: OptionNames<RequestFieldRename> = { ...RENAME, operation: true, ignoreCase: true }
+const RENAME: OptionTable<Rename> = { from: true, to: true, mode: true }
+const REQUEST_FIELD: OptionTable<RequestFieldRename> = { ...RENAME, operation: true, ignoreCase: true }
 
 /** A renamed scope. With `to: null` it is retired: it is accepted and grants nothing. */
 export interface ScopeRename {
@@ -49,7 +49,7 @@ export interface ScopeRename {
   readonly mode: AliasMode
 }
 
-const SCOPE: OptionNames<ScopeRename> = { ...RENAME, surface: true }
+const SCOPE: OptionTable<ScopeRename> = { ...RENAME, surface: true }
 
 /** All old names of an API. A list that is left out is empty. */
 export interface AliasTable {
@@ -68,7 +68,7 @@ export interface AliasTable {
   readonly schemes?: readonly Rename[]
 }
 
-const TABLE: OptionNames<AliasTable> = {
+const TABLE: OptionTable<AliasTable> = {
   prefixes: true,
   paths: true,
   headers: true,
@@ -110,13 +110,17 @@ function listRows<R extends Row>(
   name: keyof AliasTable,
   kind: AliasKind,
   list: readonly R[] = [],
-  names: OptionNames<R>,
+  names: OptionTable<R>,
 ): Alias[] {
   if (!Array.isArray(list)) throw new TypeError(`alias table ${name} must be a list, not ${typeof list}`)
   return list.map((row: R, index) => {
     const where = `alias table ${name}[${index}]`
-    const { from, to, mode, operation, surface } = knownOptions<Row>(where, row, names as OptionNames<Row>)
-    if (typeof mode === 'object') knownOptions(`${where} mode`, mode, DEPRECATED)
+    const { from, to, mode, operation, surface } = checkOptions<Row, OptionTable<Row>>(
+      where,
+      row,
+      names as never,
+    )
+    if (typeof mode === 'object') checkOptions(`${where} mode`, mode, DEPRECATED)
     const within = operation ?? surface ?? ''
     return { id: [kind, within, from].filter(part => part !== '').join(':'), kind, within, from, to, mode }
   })
@@ -124,7 +128,7 @@ function listRows<R extends Row>(
 
 /** Lists the rows of a table by kind. Throws a `TypeError` for an unknown member of the table, a row or a mode. */
 export function listAliases(table: AliasTable): readonly Alias[] {
-  const { prefixes, paths, headers, requestFields, responseFields, scopes, schemes } = knownOptions(
+  const { prefixes, paths, headers, requestFields, responseFields, scopes, schemes } = checkOptions(
     'alias table',
     table,
     TABLE,

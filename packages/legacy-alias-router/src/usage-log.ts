@@ -3,8 +3,8 @@ import {
   type EpochMs,
   integerOption,
   keyDigest,
-  knownOptions,
-  type OptionNames,
+  checkOptions,
+  type OptionTable,
   systemClock,
 } from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageBatch, AliasUsageStorage } from './storage/port.ts'
@@ -29,7 +29,7 @@ export interface UsageLogOptions {
   readonly onFailure?: (error: unknown) => void
 }
 
-const OPTIONS: OptionNames<UsageLogOptions> = {
+const OPTIONS: OptionTable<UsageLogOptions> = {
   storage: true,
   clock: true,
   flushMs: true,
@@ -70,7 +70,7 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
     storage,
     clock = systemClock,
     onFailure = () => undefined,
-  } = knownOptions('createUsageLog', options, OPTIONS)
+  } = checkOptions('createUsageLog', options, OPTIONS)
   if (typeof storage?.add !== 'function')
     throw new TypeError(
       'createUsageLog: storage must be an AliasUsageStorage, such as memoryAliasUsage() or postgresAliasUsage(db)',

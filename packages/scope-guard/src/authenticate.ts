@@ -54,17 +54,13 @@ export function createAuthenticate(
   challenges: Challenges,
   chains: ChainLoader,
 ): Authenticate {
-  const { clock, maxTokenBytes, cacheSeconds, cacheEntries, cacheBytes } = options
+  const { clock, maxTokenBytes, cacheSeconds, cacheBytes } = options
   const dependencies: Dependencies = {
     clock,
     cacheMs: cacheSeconds * 1000,
     maxTokenBytes,
     challenges,
-    cache: createTokenCache(
-      cacheEntries,
-      cacheBytes,
-      ({ session }) => session.scopes.length + session.policyIds.length,
-    ),
+    cache: createTokenCache(cacheBytes, ({ session }) => session.scopes.length + session.policyIds.length),
     tokens: createTokenVerifier(
       createPinnedKeyFinder(options.keys, options.rsaAlgorithm),
       options,

@@ -14,27 +14,19 @@ export interface Challenges {
   scope(scope: string, missing: string): GuardDenial
 }
 
-/** The realm is copied into a quoted string: printable ASCII without quote and backslash. */
-const REALM = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}$/
-
 /** The algorithms of proofs, for clients to choose from. */
 const PROOF_ALGORITHMS = 'ES256 ES384 ES512 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512'
 
-/** Makes the denials of one realm. Throws a `TypeError` for a realm that a quoted string cannot hold. */
-export function createChallenges(realm: string): Challenges {
-  if (!REALM.test(realm)) {
-    throw new TypeError(
-      `realm must be 1 to 100 printable ASCII characters without quote and backslash, got ${JSON.stringify(realm)}`,
-    )
-  }
+/** Makes the denials. Clients do not tell realms apart, so there is one. */
+export function createChallenges(): Challenges {
   const field = (parameters: string): readonly HeaderField[] => [
-    ['WWW-Authenticate', `Bearer realm="${realm}"${parameters}`],
+    ['WWW-Authenticate', `Bearer realm="api"${parameters}`],
   ]
   const none = field('')
   const invalid = field(', error="invalid_token", error_description="The access token is not valid"')
   const expired = field(', error="invalid_token", error_description="The access token has expired"')
   const invalidProof: readonly HeaderField[] = [
-    ['WWW-Authenticate', `DPoP realm="${realm}", error="invalid_dpop_proof", algs="${PROOF_ALGORITHMS}"`],
+    ['WWW-Authenticate', `DPoP realm="api", error="invalid_dpop_proof", algs="${PROOF_ALGORITHMS}"`],
   ]
   return {
     missing: () => ({

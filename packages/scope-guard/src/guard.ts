@@ -13,7 +13,7 @@ import type { GuardDenial, SpendDenial } from './codes.ts'
 import { checkedOptions, type GuardOptions } from './options.ts'
 import { checkPolicies } from './check-policies.ts'
 import { chainLoader, type PolicyDocument } from './policies/chain-loader.ts'
-import type { LimitOptions } from './rate-limits/options.ts'
+import type { CheckedLimit } from './rate-limits/options.ts'
 import { createLimits, type RuleLimits } from './rate-limits/rule-limits.ts'
 import { createRevocation } from './revocation/revocation.ts'
 import { simulate } from './simulate.ts'
@@ -147,7 +147,7 @@ export function createGuard(options: GuardOptions): Guard {
 function dependenciesOf(options: GuardOptions): GuardDependencies {
   const checked = checkedOptions(options)
   const { clock, rates, spend: storage, storeTimeoutMs: timeoutMs } = checked
-  const challenges = createChallenges(checked.realm)
+  const challenges = createChallenges()
   const chains = chainLoader(checked.policies, timeoutMs, {
     clock,
     bytes: checked.policyCacheBytes,
@@ -165,7 +165,7 @@ function dependenciesOf(options: GuardOptions): GuardDependencies {
 }
 
 /** Checks each rule and finds its limits once: at `prepare`, or when the rule is first used. */
-function preparedRules(limits: readonly LimitOptions[]): GuardDependencies['prepare'] {
+function preparedRules(limits: readonly CheckedLimit[]): GuardDependencies['prepare'] {
   const limitsOf = createLimits(limits)
   const prepared = new WeakMap<Rule, RuleLimits>()
   return rule => {

@@ -1,17 +1,14 @@
-import {
-  type Clock,
-  integerOption,
-  knownOptions,
-  type OptionNames,
-  SESSION_TOKEN_TYPE,
-  systemClock,
-} from '@gatewright/kernel'
+import { checkOptions, type Clock, SESSION_TOKEN_TYPE, systemClock } from '@gatewright/kernel'
 import { checkedDpop, type CheckedDpop, type DpopOptions } from './dpop/options.ts'
 import type { RateSource } from './spend/amount.ts'
-import { FAILURE_OPTIONS, type FailureOptions } from './rate-limits/failure-budget.ts'
-import { LIMIT_OPTIONS, type LimitOptions } from './rate-limits/options.ts'
+import {
+  checkedFailureOptions,
+  type CheckedFailureOptions,
+  type FailureOptions,
+} from './rate-limits/failure-options.ts'
+import { checkedLimit, type CheckedLimit, type LimitOptions } from './rate-limits/options.ts'
 import type { PolicySource } from './policies/chain-loader.ts'
-import { checkedRevocation, type RevocationOptions } from './revocation/revocation.ts'
+import { checkedRevocation, type CheckedRevocation, type RevocationOptions } from './revocation/revocation.ts'
 import type { SpendStorage } from './storage/port.ts'
 import { issuerKeys } from './token/discovery.ts'
 import type { KeySource } from './token/keys.ts'
@@ -68,9 +65,7 @@ export interface GuardOptions {
   readonly clockToleranceSeconds?: number
   /** Longest token in bytes, 256 to 16 384, default 4096. A longer token is denied without being decoded. */
   readonly maxTokenBytes?: number
-  /** How many verified tokens are cached, 1 to 10 000 000, default 10 000. */
-  readonly cacheEntries?: number
-  /** How many bytes of verified tokens are cached, at least 64 KiB, default 32 MiB. */
+  /** How many bytes of verified tokens are cached, at least 64 KiB, default 32 MiB, which is about 10 000 tokens. */
   readonly cacheBytes?: number
   /**
    * How many bytes of compiled policies are cached, at least 512 KiB, so that each chain that `checkPolicyChain` accepts fits;
@@ -79,37 +74,15 @@ export interface GuardOptions {
   readonly policyCacheBytes?: number
   /** How long a verification is reused, 1 to 3600 s, default 60. It is also how long a removed signing key is accepted at most. */
   readonly cacheSeconds?: number
-  /** The realm of `WWW-Authenticate`. Default `api`. */
-  readonly realm?: string
-}
-
-const OPTIONS: OptionNames<GuardOptions> = {
-  issuer: true,
-  audience: true,
-  keys: true,
-  policies: true,
-  limits: true,
-  failedCredentials: true,
-  revocation: true,
-  spend: true,
-  dpop: true,
-  rates: true,
-  storeTimeoutMs: true,
-  clock: true,
-  typ: true,
-  readSession: true,
-  rsaAlgorithm: true,
-  clockToleranceSeconds: true,
-  maxTokenBytes: true,
-  cacheEntries: true,
-  cacheBytes: true,
-  policyCacheBytes: true,
-  cacheSeconds: true,
-  realm: true,
 }
 
 /** Checked options, with every default filled in. */
-export type CheckedOptions = Required<Omit<GuardOptions, 'spend' | 'typ' | 'dpop'>> & {
+export type CheckedOptions = Required<
+  Omit<GuardOptions, 'spend' | 'typ' | 'dpop' | 'limits' | 'failedCredentials' | 'revocation'>
+> & {
+  readonly limits: readonly CheckedLimit[]
+  readonly failedCredentials: CheckedFailureOptions | 'off'
+  readonly revocation: CheckedRevocation
   readonly dpop: CheckedDpop | undefined
   readonly types: readonly (string | undefined)[]
   readonly spend: SpendStorage | undefined
@@ -120,67 +93,40 @@ export const DEFAULT_LIMITS: readonly LimitOptions[] = [
   { name: 'guardedPerKeyPerMinute', points: 600, windowSeconds: 60, per: 'key' },
 ]
 
-function nonEmptyText(name: string, value: unknown): string {
-  if (typeof value !== 'string' || value === '') {
-    throw new TypeError(`${name} must be a non-empty string, got ${JSON.stringify(value)}`)
-  }
-  return value
-}
-
-function checkedLimits(limits: readonly LimitOptions[]): readonly LimitOptions[] {
-  if (!Array.isArray(limits))
-    throw new TypeError(`createGuard: limits must be an array, got ${typeof limits}`)
-  return limits.map((limit: LimitOptions, index) =>
-    knownOptions(`createGuard limits[${index}]`, limit, LIMIT_OPTIONS),
-  )
-}
-
-function checkedFailureOptions(options: FailureOptions | 'off'): FailureOptions | 'off' {
-  return options === 'off' ? options : knownOptions('createGuard failedCredentials', options, FAILURE_OPTIONS)
-}
-
-function acceptedTypes(
-  typ: string | undefined,
-  { types = [SESSION_TOKEN_TYPE] }: SessionReader,
-): CheckedOptions['types'] {
-  return typ === undefined ? types : [nonEmptyText('typ', typ)]
-}
-
-/** Checks options and fills in defaults. Throws a `TypeError` that names the option. */
-export function checkedOptions(options: GuardOptions): CheckedOptions {
-  knownOptions('createGuard', options, OPTIONS)
-  const { limits = DEFAULT_LIMITS, failedCredentials = {}, revocation = { mode: 'off' } } = options
-  const { readSession = readAccessToken } = options
-  const issuer = nonEmptyText('issuer', options.issuer)
-  const { keys = issuerKeys('createGuard', issuer, {}, options.rsaAlgorithm === undefined) } = options
-  if (typeof keys !== 'function') throw new TypeError(`keys must be a function, got ${typeof keys}`)
+/** Checks options and fills in defaults. Throws a `TypeError` that names the option, what was expected and what came. */
+export function checkedOptions(given: GuardOptions): CheckedOptions {
+  const { keys, typ, dpop, rsaAlgorithm, ...options } = checkOptions('createGuard', given, {
+    issuer: { is: 'text' },
+    audience: { is: 'text' },
+    keys: { is: 'function', default: undefined },
+    policies: { default: async () => [] },
+    limits: { default: DEFAULT_LIMITS },
+    failedCredentials: true,
+    revocation: true,
+    spend: true,
+    dpop: true,
+    rates: { default: () => undefined },
+    storeTimeoutMs: { min: 10, max: 60_000, default: 2000 },
+    clock: { default: systemClock },
+    typ: { is: 'text', default: undefined },
+    readSession: { default: readAccessToken },
+    rsaAlgorithm: { is: ['RS256', 'PS256'], default: undefined },
+    clockToleranceSeconds: { min: 0, max: 60, default: 5 },
+    maxTokenBytes: { min: 256, max: 16_384, default: 4096 },
+    cacheBytes: { min: 2 ** 16, max: 2 ** 40, default: 2 ** 25 },
+    policyCacheBytes: { min: 2 ** 19, max: 2 ** 40, default: 2 ** 25 },
+    cacheSeconds: { min: 1, max: 3600, default: 60 },
+  })
+  const { types = [SESSION_TOKEN_TYPE] } = options.readSession
   return {
-    issuer,
-    audience: nonEmptyText('audience', options.audience),
-    keys,
-    policies: options.policies ?? (async () => []),
-    limits: checkedLimits(limits),
-    failedCredentials: checkedFailureOptions(failedCredentials),
-    revocation: checkedRevocation(revocation),
+    ...options,
+    keys: keys ?? issuerKeys('createGuard', options.issuer, {}, rsaAlgorithm === undefined),
+    limits: options.limits.map((limit, index) => checkedLimit(`createGuard limits[${index}]`, limit)),
+    failedCredentials: checkedFailureOptions('createGuard failedCredentials', options.failedCredentials),
+    revocation: checkedRevocation(options.revocation),
     spend: options.spend,
-    dpop: options.dpop === undefined ? undefined : checkedDpop(options.dpop),
-    rates: options.rates ?? (() => undefined),
-    storeTimeoutMs: integerOption('storeTimeoutMs', options.storeTimeoutMs ?? 2000, 10, 60_000),
-    clock: options.clock ?? systemClock,
-    types: acceptedTypes(options.typ, readSession),
-    readSession,
-    rsaAlgorithm: options.rsaAlgorithm ?? 'RS256',
-    clockToleranceSeconds: integerOption('clockToleranceSeconds', options.clockToleranceSeconds ?? 5, 0, 60),
-    maxTokenBytes: integerOption('maxTokenBytes', options.maxTokenBytes ?? 4096, 256, 16_384),
-    cacheEntries: integerOption('cacheEntries', options.cacheEntries ?? 10_000, 1, 10_000_000),
-    cacheBytes: integerOption('cacheBytes', options.cacheBytes ?? 2 ** 25, 2 ** 16, 2 ** 40),
-    policyCacheBytes: integerOption(
-      'policyCacheBytes',
-      options.policyCacheBytes ?? 2 ** 25,
-      2 ** 19,
-      2 ** 40,
-    ),
-    cacheSeconds: integerOption('cacheSeconds', options.cacheSeconds ?? 60, 1, 3600),
-    realm: options.realm ?? 'api',
+    dpop: dpop === undefined ? undefined : checkedDpop(dpop),
+    types: typ === undefined ? types : [typ],
+    rsaAlgorithm: rsaAlgorithm ?? 'RS256',
   }
 }

@@ -1,4 +1,4 @@
-import { integerOption, type OptionNames } from '@gatewright/kernel'
+import { integerOption, type OptionTable } from '@gatewright/kernel'
 
 /** The numeric options of `createIssuer`, all of them integers. */
 export interface IssuerNumbers {
@@ -122,9 +122,9 @@ export const BOUNDS: Readonly<Record<keyof IssuerNumbers, Bound>> = {
 const NAMES = Object.keys(BOUNDS) as (keyof IssuerNumbers)[]
 
 /** The names of the numeric options. */
-export const NUMBER_OPTIONS: OptionNames<IssuerNumbers> = Object.fromEntries(
+export const NUMBER_OPTIONS: OptionTable<IssuerNumbers> = Object.fromEntries(
   NAMES.map(name => [name, true]),
-) as OptionNames<IssuerNumbers>
+) as OptionTable<IssuerNumbers>
 
 /** Checks the numeric options and adds the defaults. Throws a `TypeError` that names the option, its bounds and the given value. */
 export function checkedNumbers(options: Partial<IssuerNumbers>): IssuerNumbers {

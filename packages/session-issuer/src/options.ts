@@ -2,8 +2,8 @@ import {
   allow,
   type Clock,
   type Denial,
-  knownOptions,
-  type OptionNames,
+  checkOptions,
+  type OptionTable,
   systemClock,
   type Verdict,
 } from '@gatewright/kernel'
@@ -52,7 +52,7 @@ export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
   readonly clock?: Clock
 }
 
-const OPTIONS: OptionNames<IssuerOptions> = {
+const OPTIONS: OptionTable<IssuerOptions> = {
   issuer: true,
   audience: true,
   environment: true,
@@ -74,7 +74,7 @@ export type CheckedOptions = Required<IssuerOptions>
 
 /** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and the given value. */
 export function checkedOptions(options: IssuerOptions): CheckedOptions {
-  knownOptions('createIssuer', options, OPTIONS)
+  checkOptions('createIssuer', options, OPTIONS)
   for (const name of ['issuer', 'audience'] as const) {
     if (typeof options[name] !== 'string' || options[name] === '') {
       throw new TypeError(`${name} must be a non-empty text, got ${typeof options[name]}`)

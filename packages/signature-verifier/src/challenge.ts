@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { integerOption, knownOptions, type Clock, type EpochMs, type OptionNames } from '@gatewright/kernel'
+import { integerOption, checkOptions, type Clock, type EpochMs, type OptionTable } from '@gatewright/kernel'
 import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 import type { Template } from './templates/template.ts'
 
@@ -11,7 +11,7 @@ export interface ChallengeOptions {
   readonly ttlMs?: number
 }
 
-const OPTIONS: OptionNames<ChallengeOptions> = {
+const OPTIONS: OptionTable<ChallengeOptions> = {
   templates: true,
   ttlMs: true,
 }
@@ -29,7 +29,7 @@ export function checkedChallenges(
   nonces: NonceStorage,
   known: readonly Template[],
 ): CheckedChallenges {
-  const { templates, ttlMs } = knownOptions('createVerifier challenges', options, OPTIONS)
+  const { templates, ttlMs } = checkOptions('createVerifier challenges', options, OPTIONS)
   const storage = nonces as ChallengeStorage
   if (typeof storage.issue !== 'function' || typeof storage.consume !== 'function') {
     throw new TypeError('nonces must be a ChallengeStorage (issue and consume) when challenges is given')

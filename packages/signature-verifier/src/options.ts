@@ -2,8 +2,8 @@ import {
   type Clock,
   type FairQueue,
   integerOption,
-  knownOptions,
-  type OptionNames,
+  checkOptions,
+  type OptionTable,
   systemClock,
 } from '@gatewright/kernel'
 import { checkedChallenges, type ChallengeOptions } from './challenge.ts'
@@ -50,7 +50,7 @@ export interface VerifierOptions {
   readonly challenges?: ChallengeOptions
 }
 
-const OPTIONS: OptionNames<VerifierOptions> = {
+const OPTIONS: OptionTable<VerifierOptions> = {
   service: true,
   nonces: true,
   clock: true,
@@ -135,10 +135,10 @@ function withDefaults(options: VerifierOptions): WithDefaults {
 
 /** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and the given value. */
 export function checkedOptions(given: VerifierOptions): CheckedOptions {
-  const options = withDefaults(knownOptions('createVerifier', given, OPTIONS))
+  const options = withDefaults(checkOptions('createVerifier', given, OPTIONS))
   const { nonces, clock, recover, keccak256, templates, domain } = options
   const { recoveries = {}, challenges, contractWallets } = options
-  const limits = knownOptions('createVerifier recoveries', recoveries, QUEUE_LIMITS)
+  const limits = checkOptions('createVerifier recoveries', recoveries, QUEUE_LIMITS)
   assertTypes(options)
   const service = /^(?! ).{1,64}(?<! )$/su
   const turnMs = recover === recoverWithJs ? MAX_TURN_MS.js : MAX_TURN_MS.other

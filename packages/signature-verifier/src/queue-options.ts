@@ -1,4 +1,4 @@
-import { createFairQueue, type FairQueue, integerOption, type OptionNames } from '@gatewright/kernel'
+import { createFairQueue, type FairQueue, integerOption, type OptionTable } from '@gatewright/kernel'
 
 /**
  * Bounds on checks in one process. Beyond them the address bucket with the most waiting checks gets `rate_limited`; see
@@ -17,7 +17,7 @@ export interface QueueLimits {
 }
 
 /** The option names of `QueueLimits`. */
-export const QUEUE_LIMITS: OptionNames<QueueLimits> = { atOnce: true, waiting: true, waitingPerClass: true }
+export const QUEUE_LIMITS: OptionTable<QueueLimits> = { atOnce: true, waiting: true, waitingPerClass: true }
 
 /** Creates the queue of checks that the option `name` describes. Throws a `TypeError` for a limit out of bounds. */
 export function createCheckQueue(

@@ -19,7 +19,7 @@ t.test('refuses a binding without the option body', async t => {
   const api = gate()
   for (const bind of [expressGate, koaGate, fastifyGate, fetchGate]) {
     for (const options of [{}, { body: undefined }, { body: 'raw' }, { body: true }]) {
-      t.throws(() => bind(api, options as never), /body must be .* there is no default/)
+      t.throws(() => bind(api, options as never), /Gate: body must be ".*" or ".*", not /)
     }
   }
 })
@@ -35,6 +35,10 @@ t.test('refuses a fetch binding without the option peer', async t => {
     () => fetchGate(gate({ trustProxy: ['10.0.0.0/8'] }), { body: 'stream', peer: 'none' }),
     /peer must be a function with trustProxy/,
   )
+  const waitUntil = 'ctx' as never
+  t.throws(() => fetchGate(gate(), { body: 'stream', peer: 'none', waitUntil }), {
+    message: 'fetchGate: waitUntil must be a function, not string',
+  })
 })
 
 /** Objects that have a part of a gate. */

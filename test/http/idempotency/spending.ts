@@ -31,7 +31,6 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
   const { guard, bearer, clock } = await bench({
     policies: async ids => ids.map(id => policies[id]),
     spend: store,
-    cacheEntries: 1,
   })
   const failures: Failure[] = []
   let recovered: RecoveryResult = { state: 'unknown' }

@@ -113,12 +113,6 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     after: 'if (performance.now() - requestedAt + marginMs > msBeforeNext)',
     reason: 'differs at one instant of a clock with fractions, inside a margin',
   },
-  ...['storeTimeoutMs = 1001, localPoints = 1', 'storeTimeoutMs = 1000, localPoints = 2'].map(defaults => ({
-    source: 'packages/scope-guard/src/rate-limits/options.ts',
-    before: 'const { name, points, windowSeconds, per, storeTimeoutMs = 1000, localPoints = 1 } = options;',
-    after: `const { name, points, windowSeconds, per, ${defaults} } = options;`,
-    reason: 'stands for an absent option where bounds are checked, and is within them',
-  })),
   {
     source: 'packages/scope-guard/src/rate-limits/rule-limits.ts',
     before: 'if (points.length > 1)',
@@ -158,15 +152,6 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     after: 'else if (live.length <= known.length)',
     reason: 'replaces a list by an equal one',
   },
-  ...[
-    'off: { mode: true },',
-    'strict: { mode: true, isLive: true },',
-    'feed: { mode: true, feed: true, isLive: true, boundMs: true, pollMs: true, monotonic: true },',
-  ].map(before => ({
-    source: 'packages/scope-guard/src/revocation/revocation.ts',
-    before,
-    reason: 'a table of option names, in which only the names decide',
-  })),
   {
     source: 'packages/scope-guard/src/storage/memory.ts',
     before: 'if (counters.size + holds.size + needed <= capacity)',
@@ -186,5 +171,64 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     after:
       "if less >= 0 and redis.call('EXISTS', key) == 1 then redis.call('DECRBY', key, string.format('%.0f', less)) end",
     reason: 'subtracts nothing',
+  },
+  ...[
+    'const SETS_PER_SWEEP = 16;',
+    'let left = 2 * SETS_PER_SWEEP;',
+    'if (++sets % SETS_PER_SWEEP === 0)',
+  ].map(before => ({
+    source: 'packages/scope-guard/src/token/cache.ts',
+    before,
+    reason: 'bounds the work of one call: any near number is as good',
+  })),
+  ...['left++ === 0)', 'left-- === 1)'].map(end => ({
+    source: 'packages/scope-guard/src/token/cache.ts',
+    before: 'if (entry === undefined || now < entry.value.keptUntil || left-- === 0)',
+    after: `if (entry === undefined || now < entry.value.keptUntil || ${end}`,
+    reason: 'bounds the work of one call: any near number is as good',
+  })),
+  {
+    source: 'packages/scope-guard/src/token/cache.ts',
+    before: 'let sets = 0;',
+    reason: 'decides which of 16 calls removes expired entries: each is as good',
+  },
+  ...['const ENTRY_BYTES = 1280;', 'const LISTED_BYTES = 96;'].map(before => ({
+    source: 'packages/scope-guard/src/token/cache.ts',
+    before,
+    reason: 'an estimate of memory: any near number is as good',
+  })),
+  ...[
+    'cache.size * 3 < entries && cache.calculatedSize * 2 < bytes',
+    'cache.size * 2 <= entries && cache.calculatedSize * 2 < bytes',
+    'cache.size * 2 < entries && cache.calculatedSize * 3 < bytes',
+    'cache.size * 2 < entries && cache.calculatedSize * 2 <= bytes',
+  ].map(condition => ({
+    source: 'packages/scope-guard/src/token/cache.ts',
+    before: 'const halfEmpty = cache.size * 2 < entries && cache.calculatedSize * 2 < bytes;',
+    after: `const halfEmpty = ${condition};`,
+    reason: 'from which size on uses are recorded saves time: no token is evicted before the cache is full',
+  })),
+  {
+    source: 'packages/scope-guard/src/token/compact.ts',
+    before: 'const SPARE_BITS = [0, 0, 0b1111, 0b11];',
+    after: 'const SPARE_BITS = [0, 1, 0b1111, 0b11];',
+    reason: 'a segment of that length is denied before',
+  },
+  {
+    source: 'packages/scope-guard/src/token/compact.ts',
+    before: "const second = text.indexOf('.', first + 1);",
+    after: "const second = text.indexOf('.', first + 2);",
+    reason: 'the pattern denies an empty segment before',
+  },
+  ...['if (imported.size >= 64)', 'imported.clear();'].map(before => ({
+    source: 'packages/scope-guard/src/token/keys.ts',
+    before,
+    reason: 'bounds memory: what is forgotten is imported again',
+  })),
+  {
+    source: 'packages/scope-guard/src/token/verify.ts',
+    before: 'if (headers.size >= MAX_HEADERS)',
+    after: 'if (headers.size > MAX_HEADERS)',
+    reason: 'bounds memory: what is forgotten is read again',
   },
 ]

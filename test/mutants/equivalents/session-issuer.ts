@@ -209,6 +209,18 @@ export const SESSION_ISSUER: readonly Equivalent[] = [
     'policies.set(id, left);',
   ),
   ...changes(
+    'storage/sql-signing.ts',
+    'the parameter is 0 there',
+    '? `insert into ${table} (issuer, sealed, revision) values ($1, $2, 1 + $3)',
+    '? `insert into ${table} (issuer, sealed, revision) values ($1, $2, 1 - $3)',
+  ),
+  ...changes(
+    'storage/sql-keys.ts',
+    'the parameter is 0 there',
+    '? `insert into ${accounts} (account, revision) values ($1, 1 + $2)',
+    '? `insert into ${accounts} (account, revision) values ($1, 1 - $2)',
+  ),
+  ...changes(
     'storage/sql-keys.ts',
     'pads with more of the values that are in the list already',
     'const size = 2 ** Math.ceil(Math.log2(values.length));',

@@ -15,7 +15,6 @@ function guardAt(now: number) {
     audience: 'a',
     keys: async () => undefined,
     failedCredentials: 'off',
-    cacheEntries: 1,
     clock,
   })
   return { guard, clock }

@@ -20,7 +20,6 @@ export function world(policies: Readonly<Record<string, Policy>>): World {
     audience: 'a',
     keys: async () => undefined,
     limits: [],
-    cacheEntries: 1,
     failedCredentials: 'off',
     policies: async ids => ids.map(id => policies[id]),
     spend: memorySpends(),

@@ -147,7 +147,10 @@ t.test('counts in memory as a store does, over any calls and windows', async t =
 t.test('rejects a window that is longer than the longest timer, if this process counts', async t => {
   const { make } = store()
   const windowSeconds = 2_147_484
-  const error = { name: 'TypeError', message: /limit perKey: windowSeconds .* 1 to 2147483, not 2147484/ }
+  const error = {
+    name: 'TypeError',
+    message: /^createGuard limits.0.: windowSeconds .* 1 to 2147483, not 2147484/,
+  }
   await t.rejects(bench({ limits: [limit('perKey', 5, { windowSeconds })] }), error)
   await t.rejects(
     bench({ limits: [limit('perKey', 5, { windowSeconds, store: make, localPoints: 1 })] }),
@@ -293,7 +296,8 @@ t.test('bounds the length of store keys', async t => {
 t.test('rejects a limit without a valid `per`', async t => {
   for (const per of [undefined, null, 'user', 'Key', 'ip', '']) {
     const limit = { name: 'writes', points: 1, windowSeconds: 1, per: per as never }
-    const message = `limit writes: per must be "key", "session", "account" or "address", got ${JSON.stringify(per)}`
+    const given = typeof per === 'string' ? JSON.stringify(per) : String(per)
+    const message = `createGuard limits[0]: per must be "key", "session", "account" or "address", not ${given}`
     await t.rejects(bench({ limits: [limit] }), { name: 'TypeError', message })
   }
 })

@@ -32,9 +32,7 @@ function heldTimers(test: Test): { readonly waiting: (ms: number) => Timer[] } {
 }
 
 /** A guard that follows a feed whose polls end when the test ends them. */
-async function follower(
-  options: { readonly held?: boolean; readonly boundMs?: number; readonly pollMs?: number } = {},
-) {
+async function follower(options: { readonly held?: boolean; readonly boundMs?: number } = {}) {
   const { held = false, ...bounds } = options
   const entries: FeedEntry[] = []
   const polls: number[] = []
@@ -120,13 +118,12 @@ t.test(
   },
 )
 
-t.test('polls every pollMs until it is stopped, by default a quarter of a second', async t => {
+t.test('polls four times per bound until it is stopped, by default every quarter of a second', async t => {
   const timers = heldTimers(t)
   for (const [options, pollMs] of [
     [{}, 250],
     [{ boundMs: 400 }, 100],
-    [{ boundMs: 100, pollMs: 10 }, 10],
-    [{ boundMs: 100, pollMs: 50 }, 50],
+    [{ boundMs: 100 }, 25],
   ] as const) {
     const { polls, guard, notify, unsubscribed } = await follower(options)
     for (let times = 1; times <= 3; times++) {
@@ -148,8 +145,8 @@ t.test('polls every pollMs until it is stopped, by default a quarter of a second
 
 t.test('stops while a poll runs, and plans no other', async t => {
   const timers = heldTimers(t)
-  const { polls, ends, guard } = await follower({ held: true, boundMs: 1000, pollMs: 77 })
-  const [timer] = timers.waiting(77)
+  const { polls, ends, guard } = await follower({ held: true, boundMs: 1000 })
+  const [timer] = timers.waiting(250)
   ;(timer as Timer).cleared = true
   timer?.run()
   await turn()
@@ -157,7 +154,7 @@ t.test('stops while a poll runs, and plans no other', async t => {
   ends.shift()?.()
   await turn()
   t.equal(polls.length, 2)
-  t.same(timers.waiting(77), [])
+  t.same(timers.waiting(250), [])
 })
 
 t.test('gives a poll up after the bound, and waits for none that has ended', async t => {

@@ -33,7 +33,6 @@ async function following(options: { failing?: () => boolean; isLive?: () => Prom
     feed: reader,
     isLive,
     boundMs: 60_000,
-    pollMs: 30_000,
     monotonic,
   } as const
   const made = await bench({ revocation })
@@ -216,7 +215,7 @@ t.test('removes an entry only when its sessions have all expired', async t => {
 t.test('rejects wrong revocation options at construction', async t => {
   const feed = memoryRevocationFeed(memoryFeed())
   const isLive = async () => true
-  for (const wrong of [{ boundMs: 99 }, { boundMs: 60_001 }, { boundMs: 1000, pollMs: 501 }, { pollMs: 5 }]) {
+  for (const wrong of [{ boundMs: 99 }, { boundMs: 60_001 }, { pollMs: 5 }]) {
     await t.rejects(bench({ revocation: { mode: 'feed', feed, isLive, ...wrong } }), TypeError)
   }
   await t.rejects(bench({ revocation: { mode: 'strict' } as never }), TypeError)
@@ -230,10 +229,10 @@ t.test('rejects an unknown mode, and options of another mode', async t => {
   }
   throwsFor(
     { mode: 'sctrict', isLive },
-    'createGuard revocation: mode must be "off", "strict" or "feed", got "sctrict"',
+    'createGuard revocation: mode must be "off", "strict" or "feed", not "sctrict"',
   )
   throwsFor({ mode: 'sctrict', bound: 500 }, 'createGuard revocation: unknown option "bound"')
-  throwsFor({ isLive }, 'createGuard revocation: mode must be "off", "strict" or "feed", got undefined')
+  throwsFor({ isLive }, 'createGuard revocation: mode must be "off", "strict" or "feed", not undefined')
   throwsFor(
     { mode: 'off', isLive },
     'createGuard revocation (off): unknown option "isLive". Known options: mode',

@@ -44,28 +44,30 @@ t.test('verifies a token once however its scheme is spelled', async t => {
   t.equal(verified(), 1)
 })
 
-t.test('caches at most cacheEntries tokens and evicts the least recently used', async t => {
-  const { send, verified } = await counting({ cacheEntries: 2 })
-  await send(1)
-  await send(2)
-  await send(1)
-  await send(3)
-  t.equal(verified(), 3)
-  await send(1)
-  t.equal(verified(), 3)
-  await send(2)
-  t.equal(verified(), 4)
-})
-
-t.test('caches at most cacheBytes of tokens', async t => {
+t.test('caches at most cacheBytes of tokens, and evicts the least recently used', async t => {
   const { send, verified } = await counting({ cacheBytes: 65_536, maxTokenBytes: 16_384 })
   const pad = 'x'.repeat(8000)
   // Each weighs more than 11 KiB, so that 5 fit and 6 do not.
   for (let n = 0; n < 5; n++) await send(n, pad)
   for (let n = 0; n < 5; n++) await send(n, pad)
   t.equal(verified(), 5)
-  await send(5, pad)
   await send(0, pad)
+  await send(5, pad)
+  t.equal(verified(), 6)
+  await send(0, pad)
+  t.equal(verified(), 6, 'used again before the sixth came')
+  await send(1, pad)
+  t.equal(verified(), 7, 'the least recently used one was evicted')
+})
+
+t.test('evicts the least recently used token when its bytes are used up', async t => {
+  const { send, verified } = await counting({ cacheBytes: 65_536, maxTokenBytes: 16_384 })
+  const pad = 'x'.repeat(8000)
+  for (const n of [0, 1, 2, 3, 4, 0, 5]) await send(n, pad)
+  t.equal(verified(), 6)
+  await send(0, pad)
+  t.equal(verified(), 6)
+  await send(1, pad)
   t.equal(verified(), 7)
 })
 
@@ -167,7 +169,7 @@ function buffersMade(test: Test): readonly Buffer[] {
 }
 
 t.test('erases a token when it is evicted or expires', ofNode, async t => {
-  const { check, tokenOf, clock } = await counting({ cacheEntries: 1, maxTokenBytes: 16_384 })
+  const { check, tokenOf, send, clock } = await counting({ cacheBytes: 65_536, maxTokenBytes: 16_384 })
   const made = buffersMade(t)
   const lies = (token: string): boolean => made.some(buffer => buffer.includes(token.slice(-60, -20)))
   // The long one has a buffer of its own.
@@ -175,6 +177,8 @@ t.test('erases a token when it is evicted or expires', ofNode, async t => {
     const [first, second] = [await tokenOf(1, pad), await tokenOf(2, pad)]
     t.equal(await check(`Bearer ${first}`), true)
     t.equal(lies(first), true)
+    // Each weighs more than 2 KiB, so that these fill the cache.
+    for (let n = 3; n < 35; n++) await send(n, pad)
     t.equal(await check(`Bearer ${second}`), true)
     t.same([first, second].map(lies), [false, true])
     clock.advance(900_000)
@@ -184,7 +188,8 @@ t.test('erases a token when it is evicted or expires', ofNode, async t => {
 })
 
 t.test('reuses the memory of evicted tokens', ofNode, async t => {
-  const { send, verified } = await counting({ cacheEntries: 64 })
+  // A slot of 1024 bytes, the session, and its two scopes.
+  const { send, verified } = await counting({ cacheBytes: 64 * (1024 + 1280 + 2 * 96) })
   const made = buffersMade(t)
   for (let n = 0; n < 64; n++) await send(n)
   t.equal(made.length, 1, 'one block for 64 tokens')

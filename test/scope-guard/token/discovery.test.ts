@@ -120,7 +120,8 @@ t.test('a fault names the URL and the cause', async t => {
     /openid-configuration must name the issuer "http:\/\/127.0.0.1:\d+", got "http:\/\/127.0.0.1:\d+\/": set the option issuer/,
   )
   await rejects(({ metadata }) => delete metadata['issuer'], /must name the issuer .* got undefined/)
-  await rejects(({ metadata }) => delete metadata['jwks_uri'], /must name a jwks_uri/)
+  for (const named of [undefined, 5, 'keys', ['https://keys.example/']])
+    await rejects(({ metadata }) => (metadata['jwks_uri'] = named), /must name a jwks_uri/)
   await rejects(
     ({ metadata }) => (metadata['jwks_uri'] = 'http://keys.example/'),
     /names http:\/\/keys.example\/, which is not https/,
@@ -196,7 +197,7 @@ t.test(
     const advance = manualTime(t)
     const { url, routes, serveMetadata } = await issuer(t)
     routes[OPENID] = serveMetadata
-    const keys = discoverKeys(url, { timeoutMs: 250 })
+    const keys = discoverKeys(url, { timeoutMs: 15_000 })
     const { fetch } = globalThis
     t.teardown(() => (globalThis.fetch = fetch))
     globalThis.fetch = () => new Promise(() => {})
@@ -206,7 +207,7 @@ t.test(
       () => {},
     )
     globalThis.fetch = fetch
-    advance(999)
+    advance(59_999)
     const waiting = t.rejects(
       async () => keys('ec'),
       { code: 'ERR_KEYS_UNAVAILABLE' },
@@ -266,6 +267,60 @@ t.test(
     t.equal((await discoverKeys(url)('ec'))?.alg, 'ES256')
   },
 )
+
+t.test(
+  'leaves the algorithm of other keys as it is published, where the metadata names one of RSA',
+  async t => {
+    const { url, routes, serveMetadata, keys: published, metadata } = await issuer(t)
+    routes[OPENID] = serveMetadata
+    metadata['id_token_signing_alg_values_supported'] = ['PS256']
+    const unnamed = await signingKey('ES256', 'unnamed', false)
+    const named = await signingKey('RS256', 'named')
+    published.push(unnamed.jwk, named.jwk)
+    const keys = discoverKeys(url)
+    t.same(await keys('ec'), ec.jwk)
+    t.same(await keys('unnamed'), unnamed.jwk)
+    t.same(await keys('named'), named.jwk)
+  },
+)
+
+t.test('reads a document of 1,048,576 bytes and no larger one', async t => {
+  const { url, routes, metadata } = await issuer(t)
+  const serve = (size: number): void => {
+    const text = JSON.stringify(metadata)
+    routes[OPENID] = (_, response) => void response.end(text + ' '.repeat(size - text.length))
+  }
+  serve(1_048_576)
+  t.match(await discoverKeys(url)('ec'), { kid: 'ec' })
+  serve(1_048_577)
+  await t.rejects(async () => discoverKeys(url)('ec'), /larger than 1048576 bytes/)
+})
+
+t.test('tries a failed refresh again after its cool-down and not before', async t => {
+  const advance = manualTime(t)
+  const { url, routes, serveMetadata } = await issuer(t)
+  routes[OPENID] = serveMetadata
+  const keys = discoverKeys(url, { maxAgeMs: 1000, cooldownMs: 200 })
+  await keys('ec')
+  const { fetch } = globalThis
+  t.teardown(() => (globalThis.fetch = fetch))
+  let fetches = 0
+  globalThis.fetch = () => {
+    fetches++
+    return Promise.reject(new Error('down'))
+  }
+  const fetchesOf = async (): Promise<number> => {
+    t.match(await keys('ec'), { kid: 'ec' })
+    await turn()
+    return fetches
+  }
+  advance(500)
+  t.equal(await fetchesOf(), 2, 'both addresses of metadata')
+  advance(199)
+  t.equal(await fetchesOf(), 2)
+  advance(1)
+  t.equal(await fetchesOf(), 4)
+})
 
 t.test('rejects an issuer that is no https URL, except on loopback or where it is allowed', async t => {
   const audience = 'a'

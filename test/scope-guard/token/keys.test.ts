@@ -8,6 +8,11 @@ import { exportJWK, type CryptoKey, type JWK } from 'jose'
 import t, { type Test } from 'tap'
 import { bench, claims, session, sign, signingKey, type SigningKey } from '../issuer.ts'
 
+type Keys = typeof import('../../../packages/scope-guard/dist/token/keys.js')
+const { createPinnedKeyFinder } = (await import(
+  `${process.cwd()}/packages/scope-guard/dist/token/keys.js`
+)) as Keys
+
 const rule = { operation: 'cards.list', allOf: [] }
 const unavailable = { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' }
 
@@ -159,6 +164,16 @@ t.test(
   },
 )
 
+t.test('finds a key that it knows without a promise, if its object cannot change', async t => {
+  const { jwk } = await signingKey('ES256', 'ec')
+  const find = createPinnedKeyFinder(() => Object.freeze(jwk), 'RS256')
+  t.match(await find('ec'), { algorithm: 'ES256' })
+  t.notOk(find('ec') instanceof Promise)
+  const findMutable = createPinnedKeyFinder(() => ({ ...jwk }), 'RS256')
+  await findMutable('ec')
+  t.ok(findMutable('ec') instanceof Promise)
+})
+
 t.test('accepts http: only to this machine, unless allowHttp is set', async t => {
   const open = (address: string, options = {}) => remoteKeys(new URL(address), options)
   for (const host of [
@@ -196,7 +211,7 @@ t.test('accepts http: only to this machine, unless allowHttp is set', async t =>
   }
   t.throws(
     () => open('http://10.0.0.1/', { allowHttp: 'yes' }),
-    /allowHttp must be true or false, got string/,
+    /allowHttp must be true or false, not string/,
   )
   t.throws(() => open('ftp://127.0.0.1/'), /must begin with https:, got ftp:/)
   t.throws(() => remoteKeys('https://issuer.example' as never), /must be a URL object, got string/)

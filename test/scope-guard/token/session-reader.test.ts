@@ -105,6 +105,28 @@ t.test('accepts tokens of Entra: scp, uti, keys without alg', async t => {
   })
 })
 
+t.test('reads every member of a session from its claims, with instants in ms', async t => {
+  const read = sessionReader({ surface: 'partner' as never })
+  const claims = { iat: 1_767_225_600, exp: 1_767_226_500, sub: 'u', azp: 'c', jti: 'j', scope: 'a b' }
+  t.same(read(claims), {
+    sessionId: 'j',
+    accountId: 'u',
+    userId: null,
+    walletAddress: null,
+    surface: 'partner',
+    keyId: 'c/u',
+    keyVersion: 0,
+    policyIds: [],
+    scopes: ['a', 'b'],
+    issuedAt: 1_767_225_600_000,
+    expiresAt: 1_767_226_500_000,
+  })
+  for (const bad of [undefined, null, '1767225600', 1_767_225_600.5, NaN, 2 ** 53]) {
+    t.equal(read({ ...claims, iat: bad }), undefined)
+    t.equal(read({ ...claims, exp: bad }), undefined)
+  }
+})
+
 t.test('denies tokens with another typ, another issuer or malformed scopes', async t => {
   const { url, keys } = await issuer(t)
   const key = auth0Key

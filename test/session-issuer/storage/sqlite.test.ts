@@ -11,6 +11,7 @@ import {
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
 import t from 'tap'
+import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'
 import { openSqlite } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
@@ -108,6 +109,30 @@ t.test('collects exactly what has ended for long enough, with its policies', asy
   })
   t.equal(await audit.collect(9, 19), 0)
   t.equal(await audit.collect(9, 20), 1)
+})
+
+t.test('waits for every query before it ends its transaction', async t => {
+  const { db, close } = await open()
+  t.teardown(close)
+  const { keys, sessions, audit } = sqliteCredentials(withAwaitedQueries(db))
+  const both = ['a', 'b'].map(id => keyRecord('acc', { id, lineageId: id }))
+  const policies = both.map(({ id }) => ({ id: `policy ${id}`, lineageId: id, document: {} }))
+  const feed = both.map(({ id }) => ({ kind: 'key', id, version: 1, at: 1 }) as const)
+  const write = { keys: both, policies, feed, audit: [auditEntry('acc'), auditEntry('acc')] }
+  t.equal(await keys.commit('acc', 0, write), true)
+  await keys.touch(both.map(({ id }) => ({ id, at: 1 })))
+  t.equal(await keys.commit('acc', 2, { keys: [], policies: [], feed: [], drop: ['a'] }), true)
+  t.same(await keys.policies(['policy a', 'policy b']), [{ id: 'policy b', document: {} }])
+  const root = sessionRecord({ accountId: 'acc', sessionId: 'r' })
+  const child = sessionRecord({ accountId: 'acc', sessionId: 'c', ancestry: ['r'] })
+  const own = ['p', 'q'].map(id => ({ id, document: {} }))
+  t.equal(await sessions.insert(root, own, auditEntry('acc')), true)
+  t.equal(await sessions.insert(child, [], auditEntry('acc')), true)
+  t.equal(await sessions.revoke('r', root.issuedAt, auditEntry('acc')), 2)
+  await sessions.insert(sessionRecord({ accountId: 'acc', sessionId: 's' }), [])
+  t.equal(await sessions.revokeAccount('acc', 9, root.issuedAt), 1)
+  t.equal(await sessions.collect(9, root.expiresAt + GRACE_MS), 3)
+  t.equal((await audit.list('acc', 9, { at: Number.MAX_SAFE_INTEGER })).length, 5)
 })
 
 t.test('counts each commit and each use in the revision', async t => {

@@ -1,11 +1,11 @@
-import { knownOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 import { captureNode } from './capture-node.ts'
 import type { ConnectGate, ConnectListener, ConnectRequest } from './connect-types.ts'
 import { keepOriginalUrl, watchErrors } from './express-errors.ts'
 import { nodeFacts, splitTarget } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
-import { BODY_OPTION, assertGate } from './mount-checks.ts'
-import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
+import { assertGate } from './mount-checks.ts'
+import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, connectionOf, sendWire, type NodeResponse } from './node-response.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
@@ -51,7 +51,7 @@ function textsOf(params: ConnectRequest['params'] = {}): Record<string, string> 
 /** Binds a gate to Express 4 and 5, Connect and plain node http (HTTP/1 and HTTP/2). Throws a `TypeError` without a gate or `body`. */
 export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice }): ConnectGate {
   assertGate('expressGate', gate)
-  const { body } = knownOptions('expressGate', options, BODY_OPTION)
+  const { body } = checkOptions('expressGate', options, { body: { is: BODY_CHOICES } })
   const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts =

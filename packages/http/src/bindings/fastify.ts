@@ -1,11 +1,11 @@
-import { knownOptions, type Verdict } from '@gatewright/kernel'
+import { checkOptions, type Verdict } from '@gatewright/kernel'
 import { addedFields, capturedResponse, fieldPairs, streamError } from './captured-response.ts'
 import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from '../request/facts.ts'
 import { keepRawBodies, keptBytes, parserDenial } from './fastify-body.ts'
 import { addLinks, addReplyFields, sendReply } from './fastify-reply.ts'
 import type { FastifyGate, FastifyReply, FastifyRequest, FastifyRoute } from './fastify-types.ts'
 import type { OpenGate } from '../gate-types.ts'
-import { BODY_OPTION, assertGate, checkedBody } from './mount-checks.ts'
+import { assertGate } from './mount-checks.ts'
 import { parsedBytes } from './node-body.ts'
 import { fieldsByName, connectionOf } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
@@ -45,8 +45,7 @@ const PARSER = 'a content type parser (addContentTypeParser) that gives the pars
  */
 export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | 'parsed' }): FastifyGate {
   assertGate('fastifyGate', gate)
-  const { body } = knownOptions('fastifyGate', options, BODY_OPTION)
-  checkedBody(body, ['kept', 'parsed'])
+  const { body } = checkOptions('fastifyGate', options, { body: { is: ['kept', 'parsed'] } })
   const { settings } = gate
   const progress = new WeakMap<object, Progress>()
   const facts = (raw: NodeRequest) => (): RequestFacts => nodeFacts(raw, settings.trusted)

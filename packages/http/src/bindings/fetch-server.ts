@@ -32,13 +32,11 @@ export function checkedPeer<Env>(
   return () => ''
 }
 
-/** Checks the option `waitUntil`. The returned function passes a promise to `waitUntil`, and returns the same promise. */
-export function checkedWaitUntil(
+/** Makes the function that passes a promise to `waitUntil`, and returns the same promise. */
+export function keepAlive(
   waitUntil: ((work: Promise<unknown>) => void) | undefined,
 ): <T>(work: Promise<T>) => Promise<T> {
   if (waitUntil === undefined) return work => work
-  if (typeof waitUntil !== 'function')
-    throw new TypeError('fetchGate: waitUntil must be a function, such as waitUntil of cloudflare:workers')
   return work => {
     waitUntil(work.catch(() => {}))
     return work

@@ -1,11 +1,11 @@
-import { knownOptions, type OptionNames } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 import { fetchFacts, type RequestFacts } from '../request/facts.ts'
 import { readRequest } from './fetch-body.ts'
 import { guardExisting, type FetchCalls, type IncomingFetch } from './fetch-existing.ts'
-import { checkedPeer, checkedWaitUntil, paramsOf } from './fetch-server.ts'
+import { checkedPeer, keepAlive, paramsOf } from './fetch-server.ts'
 import { toResponse, withResponseFields } from './fetch-response.ts'
 import type { OpenGate } from '../gate-types.ts'
-import { assertGate, checkedBody } from './mount-checks.ts'
+import { assertGate } from './mount-checks.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { checkedGuardingRoute, perform, runOf } from '../route/perform.ts'
 import type { CompleteRoute, Route } from '../route/steps.ts'
@@ -30,8 +30,6 @@ export interface FetchGateOptions<Env> {
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }
-
-const OPTIONS: OptionNames<FetchGateOptions<unknown>> = { body: true, peer: true, waitUntil: true }
 
 /** The members of a Hono context that are used. Hono itself is not imported. */
 export interface HonoContext<Env> {
@@ -82,10 +80,13 @@ export interface FetchGate<Env> {
 export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptions<Env>): FetchGate<Env> {
   assertGate('fetchGate', gate)
   const { settings } = gate
-  const given = knownOptions<FetchGateOptions<Env>>('fetchGate', options, OPTIONS)
-  const body = checkedBody(given.body, ['clone', 'stream'])
+  const { body, ...given } = checkOptions('fetchGate', options, {
+    body: { is: ['clone', 'stream'] },
+    peer: true,
+    waitUntil: { is: 'function', default: undefined },
+  })
   const peer = checkedPeer(given.peer, settings.proxied)
-  const keep = checkedWaitUntil(given.waitUntil)
+  const keep = keepAlive(given.waitUntil)
   const calls: FetchCalls = new WeakMap()
 
   const facts = (request: Request, env: Env) => (): RequestFacts =>

@@ -1,12 +1,12 @@
-import { knownOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 import type { TrustedProxies } from '../request/client-address.ts'
 import { wire, type HttpResponse } from '../response/http-response.ts'
 import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
 import { nodeFacts, splitTarget, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
-import { BODY_OPTION, assertGate } from './mount-checks.ts'
-import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
+import { assertGate } from './mount-checks.ts'
+import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, fieldsByName, connectionOf } from './node-response.ts'
 import type { WireResponse } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
@@ -63,7 +63,7 @@ const access: BodyAccess<KoaContext> = {
 /** Binds a gate to Koa. Throws a `TypeError` without a gate or `body`. */
 export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }): KoaGate {
   assertGate('koaGate', gate)
-  const { body } = knownOptions('koaGate', options, BODY_OPTION)
+  const { body } = checkOptions('koaGate', options, { body: { is: BODY_CHOICES } })
   const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts = (ctx: KoaContext) => (): RequestFacts =>

@@ -3,7 +3,6 @@ import { isJson, parseJsonObject } from '../request/body.ts'
 import { readRawBody } from '../request/raw-body.ts'
 import { deny } from '../codes.ts'
 import type { NodeRequest } from '../request/facts.ts'
-import { checkedBody } from './mount-checks.ts'
 import { validateJson } from '../request/validate-json.ts'
 
 /**
@@ -13,6 +12,7 @@ import { validateJson } from '../request/validate-json.ts'
  * `parsed`: the fallback. `JSON.stringify` of the parsed body replaces the bytes, so two spellings of a value are the same payload.
  */
 export type BodyChoice = 'stream' | 'kept' | 'parsed'
+export const BODY_CHOICES: readonly BodyChoice[] = ['stream', 'kept', 'parsed']
 
 /** How the body of a framework's request is read. */
 export interface BodyAccess<R> {
@@ -36,7 +36,6 @@ interface BodyReader<R> {
 
 /** Makes the functions that read request bodies. */
 export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: BodyAccess<R>): BodyReader<R> {
-  checkedBody(body, ['stream', 'kept', 'parsed'])
   const bytes = async (request: R): Promise<Verdict<Uint8Array>> => {
     const node = access.node(request)
     if (body === 'kept') return keptBytes(request, access)

@@ -1,4 +1,4 @@
-import { knownOptions, type HeaderField, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type HeaderField } from '@gatewright/kernel'
 import { hasField } from './http-response.ts'
 import type { DenialWithHeaders } from './outcome.ts'
 
@@ -11,8 +11,6 @@ export interface ProtectedResource {
   /** The scopes that clients may request. Default: the catalogue of the gate. */
   readonly scopes?: readonly string[]
 }
-
-const OPTIONS: OptionNames<ProtectedResource> = { resource: true, authorizationServers: true, scopes: true }
 
 /** The metadata of an API, and where it is served. */
 export interface ResourceMetadata {
@@ -39,7 +37,11 @@ export function resourceMetadata(
   options: ProtectedResource,
   catalogue: readonly string[] | undefined,
 ): ResourceMetadata {
-  const { resource, authorizationServers, scopes } = knownOptions('gate protectedResource', options, OPTIONS)
+  const { resource, authorizationServers, scopes } = checkOptions('gate protectedResource', options, {
+    resource: true,
+    authorizationServers: true,
+    scopes: true,
+  })
   const url = resourceUrl(resource)
   if (!Array.isArray(authorizationServers) || !authorizationServers.every(issuer => URL.canParse(issuer)))
     throw new TypeError('protectedResource: authorizationServers must be an array of issuer URLs')

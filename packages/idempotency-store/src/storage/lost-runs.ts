@@ -1,4 +1,4 @@
-import { knownOptions, type EpochMs, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type EpochMs, type OptionTable } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { checkedRetention, type RecoveryResult } from '../options.ts'
 import { encodeResponse } from '../response/encoding.ts'
@@ -42,14 +42,14 @@ interface LostRunsOptions extends SqlIdempotencyOptions {
   readonly retentionMs?: number
 }
 
-const LOST_RUNS_OPTIONS: OptionNames<LostRunsOptions> = { ...SQL_OPTIONS, retentionMs: true }
+const LOST_RUNS_OPTIONS: OptionTable<LostRunsOptions> = { ...SQL_OPTIONS, retentionMs: true }
 
 /**
  * Lists and decides the lost runs of an SQL table directly, without the hosts that use the table. The same statements run on
  * Postgres, where an index holds the lost runs, and on SQLite, where `list` reads the whole table.
  */
 export function lostRuns(db: SqlQueries, options: LostRunsOptions = {}): LostRuns {
-  const table = tableName(knownOptions('lostRuns', options, LOST_RUNS_OPTIONS))
+  const table = tableName(checkOptions('lostRuns', options, LOST_RUNS_OPTIONS))
   const retentionMs = checkedRetention(options.retentionMs)
   const list = `select digest, fingerprint, fence, until from ${table}
     where state = 'running' and until <= $1 order by until, digest limit $2`

@@ -3,8 +3,8 @@ import {
   Fault,
   GRACE_MS,
   integerOption,
-  knownOptions,
-  type OptionNames,
+  checkOptions,
+  type OptionTable,
   warnMemoryStorage,
 } from '@gatewright/kernel'
 import type { IdempotencyStorage } from './port.ts'
@@ -15,14 +15,14 @@ export interface MemoryIdempotencyOptions {
   readonly capacity?: number
 }
 
-const OPTIONS: OptionNames<MemoryIdempotencyOptions> = { capacity: true }
+const OPTIONS: OptionTable<MemoryIdempotencyOptions> = { capacity: true }
 
 /**
  * Keeps the records in this process; they are gone when it ends. For tests and single-process tools: after a restart a
  * retry runs the write again, with the same `effectId`.
  */
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStorage {
-  const { capacity = 10_000 } = knownOptions('memoryIdempotency', options, OPTIONS)
+  const { capacity = 10_000 } = checkOptions('memoryIdempotency', options, OPTIONS)
   integerOption('capacity', capacity, 1, Infinity)
   warnMemoryStorage('IdempotencyStorage')
   const records = new Map<

@@ -1,4 +1,4 @@
-import { knownOptions, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type OptionTable } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries, type SqlTransaction } from '@gatewright/kernel/sql'
 import type { IdempotencyStorage, TransactionStorage } from './port.ts'
 import { batchedStatements } from './postgres-batching.ts'
@@ -29,7 +29,7 @@ export interface PostgresIdempotencyOptions extends SqlIdempotencyOptions {
   readonly batching?: boolean
 }
 
-const POSTGRES_OPTIONS: OptionNames<PostgresIdempotencyOptions> = { ...SQL_OPTIONS, batching: true }
+const POSTGRES_OPTIONS: OptionTable<PostgresIdempotencyOptions> = { ...SQL_OPTIONS, batching: true }
 
 /**
  * Stores the records in Postgres. One statement per call, under READ COMMITTED (the default) or a stricter isolation level.
@@ -40,7 +40,7 @@ export function postgresIdempotency(
   db: SqlQueries,
   options: PostgresIdempotencyOptions = {},
 ): IdempotencyStorage {
-  const table = tableName(knownOptions('postgresIdempotency', options, POSTGRES_OPTIONS))
+  const table = tableName(checkOptions('postgresIdempotency', options, POSTGRES_OPTIONS))
   const { batching = true } = options
   // A record that has not ended is read, and nothing is written. Otherwise the INSERT decides, on the newest version of the
   // row and not on the statement's snapshot.
@@ -66,6 +66,6 @@ export function postgresTransactionalIdempotency(
   tx: SqlTransaction,
   options: SqlIdempotencyOptions = {},
 ): TransactionStorage {
-  knownOptions('postgresTransactionalIdempotency', options, SQL_OPTIONS)
+  checkOptions('postgresTransactionalIdempotency', options, SQL_OPTIONS)
   return transactionStorage(tx, () => postgresIdempotency(tx, { ...options, batching: false }), options)
 }

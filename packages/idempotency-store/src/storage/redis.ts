@@ -1,4 +1,4 @@
-import { knownOptions, toFault, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, toFault, type OptionTable } from '@gatewright/kernel'
 import { runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { IdempotencyStorage } from './port.ts'
 import { batched, type SendKeyCommand } from './redis-batching.ts'
@@ -11,7 +11,7 @@ export interface RedisIdempotencyOptions {
   readonly prefix?: string
 }
 
-const OPTIONS: OptionNames<RedisIdempotencyOptions> = { prefix: true }
+const OPTIONS: OptionTable<RedisIdempotencyOptions> = { prefix: true }
 
 /** Longer responses are sent in commands of their own: sending them takes longest, and a batch of them would block the server. */
 const LONGEST_BATCHED = 16_384
@@ -31,7 +31,7 @@ export function redisIdempotency(
   client: RedisClient,
   options: RedisIdempotencyOptions = {},
 ): IdempotencyStorage {
-  const { prefix = 'gw:idempotency:' } = knownOptions('redisIdempotency', options, OPTIONS)
+  const { prefix = 'gw:idempotency:' } = checkOptions('redisIdempotency', options, OPTIONS)
   // A single begin needs no script. Only a key that is started again does, in a second round trip.
   const beginSingle: SendKeyCommand = ({ key, args: [record = ''] }) =>
     client.run(key, ['SET', key, record, 'NX', 'GET'])

@@ -1,4 +1,4 @@
-import { knownOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { IdempotencyStorage } from './port.ts'
 import {
@@ -22,7 +22,7 @@ export type { SqlIdempotencyOptions } from './statements.ts'
  * one, so that a replay neither waits for writers nor writes.
  */
 export function sqliteIdempotency(db: SqlQueries, options: SqlIdempotencyOptions = {}): IdempotencyStorage {
-  const table = tableName(knownOptions('sqliteIdempotency', options, SQL_OPTIONS))
+  const table = tableName(checkOptions('sqliteIdempotency', options, SQL_OPTIONS))
   const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${hasEnded('$5')}`
   const begin = `insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
     values ($1, $2, $3, $5, 'running', $4) ${REPLACE_OR_RETURN}`

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { GRACE_MS, malformedReply, type EpochMs, type OptionNames } from '@gatewright/kernel'
+import { GRACE_MS, malformedReply, type EpochMs, type OptionTable } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
@@ -18,7 +18,7 @@ export interface SqlIdempotencyOptions {
 }
 
 /** The names of these options. */
-export const SQL_OPTIONS: OptionNames<SqlIdempotencyOptions> = { prefix: true }
+export const SQL_OPTIONS: OptionTable<SqlIdempotencyOptions> = { prefix: true }
 
 /** How a store runs the methods of the port as statements. */
 export interface SqlStatements {

@@ -2,8 +2,8 @@ import {
   type EpochMs,
   Fault,
   integerOption,
-  knownOptions,
-  type OptionNames,
+  checkOptions,
+  type OptionTable,
   warnMemoryStorage,
 } from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './port.ts'
@@ -14,14 +14,14 @@ export interface MemoryAliasUsageOptions {
   readonly capacity?: number
 }
 
-const OPTIONS: OptionNames<MemoryAliasUsageOptions> = { capacity: true }
+const OPTIONS: OptionTable<MemoryAliasUsageOptions> = { capacity: true }
 
 // A line break sorts before every printable character, so these keys sort like pairs of alias and caller.
 const keyOf = ({ alias, caller }: AliasUsageKey): string => `${alias}\n${caller}`
 
 /** Keeps the usage in this process; it is gone when the process ends. For tests and single-process tools. */
 export function memoryAliasUsage(options: MemoryAliasUsageOptions = {}): AliasUsageStorage {
-  const { capacity = 100_000 } = knownOptions('memoryAliasUsage', options, OPTIONS)
+  const { capacity = 100_000 } = checkOptions('memoryAliasUsage', options, OPTIONS)
   integerOption('capacity', capacity, 1, Infinity)
   warnMemoryStorage('AliasUsageStorage')
   const usage = new Map<string, AliasUsage>()

@@ -1,5 +1,5 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { knownOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 import type { AliasUsageStorage } from './port.ts'
 import {
   markBatch,
@@ -18,7 +18,7 @@ export type { SqlAliasUsageOptions } from './statements.ts'
  * never deadlock. The writer's row is written first, and a batch that was added before adds nothing.
  */
 export function postgresAliasUsage(db: SqlQueries, options: SqlAliasUsageOptions = {}): AliasUsageStorage {
-  const { usage, writers } = tables(knownOptions('postgresAliasUsage', options, SQL_OPTIONS))
+  const { usage, writers } = tables(checkOptions('postgresAliasUsage', options, SQL_OPTIONS))
   const add = `with mark as (${markBatch(writers)}), counted as (
     insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
     select alias, caller, count, first_seen, last_seen from mark, jsonb_to_recordset($4::jsonb)

@@ -1,4 +1,4 @@
-import { knownOptions, malformedReply, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, malformedReply, type OptionTable } from '@gatewright/kernel'
 import { runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { AliasUsage, AliasUsageStorage } from './port.ts'
 import { ADD, COLLECT, PAGE } from './redis-scripts.ts'
@@ -12,7 +12,7 @@ export interface RedisAliasUsageOptions {
   readonly prefix?: string
 }
 
-const OPTIONS: OptionNames<RedisAliasUsageOptions> = { prefix: true }
+const OPTIONS: OptionTable<RedisAliasUsageOptions> = { prefix: true }
 
 function readRow(pair: unknown, counted: unknown, seen: unknown): AliasUsage {
   const [alias, caller, more] = typeof pair === 'string' ? pair.split('\n') : []
@@ -33,7 +33,7 @@ export function redisAliasUsage(
   client: RedisClient,
   options: RedisAliasUsageOptions = {},
 ): AliasUsageStorage {
-  const { prefix = '{gw:alias}:' } = knownOptions('redisAliasUsage', options, OPTIONS)
+  const { prefix = '{gw:alias}:' } = checkOptions('redisAliasUsage', options, OPTIONS)
   if (!/\{[^{}]+\}/.test(prefix))
     throw new TypeError(`prefix must contain a hash tag, such as {gw:alias}:, got ${prefix}`)
   const key = `${prefix}usage`

@@ -1,4 +1,4 @@
-import { knownOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from './port.ts'
 import {
@@ -15,7 +15,7 @@ export type { SqlAliasUsageOptions } from './statements.ts'
 
 /** Stores the usage in the embedded SQLite of one host process, with a transaction of two statements per batch. */
 export function sqliteAliasUsage(db: SqlClient, options: SqlAliasUsageOptions = {}): AliasUsageStorage {
-  const { usage, writers } = tables(knownOptions('sqliteAliasUsage', options, SQL_OPTIONS))
+  const { usage, writers } = tables(checkOptions('sqliteAliasUsage', options, SQL_OPTIONS))
   // Without `where true` the parser would read ON CONFLICT as the condition of a join.
   const count = `insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
     select value ->> 'alias', value ->> 'caller', value ->> 'count', value ->> 'firstSeen', value ->> 'lastSeen'

@@ -1,4 +1,4 @@
-import { malformedReply, type OptionNames } from '@gatewright/kernel'
+import { malformedReply, type OptionTable } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
@@ -17,7 +17,7 @@ export interface SqlAliasUsageOptions {
 }
 
 /** The names of these options. */
-export const SQL_OPTIONS: OptionNames<SqlAliasUsageOptions> = { prefix: true }
+export const SQL_OPTIONS: OptionTable<SqlAliasUsageOptions> = { prefix: true }
 
 /** Returns the two tables of a prefix. */
 export function tables(options: SqlAliasUsageOptions): { usage: string; writers: string } {

@@ -1,6 +1,6 @@
-import { knownOptions, type Fault, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type Fault, type OptionTable } from '@gatewright/kernel'
 import { jsonRpc, unavailable, type RpcCall } from './json-rpc.ts'
-import { replyParser, type Block, type ReplyParser } from './parse-replies.ts'
+import { blockReply, chainIdReply, type Block, type NodeReply } from './parse-replies.ts'
 
 /** Which node a chain is read from. */
 export interface ViemReaderOptions {
@@ -14,16 +14,17 @@ export interface ViemReaderOptions {
   readonly timeoutMs?: number
 }
 
-const OPTIONS: OptionNames<ViemReaderOptions> = {
+const OPTIONS: OptionTable<ViemReaderOptions> = {
   chainId: true,
   url: true,
   timeoutMs: true,
 }
 
-/** One node, whose chain id is verified by the first request, with the parser of its replies. */
+/** One node, whose chain id is verified by the first request. */
 export interface ChainNode {
   readonly chainId: number
-  readonly parse: ReplyParser
+  /** Checks and reads a reply. Fault: `malformed`. */
+  parse<T>(expected: NodeReply<T>, reply: unknown): T
   malformed(what: string): Fault
   /** A signal that aborts after `timeoutMs`. */
   timeoutSignal(): AbortSignal
@@ -41,12 +42,16 @@ export interface ChainNode {
 
 /** Creates the client of a node. Throws a `TypeError` for a `timeoutMs` out of bounds. */
 export function chainNode(options: ViemReaderOptions): ChainNode {
-  const { chainId, url, timeoutMs = 5000 } = knownOptions('viemReader', options, OPTIONS)
+  const { chainId, url, timeoutMs = 5000 } = checkOptions('viemReader', options, OPTIONS)
   if (!Number.isInteger(timeoutMs) || timeoutMs < 100 || timeoutMs > 30_000)
     throw new TypeError('timeoutMs must be an integer from 100 to 30000')
   const rpc = jsonRpc(chainId, url)
   const malformed = (what: string): Fault => unavailable(chainId, `malformed reply: ${what}`)
-  const parse = replyParser(malformed)
+  const parse: ChainNode['parse'] = ({ what, validate, read }, reply) => {
+    const problem = validate(reply)
+    if (problem) throw malformed(`${what}: ${problem.message}`)
+    return read(reply as never)
+  }
   const timeoutSignal = (): AbortSignal => AbortSignal.timeout(timeoutMs)
   let isChainVerified = false
   return {
@@ -57,13 +62,12 @@ export function chainNode(options: ViemReaderOptions): ChainNode {
     async request(calls, signal = timeoutSignal()) {
       if (isChainVerified) return rpc(calls, signal)
       const [id, ...results] = await rpc([{ method: 'eth_chainId', params: [] }, ...calls], signal)
-      if (parse.number(id, 'chain id') !== chainId)
-        throw unavailable(chainId, 'the node serves another chain')
+      if (parse(chainIdReply, id) !== chainId) throw unavailable(chainId, 'the node serves another chain')
       isChainVerified = true
       return results
     },
     block(reply, number) {
-      const block = parse.block(reply)
+      const block = parse(blockReply, reply)
       if (!block) throw unavailable(chainId, `the node does not know block ${number}`)
       if (block.number !== number) throw malformed('another block')
       return block

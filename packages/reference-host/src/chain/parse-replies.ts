@@ -1,114 +1,98 @@
-import { isObject } from './json-rpc.ts'
+import * as Type from 'typebox/type'
+import { compileSchema } from '../schemas/check.ts'
 import type { TokenTransfer } from './reader.ts'
 
-/**
- * Parses the replies of one chain's node. Each function throws `malformed(what)` for a reply of another form.
- */
-export interface ReplyParser {
-  /** A number that JavaScript holds exactly. */
-  number(value: unknown, what: string): number
-  /** A block; undefined when the node does not know it. */
-  block(value: unknown): Block | undefined
-  /** A log of a mined block. A log marked `removed` is malformed, since only current logs were requested. */
-  log(value: unknown): Log
-  /** A transaction's receipt; undefined until a block holds the transaction. */
-  receipt(value: unknown): Receipt | undefined
-  /** An array of any values. */
-  list(value: unknown, what: string): readonly unknown[]
+/** What a node replies to one call: the check of the reply, and what the host reads from it. */
+export interface NodeReply<T> {
+  /** Names the reply in faults. */
+  readonly what: string
+  readonly validate: ReturnType<typeof compileSchema>
+  /** Reads a valid reply. */
+  readonly read: (reply: never) => T
 }
 
+function nodeReply<S extends Type.TSchema, T>(
+  what: string,
+  schema: S,
+  read: (reply: Type.Static<S>) => T,
+): NodeReply<T> {
+  return { what, validate: compileSchema(schema), read }
+}
+
+/** A number up to 2^53 - 1, which JavaScript holds exactly. */
+const Quantity = Type.String({ pattern: '^0x0*1?[0-9a-fA-F]{1,13}$', maxLength: 18 })
+const hex = (bytes: number) => Type.String({ pattern: `^0x[0-9a-fA-F]{${bytes * 2}}$` })
+
+const MinedBlock = Type.Object({ number: Quantity, hash: hex(32), timestamp: Quantity })
+const MinedLog = Type.Object({
+  address: hex(20),
+  topics: Type.Array(hex(32)),
+  data: Type.String({ pattern: '^0x(?:[0-9a-fA-F]{2})*$' }),
+  blockNumber: Quantity,
+  blockHash: hex(32),
+  transactionHash: hex(32),
+  logIndex: Quantity,
+  // Only current logs were requested.
+  removed: Type.Optional({ not: { const: true } }),
+})
+const MinedReceipt = Type.Object({
+  transactionHash: hex(32),
+  blockNumber: Quantity,
+  blockHash: hex(32),
+  logs: Type.Array(MinedLog),
+  status: Type.Optional(Type.String({ pattern: '^0x0*[01]$', maxLength: 18 })),
+})
+// Some nodes send a receipt for a pending transaction.
+const PendingReceipt = Type.Object({ blockNumber: Type.Null() })
+
 /** The fields of a block that the host uses. */
-export interface Block {
-  readonly number: number
-  readonly hash: string
-  readonly seconds: number
+export type Block = ReturnType<typeof readBlock>
+function readBlock({ number, hash, timestamp }: Type.Static<typeof MinedBlock>) {
+  return { number: Number(number), hash: hash.toLowerCase(), seconds: Number(timestamp) }
 }
 
 /** An event log. Addresses, topics and hashes are in lower case. */
-export interface Log {
-  readonly address: string
-  readonly topics: readonly string[]
-  readonly data: string
-  readonly blockNumber: number
-  readonly blockHash: string
-  readonly txHash: string
-  readonly logIndex: number
+export type Log = ReturnType<typeof readLog>
+function readLog(log: Type.Static<typeof MinedLog>) {
+  return {
+    address: log.address.toLowerCase(),
+    topics: log.topics.map(topic => topic.toLowerCase()),
+    data: log.data.toLowerCase(),
+    blockNumber: Number(log.blockNumber),
+    blockHash: log.blockHash.toLowerCase(),
+    txHash: log.transactionHash.toLowerCase(),
+    logIndex: Number(log.logIndex),
+  }
 }
 
-/**
- * The fields of a receipt that the host uses. Logs of a failed transaction (some chains log its fee) moved no
- * tokens.
- */
-interface Receipt {
-  readonly txHash: string
-  readonly blockNumber: number
-  readonly blockHash: string
-  readonly logs: readonly Log[]
-  readonly succeeded: boolean
-}
+export const chainIdReply: NodeReply<number> = nodeReply('chain id', Quantity, Number)
 
-/** Creates the parser. */
-export function replyParser(malformed: (what: string) => Error): ReplyParser {
-  const number = (value: unknown, what: string): number => {
-    const read = typeof value === 'string' && /^0x[0-9a-f]{1,16}$/i.test(value) ? Number(value) : NaN
-    if (!Number.isSafeInteger(read)) throw malformed(what)
-    return read
-  }
-  const hex = (value: unknown, bytes: number | undefined, what: string): string => {
-    const digits = bytes === undefined ? '(?:[0-9a-f]{2})*' : `[0-9a-f]{${bytes * 2}}`
-    if (typeof value !== 'string' || !new RegExp(`^0x${digits}$`, 'i').test(value)) throw malformed(what)
-    return value.toLowerCase()
-  }
-  const list = (value: unknown, what: string): readonly unknown[] => {
-    if (!Array.isArray(value)) throw malformed(what)
-    return value
-  }
-  const object = (value: unknown, what: string): Record<string, unknown> => {
-    if (!isObject(value)) throw malformed(what)
-    return value
-  }
-  const log = (value: unknown): Log => {
-    const given = object(value, 'log')
-    if (given['removed'] === true) throw malformed('removed log')
+/** A block; undefined when the node does not know it. */
+export const blockReply: NodeReply<Block | undefined> = nodeReply(
+  'block',
+  Type.Union([MinedBlock, Type.Null()]),
+  block => (block === null ? undefined : readBlock(block)),
+)
+
+export const logsReply: NodeReply<Log[]> = nodeReply('logs', Type.Array(MinedLog), logs => logs.map(readLog))
+
+/** A transaction's receipt; undefined until a block holds the transaction. */
+export const receiptReply = nodeReply(
+  'receipt',
+  Type.Union([MinedReceipt, PendingReceipt, Type.Null()]),
+  receipt => {
+    if (receipt === null || receipt.blockNumber === null) return undefined
     return {
-      address: hex(given['address'], 20, 'log address'),
-      topics: list(given['topics'], 'log topics').map(topic => hex(topic, 32, 'log topic')),
-      data: hex(given['data'], undefined, 'log data'),
-      blockNumber: number(given['blockNumber'], 'log block number'),
-      blockHash: hex(given['blockHash'], 32, 'log block hash'),
-      txHash: hex(given['transactionHash'], 32, 'log transaction hash'),
-      logIndex: number(given['logIndex'], 'log index'),
+      txHash: receipt.transactionHash.toLowerCase(),
+      blockNumber: Number(receipt.blockNumber),
+      blockHash: receipt.blockHash.toLowerCase(),
+      logs: receipt.logs.map(readLog),
+      // Receipts from before Byzantium (EIP-658) have no status, so a reverted transaction looks like any other. Logs of a failed
+      // transaction (some chains log its fee) moved no tokens.
+      succeeded: receipt.status !== undefined && Number(receipt.status) === 1,
     }
-  }
-  const block = (value: unknown): Block | undefined => {
-    if (value === null) return undefined
-    const given = object(value, 'block')
-    return {
-      number: number(given['number'], 'block number'),
-      hash: hex(given['hash'], 32, 'block hash'),
-      seconds: number(given['timestamp'], 'block timestamp'),
-    }
-  }
-  const receipt = (value: unknown): Receipt | undefined => {
-    if (value === null) return undefined
-    const given = object(value, 'receipt')
-    // Some nodes send a receipt for a pending transaction.
-    if (given['blockNumber'] === null) return undefined
-    const logs = list(given['logs'], 'receipt logs').map(log)
-    // Receipts from before Byzantium (EIP-658) have no status, so a reverted transaction looks like any
-    // other.
-    const status = given['status'] === undefined ? 0 : number(given['status'], 'receipt status')
-    if (status > 1) throw malformed('receipt status')
-    return {
-      txHash: hex(given['transactionHash'], 32, 'receipt transaction hash'),
-      blockNumber: number(given['blockNumber'], 'receipt block number'),
-      blockHash: hex(given['blockHash'], 32, 'receipt block hash'),
-      logs,
-      succeeded: status === 1,
-    }
-  }
-  return { number, block, log, receipt, list }
-}
+  },
+)
 
 /** Keccak-256 of `Transfer(address,address,uint256)`, the first topic of the event (EIP-20). */
 export const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'

@@ -1,5 +1,14 @@
 import { blockCall, chainNode, quantity, type ChainNode, type ViemReaderOptions } from './node.ts'
-import { topicOf, TRANSFER, transferOf, type Block, type Log } from './parse-replies.ts'
+import {
+  blockReply,
+  logsReply,
+  receiptReply,
+  topicOf,
+  TRANSFER,
+  transferOf,
+  type Block,
+  type Log,
+} from './parse-replies.ts'
 import type { ChainReader, TokenTransfer, TransferQuery } from './reader.ts'
 
 /** Nodes reject wider ranges and more values of one topic. */
@@ -28,7 +37,7 @@ export function viemReader(options: ViemReaderOptions): ChainReader {
     chainId: options.chainId,
     async head() {
       const [found] = await node.request([blockCall('latest')])
-      const block = node.parse.block(found)
+      const block = node.parse(blockReply, found)
       if (!block) throw node.malformed('no newest block')
       return { number: block.number, minedAt: block.seconds * 1000 }
     },
@@ -69,7 +78,7 @@ async function logsOf(
   // The block comes first: a node that knows the block has its logs too.
   const [block, found] = await node.request([blockCall(toBlock), { method: 'eth_getLogs', params: [filter] }])
   const last = node.block(block, toBlock)
-  const logs = node.parse.list(found, 'logs').map(node.parse.log)
+  const logs = node.parse(logsReply, found)
   const requested = new Set([...tokens, ...receiverTopics])
   for (const { address, topics, blockNumber } of logs) {
     const [event, , to = ''] = topics
@@ -83,7 +92,7 @@ async function logsOf(
 async function transfersBy(node: ChainNode, txHash: string): Promise<readonly TokenTransfer[] | undefined> {
   const signal = node.timeoutSignal()
   const [reply] = await node.request([{ method: 'eth_getTransactionReceipt', params: [txHash] }], signal)
-  const receipt = node.parse.receipt(reply)
+  const receipt = node.parse(receiptReply, reply)
   if (!receipt) return undefined
   const { blockNumber, blockHash } = receipt
   const logs = receipt.succeeded ? receipt.logs : []

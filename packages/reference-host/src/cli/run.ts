@@ -1,4 +1,4 @@
-import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
+import { Fault, checkOptions, type OptionTable } from '@gatewright/kernel'
 import type { HostServices } from '../composition/host-services.ts'
 import { openProduct, type Product } from '../composition/run-host.ts'
 import type { ConfigResult } from '../config/host-config.ts'
@@ -36,7 +36,7 @@ export interface CommandOptions {
   readonly progress?: ((text: string) => void) | undefined
 }
 
-const OPTIONS: OptionNames<CommandOptions> = {
+const OPTIONS: OptionTable<CommandOptions> = {
   env: true,
   ask: true,
   input: true,
@@ -64,7 +64,7 @@ export async function runProgram<S extends HostServices>(
   argv: readonly string[],
   options: CommandOptions,
 ): Promise<CommandResult> {
-  knownOptions('runCommand', options, OPTIONS)
+  checkOptions('runCommand', options, OPTIONS)
   try {
     return { code: 0, out: await outputOf(program, argv, options), problem: '' }
   } catch (error) {

@@ -1,4 +1,4 @@
-import { knownOptions, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type OptionTable } from '@gatewright/kernel'
 import { fastestRecover } from '@gatewright/signature-verifier'
 import type { Config } from '../config/config.ts'
 import { createPages } from '../pages/serve.ts'
@@ -25,7 +25,7 @@ export interface StartOptions extends Omit<HostOptions, 'pages'> {
   readonly providers?: Providers
 }
 
-const OPTIONS: OptionNames<StartOptions> = {
+const OPTIONS: OptionTable<StartOptions> = {
   observe: true,
   report: true,
   clock: true,
@@ -46,7 +46,7 @@ export const product: Product<Services> = {
  * another host uses the data folder.
  */
 export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {
-  knownOptions('startHost', options, OPTIONS)
+  checkOptions('startHost', options, OPTIONS)
   const { providers = {}, ...given } = options
   const recovery = await fastestRecover()
   const services = new ProductFactories({ providers, recovery })

@@ -1,4 +1,4 @@
-import { integerOption, knownOptions, type EpochMs, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type EpochMs } from '@gatewright/kernel'
 
 /** Remembers which proofs were used. Every nonce storage of signature-verifier fits. */
 export interface ProofNonces {
@@ -13,8 +13,6 @@ export interface ProofNonces {
 export interface DpopOptions {
   /** Where used proofs are remembered. All processes that accept the same tokens must share it. */
   readonly nonces: ProofNonces
-  /** How old a proof may be, 1 to 600 s, default 60. */
-  readonly maxAgeSeconds?: number
   /**
    * The scheme and authority by which clients reach this API, such as `https://api.example`, or a list of them. A proof must name
    * one of them in `htu`. The `Host` field of a request is not used, because an attacker who relays a stolen proof chooses it.
@@ -22,7 +20,8 @@ export interface DpopOptions {
   readonly origin: string | readonly string[]
 }
 
-const DPOP_OPTIONS: OptionNames<DpopOptions> = { nonces: true, maxAgeSeconds: true, origin: true }
+/** How old a proof may be. A client makes one for each request, so that it is sent within seconds; 60 s allow for retries. */
+const MAX_AGE_MS = 60_000
 
 /** Checked options, with every default filled in. */
 export interface CheckedDpop {
@@ -33,14 +32,10 @@ export interface CheckedDpop {
 
 /** Checks the options. Throws a `TypeError` that names the option. */
 export function checkedDpop(options: DpopOptions): CheckedDpop {
-  const { nonces, maxAgeSeconds = 60, origin } = knownOptions('createGuard dpop', options, DPOP_OPTIONS)
+  const { nonces, origin } = checkOptions('createGuard dpop', options, { nonces: true, origin: true })
   if (typeof nonces?.claim !== 'function')
     throw new TypeError('createGuard dpop: nonces must be a nonce storage with the function claim')
-  return {
-    nonces,
-    maxAgeMs: integerOption('maxAgeSeconds', maxAgeSeconds, 1, 600) * 1000,
-    origins: checkedOrigins(origin),
-  }
+  return { nonces, maxAgeMs: MAX_AGE_MS, origins: checkedOrigins(origin) }
 }
 
 function checkedOrigins(origin: unknown): readonly string[] {

@@ -1,33 +1,8 @@
-import { Fault, type Clock, type OptionNames } from '@gatewright/kernel'
+import { Fault, type Clock } from '@gatewright/kernel'
 import { LRUCache } from '#platform/lru'
 import { createLimiter, type Limiter } from './limiter.ts'
-import { checkedLimit, type LimiterStore } from './options.ts'
-
-/** Options of the budget of failed credentials per client address. */
-export interface FailureOptions {
-  /** Failures per window and address (IPv4, or IPv6 /64). Default 60. */
-  readonly points?: number
-  /** Length of the window. Default 60. */
-  readonly windowSeconds?: number
-  /**
-   * A store in which several processes count failures together. Each process also counts its own failures, and while the store
-   * is down only those.
-   */
-  readonly store?: LimiterStore
-  /** How many credentials of all addresses with a used-up budget may wait for their check, 1 to 65 536. Default 1024. */
-  readonly waiting?: number
-  /** How many of a single such address may wait, 1 to `waiting`. Default 256, or `waiting` if that is less. */
-  readonly waitingPerAddress?: number
-}
-
-/** The names of the options. */
-export const FAILURE_OPTIONS: OptionNames<FailureOptions> = {
-  points: true,
-  windowSeconds: true,
-  store: true,
-  waiting: true,
-  waitingPerAddress: true,
-}
+import type { CheckedFailureOptions } from './failure-options.ts'
+import { checkedRateLimit } from './options.ts'
 
 /** Counts failed credentials per address bucket. Keys and accounts are not charged, so no caller can use up another's budget. */
 interface FailureBudget {
@@ -49,10 +24,13 @@ interface FailureWindow {
 /** How many buckets are counted. The least recently used bucket is evicted first, which resets its budget. */
 const MAX_BUCKETS = 16_384
 
-/** Makes the budget. Throws a `TypeError` for a wrong option. */
-export function createFailureBudget(name: string, options: FailureOptions, clock: Clock): FailureBudget {
-  const { points = 60, windowSeconds = 60, store } = options
-  const limit = checkedLimit({ name, points, windowSeconds, per: 'address' })
+/** Makes the budget. Throws a `TypeError` for a wrong name. */
+export function createFailureBudget(
+  name: string,
+  { points, windowSeconds, store }: CheckedFailureOptions,
+  clock: Clock,
+): FailureBudget {
+  const limit = checkedRateLimit('createFailureLimit', { name, points, windowSeconds })
   const shared = store && createLimiter({ ...limit, store })
   const windows = new LRUCache<string, FailureWindow>({ maxSize: MAX_BUCKETS })
 

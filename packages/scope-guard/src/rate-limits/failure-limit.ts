@@ -1,17 +1,9 @@
-import {
-  type Clock,
-  createFairQueue,
-  Fault,
-  integerOption,
-  knownOptions,
-  QUEUE_FULL,
-  runQueued,
-  systemClock,
-} from '@gatewright/kernel'
+import { type Clock, createFairQueue, Fault, QUEUE_FULL, runQueued, systemClock } from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
 import { addressBucket } from '@gatewright/kernel/address'
 import type { GuardDenial } from '../codes.ts'
-import { createFailureBudget, FAILURE_OPTIONS, type FailureOptions } from './failure-budget.ts'
+import { createFailureBudget } from './failure-budget.ts'
+import { checkedFailureOptions, type FailureOptions } from './failure-options.ts'
 
 /**
  * Limits the cost of failed credentials per client address. Checks of credentials that are not known yet run in a fair queue,
@@ -54,15 +46,13 @@ const DEMOTED: unique symbol = Symbol('demoted')
  */
 export function createFailureLimit(
   name: string,
-  options: FailureOptions | 'off',
+  given: FailureOptions | 'off',
   clock: Clock = systemClock,
 ): FailureLimit {
+  const options = checkedFailureOptions('createFailureLimit', given)
   if (options === 'off') return { runWithinLimit: async (_, check) => check(), charge: async () => {} }
-  knownOptions('createFailureLimit', options, FAILURE_OPTIONS)
+  const { waiting, waitingPerAddress: waitingPerClass } = options
   const budget = createFailureBudget(name, options, clock)
-  const waiting = integerOption('failedCredentials.waiting', options.waiting ?? 1024, 1, 65_536)
-  const perAddress = options.waitingPerAddress ?? Math.min(256, waiting)
-  const waitingPerClass = integerOption('failedCredentials.waitingPerAddress', perAddress, 1, waiting)
   const unbounded = { waiting: Infinity, waitingPerClass: Infinity }
   const normal = createFairQueue({ atOnce: CONCURRENT_CHECKS, turnMs: Infinity, ...unbounded })
   /** Bounds the time per turn of the checks that `normal` runs. A demoted check uses none of that time. */

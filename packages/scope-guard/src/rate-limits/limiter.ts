@@ -4,7 +4,7 @@ import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import RLWrapperTimeouts from 'rate-limiter-flexible/lib/RLWrapperTimeouts.js'
 import type { LimitState } from './header-fields.ts'
-import { checkedLimit, type LimitOptions } from './options.ts'
+import type { CheckedLimit, LimitOptions } from './options.ts'
 
 /** The result of taking one point from one limit. */
 export interface LimitResult {
@@ -38,10 +38,9 @@ type Counter = Pick<RateLimiterAbstract, 'consume' | 'reward'>
 const MEMORY_MARGIN_MS = 20
 const STORE_MARGIN_MS = 2000
 
-/** Makes one limit. Throws a `TypeError` for a wrong option. */
-export function createLimiter(limitOptions: LimitOptions): Limiter {
-  const options = checkedLimit(limitOptions)
-  const { name, points, windowSeconds, store, storeTimeoutMs = 1000, localPoints } = options
+/** Makes one limit. */
+export function createLimiter(options: CheckedLimit): Limiter {
+  const { name, points, windowSeconds, store, storeTimeoutMs, localPoints } = options
   if (!store) return inMemory(options, points)
   const limiter = store({ keyPrefix: name, points, duration: windowSeconds })
   const timed = new RLWrapperTimeouts({ limiter, timeoutMs: storeTimeoutMs })

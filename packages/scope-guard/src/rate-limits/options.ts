@@ -1,4 +1,4 @@
-import { integerOption, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, integerOption, type OptionTable } from '@gatewright/kernel'
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 
 /**
@@ -44,45 +44,49 @@ export interface LimitOptions {
   readonly localPoints?: number
 }
 
-/** The names of the options. */
-export const LIMIT_OPTIONS: OptionNames<LimitOptions> = {
-  name: true,
-  points: true,
-  windowSeconds: true,
-  per: true,
-  classes: true,
-  store: true,
-  storeTimeoutMs: true,
-  localPoints: true,
-}
+/** The options of a limit that no guard applies. */
+export type RateLimitOptions = Omit<LimitOptions, 'per' | 'classes'>
 
-const BUCKETS: readonly unknown[] = ['key', 'session', 'account', 'address'] satisfies LimitOptions['per'][]
+/** A limit with its defaults. */
+export type CheckedLimit = LimitOptions & Required<Pick<LimitOptions, 'storeTimeoutMs'>>
+
+const NUMBERS = {
+  points: { min: 1, max: 1_000_000_000 },
+  windowSeconds: { min: 1, max: 2_592_000 },
+} as const
+
+const RATE_LIMIT = {
+  ...NUMBERS,
+  name: true,
+  store: { is: 'function', default: undefined },
+  storeTimeoutMs: { min: 1, max: 60_000, default: 1000 },
+  localPoints: { ...NUMBERS.points, default: undefined },
+} as const satisfies OptionTable<RateLimitOptions>
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
 /** The library expires a bucket by a timer, and Node fires a timer of 2^31 ms or more immediately. */
-const LONGEST_TIMER_SECONDS = 2_147_483
+export const LONGEST_TIMER_SECONDS = 2_147_483
 
-/** Checks a limit. Throws a `TypeError` that names it, the option and the bound. */
-export function checkedLimit(options: LimitOptions): LimitOptions {
-  const { name, points, windowSeconds, per, storeTimeoutMs = 1000, localPoints = 1 } = options
+/** Checks a limit of a guard. Throws a `TypeError` that names the option and the bound. */
+export function checkedLimit(where: string, options: LimitOptions): CheckedLimit {
+  const per = { is: ['key', 'session', 'account', 'address'] } as const
+  const limit = checkOptions(where, options, { ...RATE_LIMIT, per, classes: true })
+  return assertNameAndWindow(where, limit)
+}
+
+/** Checks a limit that no guard applies. Throws a `TypeError` that names the option and the bound. */
+export function checkedRateLimit(where: string, options: RateLimitOptions): CheckedLimit {
+  return assertNameAndWindow(where, { ...checkOptions(where, options, RATE_LIMIT), per: 'key' })
+}
+
+function assertNameAndWindow(where: string, limit: CheckedLimit): CheckedLimit {
+  const { name, windowSeconds, store, localPoints } = limit
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new TypeError(
-      `limit name must be a letter and up to 63 letters, digits, _ or -, got ${JSON.stringify(name)}`,
+      `${where}: name must be a letter and up to 63 letters, digits, _ or -, got ${JSON.stringify(name)}`,
     )
   }
-  const bounds = {
-    points: [points, 1_000_000_000],
-    windowSeconds: [windowSeconds, options.store && !options.localPoints ? 2_592_000 : LONGEST_TIMER_SECONDS],
-    storeTimeoutMs: [storeTimeoutMs, 60_000],
-    localPoints: [localPoints, 1_000_000_000],
-  } as const
-  for (const [option, [value, most]] of Object.entries(bounds))
-    integerOption(`limit ${name}: ${option}`, value, 1, most)
-  if (!BUCKETS.includes(per)) {
-    throw new TypeError(
-      `limit ${name}: per must be "key", "session", "account" or "address", got ${JSON.stringify(per)}`,
-    )
-  }
-  return options
+  if (!store || localPoints) integerOption(`${where}: windowSeconds`, windowSeconds, 1, LONGEST_TIMER_SECONDS)
+  return limit
 }

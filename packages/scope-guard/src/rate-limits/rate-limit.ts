@@ -1,9 +1,9 @@
-import { allow, knownOptions, type Verdict, type HeaderField } from '@gatewright/kernel'
+import { allow, type Verdict, type HeaderField } from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial } from '../codes.ts'
 import { policyField, rateLimitFields } from './header-fields.ts'
 import { createLimiter, takeWithFallback } from './limiter.ts'
-import { LIMIT_OPTIONS, type LimitOptions } from './options.ts'
+import { checkedRateLimit, type RateLimitOptions } from './options.ts'
 
 /** One rate limit outside guarded requests, such as on sign-in per address or on new sessions per key. */
 export interface RateLimit {
@@ -15,12 +15,9 @@ export interface RateLimit {
   take(bucket: string): Promise<Verdict<readonly HeaderField[], GuardDenial>>
 }
 
-const { per: _per, classes: _classes, ...OPTIONS } = LIMIT_OPTIONS
-
 /** Makes one limit. Throws a `TypeError` for a wrong option. */
-export function createRateLimit(options: Omit<LimitOptions, 'per' | 'classes'>): RateLimit {
-  knownOptions('createRateLimit', options, OPTIONS)
-  const limiter = createLimiter({ ...options, per: 'key' })
+export function createRateLimit(options: RateLimitOptions): RateLimit {
+  const limiter = createLimiter(checkedRateLimit('createRateLimit', options))
   const policy = policyField([options])
   return {
     async take(bucket) {

@@ -2,7 +2,7 @@ import { keyDigest, type Rule, type Session, type HeaderField } from '@gatewrigh
 import { addressBucket } from '@gatewright/kernel/address'
 import { policyField, type LimitState } from './header-fields.ts'
 import { createLimiter, takeWithFallback, type LimitResult, type Limiter } from './limiter.ts'
-import type { LimitOptions } from './options.ts'
+import type { CheckedLimit } from './options.ts'
 
 interface LimitsResult {
   /** The limit that denies the request, if any; of several, the one with the longest wait. */
@@ -36,7 +36,7 @@ const NO_LIMITS: LimitsResult = { usedUp: undefined, states: [] }
  * Makes all limits at start-up and returns a function that selects the limits of a rule. Throws a `TypeError` for an invalid
  * limit, and for two limits with the same name.
  */
-export function createLimits(options: readonly LimitOptions[]): (rule: Rule) => RuleLimits {
+export function createLimits(options: readonly CheckedLimit[]): (rule: Rule) => RuleLimits {
   if (new Set(options.map(({ name }) => name)).size !== options.length) {
     throw new TypeError('limits must have different names: rename one of the limits that share a name')
   }
@@ -67,7 +67,7 @@ function pointsOf(
 }
 
 function bucketOf(
-  per: LimitOptions['per'],
+  per: CheckedLimit['per'],
   session: Session,
   address: string | undefined,
 ): string | undefined {

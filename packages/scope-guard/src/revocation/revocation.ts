@@ -1,4 +1,4 @@
-import { type Clock, integerOption, knownOptions, type OptionNames, type Session } from '@gatewright/kernel'
+import { checkOptions, type Clock, type Session } from '@gatewright/kernel'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 import { withinTime } from '../timeout.ts'
 import { followFeed } from './feed-follower.ts'
@@ -20,33 +20,38 @@ export type RevocationOptions =
       readonly feed: RevocationFeed
       /** Queries the issuer's store, as with `strict`. */
       readonly isLive: (session: Session) => Promise<boolean>
-      /** 100 to 60 000, default 1000. */
+      /** After how long a revocation is known at the latest, in ms, 100 to 60 000, default 1000. The feed is polled four times as often. */
       readonly boundMs?: number
-      /** 10 to half of `boundMs`, default a quarter of it. */
-      readonly pollMs?: number
       /** A clock that never jumps, in ms. Default `performance.now()`. */
       readonly monotonic?: Clock
     }
 
-type Mode = RevocationOptions['mode']
+/** The options of one mode, with their defaults. */
+export type CheckedRevocation =
+  | Exclude<RevocationOptions, { readonly mode: 'feed' }>
+  | Required<Extract<RevocationOptions, { readonly mode: 'feed' }>>
 
-const OPTIONS: { readonly [M in Mode]: OptionNames<Extract<RevocationOptions, { readonly mode: M }>> } = {
-  off: { mode: true },
-  strict: { mode: true, isLive: true },
-  feed: { mode: true, feed: true, isLive: true, boundMs: true, pollMs: true, monotonic: true },
-}
+const isLive = { is: 'function' } as const
 
-/** Checks the mode and the names of its options. Throws a `TypeError`, also for an option of another mode. */
-export function checkedRevocation(options: RevocationOptions): RevocationOptions {
-  const mode: unknown = (options as RevocationOptions | null)?.mode
-  if (mode === 'off' || mode === 'strict' || mode === 'feed') {
-    const names = OPTIONS[mode] as OptionNames<RevocationOptions>
-    return knownOptions(`createGuard revocation (${mode})`, options, names)
+/** Checks the options and fills in the defaults. Throws a `TypeError`, also for an option of another mode. */
+export function checkedRevocation(options: RevocationOptions = { mode: 'off' }): CheckedRevocation {
+  const where = 'createGuard revocation'
+  switch (options?.mode) {
+    case 'off':
+      return checkOptions(`${where} (off)`, options, { mode: true })
+    case 'strict':
+      return checkOptions(`${where} (strict)`, options, { mode: true, isLive })
+    case 'feed':
+    default:
+      return checkOptions(options?.mode === 'feed' ? `${where} (feed)` : where, options, {
+        // No other mode comes here, except one that does not exist.
+        mode: { is: ['off', 'strict', 'feed'] as readonly string[] as readonly 'feed'[] },
+        feed: true,
+        isLive,
+        boundMs: { min: 100, max: 60_000, default: 1000 },
+        monotonic: { default: performance },
+      })
   }
-  knownOptions('createGuard revocation', options, OPTIONS.feed)
-  throw new TypeError(
-    `createGuard revocation: mode must be "off", "strict" or "feed", got ${JSON.stringify(mode)}`,
-  )
 }
 
 /** Decides whether a session is revoked. Its expiry is checked elsewhere. */
@@ -60,12 +65,10 @@ export interface Revocation {
 
 const noop = async (): Promise<void> => undefined
 
-/** Makes the revocation check of one mode. Throws a `TypeError` for a wrong option. */
-export function createRevocation(options: RevocationOptions, clock: Clock, timeoutMs: number): Revocation {
+/** Makes the revocation check of one mode. */
+export function createRevocation(options: CheckedRevocation, clock: Clock, timeoutMs: number): Revocation {
   if (options.mode === 'off') return { isActive: async () => true, start: noop, stop: noop }
   const { isLive } = options
-  if (typeof isLive !== 'function')
-    throw new TypeError(`revocation.isLive must be a function, got ${typeof isLive}`)
   const queryStore = (session: Session): Promise<boolean> =>
     withinTime('revocation check', timeoutMs, async () => {
       const live: unknown = await isLive(session)
@@ -74,15 +77,8 @@ export function createRevocation(options: RevocationOptions, clock: Clock, timeo
       return live
     })
   if (options.mode === 'strict') return { isActive: queryStore, start: noop, stop: noop }
-  const boundMs = integerOption('revocation.boundMs', options.boundMs ?? 1000, 100, 60_000)
-  const pollMs = integerOption(
-    'revocation.pollMs',
-    options.pollMs ?? Math.floor(boundMs / 4),
-    10,
-    Math.floor(boundMs / 2),
-  )
-  const monotonic = options.monotonic ?? performance
-  const follower = followFeed({ feed: options.feed, boundMs, pollMs, clock, monotonic })
+  const { feed, boundMs, monotonic } = options
+  const follower = followFeed({ feed, boundMs, pollMs: Math.floor(boundMs / 4), clock, monotonic })
   return {
     async isActive(session) {
       if (follower.known.ends(session, clock.now())) return false

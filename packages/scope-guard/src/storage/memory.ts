@@ -1,12 +1,4 @@
-import {
-  type EpochMs,
-  Fault,
-  GRACE_MS,
-  integerOption,
-  knownOptions,
-  type OptionNames,
-  warnMemoryStorage,
-} from '@gatewright/kernel'
+import { type EpochMs, Fault, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
 import type { CounterUsage, SpendItem, SpendStorage } from './port.ts'
 
 export { memoryRevocationFeed } from './memory-feed.ts'
@@ -15,8 +7,6 @@ interface MemoryOptions {
   /** How many counters and holds it stores at most. Default 100 000. */
   readonly capacity?: number
 }
-
-const OPTIONS: OptionNames<MemoryOptions> = { capacity: true }
 
 interface Counter {
   used: number
@@ -37,8 +27,9 @@ const sameItems = (a: readonly HeldItem[], b: readonly HeldItem[]): boolean =>
  * no counter that may still be read is deleted.
  */
 export function memorySpends(options: MemoryOptions = {}): SpendStorage {
-  const { capacity = 100_000 } = knownOptions('memorySpends', options, OPTIONS)
-  integerOption('capacity', capacity, 1, Infinity)
+  const { capacity } = checkOptions('memorySpends', options, {
+    capacity: { min: 1, max: Infinity, default: 100_000 },
+  })
   warnMemoryStorage('SpendStorage')
   const counters = new Map<string, Counter>()
   const holds = new Map<string, readonly HeldItem[]>()

@@ -1,13 +1,10 @@
-import type { OptionNames } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 
 /** Options of the Redis and SQL adapters of `SpendStorage`. */
 export interface StorageOptions {
   /** Prefix of every key (Redis, default `gw:spend:`) or table (SQL, as given to `migrate`, default `gw_`). */
   readonly prefix?: string
 }
-
-/** The option names of `StorageOptions`. Others are rejected. */
-export const STORAGE_OPTIONS: OptionNames<StorageOptions> = { prefix: true }
 
 /** Options of the Redis and SQL readers of the revocation feed. */
 export interface FeedOptions {
@@ -23,5 +20,7 @@ export interface FeedOptions {
   readonly subscribe?: (channel: string, listener: () => void) => Promise<() => Promise<unknown>>
 }
 
-/** The option names of `FeedOptions`. Others are rejected. */
-export const FEED_OPTIONS: OptionNames<FeedOptions> = { prefix: true, subscribe: true }
+/** Checks the options of a reader. Throws a `TypeError` for a wrong one. */
+export function checkedFeedOptions(where: string, options: FeedOptions): FeedOptions {
+  return checkOptions(where, options, { prefix: true, subscribe: { is: 'function', default: undefined } })
+}

@@ -1,9 +1,9 @@
-import { keyDigest, knownOptions, malformedReply } from '@gatewright/kernel'
-import { checkedPrefix, DEFAULT_PREFIX, rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
+import { keyDigest, malformedReply } from '@gatewright/kernel'
+import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import type { StorageOptions } from './options.ts'
 import type { SpendStorage } from './port.ts'
 import { readReserveReply } from './postgres-encoding.ts'
-import { deleteExpiredCounters, holdText, counterUsage } from './sql-statements.ts'
+import { checkedSqlPrefix, deleteExpiredCounters, holdText, counterUsage } from './sql-statements.ts'
 
 export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
@@ -15,9 +15,7 @@ export type { FeedOptions } from './options.ts'
  * business rows.
  */
 export function postgresSpends(db: SqlQueries, options: StorageOptions = {}): SpendStorage {
-  const prefix = checkedPrefix(
-    knownOptions('postgresSpends', options, STORAGE_OPTIONS).prefix ?? DEFAULT_PREFIX,
-  )
+  const prefix = checkedSqlPrefix('postgresSpends', options)
   const endHold = async (accountId: string, holdId: string, actual: number | null): Promise<string> => {
     const values = [keyDigest(accountId), keyDigest(holdId), actual]
     const [row] = await rows(db, `select ${prefix}spend_resolve($1, $2, $3) as outcome`, values)

@@ -1,8 +1,8 @@
-import { knownOptions, malformedReply, orFault, redisFeed, type FeedEntry } from '@gatewright/kernel'
+import { malformedReply, orFault, redisFeed, type FeedEntry } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { checkedEntry } from './feed-entry.ts'
 import type { RevocationFeed } from './feed-port.ts'
-import { FEED_OPTIONS, type FeedOptions } from './options.ts'
+import { checkedFeedOptions, type FeedOptions } from './options.ts'
 
 /** Reads one stream entry: `[id, [field, value, ...]]`. */
 function readEntry(reply: unknown): FeedEntry {
@@ -24,7 +24,7 @@ function readEntry(reply: unknown): FeedEntry {
 
 /** Reads the issuer's stream in Redis, one round trip per page. With `subscribe`, Redis also notifies of new entries. */
 export function redisRevocationFeed(client: RedisClient, options: FeedOptions = {}): RevocationFeed {
-  const { prefix, subscribe } = knownOptions('redisRevocationFeed', options, FEED_OPTIONS)
+  const { prefix, subscribe } = checkedFeedOptions('redisRevocationFeed', options)
   const { stream, channel } = redisFeed(prefix)
   return {
     async after(position, limit) {

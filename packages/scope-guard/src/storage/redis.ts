@@ -1,6 +1,6 @@
-import { GRACE_MS, keyDigest, knownOptions, malformedReply } from '@gatewright/kernel'
+import { GRACE_MS, keyDigest, checkOptions, malformedReply } from '@gatewright/kernel'
 import { runScript, type RedisClient } from '@gatewright/kernel/redis'
-import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
+import type { StorageOptions } from './options.ts'
 import type { SpendStorage } from './port.ts'
 import { holdText, readIntegers, readReserveReply } from './redis-encoding.ts'
 import { END_HOLD, RESERVE, USAGE } from './redis-scripts.ts'
@@ -14,7 +14,7 @@ export type { FeedOptions } from './options.ts'
  * failover, keep the counters in the database of the ledger. See docs/policies.md.
  */
 export function redisSpends(client: RedisClient, options: StorageOptions = {}): SpendStorage {
-  const { prefix = 'gw:spend:' } = knownOptions('redisSpends', options, STORAGE_OPTIONS)
+  const { prefix } = checkOptions('redisSpends', options, { prefix: { default: 'gw:spend:' } })
   const slot = (accountId: string): string => `${prefix}{${keyDigest(accountId)}}`
   const endHold = async (accountId: string, holdId: string, actual: string): Promise<number> => {
     const reply = await runScript(client, END_HOLD, slot(accountId), [keyDigest(holdId), actual])

@@ -1,15 +1,15 @@
-import { knownOptions, orFault, sqlFeed } from '@gatewright/kernel'
+import { orFault, sqlFeed } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import { checkedEntry } from './feed-entry.ts'
 import type { RevocationFeed } from './feed-port.ts'
-import { FEED_OPTIONS, type FeedOptions } from './options.ts'
+import { checkedFeedOptions, type FeedOptions } from './options.ts'
 
 const integerOrUndefined = (value: unknown): number | undefined =>
   value === null ? undefined : toInteger(value)
 
 /** Reads the issuer's feed table in Postgres or SQLite, one statement per page. With `subscribe`, Postgres also notifies of new rows. */
 export function sqlRevocationFeed(db: SqlQueries, options: FeedOptions = {}): RevocationFeed {
-  const { prefix, subscribe } = knownOptions('sqlRevocationFeed', options, FEED_OPTIONS)
+  const { prefix, subscribe } = checkedFeedOptions('sqlRevocationFeed', options)
   const { table, channel } = sqlFeed(prefix)
   const page = `select position, kind, id, version, at, starts_at from ${table}
     where position > $1 order by position limit $2`

@@ -1,6 +1,19 @@
-import { GRACE_MS, keyDigest, type EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { checkOptions, GRACE_MS, keyDigest, type EpochMs } from '@gatewright/kernel'
+import {
+  checkedPrefix,
+  DEFAULT_PREFIX,
+  rows,
+  toInteger,
+  toText,
+  type SqlQueries,
+} from '@gatewright/kernel/sql'
+import type { StorageOptions } from './options.ts'
 import type { CounterUsage, SpendItem } from './port.ts'
+
+/** Checks the options of an SQL adapter, and returns the prefix. Throws a `TypeError` for a wrong one. */
+export function checkedSqlPrefix(where: string, options: StorageOptions): string {
+  return checkedPrefix(checkOptions(where, options, { prefix: { default: DEFAULT_PREFIX } }).prefix)
+}
 
 /** Encodes the items of a hold for its row: counter digest, unit, amount. A repeated reservation is recognised by its equal text. */
 export function holdText(items: readonly SpendItem[]): string {

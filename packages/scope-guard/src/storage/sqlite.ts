@@ -1,15 +1,8 @@
-import { keyDigest, knownOptions, malformedReply, type EpochMs } from '@gatewright/kernel'
-import {
-  checkedPrefix,
-  DEFAULT_PREFIX,
-  rows,
-  toText,
-  type SqlClient,
-  type SqlQueries,
-} from '@gatewright/kernel/sql'
-import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
+import { keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import type { StorageOptions } from './options.ts'
 import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
-import { deleteExpiredCounters, counterUsage, holdText } from './sql-statements.ts'
+import { checkedSqlPrefix, deleteExpiredCounters, counterUsage, holdText } from './sql-statements.ts'
 
 export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
@@ -41,9 +34,7 @@ function readHold(text: string): readonly HeldItem[] {
  * rows.
  */
 export function sqliteSpends(db: SqlClient | SqlQueries, options: StorageOptions = {}): SpendStorage {
-  const prefix = checkedPrefix(
-    knownOptions('sqliteSpends', options, STORAGE_OPTIONS).prefix ?? DEFAULT_PREFIX,
-  )
+  const prefix = checkedSqlPrefix('sqliteSpends', options)
   const holds = `${prefix}spend_holds`
   const counters = `${prefix}spend_counters`
   const atomically = <T>(work: (tx: SqlQueries) => Promise<T>): Promise<T> =>

@@ -33,14 +33,13 @@ const LISTED_BYTES = 96
 const SETS_PER_SWEEP = 16
 
 /**
- * Makes the cache, bounded by entries and by bytes. An entry is found by the end of its text and compared by all of it, so two
+ * Makes the cache, bounded by bytes. An entry is found by the end of its text and compared by all of it, so two
  * tokens are never confused. The texts are stored outside the JavaScript heap, so a heap snapshot shows only their ends, and
  * they are erased when their entry is removed. Entries are removed after their `keptUntil`, a few with every 16 new ones.
  * `listed` returns how many scopes and policy ids a value has, to estimate its size. If the cache is full, the least recently
  * used entry is evicted; use is recorded only once it is half full.
  */
 export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
-  entries: number,
   bytes: number,
   listed: (value: T) => number,
 ): TokenCache<T> {
@@ -60,7 +59,7 @@ export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
     get(authorization) {
       const key = keyOf(authorization)
       // Recording the use of an entry costs as much as finding it, and matters only when entries may be evicted.
-      const halfEmpty = cache.size * 2 < entries && cache.calculatedSize * 2 < bytes
+      const halfEmpty = cache.calculatedSize * 2 < bytes
       const entry = halfEmpty ? cache.peek(key) : cache.get(key)
       if (entry === undefined) return undefined
       const { start, length } = entry
@@ -78,7 +77,6 @@ export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
       const entry = { bytes: block, start, length, value }
       const size = Math.max(length, SLOT_BYTES) + ENTRY_BYTES + listed(value) * LISTED_BYTES
       cache.set(keyOf(authorization), entry, { size })
-      if (cache.size > entries) cache.pop()
     },
   }
 }

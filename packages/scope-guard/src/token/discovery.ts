@@ -1,10 +1,10 @@
-import { Fault, knownOptions } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
 import type { JWK } from 'jose'
 import { createCachedKeys } from './cached-keys.ts'
 import { fetchJson } from './fetch-json.ts'
 import { findKey } from './key-rules.ts'
 import { assertKeyUrl, isLoopback } from './key-url.ts'
-import { REMOTE_OPTIONS, type KeySource, type RemoteKeysOptions } from './keys.ts'
+import { checkedRemoteOptions, type KeySource, type RemoteKeysOptions } from './keys.ts'
 
 /**
  * Makes a source of the keys of an issuer, found from its metadata: OpenID Connect Discovery, else RFC 8414. The metadata must
@@ -15,7 +15,6 @@ import { REMOTE_OPTIONS, type KeySource, type RemoteKeysOptions } from './keys.t
  * issuer is an `https:` URL without query and fragment, or `http:` as in `remoteKeys`.
  */
 export function discoverKeys(issuer: string, options: RemoteKeysOptions = {}): KeySource {
-  knownOptions('discoverKeys', options, REMOTE_OPTIONS)
   return issuerKeys('discoverKeys', issuer, options, true)
 }
 
@@ -23,9 +22,10 @@ export function discoverKeys(issuer: string, options: RemoteKeysOptions = {}): K
 export function issuerKeys(
   where: string,
   issuer: string,
-  { maxAgeMs = 600_000, cooldownMs = 30_000, timeoutMs = 5000, allowHttp = false }: RemoteKeysOptions,
+  options: RemoteKeysOptions,
   namesAlgorithm: boolean,
 ): KeySource {
+  const { maxAgeMs, cooldownMs, timeoutMs, allowHttp } = checkedRemoteOptions(where, options)
   const url = issuerUrl(where, issuer, allowHttp)
   // One after the other it fetches up to two metadata URLs, then the key set.
   const maxLoadMs = 4 * timeoutMs

@@ -1,4 +1,4 @@
-import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, Fault } from '@gatewright/kernel'
 import { importVerificationKey } from '#platform/signature'
 import { createRemoteJWKSet, type JWK } from 'jose'
 import { assertKeyUrl, failureOf } from './key-url.ts'
@@ -38,11 +38,11 @@ export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): Ke
 
 /** Options of `remoteKeys` and `discoverKeys`. */
 export interface RemoteKeysOptions {
-  /** How long a fetched set is used, in ms. Default 600 000. Do not exceed the issuer's `max-age`. */
+  /** How long a fetched set is used, in ms, 0 to 604 800 000 (7 days), default 600 000. Do not exceed the issuer's `max-age`. */
   readonly maxAgeMs?: number
-  /** The minimum time between two fetches that unknown key ids cause, in ms. Default 30 000. */
+  /** The minimum time between two fetches that unknown key ids cause, in ms, 0 to 3 600 000, default 30 000. */
   readonly cooldownMs?: number
-  /** How long one fetch may take, in ms. Default 5000. */
+  /** How long one fetch may take, in ms, 1 to 60 000, default 5000. */
   readonly timeoutMs?: number
   /**
    * Allows an `http:` URL of another machine. Default false: whoever can change the response can forge tokens. Set it for a
@@ -51,12 +51,14 @@ export interface RemoteKeysOptions {
   readonly allowHttp?: boolean
 }
 
-/** The names of the options. */
-export const REMOTE_OPTIONS: OptionNames<RemoteKeysOptions> = {
-  maxAgeMs: true,
-  cooldownMs: true,
-  timeoutMs: true,
-  allowHttp: true,
+/** Checks the options and fills in defaults. Throws a `TypeError` that names the option and the bound. */
+export function checkedRemoteOptions(where: string, options: RemoteKeysOptions): Required<RemoteKeysOptions> {
+  return checkOptions(where, options, {
+    maxAgeMs: { min: 0, max: 604_800_000, default: 600_000 },
+    cooldownMs: { min: 0, max: 3_600_000, default: 30_000 },
+    timeoutMs: { min: 1, max: 60_000, default: 5000 },
+    allowHttp: { default: false },
+  })
 }
 
 /**
@@ -67,8 +69,7 @@ export const REMOTE_OPTIONS: OptionNames<RemoteKeysOptions> = {
  * Throws a `TypeError` unless the URL is `https:`, or `http:` to this machine, or `http:` with `allowHttp`.
  */
 export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource {
-  knownOptions('remoteKeys', options, REMOTE_OPTIONS)
-  const { maxAgeMs = 600_000, cooldownMs = 30_000, timeoutMs = 5000, allowHttp = false } = options
+  const { maxAgeMs, cooldownMs, timeoutMs, allowHttp } = checkedRemoteOptions('remoteKeys', options)
   assertKeyUrl('remoteKeys', url, allowHttp)
   const remote = createRemoteJWKSet(url, {
     cacheMaxAge: maxAgeMs,

@@ -1,11 +1,4 @@
-import {
-  fromClaims,
-  keyDigest,
-  knownOptions,
-  type OptionNames,
-  type Session,
-  type Surface,
-} from '@gatewright/kernel'
+import { fromClaims, keyDigest, checkOptions, type Session, type Surface } from '@gatewright/kernel'
 import type { Claims, SessionReader } from './claims.ts'
 import {
   COMMON,
@@ -52,18 +45,6 @@ export interface ForeignClaims {
   readonly policyIds?: (claims: Readonly<Record<string, unknown>>) => readonly string[]
 }
 
-const CLAIMS: OptionNames<ForeignClaims> = {
-  preset: true,
-  account: true,
-  id: true,
-  client: true,
-  key: true,
-  scopes: true,
-  mustAllow: true,
-  surface: true,
-  policyIds: true,
-}
-
 const list = (names: string | readonly string[]): readonly string[] =>
   typeof names === 'string' ? [names] : names
 
@@ -94,21 +75,8 @@ function keyIdOf(client: string | undefined, subject: string): string {
     : `${escaped(client)}/${escaped(subject)}`
 }
 
-function presetOf({ preset, key }: ForeignClaims): TokenPreset {
-  if (key !== undefined && key !== 'subject' && key !== 'client')
-    throw new TypeError(`sessionReader: key must be "subject" or "client", got ${JSON.stringify(key)}`)
-  if (preset === undefined) return COMMON
-  if (Object.hasOwn(PRESETS, preset)) return PRESETS[preset]
-  const names = Object.keys(PRESETS).join(', ')
-  throw new TypeError(`sessionReader: preset must be one of ${names}, got ${JSON.stringify(preset)}`)
-}
-
 /** Chooses the reader of scopes. Throws a `TypeError` for `mustAllow` where it would have no effect. */
 function scopeReaderOf({ preset: name, scopes, mustAllow }: ForeignClaims, preset: TokenPreset): ScopeReader {
-  if (mustAllow !== undefined && mustAllow !== 'both' && mustAllow !== 'either')
-    throw new TypeError(
-      `sessionReader: mustAllow must be "both" or "either", got ${JSON.stringify(mustAllow)}`,
-    )
   if (scopes && mustAllow)
     throw new TypeError(
       'sessionReader: mustAllow has no effect with scopes, because each claim of scopes counts: remove one of them',
@@ -131,14 +99,24 @@ function scopeReaderOf({ preset: name, scopes, mustAllow }: ForeignClaims, prese
  * version, so a change of a key does not end them. A token with a claim of session-issuer (`gw_*`) is denied.
  * Throws a `TypeError` for a wrong option.
  */
-export function sessionReader(claims: ForeignClaims = {}): SessionReader {
-  knownOptions('sessionReader', claims, CLAIMS)
-  const preset = presetOf(claims)
+export function sessionReader(given: ForeignClaims = {}): SessionReader {
+  const claims = checkOptions('sessionReader', given, {
+    preset: { is: Object.keys(PRESETS) as PresetName[], default: undefined },
+    account: true,
+    id: true,
+    client: true,
+    key: { is: ['subject', 'client'], default: 'subject' },
+    scopes: true,
+    mustAllow: { is: ['both', 'either'], default: undefined },
+    surface: { is: ['user', 'partner'], default: 'user' },
+    policyIds: { default: () => [] },
+  })
+  const { key, surface, policyIds } = claims
+  const preset = claims.preset === undefined ? COMMON : PRESETS[claims.preset]
   const account = list(claims.account ?? 'sub')
   const id = list(claims.id ?? preset.id)
   const client = list(claims.client ?? preset.client)
   const scopesOf = scopeReaderOf(claims, preset)
-  const { key = 'subject', surface = 'user', policyIds = () => [] } = claims
   const read = (payload: Claims): Session | undefined => {
     if (hasOwnClaims(payload) || preset.accepts?.(payload) === false) return undefined
     const { iat, exp } = payload

@@ -1,4 +1,4 @@
-import { keyPolicyId, knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
+import { keyPolicyId, checkOptions, type EpochMs, type Verdict, type OptionTable } from '@gatewright/kernel'
 import { actorOf, keyNotes } from '../audit.ts'
 import { endKeys, keyNotFound, raiseVersions, type UpdateAccount, type Decision } from './update-account.ts'
 import {
@@ -32,7 +32,7 @@ export interface KeyChange {
   readonly policy?: unknown
 }
 
-const CHANGE: OptionNames<KeyChange> = {
+const CHANGE: OptionTable<KeyChange> = {
   scopes: true,
   policy: true,
 }
@@ -51,7 +51,7 @@ export function makeChangeKeys(
 
   return {
     async changeKey(caller, keyId, change) {
-      knownOptions('changeKey', change, CHANGE)
+      checkOptions('changeKey', change, CHANGE)
       const policyDenial = denyLargePolicy(change.policy, options)
       if (policyDenial) return policyDenial
       const accountId = await accountOf(caller, keyId)

@@ -1,12 +1,12 @@
 import {
   isStorableText,
   keyPolicyId,
-  knownOptions,
+  checkOptions,
   type EpochMs,
   type Session,
   type Surface,
   type Verdict,
-  type OptionNames,
+  type OptionTable,
 } from '@gatewright/kernel'
 import { mergeWrites, type UpdateAccount, type Decision } from './update-account.ts'
 import { actorOf, keyNotes } from '../audit.ts'
@@ -51,7 +51,7 @@ export interface KeyRequest {
   readonly expiresAt?: EpochMs
 }
 
-const REQUEST: OptionNames<KeyRequest> = {
+const REQUEST: OptionTable<KeyRequest> = {
   surface: true,
   accountId: true,
   userId: true,
@@ -83,7 +83,7 @@ export function makeCreateKey(
   updateAccount: UpdateAccount,
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async request => {
-    knownOptions('createKey', request, REQUEST)
+    checkOptions('createKey', request, REQUEST)
     const { parent, rootBy = 'operator' } = request
     const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
     if (bad)

@@ -1,4 +1,4 @@
-import { isStorableText, keyPolicyId, knownOptions, type OptionNames, type Verdict } from '@gatewright/kernel'
+import { isStorableText, keyPolicyId, checkOptions, type OptionTable, type Verdict } from '@gatewright/kernel'
 import { actorOf, keyNotes } from '../audit.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
@@ -21,7 +21,7 @@ export interface ConsoleRequest
   readonly ttlSeconds?: number
 }
 
-const REQUEST: OptionNames<ConsoleRequest> = {
+const REQUEST: OptionTable<ConsoleRequest> = {
   accountId: true,
   userId: true,
   walletAddress: true,
@@ -46,7 +46,7 @@ export function makeOpenConsole(
   issueSession: (by: ApiKey, request: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>>,
 ): (request: ConsoleRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {
   return async request => {
-    const { ttlSeconds = options.defaultSessionTtlSeconds, ...about } = knownOptions(
+    const { ttlSeconds = options.defaultSessionTtlSeconds, ...about } = checkOptions(
       'openConsole',
       request,
       REQUEST,

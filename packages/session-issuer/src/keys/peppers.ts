@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
-import { knownOptions, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type OptionTable } from '@gatewright/kernel'
 
 /** A secret of the server that key digests depend on, so that a key cannot be guessed from a copy of the database alone. */
 export interface Pepper {
@@ -9,7 +9,7 @@ export interface Pepper {
   readonly secret: string | Uint8Array
 }
 
-const PEPPER: OptionNames<Pepper> = { id: true, secret: true }
+const PEPPER: OptionTable<Pepper> = { id: true, secret: true }
 
 /** The stored digest of a key. It begins with the name of its scheme, so that a later version can distinguish schemes. */
 interface KeyDigest {
@@ -42,7 +42,7 @@ export function createKeyDigester(peppers: readonly Pepper[]): KeyDigester {
   }
   const byId = new Map<string, KeyObject>()
   for (const [index, pepper] of (peppers as readonly Pepper[]).entries()) {
-    const { id, secret } = knownOptions(`createIssuer peppers[${index}]`, pepper, PEPPER)
+    const { id, secret } = checkOptions(`createIssuer peppers[${index}]`, pepper, PEPPER)
     if (typeof id !== 'string' || !/^[\w-]{1,32}$/.test(id)) {
       throw new TypeError('peppers: an id must be 1 to 32 of A-Z, a-z, 0-9, - and _')
     }

@@ -1,4 +1,4 @@
-import { knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type EpochMs, type Verdict, type OptionTable } from '@gatewright/kernel'
 import { actorOf, keyNotes } from '../audit.ts'
 import { endKeys, keyNotFound, mergeWrites, type UpdateAccount, type Decision } from './update-account.ts'
 import {
@@ -28,7 +28,7 @@ export interface RotationOptions {
   readonly overlapSeconds?: number
 }
 
-const ROTATION: OptionNames<RotationOptions> = {
+const ROTATION: OptionTable<RotationOptions> = {
   overlapSeconds: true,
 }
 
@@ -51,7 +51,7 @@ export function makeRotateKey(
 ) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async (by, keyId, rotation = {}) => {
     const { maxOverlapSeconds } = options
-    const { overlapSeconds = 0 } = knownOptions('rotateKey', rotation, ROTATION)
+    const { overlapSeconds = 0 } = checkOptions('rotateKey', rotation, ROTATION)
     if (!Number.isSafeInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > maxOverlapSeconds) {
       return deny('invalid_request', `overlapSeconds must be an integer from 0 to ${maxOverlapSeconds}`, {
         field: 'overlapSeconds',

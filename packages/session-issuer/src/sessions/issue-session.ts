@@ -1,12 +1,12 @@
 import {
   allow,
   isStorableText,
-  knownOptions,
+  checkOptions,
   toClaims,
   type EpochMs,
   type Session,
   type Verdict,
-  type OptionNames,
+  type OptionTable,
 } from '@gatewright/kernel'
 import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
 import { isSession, denyMissingScopes } from '../keys/authority.ts'
@@ -41,7 +41,7 @@ export interface SessionRequest {
   readonly label?: string
 }
 
-const REQUEST: OptionNames<SessionRequest> = {
+const REQUEST: OptionTable<SessionRequest> = {
   scopes: true,
   policy: true,
   ttlSeconds: true,
@@ -64,7 +64,7 @@ export function makeIssueSession(
   const { sessions, clock, maxPolicies, maxSessionDepth, maxTokenBytes } = options
   const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
   return async (by, request = {}) => {
-    knownOptions('issueSession', request, REQUEST)
+    checkOptions('issueSession', request, REQUEST)
     const denial = validateRequest(by, request, options)
     if (denial) return denial
     const now = clock.now()

@@ -1,11 +1,11 @@
 import {
   FEED_RETENTION_MS,
   GRACE_MS,
-  knownOptions,
+  checkOptions,
   warnMemoryStorage,
   type EpochMs,
   type MemoryFeed,
-  type OptionNames,
+  type OptionTable,
 } from '@gatewright/kernel'
 import { endOf, isAfter, keyUsed, newestFirst } from './parse-records.ts'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
@@ -25,11 +25,11 @@ export interface MemoryCredentialsOptions {
   readonly feed: MemoryFeed
 }
 
-const OPTIONS: OptionNames<MemoryCredentialsOptions> = { feed: true }
+const OPTIONS: OptionTable<MemoryCredentialsOptions> = { feed: true }
 
 /** Keys, sessions and audit rows in the memory of one process, lost at exit. For tests and single-process tools. */
 export function memoryCredentials(options: MemoryCredentialsOptions): IssuerStorage {
-  const { feed } = knownOptions('memoryCredentials', options, OPTIONS)
+  const { feed } = checkOptions('memoryCredentials', options, OPTIONS)
   warnMemoryStorage('session-issuer')
   const audit: AuditEntry[] = []
   return { keys: keyStorage(feed, audit), sessions: sessionStorage(feed, audit), audit: auditStorage(audit) }

@@ -1,4 +1,4 @@
-import { DEFAULT_REDIS_PREFIX, knownOptions, type OptionNames } from '@gatewright/kernel'
+import { DEFAULT_REDIS_PREFIX, checkOptions, type OptionTable } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { IssuerStorage } from './port.ts'
 import { redisAuditStorage } from './redis-audit.ts'
@@ -11,7 +11,7 @@ export interface RedisCredentialsOptions {
   readonly prefix?: string
 }
 
-const OPTIONS: OptionNames<RedisCredentialsOptions> = { prefix: true }
+const OPTIONS: OptionTable<RedisCredentialsOptions> = { prefix: true }
 
 /**
  * Keys, sessions and audit rows in Redis, which must run with `maxmemory-policy noeviction` and, where it is the
@@ -20,7 +20,7 @@ const OPTIONS: OptionNames<RedisCredentialsOptions> = { prefix: true }
  * step.
  */
 export function redisCredentials(client: RedisClient, options: RedisCredentialsOptions = {}): IssuerStorage {
-  const { prefix = DEFAULT_REDIS_PREFIX } = knownOptions('redisCredentials', options, OPTIONS)
+  const { prefix = DEFAULT_REDIS_PREFIX } = checkOptions('redisCredentials', options, OPTIONS)
   if (typeof prefix !== 'string' || !/\{[^{}]+\}/.test(prefix)) {
     throw new TypeError('prefix must contain a hash tag in braces, as in "{gw}:"')
   }

@@ -1,4 +1,4 @@
-import { knownOptions, type OptionNames } from '@gatewright/kernel'
+import { checkOptions, type OptionTable } from '@gatewright/kernel'
 import { checkedPrefix, DEFAULT_PREFIX, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import type { IssuerStorage } from './port.ts'
 import type { SigningKeyStorage } from './signing-port.ts'
@@ -23,7 +23,7 @@ export interface SqlSigningOptions extends SqlCredentialsOptions {
   readonly issuer?: string
 }
 
-const OPTIONS: OptionNames<SqlSigningOptions> = { prefix: true, encryptionKey: true, issuer: true }
+const OPTIONS: OptionTable<SqlSigningOptions> = { prefix: true, encryptionKey: true, issuer: true }
 
 /** All four storages over one database. */
 export interface SqlCredentialsWithSigning extends IssuerStorage {
@@ -40,7 +40,7 @@ export function sqlStorage(
     prefix: given,
     encryptionKey,
     issuer = 'default',
-  } = knownOptions(`${dialect}Credentials`, options, OPTIONS)
+  } = checkOptions(`${dialect}Credentials`, options, OPTIONS)
   if (db.dialect !== dialect)
     throw new TypeError(
       `${dialect}Credentials expects a client with dialect "${dialect}", got ${JSON.stringify(db.dialect)}`,

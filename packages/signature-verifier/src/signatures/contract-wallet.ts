@@ -1,8 +1,8 @@
 import {
   Fault,
   integerOption,
-  knownOptions,
-  type OptionNames,
+  checkOptions,
+  type OptionTable,
   type QUEUE_FULL,
   runQueued,
 } from '@gatewright/kernel'
@@ -33,7 +33,7 @@ export interface ContractWalletChain {
   readonly factories?: readonly string[]
 }
 
-const CHAIN: OptionNames<ContractWalletChain> = {
+const CHAIN: OptionTable<ContractWalletChain> = {
   rpc: true,
   factories: true,
 }
@@ -52,7 +52,7 @@ export interface ContractWalletOptions extends QueueLimits {
   readonly waitingPerClass?: number
 }
 
-const OPTIONS: OptionNames<ContractWalletOptions> = {
+const OPTIONS: OptionTable<ContractWalletOptions> = {
   chains: true,
   timeoutMs: true,
   ...QUEUE_LIMITS,
@@ -99,7 +99,7 @@ const GAS = '0xb71b00'
 
 /** Checks the options and creates the checker. Throws a `TypeError` for an option out of bounds. */
 export function createContractWallets(options: ContractWalletOptions): ContractWallets {
-  knownOptions('createVerifier contractWallets', options, OPTIONS)
+  checkOptions('createVerifier contractWallets', options, OPTIONS)
   const timeoutMs = integerOption('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
   const queue = createCheckQueue('contractWallets', options, 16, Infinity)
   const chains = checkedChains(options.chains)
@@ -132,7 +132,7 @@ function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Cha
   const checked = new Map<string, Chain>()
   for (const [key, chain] of Object.entries(chains)) {
     const id = integerOption('contractWallets.chains key', Number(key), 1, Number.MAX_SAFE_INTEGER)
-    const { rpc, factories = [] } = knownOptions(`createVerifier contractWallets.chains.${id}`, chain, CHAIN)
+    const { rpc, factories = [] } = checkOptions(`createVerifier contractWallets.chains.${id}`, chain, CHAIN)
     if (typeof rpc?.request !== 'function')
       throw new TypeError(`contractWallets.chains.${id}.rpc must have a function request()`)
     const wrong = factories.find(factory => !isAddress(factory))

@@ -3,8 +3,8 @@ import {
   Fault,
   GRACE_MS,
   integerOption,
-  knownOptions,
-  type OptionNames,
+  checkOptions,
+  type OptionTable,
   warnMemoryStorage,
 } from '@gatewright/kernel'
 import type { ChallengeStorage } from './port.ts'
@@ -18,7 +18,7 @@ export interface MemoryNoncesOptions {
   readonly capacity?: number
 }
 
-const OPTIONS: OptionNames<MemoryNoncesOptions> = { capacity: true }
+const OPTIONS: OptionTable<MemoryNoncesOptions> = { capacity: true }
 
 /** At most `capacity` keys with their expiry. */
 interface BoundedKeys {
@@ -60,7 +60,7 @@ function add(keys: BoundedKeys, key: string, expiresAt: EpochMs, now: EpochMs): 
  * restart a statement that has not expired could be used again.
  */
 export function memoryNonces(options: MemoryNoncesOptions = {}): ChallengeStorage {
-  const { capacity = 100_000 } = knownOptions('memoryNonces', options, OPTIONS)
+  const { capacity = 100_000 } = checkOptions('memoryNonces', options, OPTIONS)
   integerOption('capacity', capacity, 1, Infinity)
   warnMemoryStorage('NonceStorage')
   const nonces: BoundedKeys = { capacity, expiries: new Map(), earliest: -Infinity }

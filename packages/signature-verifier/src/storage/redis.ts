@@ -2,9 +2,9 @@ import {
   Fault,
   GRACE_MS,
   keyDigest,
-  knownOptions,
+  checkOptions,
   malformedReply,
-  type OptionNames,
+  type OptionTable,
 } from '@gatewright/kernel'
 import { runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
 import type { ChallengeStorage } from './port.ts'
@@ -18,7 +18,7 @@ export interface RedisNoncesOptions {
   readonly challengePrefix?: string
 }
 
-const OPTIONS: OptionNames<RedisNoncesOptions> = { prefix: true, challengePrefix: true }
+const OPTIONS: OptionTable<RedisNoncesOptions> = { prefix: true, challengePrefix: true }
 
 /**
  * Replay protection in Redis: one script, one key and one round trip per method. It holds as many keys as `maxmemory`
@@ -27,7 +27,7 @@ const OPTIONS: OptionNames<RedisNoncesOptions> = { prefix: true, challengePrefix
  * docs/storage.md.
  */
 export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): ChallengeStorage {
-  const { prefix = 'gw:nonce:', challengePrefix = 'gw:challenge:' } = knownOptions(
+  const { prefix = 'gw:nonce:', challengePrefix = 'gw:challenge:' } = checkOptions(
     'redisNonces',
     options,
     OPTIONS,

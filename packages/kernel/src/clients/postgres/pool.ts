@@ -1,5 +1,5 @@
 import { orFault } from '../../fault.ts'
-import { knownOptions, type OptionNames } from '../../options.ts'
+import { checkOptions } from '../../options.ts'
 import type { SqlClient, SqlTransactionOptions } from '../sql-client.ts'
 import { assertOutsideTransactionScope } from '../transaction-scope.ts'
 import { createStatementRunner, type PgConnection, type PgQueryable } from './statement-runner.ts'
@@ -15,9 +15,6 @@ export interface PgPoolOptions {
   readonly prepare?: boolean
 }
 
-const OPTIONS: OptionNames<PgPoolOptions> = { prepare: true }
-const TRANSACTION_OPTIONS: OptionNames<SqlTransactionOptions> = { lazyBegin: true }
-
 const ignore = (): void => {}
 
 /**
@@ -28,7 +25,7 @@ export function fromPgPool(
   pool: PgQueryable & { connect(): Promise<PgConnection> },
   options: PgPoolOptions = {},
 ): SqlClient {
-  const { prepare = false } = knownOptions('fromPgPool', options, OPTIONS)
+  const { prepare } = checkOptions('fromPgPool', options, { prepare: { default: false } })
   const runner = createStatementRunner(prepare)
   const db: SqlClient = {
     dialect: 'postgres',
@@ -37,7 +34,7 @@ export function fromPgPool(
       return runner.run(pool, text, values)
     },
     async transaction(work, transactionOptions: SqlTransactionOptions = {}) {
-      const { lazyBegin = false } = knownOptions('transaction', transactionOptions, TRANSACTION_OPTIONS)
+      const { lazyBegin } = checkOptions('transaction', transactionOptions, { lazyBegin: { default: false } })
       assertOutsideTransactionScope(db)
       const connection = await orFault('postgres', () => pool.connect())
       // The pool listens to idle connections only. A connection that dies in use fails its statements and also emits an

@@ -23,10 +23,6 @@ export class LRUCache<K, V> {
     this.#options = options
   }
 
-  get size(): number {
-    return this.#entries.size
-  }
-
   get calculatedSize(): number {
     return this.#size
   }
@@ -54,11 +50,6 @@ export class LRUCache<K, V> {
       if (this.#size <= maxSize) return
       this.delete(oldest)
     }
-  }
-
-  /** Removes the least recently used entry. */
-  pop(): void {
-    for (const oldest of this.#entries.keys()) return this.delete(oldest)
   }
 
   delete(key: K): void {

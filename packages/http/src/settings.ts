@@ -1,0 +1,91 @@
+import { checkOptions, Fault } from '@gatewright/kernel'
+import { emitWarning, printError } from '@gatewright/kernel/platform'
+import type { GateOptions } from './gate-types.ts'
+import type { Failure, OpenGateOptions, Settings } from './options.ts'
+import type { AccessLike } from './ports.ts'
+import { trustedProxies } from './request/client-address.ts'
+import { developmentHint } from './response/hint.ts'
+import { plainRender } from './response/outcome.ts'
+import { resourceMetadata } from './response/resource-metadata.ts'
+
+/** The options of any gate. The overloads of `gate` say which of them go together. */
+export type AnyGateOptions = OpenGateOptions & Partial<GateOptions<string, AccessLike>>
+
+const MAX_BYTES = 16_777_216
+const SHAPES: readonly unknown[] = ['plain', 'partner', 'problem']
+
+/** Wraps a team's function. If it throws or rejects, emits a process warning and returns `fallback`, so that it cannot change a response. */
+function withFallback<F, T>(call: (facts: F) => T, fallback: T): (facts: F) => T {
+  const warn = (error: unknown): void => emitWarning(error instanceof Error ? error : String(error))
+  return facts => {
+    try {
+      const result = call(facts)
+      if (result instanceof Promise) result.catch(warn)
+      return result
+    } catch (error) {
+      warn(error)
+      return fallback
+    }
+  }
+}
+
+/** Writes one line for the operator, without stack and cause, since errors of database drivers may contain values. */
+function print({ operation, error }: Failure): void {
+  const { name, message } = error instanceof Error ? error : { name: typeof error, message: '' }
+  const code = error instanceof Fault ? error.code : name
+  printError(`gatewright ${operation}: ${code} ${message}`)
+}
+
+/** Checks options once. Throws a `TypeError` that names the option, what was expected and what was given. */
+export function checkedSettings(given: AnyGateOptions): Settings {
+  const {
+    errors = 'plain',
+    render,
+    observe,
+    report,
+    ...options
+  } = checkOptions('gate', given, {
+    aliases: true,
+    credentials: true,
+    errors: true,
+    trustProxy: { default: [] },
+    requireHttps: { default: false },
+    bodyLimitBytes: { min: 0, max: MAX_BYTES, default: 262_144 },
+    responseLimitBytes: { min: 0, max: MAX_BYTES, default: 262_144 },
+    exposeHeaders: { default: false },
+    render: { is: 'function', default: undefined },
+    observe: { is: 'function', default: undefined },
+    protectedResource: true,
+    report: { default: print },
+    guard: true,
+    scopes: true,
+    idempotency: true,
+    accountOf: { is: 'function', default: undefined },
+    transactions: true,
+    spendStorage: { is: 'function', default: undefined },
+  })
+  if (typeof errors !== 'function' && !SHAPES.includes(errors)) {
+    throw new TypeError(
+      `gate: errors must be "plain", "partner", "problem" or a function, got ${JSON.stringify(errors)}`,
+    )
+  }
+  const { trustProxy, requireHttps, bodyLimitBytes, responseLimitBytes, exposeHeaders } = options
+  const { protectedResource, scopes } = options
+  const shapeOf = typeof errors === 'function' ? withFallback(errors, 'plain') : () => errors
+  return {
+    shapeOf,
+    render: render ?? plainRender(shapeOf),
+    hasOwnRenderer: render !== undefined,
+    resource:
+      protectedResource === undefined ? undefined : resourceMetadata(protectedResource, scopes?.names),
+    observe: observe && withFallback(observe, undefined),
+    hint: developmentHint(),
+    trusted: trustedProxies(trustProxy),
+    proxied: trustProxy.length > 0,
+    requireHttps,
+    bodyLimitBytes,
+    responseLimitBytes,
+    exposeHeaders,
+    report: withFallback(report, undefined),
+  }
+}

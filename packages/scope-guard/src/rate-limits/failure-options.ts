@@ -1,0 +1,40 @@
+import { checkOptions, integerOption } from '@gatewright/kernel'
+import { LONGEST_TIMER_SECONDS, type LimiterStore } from './options.ts'
+
+/** Options of the budget of failed credentials per client address. */
+export interface FailureOptions {
+  /** Failures per window and address (IPv4, or IPv6 /64). Default 60. */
+  readonly points?: number
+  /** Length of the window. Default 60. */
+  readonly windowSeconds?: number
+  /**
+   * A store in which several processes count failures together. Each process also counts its own failures, and while the store
+   * is down only those.
+   */
+  readonly store?: LimiterStore
+  /** How many credentials of all addresses with a used-up budget may wait for their check, 1 to 65 536. Default 1024. */
+  readonly waiting?: number
+  /** How many of a single such address may wait, 1 to `waiting`. Default 256, or `waiting` if that is less. */
+  readonly waitingPerAddress?: number
+}
+
+/** The options with their defaults. */
+export type CheckedFailureOptions = Required<Omit<FailureOptions, 'store'>> & Pick<FailureOptions, 'store'>
+
+/** Checks the options and fills in defaults. Throws a `TypeError` that names the option and the bound. */
+export function checkedFailureOptions(
+  where: string,
+  given: FailureOptions | 'off' = {},
+): CheckedFailureOptions | 'off' {
+  if (given === 'off') return given
+  const options = checkOptions(where, given, {
+    points: { min: 1, max: 1_000_000_000, default: 60 },
+    windowSeconds: { min: 1, max: LONGEST_TIMER_SECONDS, default: 60 },
+    store: { is: 'function', default: undefined },
+    waiting: { min: 1, max: 65_536, default: 1024 },
+    waitingPerAddress: true,
+  })
+  const { waiting, waitingPerAddress = Math.min(256, waiting) } = options
+  integerOption(`${where}: waitingPerAddress`, waitingPerAddress, 1, waiting)
+  return { ...options, waitingPerAddress }
+}
