@@ -1,5 +1,6 @@
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import type { Operation, Providers } from '@gatewright/reference-host'
+import type { Operation } from '@gatewright/host'
+import type { Providers } from '@gatewright/reference-host'
 import type { Test } from 'tap'
 import {
   openMoney,

@@ -1,6 +1,7 @@
 import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import type { ManualClock } from '@gatewright/kernel/testing'
-import { createLedger, ledgerAccounts, systemAccounts, migrateLedger } from '@gatewright/reference-host'
+import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/host'
+import { systemAccounts } from '@gatewright/reference-host'
 import { createGuard, type PolicyDocument } from '@gatewright/scope-guard'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { migrateSpends as migrateSqlite, sqliteSpends } from '@gatewright/scope-guard/sqlite'

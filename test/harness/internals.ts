@@ -1,15 +1,15 @@
-// Parts of the reference host that its package does not export, for the tests of those parts.
-type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') &
-  typeof import('../../packages/reference-host/dist/records/sealed.js') &
-  typeof import('../../packages/reference-host/dist/records/events.js') &
-  typeof import('../../packages/reference-host/dist/records/columns.js') &
-  typeof import('../../packages/reference-host/dist/records/table.js') &
+// Parts of the host and of the reference host that their packages do not export, for the tests of those parts.
+type Host = typeof import('../../packages/host/dist/records/jobs.js') &
+  typeof import('../../packages/host/dist/records/sealed.js') &
+  typeof import('../../packages/host/dist/records/events.js') &
+  typeof import('../../packages/host/dist/records/columns.js') &
+  typeof import('../../packages/host/dist/records/table.js') &
   typeof import('../../packages/reference-host/dist/product/migrate.js') &
   typeof import('../../packages/reference-host/dist/product/scopes.js') &
-  typeof import('../../packages/reference-host/dist/http/app.js') &
-  typeof import('../../packages/reference-host/dist/http/operation.js') &
-  typeof import('../../packages/reference-host/dist/http/limits.js') &
-  typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
+  typeof import('../../packages/host/dist/http/app.js') &
+  typeof import('../../packages/host/dist/http/operation.js') &
+  typeof import('../../packages/host/dist/http/limits.js') &
+  typeof import('../../packages/host/dist/http/provider-messages.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/cards/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
@@ -21,12 +21,12 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/sandbox-cards.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/operations.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/events.js') &
-  typeof import('../../packages/reference-host/dist/ledger/check.js') &
-  typeof import('../../packages/reference-host/dist/config/rate-limits.js') &
-  typeof import('../../packages/reference-host/dist/ledger/money.js') &
-  typeof import('../../packages/reference-host/dist/ledger/differences.js') &
+  typeof import('../../packages/host/dist/ledger/check.js') &
+  typeof import('../../packages/host/dist/config/rate-limits.js') &
+  typeof import('../../packages/host/dist/ledger/money.js') &
+  typeof import('../../packages/host/dist/ledger/differences.js') &
   typeof import('../../packages/reference-host/dist/product/held-money.js') &
-  typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
+  typeof import('../../packages/host/dist/ledger/transactions.js') &
   typeof import('../../packages/reference-host/dist/providers/decimal.js') &
   typeof import('../../packages/reference-host/dist/providers/deposits/port.js') &
   typeof import('../../packages/reference-host/dist/providers/withdrawals/port.js') &
@@ -51,8 +51,8 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/contracts/operations.js') &
   typeof import('../../packages/reference-host/dist/modules/contracts/store.js') &
   typeof import('../../packages/reference-host/dist/modules/users/store.js') &
-  typeof import('../../packages/reference-host/dist/schemas/check.js') &
-  typeof import('../../packages/reference-host/dist/schemas/names.js') &
+  typeof import('../../packages/host/dist/schemas/check.js') &
+  typeof import('../../packages/host/dist/schemas/names.js') &
   typeof import('../../packages/reference-host/dist/modules/onboarding/requirements.js') &
   typeof import('../../packages/reference-host/dist/modules/agreements/acceptance.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
@@ -61,7 +61,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/notifications/texts.js') &
   typeof import('../../packages/reference-host/dist/modules/balances/user-money.js') &
   typeof import('../../packages/reference-host/dist/modules/tokens/list.js') &
-  typeof import('../../packages/reference-host/dist/http/provider-events.js') &
+  typeof import('../../packages/host/dist/http/provider-events.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/store.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/key-policies.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/limits.js') &
@@ -71,99 +71,99 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/increment-store.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
   typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/payin-store.js') &
-  typeof import('../../packages/reference-host/dist/composition/job-rounds.js') &
+  typeof import('../../packages/host/dist/composition/job-rounds.js') &
   typeof import('../../packages/reference-host/dist/modules/users/erase.js') &
-  typeof import('../../packages/reference-host/dist/observability/history.js') &
-  typeof import('../../packages/reference-host/dist/observability/quantile.js') &
-  typeof import('../../packages/reference-host/dist/observability/feed-age.js') &
+  typeof import('../../packages/host/dist/observability/history.js') &
+  typeof import('../../packages/host/dist/observability/quantile.js') &
+  typeof import('../../packages/host/dist/observability/feed-age.js') &
   typeof import('../../packages/reference-host/dist/operator/ledger-check.js') &
   typeof import('../../packages/reference-host/dist/pages/prefers-json.js') &
-  typeof import('../../packages/reference-host/dist/schemas/unknown-members.js')
+  typeof import('../../packages/host/dist/schemas/unknown-members.js')
 
 const FILES = [
-  'observability/history',
-  'observability/quantile',
-  'observability/feed-age',
-  'operator/ledger-check',
-  'pages/prefers-json',
-  'records/jobs',
-  'records/sealed',
-  'records/events',
-  'records/columns',
-  'records/table',
-  'product/migrate',
-  'product/scopes',
-  'http/app',
-  'http/operation',
-  'http/limits',
-  'http/provider-messages',
-  'providers/calls',
-  'providers/cards/card-numbers',
-  'modules/cards/card-above-caller',
-  'modules/cards/caller-policies',
-  'modules/cards/change',
-  'modules/cards/operations',
-  'modules/folders/store',
-  'modules/cards/cancel',
-  'modules/cards/sandbox-cards',
-  'modules/cards/authorizations/operations',
-  'modules/cards/authorizations/events',
-  'ledger/check',
-  'ledger/money',
-  'ledger/differences',
-  'product/held-money',
-  'ledger/transactions',
-  'providers/decimal',
-  'providers/deposits/port',
-  'providers/withdrawals/port',
-  'providers/ports',
-  'modules/deposits/deposit',
-  'modules/deposits/records',
-  'modules/deposits/job',
-  'modules/withdrawals/records',
-  'modules/withdrawals/job',
-  'modules/withdrawals/withdrawal',
-  'modules/withdrawals/create',
-  'modules/withdrawals/destination',
-  'modules/withdrawals/terms',
-  'modules/withdrawals/operations',
-  'modules/deposits/create',
-  'modules/deposits/operations',
-  'modules/deposits/transfer',
-  'modules/deposits/wire',
-  'modules/deposits/play-money',
-  'modules/payments/operations',
-  'modules/bills/operations',
-  'modules/contracts/operations',
-  'modules/contracts/store',
-  'modules/users/store',
-  'schemas/check',
-  'schemas/names',
-  'modules/onboarding/requirements',
-  'modules/agreements/acceptance',
-  'modules/kyc/records',
-  'modules/kyc/states',
-  'modules/kyc/job',
-  'modules/notifications/texts',
-  'modules/balances/user-money',
-  'modules/tokens/list',
-  'http/provider-events',
-  'modules/cards/store',
-  'modules/cards/key-policies',
-  'modules/cards/authorizations/limits',
-  'modules/cards/authorizations/service',
-  'modules/cards/authorizations/network-request',
-  'modules/cards/authorizations/decide',
-  'modules/cards/authorizations/increment-store',
-  'modules/cards/authorizations/store',
-  'modules/subscriptions/payins/payin-store',
-  'composition/job-rounds',
-  'config/rate-limits',
-  'modules/users/erase',
-  'schemas/unknown-members',
+  'host/dist/observability/history',
+  'host/dist/observability/quantile',
+  'host/dist/observability/feed-age',
+  'reference-host/dist/operator/ledger-check',
+  'reference-host/dist/pages/prefers-json',
+  'host/dist/records/jobs',
+  'host/dist/records/sealed',
+  'host/dist/records/events',
+  'host/dist/records/columns',
+  'host/dist/records/table',
+  'reference-host/dist/product/migrate',
+  'reference-host/dist/product/scopes',
+  'host/dist/http/app',
+  'host/dist/http/operation',
+  'host/dist/http/limits',
+  'host/dist/http/provider-messages',
+  'reference-host/dist/providers/calls',
+  'reference-host/dist/providers/cards/card-numbers',
+  'reference-host/dist/modules/cards/card-above-caller',
+  'reference-host/dist/modules/cards/caller-policies',
+  'reference-host/dist/modules/cards/change',
+  'reference-host/dist/modules/cards/operations',
+  'reference-host/dist/modules/folders/store',
+  'reference-host/dist/modules/cards/cancel',
+  'reference-host/dist/modules/cards/sandbox-cards',
+  'reference-host/dist/modules/cards/authorizations/operations',
+  'reference-host/dist/modules/cards/authorizations/events',
+  'host/dist/ledger/check',
+  'host/dist/ledger/money',
+  'host/dist/ledger/differences',
+  'reference-host/dist/product/held-money',
+  'host/dist/ledger/transactions',
+  'reference-host/dist/providers/decimal',
+  'reference-host/dist/providers/deposits/port',
+  'reference-host/dist/providers/withdrawals/port',
+  'reference-host/dist/providers/ports',
+  'reference-host/dist/modules/deposits/deposit',
+  'reference-host/dist/modules/deposits/records',
+  'reference-host/dist/modules/deposits/job',
+  'reference-host/dist/modules/withdrawals/records',
+  'reference-host/dist/modules/withdrawals/job',
+  'reference-host/dist/modules/withdrawals/withdrawal',
+  'reference-host/dist/modules/withdrawals/create',
+  'reference-host/dist/modules/withdrawals/destination',
+  'reference-host/dist/modules/withdrawals/terms',
+  'reference-host/dist/modules/withdrawals/operations',
+  'reference-host/dist/modules/deposits/create',
+  'reference-host/dist/modules/deposits/operations',
+  'reference-host/dist/modules/deposits/transfer',
+  'reference-host/dist/modules/deposits/wire',
+  'reference-host/dist/modules/deposits/play-money',
+  'reference-host/dist/modules/payments/operations',
+  'reference-host/dist/modules/bills/operations',
+  'reference-host/dist/modules/contracts/operations',
+  'reference-host/dist/modules/contracts/store',
+  'reference-host/dist/modules/users/store',
+  'host/dist/schemas/check',
+  'host/dist/schemas/names',
+  'reference-host/dist/modules/onboarding/requirements',
+  'reference-host/dist/modules/agreements/acceptance',
+  'reference-host/dist/modules/kyc/records',
+  'reference-host/dist/modules/kyc/states',
+  'reference-host/dist/modules/kyc/job',
+  'reference-host/dist/modules/notifications/texts',
+  'reference-host/dist/modules/balances/user-money',
+  'reference-host/dist/modules/tokens/list',
+  'host/dist/http/provider-events',
+  'reference-host/dist/modules/cards/store',
+  'reference-host/dist/modules/cards/key-policies',
+  'reference-host/dist/modules/cards/authorizations/limits',
+  'reference-host/dist/modules/cards/authorizations/service',
+  'reference-host/dist/modules/cards/authorizations/network-request',
+  'reference-host/dist/modules/cards/authorizations/decide',
+  'reference-host/dist/modules/cards/authorizations/increment-store',
+  'reference-host/dist/modules/cards/authorizations/store',
+  'reference-host/dist/modules/subscriptions/payins/payin-store',
+  'host/dist/composition/job-rounds',
+  'host/dist/config/rate-limits',
+  'reference-host/dist/modules/users/erase',
+  'host/dist/schemas/unknown-members',
 ]
 const load = (file: string): Promise<object> =>
-  import(`${process.cwd()}/packages/reference-host/dist/${file}.js`) as Promise<object>
+  import(`${process.cwd()}/packages/${file}.js`) as Promise<object>
 
 /** What those files export. */
 export const internals: Host = Object.assign({}, ...(await Promise.all(FILES.map(load)))) as Host

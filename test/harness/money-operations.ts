@@ -2,16 +2,8 @@
 import type { Denial, Verdict } from '@gatewright/kernel'
 import type { SqlClient, SqlDialect } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import {
-  createLedger,
-  events,
-  migrateHost,
-  migrateLedger,
-  newId,
-  type Ledger,
-  type Operation,
-  type Providers,
-} from '@gatewright/reference-host'
+import { createLedger, events, migrateLedger, newId, type Ledger, type Operation } from '@gatewright/host'
+import { migrateHost, type Providers } from '@gatewright/reference-host'
 import { Ajv, type ValidateFunction } from 'ajv'
 import { createGuard, type Guard } from '@gatewright/scope-guard'
 import { migrateSpends as migratePostgresSpends, postgresSpends } from '@gatewright/scope-guard/postgres'

@@ -3,13 +3,8 @@ import assert from 'node:assert/strict'
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import {
-  createLedger,
-  ledgerAccounts,
-  systemAccounts,
-  migrateHost,
-  migrateLedger,
-} from '@gatewright/reference-host'
+import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/host'
+import { systemAccounts, migrateHost } from '@gatewright/reference-host'
 import type { DepositReport, WithdrawalProvider, WithdrawalReport } from '@gatewright/reference-host'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'

@@ -48,7 +48,7 @@ const WINDOWS = 11
 
 /** How often a write is made in 10 minutes at most. Undefined: no limit. */
 export function timesOf({ limit }: Bound): number | undefined {
-  const limits = internals.DEFAULT_LIMITS
+  const limits = internals.DEFAULT_RATE_LIMITS
   const perMinute = {
     account: limits.writesPerAccountPerMinute,
     mint: 2 * limits.mintsPerAccountPerMinute,
@@ -379,7 +379,7 @@ function rowOf([name, bound]: readonly [string, Bound]): string {
 
 /** The page docs/bounds.md. */
 export function boundsPage(): string {
-  const { writesPerAccountPerMinute, mintsPerAccountPerMinute } = internals.DEFAULT_LIMITS
+  const { writesPerAccountPerMinute, mintsPerAccountPerMinute } = internals.DEFAULT_RATE_LIMITS
   return `# What a caller can make a host keep
 
 <!-- Written by \`npm run docs:update\` from test/workspace/bounds.ts. -->

@@ -23,6 +23,7 @@ import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
 import { runCommand, startHost, viemReader } from '@gatewright/reference-host'
+import { runHost } from '@gatewright/host'
 import {
   createFailureLimit,
   createGuard,
@@ -204,5 +205,8 @@ export const constructors: readonly Constructor[] = [
   ...storages,
 ]
 
-/** Rejects before it opens anything; valid options would start a host. */
-export const startedHost: Constructor = row('startHost', {}, options => startHost({} as never, options))
+/** Reject before they open anything; valid options would start a host. */
+export const startedHosts: readonly Constructor[] = [
+  row('startHost', {}, options => startHost({} as never, options)),
+  row('runHost', {}, options => runHost({} as never, { modules: [] } as never, options)),
+]

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { filesBelow } from '../harness/files.ts'
 import { holds } from '../harness/holds.ts'
-import { constructors, startedHost, type Constructor } from './constructors.ts'
+import { constructors, startedHosts, type Constructor } from './constructors.ts'
 import { packageNames } from './tree.ts'
 
 async function rejection({ call }: Constructor, options: unknown): Promise<string> {
@@ -25,7 +25,7 @@ async function knownOf(one: Constructor): Promise<readonly string[]> {
   return message.slice(start.length).split(', ')
 }
 
-const all = [...constructors, startedHost]
+const all = [...constructors, ...startedHosts]
 
 t.test('accepts options that are spelt right, also with the value undefined', async t => {
   for (const one of constructors) {

@@ -26,35 +26,44 @@ const FIVE = [
   'legacy-alias-router',
 ]
 const BACKENDS = ['memory.ts', 'redis.ts', 'postgres.ts', 'sqlite.ts']
-const TYPEDI = ['packages/reference-host/src/composition/container.ts']
+const TYPEDI = ['packages/host/src/composition/make-services.ts']
 
-const HOST = 'packages/reference-host/src/'
-/** The folders of the host, each of which imports only from those before it. Files beside them may import all. */
-const LAYERS = [
-  'schemas',
-  'product',
-  'records',
-  'ledger',
-  'observability',
-  'chain',
-  'providers',
-  'config',
-  'storage',
-  'pages',
-  'http',
-  'openapi',
-  'modules',
-  'operator',
-  'composition',
-  'cli',
-  'testing',
-]
+/** The folders of a package, each of which imports only from those before it. Files beside them may import all. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  host: [
+    'schemas',
+    'records',
+    'ledger',
+    'observability',
+    'config',
+    'storage',
+    'http',
+    'openapi',
+    'cli',
+    'composition',
+  ],
+  'reference-host': [
+    'product',
+    'chain',
+    'providers',
+    'testing',
+    'config',
+    'pages',
+    'modules',
+    'operator',
+    'services',
+    'commands',
+    'composition',
+    'cli',
+  ],
+}
 
-/** The packages a package may import. The host may import all, so it is not listed. */
+/** The packages a package may import. The reference host may import all, so it is not listed. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   http: ['kernel'],
   ...Object.fromEntries(FIVE.map(name => [name, ['kernel']])),
+  host: ['kernel', 'http', ...FIVE],
 }
 
 interface Site {
@@ -71,22 +80,24 @@ function sites({ name, sources }: Package): Site[] {
 function brokenArrow({ package: from, path, found: { specifier } }: Site): Violation[] {
   const name = packageOf(specifier)
   if (name === 'typedi' && !TYPEDI.includes(path))
-    return [`${path}: typedi belongs to composition/container.ts`]
+    return [`${path}: typedi belongs to composition/make-services.ts of the host`]
   const allowed = ARROWS[from]
   if (!allowed || !name?.startsWith(SCOPE)) return []
   return allowed.includes(name.slice(SCOPE.length)) ? [] : [`${path}: ${from} must not import ${specifier}`]
 }
 
-/** Inside the host: no arrow back up. */
-function brokenLayer({ path, found: { specifier } }: Site): Violation[] {
-  if (!path.startsWith(HOST) || !specifier.startsWith('.')) return []
+/** Inside a package with layers: no arrow back up. */
+function brokenLayer({ package: name, path, found: { specifier } }: Site): Violation[] {
+  const layers = LAYERS[name]
+  if (!layers || !specifier.startsWith('.')) return []
+  const source = `packages/${name}/src/`
   const rankOf = (file: string): number => {
-    const [folder = '', ...below] = file.slice(HOST.length).split('/')
-    return below.length === 0 ? LAYERS.length : LAYERS.indexOf(folder)
+    const [folder = '', ...below] = file.slice(source.length).split('/')
+    return below.length === 0 ? layers.length : layers.indexOf(folder)
   }
   const target = posix.join(posix.dirname(path), specifier)
   const [own, other] = [rankOf(path), rankOf(target)]
-  if (own === -1) return [`${path}: its folder has no place among the layers of the host`]
+  if (own === -1) return [`${path}: its folder has no place among the layers of ${name}`]
   return other > own ? [`${path}: ${specifier} is in a layer above`] : []
 }
 

@@ -28,7 +28,7 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
     reason: 'without a row the request is unknown, whatever this is',
   },
   {
-    source: 'packages/reference-host/src/http/credentials.ts',
+    source: 'packages/host/src/http/credentials.ts',
     before: 'rules.set(operation, rule);',
     reason: 'remembers what is made again without it',
   },

@@ -1,4 +1,4 @@
-import { openApiDocument, type Operation } from '@gatewright/reference-host'
+import { openApiDocument, type Operation } from '@gatewright/host'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'

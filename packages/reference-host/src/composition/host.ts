@@ -1,5 +1,6 @@
 import { checkOptions, type OptionTable } from '@gatewright/kernel'
 import { fastestRecover } from '@gatewright/signature-verifier'
+import { type HostOptions, type Product, type StartedHost, runHost } from '@gatewright/host'
 import type { Config } from '../config/config.ts'
 import { createPages } from '../pages/serve.ts'
 import { aliasTable } from '../product/aliases.ts'
@@ -8,11 +9,10 @@ import type { Providers } from '../providers/ports.ts'
 import { ProductFactories, type Services } from '../services/services.ts'
 import { modules } from './modules.ts'
 import { startOperator } from './operator.ts'
-import { runHost, type HostOptions, type Product, type RunningHost as RunningKit } from './run-host.ts'
 import { firstPartnerKey } from './sandbox.ts'
 
 /** A running host of this product. */
-export interface RunningHost extends Omit<RunningKit<Services>, 'services'> {
+export interface RunningHost extends Omit<StartedHost<Services>, 'services'> {
   /** The address of the operator page; undefined if it is off. */
   readonly operatorUrl: string | undefined
   /** The sandbox's first partner key; undefined except on the start that created it. */

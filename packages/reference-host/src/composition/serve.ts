@@ -1,8 +1,6 @@
 import { Fault } from '@gatewright/kernel'
+import { DataDirUnusable, OperatorWarning, createLogger, describeError, logDecision } from '@gatewright/host'
 import { readConfig, type Config } from '../config/config.ts'
-import { createLogger, describeError, logDecision } from '../observability/log.ts'
-import { OperatorWarning } from '../observability/warning.ts'
-import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
 import { startHost, type RunningHost } from './host.ts'
 import { curlLines } from './sandbox.ts'
 

@@ -1,4 +1,4 @@
-import { listOf, type Parser } from './parsers.ts'
+import { type Parser, listOf } from '@gatewright/host/config'
 
 /** `chain id=URL`. */
 const parseChainUrl: Parser<{ readonly chainId: number; readonly url: string }> = text => {

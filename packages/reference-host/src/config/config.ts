@@ -1,11 +1,16 @@
 import type { Surface } from '@gatewright/kernel'
+import {
+  type ConfigResult,
+  type Env,
+  type HostConfig,
+  parseVariables,
+  readHostConfig,
+} from '@gatewright/host/config'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { ChainUrl } from '../chain/rpc-clients.ts'
 import { SANDBOX_PLANS, type Plan } from '../product/plans.ts'
 import { EMPTY_PRODUCT, SANDBOX_PRODUCT, type Product } from '../product/product.ts'
-import { readHostConfig, type ConfigResult, type HostConfig } from './host-config.ts'
 import { unencryptedNodes } from './unencrypted-nodes.ts'
-import { parseVariables, type Env } from './variable.ts'
 import { UNSUPPORTED, variables, type Values } from './variables.ts'
 
 /**

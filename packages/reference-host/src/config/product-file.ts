@@ -1,8 +1,7 @@
 import * as Type from 'typebox/type'
+import { idText, nameText } from '@gatewright/host/schemas'
+import { type Parser, jsonFile } from '@gatewright/host/config'
 import { MAX_AGREEMENTS, MAX_LINKS, MAX_NOTICES, type Product } from '../product/product.ts'
-import { idText, nameText } from '../schemas/names.ts'
-import { jsonFile } from './json-file.ts'
-import type { Parser } from './parsers.ts'
 
 const strict = { additionalProperties: false }
 const httpsUrl = Type.String({ pattern: '^https://[!-~]{1,2000}$' })

@@ -1,7 +1,7 @@
 import { isChecksumAddress } from '@gatewright/signature-verifier'
+import type { Parser } from '@gatewright/host/config'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import { readXpub } from '../chain/xpub.ts'
-import type { Parser } from './parsers.ts'
 
 /** What is wrong with a value, worded to follow its name. */
 type Problem = string | undefined

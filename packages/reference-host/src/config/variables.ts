@@ -1,12 +1,11 @@
+import { type ValuesOf, onOff, oneOf, optional, variable, wholeNumber } from '@gatewright/host/config'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'
-import { onOff, oneOf, wholeNumber } from './parsers.ts'
 import { chainUrls } from './chain-urls.ts'
 import { plansFile } from './plans.ts'
 import { productFile } from './product-file.ts'
 import { payinReceivers } from './receivers.ts'
-import { optional, variable, type ValuesOf } from './variable.ts'
 
 /** The variables of this product, beside those of every host, in the order of the documentation. */
 export const variables = {

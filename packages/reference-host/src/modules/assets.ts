@@ -1,8 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { component, idText, text, textOrNull } from '@gatewright/host/schemas'
+import type { HostDenial, Success } from '@gatewright/host'
 import { deny } from '../product/denials.ts'
-import type { HostDenial } from '../http/codes.ts'
-import type { Success } from '../http/operation.ts'
 import {
   MAX_NETWORKS,
   type Asset,
@@ -12,8 +12,6 @@ import {
 } from '../providers/catalogue.ts'
 import { isRejection } from '../providers/reply.ts'
 import { DECIMAL } from '../providers/decimal.ts'
-import { component, text, textOrNull } from '../schemas/fields.ts'
-import { idText } from '../schemas/names.ts'
 
 /** How long an operation waits for prices. The wrapped provider has a time limit of its own. */
 export const noSignal: AbortSignal = new AbortController().signal

@@ -4,10 +4,9 @@ import type { Aliases } from '@gatewright/legacy-alias-router'
 import { parsePolicy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
+import { grantedScopes, idText, ignoredScopes, instant, text } from '@gatewright/host/schemas'
 import { deny } from '../product/denials.ts'
 import { partnerScopes, userScopes } from '../product/scopes.ts'
-import { grantedScopes, ignoredScopes, instant, text } from '../schemas/fields.ts'
-import { idText } from '../schemas/names.ts'
 
 /** Lifetime of a session in seconds. Default of the issuer: 900. */
 export const ttlSeconds: Type.TInteger = Type.Integer({

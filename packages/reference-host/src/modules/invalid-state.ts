@@ -1,6 +1,6 @@
 import type { Surface } from '@gatewright/kernel'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../product/denials.ts'
-import type { HostDenial } from '../http/codes.ts'
 
 /** Denies what the state does not allow: 409 `invalid_state` for partners, 400 `invalid_request` with the field for users. */
 export function invalidState(

@@ -1,9 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
-import { operation, type Example, type Operation } from '../http/operation.ts'
-import { component, nextCursor } from '../schemas/fields.ts'
-import type { PageOf } from '../records/table.ts'
+import type { PageOf } from '@gatewright/host/tables'
+import { component, nextCursor } from '@gatewright/host/schemas'
+import { type Example, type Operation, operation } from '@gatewright/host'
 import { cutPage, pagingQuery, readPaging } from './paging.ts'
 
 interface ListRule<T extends { readonly position: number }> {

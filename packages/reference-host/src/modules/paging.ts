@@ -1,8 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { ListPosition } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../product/denials.ts'
-import type { HostDenial } from '../http/codes.ts'
 
 /** One page: up to `limit` items after position `after`. */
 interface Paging {

@@ -1,7 +1,5 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
-import type { WriteContext } from '../http/operation.ts'
-import { ledgerAccounts } from '../ledger/accounts.ts'
-import type { TransactionEntry } from '../ledger/transactions.ts'
+import { type TransactionEntry, type WriteContext, ledgerAccounts } from '@gatewright/host'
 import type { ModuleServices } from './services.ts'
 import { tooLittleMoney } from './too-little-money.ts'
 

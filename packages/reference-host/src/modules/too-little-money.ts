@@ -1,5 +1,5 @@
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../product/denials.ts'
-import type { HostDenial } from '../http/codes.ts'
 
 /** Denies a movement of more money than there is. The denial is not stored, so that the same request works once there is enough. */
 export function tooLittleMoney(availableCents: number): HostDenial {

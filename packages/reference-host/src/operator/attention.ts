@@ -1,8 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import type { Chore } from '../composition/chores.ts'
+import { type Chore, events } from '@gatewright/host'
 import type { ProductMetrics } from '../product/metrics.ts'
-import { events } from '../records/events.ts'
 
 /** Rows that a person must look at, by kind. */
 export type Attention = Readonly<Record<(typeof KINDS)[number], number>>

@@ -1,9 +1,8 @@
 // A process of its own that checks the ledger: SQLite is synchronous and would stop the host meanwhile, and a check on Postgres would
 // take a connection from the host's pool. The parent sends where the database is, so that no URL is in the list of processes.
 import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
+import { type LedgerFindings, checkLedger, createLedger } from '@gatewright/host'
 import { heldMoney } from '../product/held-money.ts'
-import { checkLedger, type LedgerFindings } from '../ledger/check.ts'
-import { createLedger } from '../ledger/ledger.ts'
 import type { CheckedDatabase } from './ledger-check.ts'
 
 async function findingsOf(target: CheckedDatabase): Promise<LedgerFindings> {

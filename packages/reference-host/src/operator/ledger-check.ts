@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '@gatewright/kernel'
-import type { LedgerFindings } from '../ledger/check.ts'
+import type { LedgerFindings } from '@gatewright/host'
 
 /** The latest check of the ledger that this host was asked for. Instants are RFC 3339. */
 type LedgerCheckState =

@@ -1,7 +1,11 @@
-import type { History } from '../observability/history.ts'
-import { DECISION_OUTCOMES } from '../observability/outcome.ts'
-import { quantileOf, STORE_CHECK_SECONDS } from '../observability/quantile.ts'
-import { HISTORY_MS, SLOT_MS } from '../observability/history.ts'
+import {
+  DECISION_OUTCOMES,
+  HISTORY_MS,
+  type History,
+  SLOT_MS,
+  STORE_CHECK_SECONDS,
+  quantileOf,
+} from '@gatewright/host'
 
 /** Round trips to one store: the median and the 99th percentile, in ms. */
 interface Latency {

@@ -2,10 +2,7 @@ import type { Clock } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { LostRuns } from '@gatewright/idempotency-store/postgres'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import type { MeasuredFeed } from '../observability/feed-age.ts'
-import type { History } from '../observability/history.ts'
-import type { Pages } from '../http/app.ts'
-import type { JobQueue } from '../records/jobs.ts'
+import type { History, JobQueue, MeasuredFeed, Pages } from '@gatewright/host'
 import type { LedgerChecks } from './ledger-check.ts'
 
 /** What the operator page shows, and what it can decide. */

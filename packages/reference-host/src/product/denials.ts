@@ -1,5 +1,5 @@
 import { denier } from '@gatewright/kernel'
-import { codes } from '../http/codes.ts'
+import { codes } from '@gatewright/host'
 
 /** Every `details.rule` with which this product denies as `policy_blocked`. */
 export const rules = [

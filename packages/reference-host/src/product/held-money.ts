@@ -1,4 +1,4 @@
-import type { HeldMoney } from '../ledger/differences.ts'
+import type { HeldMoney } from '@gatewright/host'
 
 /** What this product promises to others out of a user's balance. */
 export const heldMoney: readonly HeldMoney[] = [

@@ -1,4 +1,4 @@
-import type { SealedColumn } from '../records/rewrap.ts'
+import type { SealedColumn } from '@gatewright/host'
 
 /**
  * All sealed columns. Modules seal and open with the purpose given here, and `data-keys rewrap` reseals every column in this list.

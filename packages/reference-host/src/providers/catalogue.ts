@@ -1,5 +1,5 @@
 import * as Type from 'typebox/type'
-import { idText, nameText } from '../schemas/names.ts'
+import { idText, nameText } from '@gatewright/host/schemas'
 import { DECIMAL } from './decimal.ts'
 import { takes, type MethodsOf } from './port.ts'
 import { orNull, orRejection, reply, type ReplyType } from './reply.ts'

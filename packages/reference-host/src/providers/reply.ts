@@ -1,6 +1,5 @@
 import * as Type from 'typebox/type'
-import { compileSchema } from '../schemas/check.ts'
-import { idText, nameText } from '../schemas/names.ts'
+import { compileSchema, idText, nameText } from '@gatewright/host/schemas'
 
 /** What a provider replies: a type, and the check that a reply of that type passes. */
 export interface Reply<T> {

@@ -1,13 +1,12 @@
 import { hkdfSync } from 'node:crypto'
 import type { Clock } from '@gatewright/kernel'
+import { originOf } from '@gatewright/host/config'
+import type { Backend, Secrets } from '@gatewright/host'
 import type { Config } from '../config/config.ts'
-import { originOf } from '../config/origin.ts'
 import { checkedProvider, type CallOptions } from '../providers/calls.ts'
 import type { NamedProvider, Port, ProviderOf } from '../providers/port.ts'
 import { PORTS, type Providers } from '../providers/ports.ts'
 import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
-import type { Backend } from '../storage/backend.ts'
-import type { Secrets } from '../storage/secrets.ts'
 
 /** What the built-in providers work with. */
 interface ProviderServices extends CallOptions {

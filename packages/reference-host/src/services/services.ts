@@ -6,14 +6,20 @@ import {
   type FastestRecover,
   type Verifier,
 } from '@gatewright/signature-verifier'
+import {
+  type EndedKeys,
+  HostFactories,
+  type HostInputs,
+  type MessageVerifier,
+  type Requirements,
+  type ServicesOf,
+  type WebTokens,
+} from '@gatewright/host'
 import type { ChainReader } from '../chain/reader.ts'
 import { rpcClients } from '../chain/rpc-clients.ts'
 import { transactionLookups, type TransactionLookups } from '../chain/transaction-lookups.ts'
 import { viemReader } from '../chain/viem-reader.ts'
 import type { Config } from '../config/config.ts'
-import type { MessageVerifier } from '../http/provider-messages.ts'
-import type { Requirements } from '../http/requirements.ts'
-import type { WebTokens } from '../http/web-session.ts'
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
 import { authorizations, type Authorizations } from '../modules/cards/authorizations/service.ts'
 import { cardKeyPolicies, keepPoliciesOf, type CardKeyPolicies } from '../modules/cards/key-policies.ts'
@@ -38,8 +44,6 @@ import type { Product } from '../product/product.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { Providers } from '../providers/ports.ts'
 import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
-import { HostFactories, type EndedKeys, type HostInputs } from '../composition/host-services.ts'
-import type { ServicesOf } from '../composition/make-services.ts'
 import { hostProviders, sandboxSecret } from './providers.ts'
 
 /** The services of this product, and those of every host. Each is declared here, once; its type follows. */

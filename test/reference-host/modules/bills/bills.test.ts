@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createLedger, systemAccounts } from '@gatewright/reference-host'
+import { createLedger } from '@gatewright/host'
+import { systemAccounts } from '@gatewright/reference-host'
 import t from 'tap'
 import type { HttpResponse } from '../../../harness/host.ts'
 import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'

@@ -1,6 +1,7 @@
 // The operations of cards, called without a host around them, and an issuer whose replies a test chooses.
 import { allow } from '@gatewright/kernel'
-import type { CardIssuer, Operation } from '@gatewright/reference-host'
+import type { CardIssuer } from '@gatewright/reference-host'
+import type { Operation } from '@gatewright/host'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { Test } from 'tap'
 import { NEW_CARD } from '../../../harness/card-bench.ts'

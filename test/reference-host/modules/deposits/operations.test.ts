@@ -1,6 +1,7 @@
 // The operations of deposits, called without a host around them.
 import { rows } from '@gatewright/kernel/sql'
-import { ledgerAccounts, type DepositProvider, type Operation } from '@gatewright/reference-host'
+import { ledgerAccounts, type Operation } from '@gatewright/host'
+import type { DepositProvider } from '@gatewright/reference-host'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
 import { openMoney, withoutVarying, type OperationResult } from '../../../harness/money-operations.ts'

@@ -1,6 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import { rows } from '@gatewright/kernel/sql'
-import { ledgerAccounts, type DepositProvider, type DepositReport } from '@gatewright/reference-host'
+import { ledgerAccounts } from '@gatewright/host'
+import type { DepositProvider, DepositReport } from '@gatewright/reference-host'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
 import { openMoney } from '../../../harness/money-operations.ts'

@@ -6,7 +6,7 @@ import t from 'tap'
 
 type Challenges = typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/challenge.js')
 type WebTokens = typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/web-token.js')
-type Sealed = typeof import('../../../../packages/reference-host/dist/records/sealed.js')
+type Sealed = typeof import('../../../../packages/host/dist/records/sealed.js')
 type CrossOrigin =
   typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/cross-origin.js')
 

@@ -1,5 +1,5 @@
 import { Fault } from '@gatewright/kernel'
-import { type WithdrawalProvider, type WithdrawalReport } from '@gatewright/reference-host'
+import type { WithdrawalProvider, WithdrawalReport } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import { internals } from '../../../harness/internals.ts'
 import { openMoney } from '../../../harness/money-operations.ts'

@@ -1,10 +1,6 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import {
-  ledgerAccounts,
-  systemAccounts,
-  type Transfer,
-  type WithdrawalReport,
-} from '@gatewright/reference-host'
+import { ledgerAccounts, type Transfer } from '@gatewright/host'
+import { systemAccounts, type WithdrawalReport } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import { internals } from '../../../harness/internals.ts'
 import { openMoney } from '../../../harness/money-operations.ts'

@@ -1,9 +1,9 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { component, instantOrNull, text } from '@gatewright/host/schemas'
+import { type Operation, type Success, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { operation, type Operation, type Success } from '../../http/operation.ts'
 import { MAX_AGREEMENTS, MAX_LINKS } from '../../product/product.ts'
-import { component, instantOrNull, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 

@@ -5,10 +5,9 @@ import type { ApiKey, Issuer, SessionRequest } from '@gatewright/session-issuer'
 import { requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
+import { PolicySchema, component, nameText, text, textOrNull } from '@gatewright/host/schemas'
+import { type Example, type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { operation, type Example, type Operation } from '../../http/operation.ts'
-import { component, Policy, text, textOrNull } from '../../schemas/fields.ts'
-import { nameText } from '../../schemas/names.ts'
 import { checkPolicy, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import {
   newKeyData,
@@ -39,8 +38,8 @@ const Body = Type.Object(
     scopes: Type.Optional(requestedScopes),
     sessionScopes: Type.Optional(requestedScopes),
     sessionTtlSeconds: Type.Optional(ttlSeconds),
-    policy: Type.Optional(Policy),
-    sessionPolicy: Type.Optional(Policy),
+    policy: Type.Optional(PolicySchema),
+    sessionPolicy: Type.Optional(PolicySchema),
   },
   component('BootstrapRequest', 'A signed statement of a wallet, and the requested key and session'),
 )

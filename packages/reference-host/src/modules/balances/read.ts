@@ -1,8 +1,8 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../http/operation.ts'
+import { Currency, component } from '@gatewright/host/schemas'
+import { type Operation, operation } from '@gatewright/host'
 import { readUserMoney } from './user-money.ts'
-import { Currency, component } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
 const cents = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })

@@ -1,5 +1,5 @@
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { ledgerAccounts } from '@gatewright/host'
 
 /** All money of a user, in cents. */
 interface UserMoney {

@@ -1,19 +1,24 @@
 import { allow, type EpochMs } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import {
+  Currency,
+  component,
+  instant,
+  instantOrNull,
+  nameText,
+  text,
+  textOrNull,
+} from '@gatewright/host/schemas'
+import { type Operation, type TransactionEntry, events, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { systemAccounts } from '../../product/system-accounts.ts'
-import type { TransactionEntry } from '../../ledger/transactions.ts'
 import { lockAccount } from '../users/lock-account.ts'
-import { Currency, component, instant, instantOrNull, text, textOrNull } from '../../schemas/fields.ts'
-import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
 import { bills, type Bill } from './store.ts'
-import { events } from '../../records/events.ts'
 
 /** Most open bills of an account. */
 const MOST = 100

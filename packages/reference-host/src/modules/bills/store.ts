@@ -1,5 +1,4 @@
-import { instant, integer, nullable, position, text } from '../../records/columns.ts'
-import { table, type Row } from '../../records/table.ts'
+import { type Row, instant, integer, nullable, position, table, text } from '@gatewright/host/tables'
 
 /** What accounts note that they owe to somebody outside. A bill without `paidAt` is open. */
 export const bills = table('gw_bills', {

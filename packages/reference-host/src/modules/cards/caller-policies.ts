@@ -1,8 +1,8 @@
 import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
 import { findLooserMember, type PolicyDocument } from '@gatewright/scope-guard'
 import type { Issuer, KeyLineage } from '@gatewright/session-issuer'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
 import {
   PAYMENT_RULE,
   policiesAskedOfCard,

@@ -1,5 +1,6 @@
 import type { PolicyDocument } from '@gatewright/scope-guard'
 import {
+  type Row,
   flag,
   instant,
   integer,
@@ -7,10 +8,10 @@ import {
   named,
   nullable,
   nullableGroup,
-  text,
   oneOf,
-} from '../../records/columns.ts'
-import { table, type Row } from '../../records/table.ts'
+  table,
+  text,
+} from '@gatewright/host/tables'
 import type { EncryptedText } from '../crypto/account-cipher.ts'
 
 /** How often a card's limit resets. */

@@ -1,7 +1,6 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { type HostDenial, type Operation, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
-import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
 import { checkBelowCaller } from './caller-policies.ts'

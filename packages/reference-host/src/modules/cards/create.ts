@@ -1,7 +1,7 @@
 import { allow, type Surface } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
+import { type Operation, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { folders } from '../folders/store.ts'
 import type { ModuleServices } from '../services.ts'

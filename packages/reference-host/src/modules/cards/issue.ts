@@ -1,7 +1,7 @@
 import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
 import type { CardIssuer, IssuedCard } from '../../providers/cards/port.ts'
 import { isRejection } from '../../providers/reply.ts'
 import { lockAccount } from '../users/lock-account.ts'

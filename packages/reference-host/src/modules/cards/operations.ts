@@ -1,4 +1,4 @@
-import type { Operation } from '../../http/operation.ts'
+import type { Operation } from '@gatewright/host'
 import type { ModuleServices } from '../services.ts'
 import { cancelOperations } from './cancel.ts'
 import { changeCard } from './change.ts'

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
+import { newId } from '@gatewright/host'
 import { SANDBOX_PROVIDER } from '../../providers/sandbox.ts'
 import { issueInSandbox } from '../../providers/cards/sandbox.ts'
-import { newId } from '../../records/new-id.ts'
 import { LIMIT_FREQUENCIES, NO_LABELS, type NewCard } from './card.ts'
 import { cards } from './store.ts'
 

@@ -1,20 +1,23 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { component, idText, text } from '@gatewright/host/schemas'
+import {
+  type HostDenial,
+  type Operation,
+  type Sealer,
+  events,
+  ledgerWrite,
+  operation,
+} from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
-import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
 import type { CardSecrets } from '../../providers/cards/port.ts'
-import type { Sealer } from '../../records/sealed.ts'
-import { component, text } from '../../schemas/fields.ts'
-import { idText } from '../../schemas/names.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
 import { checkBelowCaller } from './caller-policies.ts'
 import type { Card } from './card.ts'
 import { issuerOf } from './issue.ts'
 import { noSuchCard } from './read.ts'
-import { events } from '../../records/events.ts'
 import { cards } from './store.ts'
 
 const SESSION_MS = 300_000

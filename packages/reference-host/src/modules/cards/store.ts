@@ -1,8 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
-import { events } from '../../records/events.ts'
+import type { PageOf } from '@gatewright/host/tables'
+import { events } from '@gatewright/host'
 import { lockAccount } from '../users/lock-account.ts'
-import type { PageOf } from '../../records/table.ts'
 import {
   cardTable,
   type CancelReason,

@@ -1,7 +1,14 @@
 import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, instant, instantOrNull, nextCursor, text, textOrNull } from '../../schemas/fields.ts'
-import { idText } from '../../schemas/names.ts'
+import {
+  component,
+  idText,
+  instant,
+  instantOrNull,
+  nextCursor,
+  text,
+  textOrNull,
+} from '@gatewright/host/schemas'
 import { EncryptedNote, encryptedExample } from '../crypto/fields.ts'
 import * as examples from '../examples.ts'
 import { LIMIT_FREQUENCIES, NO_LABELS, type Card, type CardLimit, type CardStatus } from './card.ts'

@@ -1,6 +1,5 @@
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
-import { instant, nullable, position, text } from '../../records/columns.ts'
-import { table, type PageOf, type Row } from '../../records/table.ts'
+import { type PageOf, type Row, instant, nullable, position, table, text } from '@gatewright/host/tables'
 
 /** Money that accounts have put aside, out of reach of cards and payments. The money itself is in the ledger. */
 export const contracts = table('gw_contracts', {

@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { Clock } from '@gatewright/kernel'
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { LRUCache } from 'lru-cache'
-import type { Sealer } from '../../records/sealed.ts'
+import type { Sealer } from '@gatewright/host'
 
 /** Finds and creates data keys. Each account has one, which encrypts its data: 32 random bytes, stored sealed in `gw_users`. */
 export interface AccountKeys {

@@ -1,5 +1,5 @@
 import * as Type from 'typebox/type'
-import { component } from '../../schemas/fields.ts'
+import { component } from '@gatewright/host/schemas'
 
 const v = Type.Literal(1)
 const iv = Type.String({

@@ -1,6 +1,15 @@
+import {
+  type Row,
+  instant,
+  integer,
+  named,
+  nullable,
+  oneOf,
+  position,
+  table,
+  text,
+} from '@gatewright/host/tables'
 import type { DepositStatus } from '../../providers/deposits/port.ts'
-import { instant, integer, named, nullable, position, text, oneOf } from '../../records/columns.ts'
-import { table, type Row } from '../../records/table.ts'
 
 /** Deposits: addresses of a provider where accounts pay to. */
 export const depositTable = table('gw_deposits', {

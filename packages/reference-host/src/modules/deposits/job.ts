@@ -1,10 +1,8 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { Metrics } from '../../observability/metrics.ts'
+import type { EventType, JobHandler, Metrics } from '@gatewright/host'
 import { depositReport, type DepositProvider } from '../../providers/deposits/port.ts'
 import { withId, type ReplyType } from '../../providers/reply.ts'
-import type { JobHandler } from '../../records/jobs.ts'
-import type { EventType } from '../../http/provider-events.ts'
 import type { DepositRecords } from './records.ts'
 import { depositTable } from './deposit.ts'
 

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { events } from '@gatewright/host'
 import type { DepositReport } from '../../providers/deposits/port.ts'
-import { events } from '../../records/events.ts'
 import { type Deposit } from './deposit.ts'
 
 /** A payment that a provider reports. */

@@ -1,9 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { type Money, type TransactionEntry, ledgerAccounts } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
-import type { Money } from '../../ledger/money.ts'
-import type { TransactionEntry } from '../../ledger/transactions.ts'
 import type { Deposit } from './deposit.ts'
 import type { ReportedPayment } from './payment-conflict.ts'
 

@@ -1,9 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import type { Success, WriteContext } from '../../http/operation.ts'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { Currency, component, instant, text } from '@gatewright/host/schemas'
+import { type Success, type WriteContext, ledgerAccounts } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
-import { Currency, instant, component, text } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
 /** What `deposits.create` returns for play money. */

@@ -1,9 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { component, text } from '@gatewright/host/schemas'
+import { type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { operation, type Operation } from '../../http/operation.ts'
 import type { DepositProvider } from '../../providers/deposits/port.ts'
-import { component, text } from '../../schemas/fields.ts'
 import {
   Amount,
   amountText,

@@ -1,7 +1,7 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
+import { component, instant, text, textOrNull } from '@gatewright/host/schemas'
 import { DEPOSIT_STATUSES } from '../../providers/deposits/port.ts'
-import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { Deposit } from './deposit.ts'
 import { MAX_PAYMENTS } from './payments.ts'

@@ -1,6 +1,5 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { instant, position, text } from '../../records/columns.ts'
-import { table, type Row } from '../../records/table.ts'
+import { type Row, instant, position, table, text } from '@gatewright/host/tables'
 
 /** Folders for cards. */
 export const folders = table('gw_card_folders', {

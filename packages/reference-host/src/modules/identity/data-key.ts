@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
+import { component } from '@gatewright/host/schemas'
+import { type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { operation, type Operation } from '../../http/operation.ts'
-import { component } from '../../schemas/fields.ts'
 
 const OF_SURFACE = {
   user: {

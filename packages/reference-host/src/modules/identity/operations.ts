@@ -1,16 +1,22 @@
 import { allow, type Session } from '@gatewright/kernel'
 import type { CapState } from '@gatewright/scope-guard'
 import * as Type from 'typebox/type'
-import { isKeySession } from '../../http/key-session.ts'
-import { ledgerWrite, operation, type Call, type Operation } from '../../http/operation.ts'
-import { component, grantedScopes, instantOrNull, Policy, text, textOrNull } from '../../schemas/fields.ts'
-import { nameText } from '../../schemas/names.ts'
+import {
+  PolicySchema,
+  component,
+  grantedScopes,
+  instantOrNull,
+  nameText,
+  text,
+  textOrNull,
+} from '@gatewright/host/schemas'
+import { type Call, type Operation, isKeySession, ledgerWrite, operation } from '@gatewright/host'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import type { User } from '../users/store.ts'
 
 const BindingPolicy = Type.Object(
-  { id: text('Names the policy'), policy: Policy },
+  { id: text('Names the policy'), policy: PolicySchema },
   component('BindingPolicy', 'A policy that binds the credential, its own or one from above'),
 )
 /** Most caps of a chain: 64 limits, and three caps with a name of each of 16 policies. */

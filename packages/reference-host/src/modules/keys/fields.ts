@@ -8,7 +8,7 @@ import {
   instantOrNull,
   text,
   textOrNull,
-} from '../../schemas/fields.ts'
+} from '@gatewright/host/schemas'
 import { newKeyFields } from '../credential-fields.ts'
 
 const Maker = Type.Object(

@@ -1,9 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
+import { PolicySchema, component, nextCursor } from '@gatewright/host/schemas'
+import { type Operation, type Success, callerOf, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { callerOf, operation, type Operation, type Success } from '../../http/operation.ts'
-import { component, nextCursor, Policy } from '../../schemas/fields.ts'
 import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import { pagingQueryUpTo, positionCursor, readPositionPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
@@ -23,7 +23,7 @@ const KeyList = Type.Object(
 const PAGE = { most: 100, defaultLimit: 50 } as const
 const Rights = {
   scopes: Type.Optional(requestedScopes),
-  policy: Type.Optional(Policy),
+  policy: Type.Optional(PolicySchema),
 }
 const CreateBody = Type.Object(
   Rights,

@@ -1,6 +1,6 @@
+import type { EventType } from '@gatewright/host'
 import { kycReport, type KycProvider } from '../../providers/kyc/port.ts'
 import { withId, type ReplyType } from '../../providers/reply.ts'
-import type { EventType } from '../../http/provider-events.ts'
 import type { KycRecords } from './records.ts'
 
 const event = withId(kycReport)

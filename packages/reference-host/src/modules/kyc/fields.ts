@@ -1,11 +1,10 @@
 import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
+import { component, nameText } from '@gatewright/host/schemas'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
 import type { KycApplication } from '../../providers/kyc/port.ts'
-import { component } from '../../schemas/fields.ts'
-import { nameText } from '../../schemas/names.ts'
 import { OCCUPATION_PATTERN } from './occupations.ts'
 import { PURPOSES, salaries, volumes } from './vocabulary.ts'
 

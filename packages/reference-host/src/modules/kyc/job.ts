@@ -1,9 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { Metrics } from '../../observability/metrics.ts'
+import type { EventOutcome, JobHandler, Metrics } from '@gatewright/host'
 import type { KycProvider } from '../../providers/kyc/port.ts'
-import type { JobHandler } from '../../records/jobs.ts'
-import type { EventOutcome } from '../../http/provider-events.ts'
 import type { KycRecords } from './records.ts'
 
 /** The kind of the job that submits an application to the provider, by the application's id. */

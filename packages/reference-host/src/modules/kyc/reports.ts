@@ -1,5 +1,5 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import { events } from '../../records/events.ts'
+import { events } from '@gatewright/host'
 import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
 
 /** The cause of events for reports of the provider. */

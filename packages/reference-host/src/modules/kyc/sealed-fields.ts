@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { toText, type SqlRow } from '@gatewright/kernel/sql'
+import type { Sealer } from '@gatewright/host'
 import type { KycApplication } from '../../providers/kyc/port.ts'
-import type { Sealer } from '../../records/sealed.ts'
 import { sealedColumns } from '../../product/sealed-columns.ts'
 
 /** The content of the sealed column. The digest recognizes the same fields after `nationalId` was dropped. */

@@ -1,6 +1,6 @@
 import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, text, textOrNull } from '../../schemas/fields.ts'
+import { component, text, textOrNull } from '@gatewright/host/schemas'
 import type { Link } from '../../providers/kyc/port.ts'
 import type { KycState } from './records.ts'
 import { KYC_STATUSES, type KycStatus } from './states.ts'

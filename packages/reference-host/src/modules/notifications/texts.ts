@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../records/events.ts'
+import type { RecordedEvent } from '@gatewright/host'
 
 /** The kind of a notification: its subject and the new state, or the cause where the state is the same as before. */
 export function kindOf({ subject, from, to, cause }: RecordedEvent): string {

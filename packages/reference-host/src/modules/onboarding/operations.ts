@@ -1,9 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
+import { component, text } from '@gatewright/host/schemas'
+import { type Operation, type Success, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { operation, type Operation, type Success } from '../../http/operation.ts'
-import { component, text } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
 /** The steps in their order, each with the operation that does it. The last two can be skipped. */

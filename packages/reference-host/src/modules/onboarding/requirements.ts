@@ -1,8 +1,7 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import type { HostDenial, Requirements } from '@gatewright/host'
 import { deny, type ProductRule } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
-import type { Requirements } from '../../http/requirements.ts'
 import type { AgreementAcceptances } from '../agreements/acceptance.ts'
 import { LOCKED_STATUSES, type KycStatus } from '../kyc/states.ts'
 

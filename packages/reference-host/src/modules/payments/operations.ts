@@ -2,19 +2,22 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { isChecksumAddress } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
+import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
+import {
+  type HostDenial,
+  type Operation,
+  type Transaction,
+  type TransactionEntry,
+  events,
+  ledgerAccounts,
+  ledgerWrite,
+} from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
-import { ledgerWrite, type Operation } from '../../http/operation.ts'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
-import type { Transaction, TransactionEntry } from '../../ledger/transactions.ts'
-import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
-import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
 import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
 import { findSent, paymentPage, usersOfWallet } from './store.ts'
-import { events } from '../../records/events.ts'
 
 const cents = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
 const Body = Type.Object(

@@ -1,6 +1,6 @@
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { transactionTable, type Transaction } from '../../ledger/transactions.ts'
-import type { PageOf } from '../../records/table.ts'
+import type { PageOf } from '@gatewright/host/tables'
+import { type Transaction, transactionTable } from '@gatewright/host'
 
 // A payment is its two transactions: the parts `sent` and `received` under one id, each with the wallet of the other side.
 const PAYMENTS = "where account_id = $1 and source_kind = 'payment'"

@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
-import { component, text, textOrNull } from '../../schemas/fields.ts'
+import { component, text, textOrNull } from '@gatewright/host/schemas'
+import { type Operation, ledgerWrite, operation } from '@gatewright/host'
 import type { ModuleServices } from '../services.ts'
 import { applyReferral, readReferral, type Referral } from './store.ts'
 

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { allow, type Verdict } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
 
 /** The invitations of an account: its own code, how many applied it, and whose it applied. */
 export interface Referral {

@@ -1,9 +1,8 @@
 import { allow, missingScopes } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { component, nameText, text } from '@gatewright/host/schemas'
+import { type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { operation, type Operation } from '../../http/operation.ts'
-import { component, text } from '../../schemas/fields.ts'
-import { nameText } from '../../schemas/names.ts'
 import {
   parseRequestedScopes,
   requestedScopes,

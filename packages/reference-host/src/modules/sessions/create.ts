@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { callerOf, operation, type Operation } from '../../http/operation.ts'
-import { component, Policy } from '../../schemas/fields.ts'
+import { PolicySchema, component } from '@gatewright/host/schemas'
+import { type Operation, callerOf, operation } from '@gatewright/host'
 import {
   checkPolicy,
   newSessionData,
@@ -16,7 +16,7 @@ import type { ModuleServices } from '../services.ts'
 const Body = Type.Object(
   {
     scopes: Type.Optional(requestedScopes),
-    policy: Type.Optional(Policy),
+    policy: Type.Optional(PolicySchema),
     ttlSeconds: Type.Optional(ttlSeconds),
   },
   component('CreateSessionRequest', 'What the session may do. Default: what its parent may do'),

@@ -1,8 +1,8 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../http/operation.ts'
+import { component, instant, text, textOrNull } from '@gatewright/host/schemas'
+import { type Operation, operation } from '@gatewright/host'
 import { MAX_NOTICES } from '../../product/product.ts'
-import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
 const Item = Type.Object(

@@ -1,6 +1,5 @@
+import type { Chore, HostServices } from '@gatewright/host'
 import type { ChainReader } from '../../chain/reader.ts'
-import type { Chore } from '../../composition/chores.ts'
-import type { HostServices } from '../../composition/host-services.ts'
 import type { Config } from '../../config/config.ts'
 import type { ProductMetrics } from '../../product/metrics.ts'
 import type { UserStore } from '../users/store.ts'

@@ -1,18 +1,19 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rowLock, rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
-import { extendTerm, termEnd, type Plan, type PlanInterval } from '../../product/plans.ts'
 import {
+  type Row,
   instant,
   integer,
   named,
   nullable,
   nullableGroup,
-  position,
-  text,
   oneOf,
-} from '../../records/columns.ts'
-import { newId } from '../../records/new-id.ts'
-import { table, type Row } from '../../records/table.ts'
+  position,
+  table,
+  text,
+} from '@gatewright/host/tables'
+import { newId } from '@gatewright/host'
+import { extendTerm, termEnd, type Plan, type PlanInterval } from '../../product/plans.ts'
 
 /** The subscriptions of all accounts. */
 const subscriptionTable = table('gw_subscriptions', {

@@ -1,8 +1,8 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../http/operation.ts'
+import { component, text, textOrNull } from '@gatewright/host/schemas'
+import { type Operation, operation } from '@gatewright/host'
 import { HOST_VERSION } from '../../product/version.ts'
-import { component, text, textOrNull } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
 const Support = Type.Object(

@@ -1,6 +1,6 @@
 import * as Type from 'typebox/type'
-import { TRANSACTION_TYPES, type Transaction } from '../../ledger/transactions.ts'
-import { Currency, component, instant, text, textOrNull } from '../../schemas/fields.ts'
+import { Currency, component, instant, text, textOrNull } from '@gatewright/host/schemas'
+import { TRANSACTION_TYPES, type Transaction } from '@gatewright/host'
 import * as examples from '../examples.ts'
 
 const common = {

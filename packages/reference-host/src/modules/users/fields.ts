@@ -1,9 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
+import { nameText } from '@gatewright/host/schemas'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
-import { nameText } from '../../schemas/names.ts'
 
 /**
  * Request members with which a partner names a user. `wallet` holds a legacy name of

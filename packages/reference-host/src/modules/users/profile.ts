@@ -1,5 +1,5 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { Sealer } from '../../records/sealed.ts'
+import type { Sealer } from '@gatewright/host'
 import type { User, UserStore } from './store.ts'
 
 /** The personal data of a user. Stored as one sealed column. */

@@ -1,10 +1,8 @@
 import { allow, malformedReply, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { rows, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { type Row, instant, named, nullable, table, text } from '@gatewright/host/tables'
+import { type HostDenial, newId } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
-import { instant, named, nullable, text } from '../../records/columns.ts'
-import { newId } from '../../records/new-id.ts'
-import { table, type Row } from '../../records/table.ts'
 
 /** The users: of wallets, or of partners under the partners' own ids. The two never share an account. */
 const userTable = table('gw_users', {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import { renderEip4361, REQUEST_RESOURCE, type WalletProof } from '@gatewright/signature-verifier'
-import type { Sealer } from '../../records/sealed.ts'
+import type { Sealer } from '@gatewright/host'
 
 /** What a wallet is asked to sign. It travels with the client as a sealed text. */
 export interface Challenge {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
-import type { WebSession } from '../../http/web-session.ts'
+import type { WebSession } from '@gatewright/host'
 
 /** A sign-in that a command line asks for and a person approves in a browser. */
 export interface CliRequest {

@@ -1,6 +1,6 @@
 import type { RequestFacts } from '@gatewright/http'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
 
 /**
  * Denies what a web page of another origin sent. A page that the victim visits could otherwise start a request of its own from

@@ -1,9 +1,7 @@
 import * as Type from 'typebox/type'
+import { component, idText, instant, text, textOrNull } from '@gatewright/host/schemas'
+import type { HostDenial, WebSession } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
-import type { WebSession } from '../../http/web-session.ts'
-import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
-import { idText } from '../../schemas/names.ts'
 import { LATER, owner, WALLET } from '../examples.ts'
 
 /** A request of a command line is unknown, over, or was named with a wrong code. */

@@ -1,8 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../http/operation.ts'
-import { component } from '../../schemas/fields.ts'
-import { idText } from '../../schemas/names.ts'
+import { component, idText } from '@gatewright/host/schemas'
+import { type Operation, operation } from '@gatewright/host'
 
 const Query = Type.Object({
   request: Type.Optional(idText(120, 'The id of a request, or its token where the client built the address')),

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { allow, GRACE_MS, type Clock, type EpochMs } from '@gatewright/kernel'
 import type { NonceStorage } from '@gatewright/signature-verifier'
+import type { Sealer, WebSession, WebTokens } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { WebSession, WebTokens } from '../../http/web-session.ts'
-import type { Sealer } from '../../records/sealed.ts'
 
 const PURPOSE = 'web token'
 const LIFETIME_MS = 600_000

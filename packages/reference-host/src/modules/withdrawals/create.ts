@@ -1,9 +1,14 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
+import {
+  type HostDenial,
+  type Operation,
+  type Success,
+  type WriteContext,
+  ledgerAccounts,
+  ledgerWrite,
+} from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
-import { ledgerWrite, type Operation, type Success, type WriteContext } from '../../http/operation.ts'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'

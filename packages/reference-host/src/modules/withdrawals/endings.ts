@@ -1,13 +1,9 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendStorage } from '@gatewright/scope-guard'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { type EventOutcome, type Money, type TransferResult, events, ledgerAccounts } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
-import type { TransferResult } from '../../ledger/ledger.ts'
-import type { Money } from '../../ledger/money.ts'
 import type { WithdrawalReport } from '../../providers/withdrawals/port.ts'
-import { events } from '../../records/events.ts'
-import type { EventOutcome } from '../../http/provider-events.ts'
 import { entryOf, isOpen, KIND, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
 /** What the records work with. */

@@ -1,14 +1,12 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
+import type { EventType, JobHandler, Metrics } from '@gatewright/host'
 import { isRejection, withId, type ReplyType } from '../../providers/reply.ts'
 import {
   withdrawalReport,
   type WithdrawalProvider,
   type WithdrawalReport,
 } from '../../providers/withdrawals/port.ts'
-import type { Metrics } from '../../observability/metrics.ts'
-import type { JobHandler } from '../../records/jobs.ts'
-import type { EventType } from '../../http/provider-events.ts'
 import type { WithdrawalRecords } from './records.ts'
 import { isOpen, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 

@@ -1,11 +1,10 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { component, idText, text, textOrNull } from '@gatewright/host/schemas'
+import { type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { operation, type Operation } from '../../http/operation.ts'
 import { formatDollars } from '../../providers/decimal.ts'
 import type { WithdrawalProvider } from '../../providers/withdrawals/port.ts'
-import { component, text, textOrNull } from '../../schemas/fields.ts'
-import { idText } from '../../schemas/names.ts'
 import {
   AssetsResponse,
   assetMembers,

@@ -1,8 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rowLock, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { type EventOutcome, ledgerAccounts } from '@gatewright/host'
 import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawals/port.ts'
-import type { EventOutcome } from '../../http/provider-events.ts'
 import { withdrawalEndings, type WithdrawalServices } from './endings.ts'
 import { entryOf, isOpen, KIND, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 

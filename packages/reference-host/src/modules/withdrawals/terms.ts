@@ -1,10 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { component, idText } from '@gatewright/host/schemas'
+import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { HostDenial } from '../../http/codes.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
-import { component } from '../../schemas/fields.ts'
-import { idText } from '../../schemas/names.ts'
 import { noSignal, quoted } from '../assets.ts'
 import {
   checkDestination,

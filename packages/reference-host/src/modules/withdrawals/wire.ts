@@ -1,7 +1,7 @@
 import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { component, instant, text, textOrNull } from '@gatewright/host/schemas'
 import { WITHDRAWAL_STATUSES } from '../../providers/withdrawals/port.ts'
-import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import { DestinationBody } from './destination.ts'
 import type { Withdrawal } from './withdrawal.ts'

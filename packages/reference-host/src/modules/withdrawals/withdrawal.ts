@@ -1,9 +1,19 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import type { TransactionEntry } from '../../ledger/transactions.ts'
+import {
+  type Row,
+  defaulted,
+  instant,
+  integer,
+  json,
+  nullable,
+  oneOf,
+  position,
+  table,
+  text,
+} from '@gatewright/host/tables'
+import type { TransactionEntry } from '@gatewright/host'
 import type { NewWithdrawal, WithdrawalReport, WithdrawalStatus } from '../../providers/withdrawals/port.ts'
-import { defaulted, instant, integer, json, nullable, position, text, oneOf } from '../../records/columns.ts'
-import { table, type Row } from '../../records/table.ts'
 
 /**
  * Why a person must look at a withdrawal. `outcome_unknown`: a call to the provider was lost; money and caps stay held. `amount_differs`:

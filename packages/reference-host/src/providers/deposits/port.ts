@@ -1,5 +1,5 @@
 import * as Type from 'typebox/type'
-import { idText } from '../../schemas/names.ts'
+import { idText } from '@gatewright/host/schemas'
 import { catalogueMethods, Cents, Decimal } from '../catalogue.ts'
 import { takes, type ProviderOf } from '../port.ts'
 import { orNull, orRejection, orUndefined, reply, type ReplyType } from '../reply.ts'

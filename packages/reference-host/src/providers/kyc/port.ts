@@ -1,5 +1,5 @@
 import * as Type from 'typebox/type'
-import { nameText, URL_FORMAT } from '../../schemas/names.ts'
+import { URL_FORMAT, nameText } from '@gatewright/host/schemas'
 import { takes, type ProviderOf } from '../port.ts'
 import { orNull, reply, type ReplyType } from '../reply.ts'
 

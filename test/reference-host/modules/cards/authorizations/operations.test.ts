@@ -1,5 +1,5 @@
 // The operations on card payments, called without a host around them: the list, and what a sandbox simulates.
-import { ledgerAccounts, type Operation } from '@gatewright/reference-host'
+import { ledgerAccounts, type Operation } from '@gatewright/host'
 import t from 'tap'
 import { NEW_CARD } from '../../../../harness/card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'

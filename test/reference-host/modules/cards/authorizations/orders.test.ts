@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import { events } from '@gatewright/reference-host'
+import { events } from '@gatewright/host'
 import fc from 'fast-check'
 import { cardBench, prepareCardBench, type CardBench } from '../../../../harness/card-bench.ts'
 import { onBothDatabases } from '../../../../harness/host-tables.ts'

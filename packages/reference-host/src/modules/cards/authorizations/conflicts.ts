@@ -1,8 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
+import { events } from '@gatewright/host'
 import type { NetworkResponse } from './response-in-time.ts'
 import { authorizationTable, type Authorization } from './store.ts'
-import { events } from '../../../records/events.ts'
 
 /** Most conflicts of one authorization that are kept in its history. Further ones are declined, counted and logged, too. */
 const MAX_CONFLICTS = 20

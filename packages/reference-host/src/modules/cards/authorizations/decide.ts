@@ -1,7 +1,7 @@
 import { Fault, type Denial, type EpochMs, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, PolicyDocument, SpendAccess, SpendHold, SpendStorage } from '@gatewright/scope-guard'
-import type { Merchant } from '../../../ledger/transactions.ts'
+import type { Merchant } from '@gatewright/host'
 import { SANDBOX_PROVIDER } from '../../../providers/sandbox.ts'
 import { isAccountLocked } from '../../onboarding/requirements.ts'
 import { PAYMENT_RULE, policiesOnCard } from '../card-above-caller.ts'

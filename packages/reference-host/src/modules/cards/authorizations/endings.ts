@@ -1,11 +1,14 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '../../../ledger/accounts.ts'
+import {
+  type Debit,
+  type Money,
+  type NewEvent,
+  type TransactionEntry,
+  events,
+  ledgerAccounts,
+} from '@gatewright/host'
 import { systemAccounts } from '../../../product/system-accounts.ts'
-import type { Debit } from '../../../ledger/ledger.ts'
-import type { Money } from '../../../ledger/money.ts'
-import type { TransactionEntry } from '../../../ledger/transactions.ts'
-import { events, type NewEvent } from '../../../records/events.ts'
 import { endHolds, type CapServices } from './end-holds.ts'
 import { mayMove } from './states.ts'
 import { authorizationTable, type Attention, type Authorization, type AuthorizationChanges } from './store.ts'

@@ -1,9 +1,6 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { ledgerAccounts } from '../../../ledger/accounts.ts'
-import type { Ledger } from '../../../ledger/ledger.ts'
-import type { Money } from '../../../ledger/money.ts'
-import type { TransactionEntry } from '../../../ledger/transactions.ts'
+import { type Ledger, type Money, type TransactionEntry, ledgerAccounts } from '@gatewright/host'
 import {
   decide,
   issuerReason,

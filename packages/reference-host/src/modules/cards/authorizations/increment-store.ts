@@ -1,7 +1,17 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { instant, integer, json, nullable, position, text, oneOf, words } from '../../../records/columns.ts'
-import { table, type Row } from '../../../records/table.ts'
+import {
+  type Row,
+  instant,
+  integer,
+  json,
+  nullable,
+  oneOf,
+  position,
+  table,
+  text,
+  words,
+} from '@gatewright/host/tables'
 import type { IncrementDeclineReason } from './states.ts'
 
 /** Amounts by which card networks asked to raise authorizations. Lock the authorization before any use but `find`. */

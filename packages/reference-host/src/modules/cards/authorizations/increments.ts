@@ -1,14 +1,13 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { ledgerAccounts } from '../../../ledger/accounts.ts'
+import { events, ledgerAccounts } from '@gatewright/host'
 import type { CardAtNow, DeclineCause } from './decide.ts'
 import { entryOf } from './endings.ts'
 import { holdMoney, type HoldServices } from './hold-money.ts'
 import { incrementTable, type Increment } from './increment-store.ts'
 import { mayMove, type IncrementDeclineReason } from './states.ts'
 import { authorizationTable, type Authorization } from './store.ts'
-import { events } from '../../../records/events.ts'
 
 /** An amount by which a card network asks to raise an authorization. */
 export interface IncrementRequest {

@@ -1,18 +1,22 @@
 import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
+import { component, idText, nameText, nextCursor } from '@gatewright/host/schemas'
+import {
+  type HostDenial,
+  type Operation,
+  type Success,
+  events,
+  ledgerWrite,
+  operation,
+} from '@gatewright/host'
 import { deny } from '../../../product/denials.ts'
-import type { HostDenial } from '../../../http/codes.ts'
-import { ledgerWrite, operation, type Operation, type Success } from '../../../http/operation.ts'
-import { component, nextCursor } from '../../../schemas/fields.ts'
-import { idText, nameText } from '../../../schemas/names.ts'
 import { invalidState } from '../../invalid-state.ts'
 import { cutPage, pagingQuery, readPaging } from '../../paging.ts'
 import type { ModuleServices } from '../../services.ts'
 import { cardPolicies } from './decide.ts'
 import { authorizationTable, type Authorization } from './store.ts'
 import { authorizationData, AuthorizationSchema, exampleAuthorization, withHistory } from './wire.ts'
-import { events } from '../../../records/events.ts'
 import { cards } from '../store.ts'
 
 const SURFACES: readonly Surface[] = ['user', 'partner']

@@ -1,4 +1,5 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
+import { events, transactions } from '@gatewright/host'
 import type { AuthorizationRequest, CardAtNow } from './decide.ts'
 import { endings, entryOf, type AuthorizationEndings } from './endings.ts'
 import { holdMoney } from './hold-money.ts'
@@ -8,9 +9,7 @@ import {
   type IncrementServices,
 } from './increments.ts'
 import { authorizationTable, type Authorization } from './store.ts'
-import { events } from '../../../records/events.ts'
 import { cards } from '../store.ts'
-import { transactions } from '../../../ledger/transactions.ts'
 
 /** What authorizations work with. */
 interface AuthorizationServices extends Omit<IncrementServices, 'count'> {

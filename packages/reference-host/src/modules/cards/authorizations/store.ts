@@ -1,20 +1,21 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import type { Merchant } from '../../../ledger/transactions.ts'
 import {
+  type Row,
   defaulted,
   instant,
   integer,
   json,
   named,
   nullable,
-  position,
-  text,
   oneOf,
+  position,
+  table,
+  text,
   words,
-} from '../../../records/columns.ts'
-import { table, type Row } from '../../../records/table.ts'
+} from '@gatewright/host/tables'
+import type { Merchant } from '@gatewright/host'
 import type { AuthorizationStatus, DeclineReason } from './states.ts'
 
 /**

@@ -1,13 +1,12 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { component } from '@gatewright/host/schemas'
+import { type Operation, events, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../../product/denials.ts'
-import { ledgerWrite, type Operation } from '../../../http/operation.ts'
-import { component } from '../../../schemas/fields.ts'
 import { LATER } from '../../examples.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { SubscriptionSchema, subscriptionData } from './fields.ts'
-import { events } from '../../../records/events.ts'
 import { subscriptions } from '../subscription-store.ts'
 
 const ResponseData = Type.Object(

@@ -1,6 +1,6 @@
 import * as Type from 'typebox/type'
-import { ledgerWrite, type Operation } from '../../../http/operation.ts'
-import { component } from '../../../schemas/fields.ts'
+import { component } from '@gatewright/host/schemas'
+import { type Operation, ledgerWrite } from '@gatewright/host'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { PayinResponse } from './fields.ts'

@@ -1,6 +1,6 @@
 import * as Type from 'typebox/type'
+import { Currency, component, instant, instantOrNull, text, textOrNull } from '@gatewright/host/schemas'
 import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from '../../../product/plans.ts'
-import { Currency, instant, instantOrNull, component, text, textOrNull } from '../../../schemas/fields.ts'
 import type { NewPayin, Payin, PayinMove } from '../payins/payin.ts'
 import { PAYIN_MOVES, PAYIN_STATUSES, type PayinCause } from '../payins/states.ts'
 import { MAX_MOVES } from '../payins/payin-store.ts'

@@ -1,7 +1,7 @@
 import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { OperatorWarning } from '@gatewright/host'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import { INDEX_LIMIT } from '../../../chain/xpub.ts'
-import { OperatorWarning } from '../../../observability/warning.ts'
 import { lockedIndex, skipUpTo, type ReceivingXpub } from './skip-addresses.ts'
 
 /**

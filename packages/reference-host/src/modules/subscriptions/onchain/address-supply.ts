@@ -1,9 +1,9 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
+import { OperatorWarning } from '@gatewright/host'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub } from '../../../chain/xpub.ts'
 import type { ProductMetrics } from '../../../product/metrics.ts'
-import { OperatorWarning } from '../../../observability/warning.ts'
 import { CLIENT_RETENTION_MS } from './allocate-address.ts'
 
 /** A list with at most this part of its addresses free causes a warning. */

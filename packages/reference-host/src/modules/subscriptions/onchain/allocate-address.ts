@@ -1,9 +1,9 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { rowLock, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import type { HostDenial } from '@gatewright/host'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
 import { deny, type ProductRule } from '../../../product/denials.ts'
-import type { HostDenial } from '../../../http/codes.ts'
 
 /** Who requests a deposit address. */
 export interface AddressRequest {

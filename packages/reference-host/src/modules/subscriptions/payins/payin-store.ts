@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { newId } from '../../../records/new-id.ts'
+import { newId } from '@gatewright/host'
 import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 

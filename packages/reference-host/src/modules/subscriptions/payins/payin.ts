@@ -1,6 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
+  type Row,
   digits,
   flag,
   instant,
@@ -9,11 +10,11 @@ import {
   named,
   nullable,
   nullableGroup,
-  position,
-  text,
   oneOf,
-} from '../../../records/columns.ts'
-import { table, type Row } from '../../../records/table.ts'
+  position,
+  table,
+  text,
+} from '@gatewright/host/tables'
 import type { PayinCause, PayinStatus } from './states.ts'
 
 /** Where a pay-in is paid on a chain, fixed at its creation. Addresses are in lower case. */

@@ -1,14 +1,16 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
+import {
+  type Debit,
+  type HostDenial,
+  type Money,
+  type TransactionEntry,
+  events,
+  ledgerAccounts,
+} from '@gatewright/host'
 import { deny } from '../../../product/denials.ts'
-import type { HostDenial } from '../../../http/codes.ts'
-import { ledgerAccounts } from '../../../ledger/accounts.ts'
 import { systemAccounts } from '../../../product/system-accounts.ts'
-import type { Debit } from '../../../ledger/ledger.ts'
-import type { Money } from '../../../ledger/money.ts'
-import type { TransactionEntry } from '../../../ledger/transactions.ts'
-import { events } from '../../../records/events.ts'
 import { subscriptions } from '../subscription-store.ts'
 import { payins } from './payin-store.ts'
 import type { Payin, PayTo, SeenTransfer } from './payin.ts'

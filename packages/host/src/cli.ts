@@ -1,0 +1,5 @@
+export { instantArgument, integerArgument, referenceArgument } from './cli/arguments.ts'
+export { UsageError, reportElapsed } from './cli/command.ts'
+export type { Command, CommandArguments, CommandOutput, StartCommand } from './cli/command.ts'
+export { commandRunner } from './composition/run-program.ts'
+export type { CommandOptions, CommandResult, OperatorProgram, RunCommand } from './composition/run-program.ts'

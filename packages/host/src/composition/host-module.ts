@@ -1,0 +1,55 @@
+import type { Operation } from '../http/operation.ts'
+import { assertOperationTable } from '../http/operation-table.ts'
+import { collectMessages, providerEvents } from '../http/provider-events.ts'
+import { systemOperations } from '../http/system-operations.ts'
+import { cacheDocument } from '../http/cached-document.ts'
+import { openApiDocument } from '../openapi/document.ts'
+import { modulesOf, type HostServices } from './host-services.ts'
+
+/**
+ * Builds and checks the operation table: what all modules serve, then the events of providers and the documents of the host. Routes,
+ * access rules and the API description are derived from it.
+ */
+export function operationTable(services: HostServices): readonly Operation[] {
+  const { db, clock, eventTypes, metrics, issuer, backend, draining, config, aliasTable } = services
+  const table: readonly Operation[] = [
+    ...modulesOf(services).flatMap(({ operations }) => operations?.(services) ?? []),
+    providerEvents({
+      db,
+      clock,
+      eventTypes,
+      countEvent: (type, outcome) => metrics.providerEvent(type, outcome),
+    }),
+    ...systemOperations({
+      clock,
+      issuer,
+      metrics,
+      checks: backend.checks,
+      draining,
+      description: () => description,
+    }),
+  ]
+  assertOperationTable(table)
+  const { serviceName, publicUrl = '/', directUserKey } = config
+  const description = cacheDocument(
+    openApiDocument(table, { serviceName, url: publicUrl, aliases: aliasTable, directUserKey }),
+  )
+  return table
+}
+
+/** What is deleted when it has expired or ended: the rows of every host, then those of its modules. */
+export function collectorsOf(services: HostServices): readonly ((limit: number) => Promise<number>)[] {
+  const { backend, clock } = services
+  const { nonces, sql, idempotency, spend, aliasUsage } = backend
+  return [
+    limit => nonces.collect(limit, clock.now()),
+    limit => idempotency(sql).collect(limit, clock.now()),
+    limit => spend(sql).collect(limit, clock.now()),
+    limit => aliasUsage.collect(limit, clock.now() - ALIAS_USAGE_MS),
+    limit => collectMessages(sql, limit, clock.now()),
+    ...modulesOf(services).flatMap(({ collectors }) => collectors?.(services) ?? []),
+  ]
+}
+
+/** How long the use of a legacy name is kept: 400 days, so that yearly jobs show up. */
+const ALIAS_USAGE_MS = 400 * 86_400_000

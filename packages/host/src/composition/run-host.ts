@@ -1,0 +1,216 @@
+import { createServer } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkOptions, type Clock, type OptionTable, type ScopeCatalogue } from '@gatewright/kernel'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import { assertNoShadowing, type AliasTable } from '@gatewright/legacy-alias-router'
+import type { Observe } from '@gatewright/http'
+import { createApp, type Pages } from '../http/app.ts'
+import { requestTimeLimit } from '../http/request-time.ts'
+import { safely } from '../observability/safely.ts'
+import { openStores } from '../storage/open.ts'
+import { startChores, type Chore, type RunningChores } from './chores.ts'
+import { hostChores } from './host-chores.ts'
+import { operationTable } from './host-module.ts'
+import { HostFactories, modulesOf, type HostInputs, type HostServices } from './host-services.ts'
+import { closeServer, listen } from './listen.ts'
+import { makeServices } from './make-services.ts'
+import type { Module } from './module.ts'
+
+/** What a host serves: its modules, and the services that they work with. */
+export interface Product<S> {
+  readonly modules: readonly Module<S>[]
+  /** How the product's services are made: an object of a class that extends `HostFactories`. Default: those of every host only. */
+  readonly services?: HostFactories
+  /** The names of all scopes that operations may name. */
+  readonly scopes: ScopeCatalogue<string>
+  /** Default: none. */
+  readonly aliases?: AliasTable
+}
+
+/** Options of a start. */
+export interface HostOptions {
+  /** Called with one decision event per request. */
+  readonly observe: Observe
+  /** Called with failures outside requests. */
+  readonly report: (error: unknown) => void
+  /** Default: the system clock. */
+  readonly clock?: Clock
+  /**
+   * Whether the host repeats its chores. Default: yes. Without, the caller runs their rounds: a test with a clock of its own, whose
+   * time does not pass between them.
+   */
+  readonly repeatChores?: boolean
+  /** Documents for browsers, which are served before the operations. Default: none. */
+  readonly pages?: Pages
+}
+
+const OPTIONS: OptionTable<HostOptions> = {
+  observe: true,
+  report: true,
+  clock: true,
+  repeatChores: true,
+  pages: true,
+}
+
+/** A running host, with the services that it works with. */
+export interface StartedHost<S> {
+  /** The address it listens on, with the real port. */
+  readonly url: string
+  readonly services: S
+  /** Its background tasks. A caller may run a round at once. */
+  readonly chores: readonly Chore[]
+  /**
+   * For `drainSeconds`, reports "not ready" and closes each connection after its next response. Then stops
+   * listening, lets running requests finish (10 s at most) and closes the stores.
+   */
+  close(): Promise<void>
+}
+
+/** How long a host that stops waits for writes whose clients have left. */
+const LAST_WRITES_MS = 10_000
+/** How long a request, head and body, may take to arrive. */
+const REQUEST_TIMEOUT_MS = 30_000
+/** Longer than proxies keep idle connections, so that no proxy reuses one that the host is just closing. */
+const KEEP_ALIVE_MS = 65_000
+/** How long a start waits for the first round of its chores. */
+const FIRST_ROUNDS_MS = 2000
+/** Time limit of a query in the client: a little above `statement_timeout`, for a database that does not reply at all. */
+const QUERY_MS = 25_000
+
+/** Opens the stores of a configuration and migrates the tables of every host and of a product's modules. */
+export async function openProduct<S extends HostServices>(
+  config: S['config'],
+  product: Product<S>,
+  options: HostOptions & Partial<Pick<HostInputs, 'progress' | 'draining'>>,
+  queryMs?: number,
+): Promise<{ readonly services: S; close(): Promise<void> }> {
+  const tables = async (db: SqlClient): Promise<void> => {
+    for (const module of product.modules) await module.tables?.(db)
+  }
+  const stores = await openStores(config, tables, queryMs)
+  const { clock, observe, report, progress = () => {}, draining = () => false } = options
+  const inputs: HostInputs = {
+    config,
+    backend: stores.backend,
+    secrets: stores.secrets,
+    modules: product.modules,
+    observe,
+    report,
+    progress,
+    draining,
+    scopes: product.scopes,
+    aliasTable: product.aliases ?? {},
+  }
+  const factories = product.services ?? new HostFactories()
+  const services = makeServices<S>(factories, { ...inputs, ...(clock ? { clock } : {}) } as Partial<S>)
+  return { services, close: () => stores.close() }
+}
+
+/**
+ * Opens the stores, migrates their tables, loads revocations and listens. Throws `DataDirUnusable` when
+ * another host uses the data folder.
+ */
+export async function runHost<S extends HostServices>(
+  config: S['config'],
+  product: Product<S>,
+  given: HostOptions,
+): Promise<StartedHost<S>> {
+  checkOptions('runHost', given, OPTIONS)
+  let draining = false
+  const report = safely(given.report)
+  const options = { ...given, observe: safely(given.observe), report, draining: () => draining }
+  const { services, close: closeStores } = await openProduct(config, product, options, QUERY_MS)
+  const { guard, metrics, feed, aliasUsage, issuer, idempotency, jobs, aliasTable } = services
+  let running: RunningChores | undefined
+  try {
+    await guard.start()
+    for (const { start } of modulesOf(services)) await start?.(services)
+    const chores = hostChores(services)
+    running = startChores(chores, { repeat: given.repeatChores ?? true, report })
+    await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
+    metrics.feedAge(feed.ageSeconds)
+    const table = operationTable(services)
+    assertNoShadowing(
+      aliasTable,
+      table.flatMap(({ paths }) => paths),
+    )
+    const app = createApp(table, mountServices(services), given.pages)
+    const server = createServer(
+      { ...requestTimeLimit(REQUEST_TIMEOUT_MS), keepAliveTimeout: KEEP_ALIVE_MS },
+      app.koa.callback(),
+    )
+    const url = await listen(server, config)
+    return {
+      url,
+      services,
+      chores,
+      close: async () => {
+        draining = true
+        app.drain()
+        await sleep(config.drainSeconds * 1000)
+        await closeServer(server)
+        const open = await idempotency.drained(LAST_WRITES_MS)
+        if (open > 0) {
+          const seconds = LAST_WRITES_MS / 1000
+          report(new Error(`${open} writes did not end within ${seconds} s and are rolled back`))
+        }
+        await jobs.drained()
+        await running?.stop()
+        await issuer.flush().catch(report)
+        await aliasUsage.flush().catch(report)
+        await guard.stop()
+        await closeStores()
+      },
+    }
+  } catch (error) {
+    await running?.stop()
+    await guard.stop()
+    await closeStores()
+    throw error
+  }
+}
+
+/** What the host's gate needs, of its services. */
+function mountServices(services: HostServices): Parameters<typeof createApp>[1] {
+  const { config, observe, metrics, history, aliasUsage } = services
+  const { serviceName, directUserKey, requireHttps, trustProxy } = config
+  const {
+    clock,
+    guard,
+    keyGuard,
+    issuer,
+    limits,
+    webTokens,
+    validated,
+    aliases,
+    idempotency,
+    db,
+    requirements,
+  } = services
+  return {
+    guard,
+    keyGuard,
+    issuer,
+    limits,
+    webTokens,
+    validated,
+    clock,
+    aliases,
+    idempotency,
+    db,
+    requirements,
+    providerMessages: services.providerMessages,
+    spendStorage: services.spendStorage,
+    scopes: services.scopes,
+    serviceName,
+    directUserKey,
+    requireHttps,
+    trustProxy,
+    observe(decision) {
+      metrics.observe(decision)
+      history?.observe(decision)
+      aliasUsage.record(decision.keyId, decision.aliases)
+      observe(decision)
+    },
+  }
+}

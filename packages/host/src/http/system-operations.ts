@@ -1,0 +1,163 @@
+import type { CanonicalFacts } from '@gatewright/http'
+import { allow, type Clock } from '@gatewright/kernel'
+import type { Issuer } from '@gatewright/session-issuer'
+import * as Type from 'typebox/type'
+import type { TObject } from 'typebox/type'
+import { operation, type Document, type Operation, type PlainOperation } from './operation.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import { component, text } from '../schemas/fields.ts'
+import type { DependencyCheck } from '../storage/backend.ts'
+import { checkInTime } from '../storage/check-in-time.ts'
+import { conditionalGet, type CachedDocument } from './cached-document.ts'
+import { shareResult } from './share-result.ts'
+
+/** The services of the host's own documents. */
+export interface SystemServices {
+  readonly clock: Clock
+  readonly issuer: Issuer
+  readonly metrics: Metrics
+  readonly checks: Readonly<Record<string, DependencyCheck>>
+  /** Whether the host is shutting down. It then reports "not ready", whatever its dependencies report. */
+  readonly draining: () => boolean
+  /** The API description of the whole table, this module included. */
+  readonly description: () => CachedDocument
+}
+
+/** How long rendered metrics and the result of readiness checks are reused, in ms. */
+const SHARED_MS = 1000
+
+/**
+ * Public operations about the host: keys, API description, health, metrics. Their cost does not grow with the
+ * number of requests. Each is limited by client address, except the liveness check.
+ */
+export function systemOperations({
+  clock,
+  issuer,
+  metrics,
+  checks,
+  draining,
+  description,
+}: SystemServices): Operation[] {
+  const rendered = shareResult(() => metrics.text(), clock, SHARED_MS)
+  const responded = shareResult(() => readiness(checks), clock, SHARED_MS)
+  const ready = async (): Promise<Document> => {
+    const state = await responded()
+    return draining() ? notReady(state) : state
+  }
+  return [
+    document({
+      id: 'system.jwks',
+      title: 'The keys that verify session tokens',
+      path: '/.well-known/jwks.json',
+      response: Jwks,
+      example: { response: { keys: [exampleJwk] } },
+      // As in the issuer's header fields (RFC 7517 section 8.5).
+      mediaType: 'application/jwk-set+json',
+      async make() {
+        const { keys, headers } = await issuer.jwks()
+        return { document: { keys }, headers }
+      },
+    }),
+    document({
+      id: 'system.openapi',
+      title: 'This API description',
+      path: '/openapi.json',
+      response: Description,
+      example: { response: { openapi: '3.1.0' } },
+      documentStatuses: [304],
+      make: async ({ header }) => conditionalGet(description(), header('if-none-match')),
+    }),
+    document({
+      id: 'system.healthz',
+      title: 'Liveness check',
+      path: '/healthz',
+      response: Health,
+      example: { response: { status: 'ok' } },
+      // Liveness probes must never be denied, and the response costs nothing.
+      limit: 'none',
+      make: async () => ({ document: { status: 'ok' }, headers: [] }),
+    }),
+    document({
+      id: 'system.readyz',
+      title: 'Readiness check',
+      path: '/readyz',
+      response: Readiness,
+      example: { response: { status: 'ready', dependencies: { database: 'ok' } } },
+      documentStatuses: [503],
+      make: ready,
+    }),
+    document({
+      id: 'system.metrics',
+      title: 'Prometheus metrics',
+      path: '/metrics',
+      response: Type.Object({}),
+      // The API description shows no example for text.
+      example: { response: {} },
+      mediaType: 'text/plain',
+      async make() {
+        const { contentType, body } = await rendered()
+        return { document: body, headers: [['Content-Type', contentType]] }
+      },
+    }),
+  ]
+}
+
+const Jwk = Type.Object(
+  { kid: text('The id of the key in the header of a token'), kty: text('The family of its algorithm') },
+  component('Jwk', 'A public key (RFC 7517), with the members of its family'),
+)
+// Separate, because in the declaration TypeScript rejects members that the schema does not list.
+const exampleJwk = { kid: 'k1', kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', x: '...' }
+const Jwks = Type.Object(
+  { keys: Type.Array(Jwk) },
+  component('JwkSet', 'The keys that verify session tokens'),
+)
+const Description = Type.Object({ openapi: text('3.1.0') }, component('Description', 'An OpenAPI document'))
+const Health = Type.Object({ status: Type.Enum(['ok']) }, component('Health', 'The process answers'))
+const Readiness = Type.Object(
+  {
+    status: Type.Enum(['ready', 'not_ready']),
+    dependencies: Type.Record(Type.String(), Type.Enum(['ok', 'down'])),
+  },
+  component('Readiness', 'Whether each dependency answers'),
+)
+
+interface DocumentRule<D extends TObject>
+  extends Pick<
+    PlainOperation<'none', TObject, D>,
+    'id' | 'title' | 'response' | 'example' | 'mediaType' | 'documentStatuses' | 'limit'
+  > {
+  readonly path: string
+  make(facts: CanonicalFacts): Promise<Document>
+}
+
+function document<D extends TObject>({ path, make, ...rule }: DocumentRule<D>): Operation {
+  return operation({
+    surface: 'public',
+    method: 'GET',
+    paths: [path],
+    credential: 'none',
+    document: true,
+    limit: 'document',
+    ...rule,
+    handle: async ({ facts }) => allow(await make(facts)),
+  })
+}
+
+/** Load balancers take a host out of rotation when it is not ready. */
+function notReady({ document: body, headers }: Document): Document {
+  return { document: { ...(body as object), status: 'not_ready' }, headers, status: 503 }
+}
+
+/** Checks all dependencies at once. The cause of a failure is logged and not published. */
+async function readiness(checks: SystemServices['checks']): Promise<Document> {
+  const states = await Promise.all(
+    Object.entries(checks).map(
+      async ([name, check]) => [name, (await checkInTime(check)).ok ? 'ok' : 'down'] as const,
+    ),
+  )
+  const ready = states.every(([, state]) => state === 'ok')
+  const status = ready ? 'ready' : 'not_ready'
+  const body = { status, dependencies: Object.fromEntries(states) }
+  return { document: body, headers: [], ...(ready ? {} : { status: 503 }) }
+}

@@ -1,0 +1,31 @@
+import { dueAliases, reportText } from '@gatewright/legacy-alias-router'
+import type { Command } from '@gatewright/host/cli'
+import { reportAliases } from '../operator/aliases.ts'
+import { aliasTable } from '../product/aliases.ts'
+import type { Services } from '../services/services.ts'
+
+/** Commands on legacy names. */
+export const aliasCommands: readonly Command<Services>[] = [
+  {
+    name: 'aliases report',
+    takes: [],
+    summary: 'Print which clients still use which legacy name',
+    example: '--json',
+    async run({ backend, clock }) {
+      const report = await reportAliases(backend.aliasUsage, clock.now())
+      return { data: report, lines: reportText(report).trimEnd().split('\n') }
+    },
+  },
+  {
+    name: 'aliases due',
+    takes: [],
+    summary: 'List legacy names that still work after their sunset date',
+    example: '--json',
+    async run({ clock }) {
+      const due = dueAliases(aliasTable, clock.now())
+      const data = due.map(({ alias, sunset }) => ({ id: alias.id, sunset: new Date(sunset).toISOString() }))
+      const lines = data.map(({ id, sunset }) => `${id} was due to end on ${sunset.slice(0, 10)}`)
+      return { data, lines: lines.length === 0 ? ['No legacy name is past its sunset date.'] : lines }
+    },
+  },
+]

@@ -1,0 +1,26 @@
+import { type Command, UsageError } from '@gatewright/host/cli'
+import { attentionCommands } from './attention.ts'
+import { authorizationTable } from '../modules/cards/authorizations/store.ts'
+import type { Services } from '../services/services.ts'
+
+/** Commands on payments by card. */
+export const authorizationCommands: readonly Command<Services>[] = [
+  ...attentionCommands('authorization'),
+  {
+    name: 'authorizations reverse',
+    takes: ['AUTHORIZATION'],
+    summary: 'Give back what an authorization holds, such as one that its card network has forgotten',
+    example: 'auth_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
+    confirm: 'A clearing that arrives later moves nothing: it is only noted for you.',
+    async run({ backend, clock, authorizations }, { positional: [id = ''] }) {
+      const { amountCents } = await backend.sql.transaction(async tx => {
+        const row = await authorizationTable.anyAccount.lock(tx, id)
+        if (!row) throw new UsageError(`no authorization ${id}`)
+        if (row.status !== 'authorized') throw new UsageError(`${id} is ${row.status}: it holds nothing`)
+        return authorizations.reverse(tx, row, 'operator', clock.now())
+      })
+      const data = { id, status: 'reversed', amountCents }
+      return { data, lines: [`${id} is reversed; ${amountCents} US cents are back in the balance.`] }
+    },
+  },
+]

@@ -1,0 +1,59 @@
+import type { KeyLineage } from '@gatewright/session-issuer'
+import { type Command, UsageError } from '@gatewright/host/cli'
+import { cancelCardsOf, lineagesFrom } from '../modules/cards/cancel.ts'
+import { deletedLineages } from '../modules/cards/key-policies.ts'
+import { cards } from '../modules/cards/store.ts'
+import type { Services } from '../services/services.ts'
+
+/** Commands on cards. */
+export const cardCommands: readonly Command<Services>[] = [
+  {
+    name: 'cards cancel',
+    takes: ['[CARD]'],
+    options: { key: 'instead of CARD: cancel the cards that this key and the keys below it made' },
+    summary: 'Cancel a card, or the cards that a key made',
+    example: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
+    confirm: 'A canceled card cannot be used again.',
+    async run(context, { positional: [cardId], options: { key } }) {
+      if ((cardId === undefined) === (key === undefined))
+        throw new UsageError('give either CARD or --key KEY, not both')
+      const canceled =
+        key === undefined ? await cancelCard(context, cardId as string) : await cancelCardsOfKey(context, key)
+      return { data: { canceled }, lines: [`Cards canceled: ${canceled}.`] }
+    },
+  },
+]
+
+async function cancelCard({ backend, clock }: Services, id: string): Promise<number> {
+  return backend.sql.transaction(async tx => {
+    const card = await cards.anyAccount.lock(tx, id)
+    if (!card) throw new UsageError(`no card ${id}`)
+    if (card.status === 'canceled') return 0
+    await cards.cancelCard(tx, card, 'operator', clock.now())
+    return 1
+  })
+}
+
+async function cancelCardsOfKey({ backend, issuer, clock }: Services, keyId: string): Promise<number> {
+  const lineages = await lineagesOf({ backend, issuer }, keyId)
+  if (lineages.length === 0)
+    throw new UsageError(`no key ${keyId}; a deleted key is found by the id of its first key`)
+  return cancelCardsOf(backend.sql, lineages, {
+    reason: 'operator',
+    now: clock.now(),
+  })
+}
+
+/**
+ * Returns the lineages of a key and of the keys below it. A deleted key is found only by the id of the first key of its lineage,
+ * and without the keys below it.
+ */
+async function lineagesOf(
+  { backend, issuer }: Pick<Services, 'backend' | 'issuer'>,
+  keyId: string,
+): Promise<readonly KeyLineage[]> {
+  const lineage = await issuer.lineageOf(keyId)
+  if (!lineage) return deletedLineages(backend.sql, keyId)
+  const { keys } = await backend.issuer.keys.load(lineage.accountId)
+  return lineagesFrom(keys, keyId)
+}

@@ -1,0 +1,32 @@
+import { type Command, UsageError } from '@gatewright/host/cli'
+import { type RewrappedColumn, rewrapColumn } from '@gatewright/host'
+import { sealedColumns } from '../product/sealed-columns.ts'
+import type { Services } from '../services/services.ts'
+
+/** Commands on `DATA_KEYS`, the keys of personal data. */
+export const dataKeyCommands: readonly Command<Services>[] = [
+  {
+    name: 'data-keys rewrap',
+    takes: [],
+    summary: 'Encrypt all personal data under the first key of DATA_KEYS. Safe beside hosts, and to repeat',
+    example: '',
+    async run({ backend, sealer, progress }) {
+      const data: RewrappedColumn[] = []
+      for (const column of Object.values(sealedColumns)) {
+        const note = (read: number): void => progress(`${column.purpose}: ${read} rows read`)
+        data.push(await rewrapColumn(backend.sql, sealer, column, note))
+      }
+      const problems = data.flatMap(problemsOf)
+      if (problems.length > 0) throw new UsageError(problems.join('\n'))
+      const rows = data.map(({ column, resealed, current }) => [column, `${resealed}`, `${current}`])
+      return { data, table: [['COLUMN', 'RESEALED', 'ALREADY CURRENT'], ...rows] }
+    },
+  },
+]
+
+function problemsOf({ column, resealed, unreadable }: RewrappedColumn): string[] {
+  return unreadable.map(({ reason, count, accounts }) => {
+    const named = `${accounts.join(', ')}${count > accounts.length ? ', ...' : ''}`
+    return `${column}: ${count} rows left as they are (${resealed} resealed): ${reason}. Accounts: ${named}`
+  })
+}

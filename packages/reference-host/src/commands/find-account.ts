@@ -1,0 +1,33 @@
+import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { UsageError } from '@gatewright/host/cli'
+
+/** Finds the account of a user by the id of either. Throws a `UsageError` for an unknown id. */
+export async function userAccountOf(sql: SqlQueries, owner: string): Promise<string> {
+  const text = 'select account_id from gw_users where id = $1 or account_id = $1'
+  const [row] = await rows(sql, text, [owner])
+  if (!row) throw new UsageError(`no user or account ${owner}`)
+  return toText(row['account_id'])
+}
+
+/** Finds an account by its id, a user id or a partner id, which is the id of the partner's account. */
+export async function accountOf(sql: SqlQueries, owner: string): Promise<string> {
+  const partners = await rows(sql, 'select id from gw_partners where id = $1', [owner])
+  return partners.length > 0 ? owner : userAccountOf(sql, owner)
+}
+
+/** An instant as commands print it; null for none. */
+export function isoOrNull(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}
+
+/** A table of two columns: the members of an object with a value, one a line. */
+export function fieldTable(data: Readonly<Record<string, unknown>>): string[][] {
+  const rows = Object.entries(data).map(([name, value]) => [name, textOf(value)])
+  return [['FIELD', 'VALUE'], ...rows]
+}
+
+function textOf(value: unknown): string {
+  if (value === null) return '-'
+  if (Array.isArray(value) && value.every(item => typeof item === 'string')) return value.join(' ') || '-'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

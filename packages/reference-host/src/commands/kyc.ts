@@ -1,0 +1,60 @@
+import { rows } from '@gatewright/kernel/sql'
+import { type Command, UsageError } from '@gatewright/host/cli'
+import { SUBMIT_JOB } from '../modules/kyc/job.ts'
+import { DECIDED_STATUSES } from '../modules/kyc/states.ts'
+import type { Services } from '../services/services.ts'
+
+/** Most applications that `kyc list` prints. */
+const MOST = 1000
+const LIST = `select a.id, a.account_id as "accountId", u.kyc_status as "status", a.submitted_at as "submittedAt"
+  from gw_kyc_applications a join gw_users u on u.account_id = a.account_id
+  where u.kyc_status <> 'approved' order by a.submitted_at desc limit $1`
+
+/** Commands on identity checks. They show no application data. */
+export const kycCommands: readonly Command<Services>[] = [
+  {
+    name: 'kyc list',
+    takes: [],
+    summary: 'List applications that are not approved, newest first',
+    example: '',
+    async run({ backend }) {
+      const data = (await rows(backend.sql, LIST, [MOST])).map(row => ({
+        id: String(row['id']),
+        accountId: String(row['accountId']),
+        status: String(row['status']),
+        submittedAt: new Date(Number(row['submittedAt'])).toISOString(),
+      }))
+      const entries = data.map(each => [each.submittedAt, each.status, each.accountId, each.id])
+      const head = ['SUBMITTED', 'STATUS', 'ACCOUNT', 'APPLICATION']
+      return { data, table: [head, ...entries], empty: 'No open applications.' }
+    },
+  },
+  {
+    name: 'kyc decide',
+    takes: ['ACCOUNT', 'STATUS'],
+    options: { reason: 'the reason that the person reads' },
+    summary: 'Decide the identity check of an account, whatever its status is',
+    example: 'acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 approved --reason "Checked by hand"',
+    confirm: 'The account gains or loses the right to create cards and to move money.',
+    async run({ backend, kyc, jobs, clock }, { positional: [accountId = '', word = ''], options }) {
+      const status = DECIDED_STATUSES.find(each => each === word)
+      if (!status) throw new UsageError(`STATUS must be one of ${DECIDED_STATUSES.join(', ')}`)
+      const reason = options['reason'] ?? null
+      if (reason !== null && (reason === '' || [...reason].length > 200))
+        throw new UsageError('--reason must be 1 to 200 characters')
+      await backend.sql.transaction(async tx => {
+        const known = await rows(tx, 'select 1 from gw_users where account_id = $1', [accountId])
+        if (known.length === 0) throw new UsageError(`no account ${accountId}: see gatewright kyc list`)
+        const now = clock.now()
+        const id = await kyc.decide(tx, accountId, { status, reason, cause: 'operator' }, now)
+        if (status !== 'pending') return
+        if (!(await kyc.waiting(tx, id)))
+          throw new UsageError(
+            `${accountId} has no application data that a provider could check: decide approved or denied instead`,
+          )
+        await jobs.add(tx, SUBMIT_JOB, id, now)
+      })
+      return { data: { accountId, status, reason }, lines: [`${accountId} is ${status}.`] }
+    },
+  },
+]

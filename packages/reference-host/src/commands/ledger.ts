@@ -1,0 +1,137 @@
+import { type Command, UsageError, integerArgument, reportElapsed } from '@gatewright/host/cli'
+import { type TransactionEntry, checkLedger, ledgerAccounts } from '@gatewright/host'
+import { systemAccounts } from '../product/system-accounts.ts'
+import { heldMoney } from '../product/held-money.ts'
+import { isOpen } from '../modules/subscriptions/payins/states.ts'
+import { userAccountOf } from './find-account.ts'
+import { payins } from '../modules/subscriptions/payins/payin-store.ts'
+import type { Services } from '../services/services.ts'
+
+/** Accounts of the house whose money is handed on. */
+const HOUSE = ['bills', 'fees', 'revenue'] as const
+
+function isHouse(name: string): name is (typeof HOUSE)[number] {
+  return HOUSE.some(each => each === name)
+}
+
+function readCents(cents: string): number {
+  return integerArgument('CENTS', cents, 1, 999_999_999_999)
+}
+
+function assertReference(reference: string): void {
+  if (!/^[\x21-\x7e]{1,120}$/.test(reference))
+    throw new UsageError(
+      'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
+    )
+}
+
+/** Commands on balances and the ledger. */
+export const ledgerCommands: readonly Command<Services>[] = [
+  {
+    name: 'ledger credit',
+    takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
+    summary: 'Credit a balance by hand. ACCOUNT is an account or user id; one REFERENCE credits once, ever',
+    confirm: 'No command takes credited money back.',
+    example: 'usr_79db7a61096340598de4661d67683883 2500 wire-2026-11-0042',
+    async run({ backend, clock, ledger, money }, { positional: [owner = '', cents = '', reference = ''] }) {
+      const amountCents = readCents(cents)
+      assertReference(reference)
+      const accountId = await userAccountOf(backend.sql, owner)
+      const credit = ledgerAccounts.user(accountId)
+      const transfer = {
+        id: `credit:${reference}`,
+        debit: systemAccounts.operator,
+        credit,
+        amountCents,
+        cause: 'credit',
+      }
+      const entry: TransactionEntry = {
+        accountId,
+        type: 'collateral',
+        status: 'completed',
+        direction: 'credit',
+        source: { kind: 'credit', id: reference },
+        amountCents,
+        description: 'Credit by the operator',
+      }
+      const result = await backend.sql.transaction(tx => money.move(tx, transfer, [entry], clock.now()))
+      if (result === 'conflict')
+        throw new UsageError(`${reference} was credited before, to another account or in another amount`)
+      const balanceCents = await ledger.balance(backend.sql, credit)
+      const outcome = result === 'done' ? 'Credited' : 'This reference was credited before; nothing moved'
+      return {
+        data: { accountId, amountCents, reference, credited: result === 'done', balanceCents },
+        lines: [`${outcome}. ${accountId} has ${balanceCents} US cents.`],
+      }
+    },
+  },
+  {
+    name: 'ledger remit',
+    takes: ['FROM', 'CENTS', 'REFERENCE'],
+    summary:
+      'Book money of the house that was paid out. FROM is bills, fees or revenue; one REFERENCE books once, ever',
+    confirm: 'No command takes booked money back.',
+    example: 'bills 4200 wire-2026-11-0043',
+    async run({ backend, clock, money, ledger }, { positional: [from = '', cents = '', reference = ''] }) {
+      if (!isHouse(from)) throw new UsageError(`FROM must be one of ${HOUSE.join(', ')}`)
+      const amountCents = readCents(cents)
+      assertReference(reference)
+      const debit = systemAccounts[from]
+      const credit = systemAccounts.operator
+      const transfer = { id: `remit:${reference}`, debit, credit, amountCents, cause: 'remit' }
+      const result = await backend.sql.transaction(tx => money.move(tx, transfer, [], clock.now()))
+      const balanceCents = await ledger.balance(backend.sql, debit)
+      if (result === 'insufficient') throw new UsageError(`${debit} has ${balanceCents} US cents only`)
+      if (result === 'conflict')
+        throw new UsageError(`${reference} was booked before, from another account or in another amount`)
+      const outcome = result === 'done' ? 'Booked' : 'This reference was booked before; nothing moved'
+      return {
+        data: { account: debit, amountCents, reference, booked: result === 'done', balanceCents },
+        lines: [`${outcome}. ${debit} has ${balanceCents} US cents.`],
+      }
+    },
+  },
+  {
+    name: 'ledger balance',
+    takes: ['ACCOUNT'],
+    summary: 'Show the balance of an account or user id',
+    example: 'usr_79db7a61096340598de4661d67683883',
+    async run({ backend, ledger }, { positional: [owner = ''] }) {
+      const accountId = await userAccountOf(backend.sql, owner)
+      const balanceCents = await ledger.balance(backend.sql, ledgerAccounts.user(accountId))
+      return { data: { accountId, balanceCents }, lines: [`${accountId} has ${balanceCents} US cents.`] }
+    },
+  },
+  {
+    name: 'ledger check',
+    takes: [],
+    summary: 'Recompute all balances, and compare them with transactions, authorizations and withdrawals',
+    example: '',
+    async run(context) {
+      context.progress('Adding up every transfer of the ledger.')
+      const { sql } = context.backend
+      const check = checkLedger(context.ledger, sql, heldMoney)
+      const { report, problems } = await reportElapsed(context, 'Adding up the ledger', check)
+      if (problems.length > 0) throw new UsageError(`the ledger is broken: ${problems.join('; ')}`)
+      return { data: report, lines: [`${report.transfers} transfers, all accounts right, sum 0.`] }
+    },
+  },
+  {
+    name: 'payins cancel',
+    takes: ['PAYIN_ID'],
+    summary: 'Cancel an open pay-in and release its hold',
+    example: 'payin_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
+    confirm: 'A payment that arrives later settles nothing.',
+    async run({ backend, clock, settlement }, { positional: [id = ''] }) {
+      const status = await backend.sql.transaction(async tx => {
+        const payin = await payins.anyAccount.lock(tx, id)
+        if (!payin) throw new UsageError(`no pay-in ${id}`)
+        if (!isOpen(payin.status)) throw new UsageError(`${id} is ${payin.status}`)
+        if (payin.seen)
+          throw new UsageError(`${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`)
+        return (await settlement.close(tx, payin, 'canceled', clock.now())).status
+      })
+      return { data: { id, status }, lines: [`${id} is ${status}.`] }
+    },
+  },
+]

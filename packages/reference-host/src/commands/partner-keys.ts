@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import type { Verdict } from '@gatewright/kernel'
+import type { ApiKey } from '@gatewright/session-issuer'
+import { isName } from '@gatewright/host/schemas'
+import {
+  type Command,
+  type CommandArguments,
+  type CommandOutput,
+  UsageError,
+  integerArgument,
+} from '@gatewright/host/cli'
+import { checkPolicy } from '../modules/credential-fields.ts'
+import { partnerScopes } from '../product/scopes.ts'
+import { describeKey } from './accounts.ts'
+import type { Services } from '../services/services.ts'
+
+/** Most characters of a partner's name. */
+const MAX_NAME = 120
+
+/** Commands on partners and their keys. */
+export const partnerKeyCommands: readonly Command<Services>[] = [
+  {
+    name: 'partner-keys create',
+    takes: ['NAME'],
+    options: {
+      scopes: 'comma-separated scopes that its sessions may have; default: all partner scopes',
+      policy: 'a policy object as JSON that limits the key and its sessions',
+    },
+    summary: 'Create a partner and its first key, which is shown once',
+    example: '"Acme Wallets" --scopes users.read,cards.read',
+    async run({ issuer, partners, clock }, { positional: [name = ''], options }) {
+      assertName(name)
+      const scopes = options['scopes']?.split(',').map(scope => scope.trim()) ?? partnerScopes.names
+      const unknown = scopes.find(scope => !partnerScopes.has(scope))
+      if (unknown !== undefined) throw new UsageError(`unknown scope "${unknown}"`)
+      const accountId = `ptn_${randomUUID().replaceAll('-', '')}`
+      const owner = { surface: 'partner', accountId, userId: null, walletAddress: null } as const
+      const policy = unwrap(checkPolicy(policyOption(options['policy']), 'policy'))
+      const created = unwrap(await issuer.createKey({ ...owner, scopes, ...policy }))
+      await partners.add(accountId, name, clock.now())
+      const { data, lines } = newKeyOutput(created, `Partner ${name} (${accountId})`)
+      const shown = policy.policy ? JSON.stringify(policy.policy) : 'no policy'
+      return { data: { ...data, policy: policy.policy ?? null }, lines: [...lines, `  policy  ${shown}`] }
+    },
+  },
+  {
+    name: 'partner-keys list',
+    takes: [],
+    summary: 'List partners and their keys',
+    example: '',
+    async run({ backend, partners, clock }) {
+      const all = await partners.list()
+      const entries = await Promise.all(
+        all.map(async partner => {
+          const { keys } = await backend.issuer.keys.load(partner.id)
+          const validated = await partners.validatedKeys(keys.map(key => key.id))
+          return keys.map(key => ({
+            partnerId: partner.id,
+            name: partner.name,
+            keyId: key.id,
+            keyPrefix: key.prefix,
+            scopes: key.scopes,
+            createdAt: key.createdAt,
+            lastUsedAt: key.lastUsedAt,
+            revokedAt: key.revokedAt,
+            state: describeKey(key, clock.now()).state,
+            validated: validated.has(key.id),
+          }))
+        }),
+      )
+      const data = entries.flat()
+      const rows = data.map(key => [
+        key.name,
+        key.keyId,
+        key.keyPrefix,
+        key.validated ? 'yes' : 'no',
+        key.state,
+      ])
+      return { data, table: [['PARTNER', 'KEY', 'PREFIX', 'VALIDATED', 'STATE'], ...rows] }
+    },
+  },
+  {
+    name: 'partner-keys validate',
+    takes: ['KEY_ID'],
+    summary: 'Let a live host accept a partner key',
+    example: '4fJ2sVbXq81TzKpL',
+    async run(context, { positional: [keyId = ''] }) {
+      await assertPartnerKey(context, keyId)
+      await context.partners.validate(keyId, context.clock.now())
+      return { data: { keyId, validated: true }, lines: [`${keyId} is validated.`] }
+    },
+  },
+  {
+    name: 'partner-keys revoke',
+    takes: ['KEY_ID'],
+    summary: 'Revoke a partner key and end its sessions',
+    example: '4fJ2sVbXq81TzKpL',
+    confirm: 'The partner is locked out at once.',
+    async run(context, { positional: [keyId = ''] }) {
+      await assertPartnerKey(context, keyId)
+      return revokedKeyOutput(await context.issuer.revokeKey('operator', keyId))
+    },
+  },
+  {
+    name: 'partner-keys rotate',
+    takes: ['KEY_ID'],
+    options: { overlap: 'seconds for which the old key still works; default 86400' },
+    summary: 'Replace a partner key by a successor, which is shown once',
+    example: '4fJ2sVbXq81TzKpL --overlap 3600',
+    confirm: 'With --overlap 0 the old key stops working at once.',
+    needsConfirmation: args => overlapOf(args) === 0,
+    async run(context, args) {
+      const { issuer, partners, clock } = context
+      const [keyId = ''] = args.positional
+      const overlapSeconds = overlapOf(args)
+      await assertPartnerKey(context, keyId)
+      const created = unwrap(await issuer.rotateKey('operator', keyId, { overlapSeconds }))
+      if ((await partners.validatedKeys([keyId])).has(keyId))
+        await partners.validate(created.key.id, clock.now())
+      return newKeyOutput(created, `Successor of ${keyId}`)
+    },
+  },
+]
+
+function assertName(name: string): void {
+  if (!isName(name))
+    throw new UsageError('NAME must be in normal form C (NFC) and have no control characters')
+  if (name.trim() === '' || [...name].length > MAX_NAME)
+    throw new UsageError(`NAME must be 1 to ${MAX_NAME} characters, not only spaces`)
+}
+
+/** `null` is refused too: it would be read as no policy. */
+function policyOption(text: string | undefined): object | undefined {
+  if (text === undefined) return undefined
+  try {
+    const parsed: unknown = JSON.parse(text)
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed
+  } catch {
+    // Said below.
+  }
+  throw new UsageError(`--policy must be a policy object as JSON, got ${JSON.stringify(text)}`)
+}
+
+function overlapOf({ options }: CommandArguments): number {
+  return integerArgument('--overlap', options['overlap'] ?? '86400', 0)
+}
+
+async function assertPartnerKey({ backend }: Services, keyId: string): Promise<void> {
+  const key = await backend.issuer.keys.find(keyId)
+  if (key?.surface !== 'partner') throw new UsageError(`no partner key ${keyId}`)
+}
+
+/** Returns the value of a verdict. Throws a `UsageError` with the message of a denial. */
+export function unwrap<T>(verdict: Verdict<T>): T {
+  if (!verdict.ok) throw new UsageError(verdict.message)
+  return verdict.value
+}
+
+/** The output of a command that revoked a key. */
+export function revokedKeyOutput(verdict: Verdict<ApiKey>): CommandOutput {
+  const { id, revokedAt } = unwrap(verdict)
+  return { data: { keyId: id, revokedAt }, lines: [`${id} is revoked; its sessions end within a second.`] }
+}
+
+function newKeyOutput({ key, text }: { key: ApiKey; text: string }, title: string) {
+  return {
+    data: { partnerId: key.accountId, keyId: key.id, keyPrefix: key.prefix, scopes: key.scopes, key: text },
+    lines: [title, `  key id  ${key.id}`, `  key     ${text}`, 'The key is shown only now.'],
+  }
+}

@@ -1,0 +1,376 @@
+// What the host asks of guard and limits before an operation runs, and how it renders what the operation returns.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { allow, scopeCatalogue, type Rule, type Verdict } from '@gatewright/kernel'
+import { manualClock } from '@gatewright/kernel/testing'
+import { createAliases } from '@gatewright/legacy-alias-router'
+import type { Decision } from '@gatewright/http'
+import t from 'tap'
+
+type Apps = typeof import('../../../packages/host/dist/http/app.js')
+type AliasTables = typeof import('../../../packages/reference-host/dist/product/aliases.js')
+type Operation = Parameters<Apps['createApp']>[0][number]
+type Services = Parameters<Apps['createApp']>[1]
+
+// Not exported by the package.
+const { createApp } = (await import(`${process.cwd()}/packages/host/dist/http/app.js`)) as Apps
+const { aliasTable } = (await import(
+  `${process.cwd()}/packages/reference-host/dist/product/aliases.js`
+)) as AliasTables
+
+const EMPTY = { type: 'object', properties: {} }
+const SUCCESS = allow({ data: { a: 1 }, summary: 'Done.' })
+const sample = (change: object): Operation =>
+  ({
+    id: 'things.get',
+    title: 'Get',
+    surface: 'user',
+    method: 'GET',
+    paths: ['/user/v1/things'],
+    credential: 'session',
+    scopes: [],
+    response: EMPTY,
+    example: { response: {} },
+    handle: async () => SUCCESS,
+    ...change,
+  }) as unknown as Operation
+
+const KEY = {
+  id: 'key_1',
+  accountId: 'acc_1',
+  surface: 'user',
+  version: 1,
+  lineageId: 'lin_1',
+  ancestry: [] as string[],
+}
+type Limit = (bucket: string) => Promise<Verdict<readonly (readonly [string, string])[]>>
+
+interface SetUp {
+  readonly key?: object
+  readonly requireHttps?: boolean
+  /** The name of the limit that is used up. */
+  readonly full?: string
+}
+
+/** Serves operations over a guard and limits that record what they are asked. */
+async function serve(table: readonly Operation[], { key = KEY, requireHttps = false, full }: SetUp = {}) {
+  const rules: Rule[] = []
+  const buckets: string[] = []
+  const decisions: Decision[] = []
+  const session = { accountId: 'acc_1', keyId: 'key_s', sessionId: 'ses_1', surface: 'user' }
+  const guard = {
+    prepare: () => {},
+    check: async (_facts: object, rule: Rule) => {
+      rules.push(rule)
+      return allow({ headers: [], session })
+    },
+    authorize: async (used: object) => allow({ headers: [], session: used }),
+  }
+  const limit =
+    (name: string): Limit =>
+    async bucket => {
+      buckets.push(`${name} ${bucket}`)
+      return name === full
+        ? { ok: false, code: 'rate_limited', status: 429, message: 'later' }
+        : allow([['RateLimit', name]])
+    }
+  const services = {
+    guard,
+    keyGuard: guard,
+    issuer: { authenticateKey: async () => allow(key) },
+    limits: {
+      bootstrap: limit('bootstrap'),
+      tokenCheck: limit('tokenCheck'),
+      document: limit('document'),
+      mint: limit('mint'),
+      mintOfAccount: limit('mintOfAccount'),
+      failedKeys: { runWithinLimit: async (_: string, run: () => unknown) => run(), charge: async () => {} },
+    },
+    webTokens: { authenticate: () => allow({ webSession: { accountId: 'acc_1', sessionId: 'web_1' } }) },
+    providerMessages: async () => allow({ provider: 'acme', messageId: 'msg_1' }),
+    validated: async () => true,
+    directUserKey: false,
+    requireHttps,
+    aliases: createAliases(aliasTable),
+    clock: manualClock(1_767_225_600_999),
+    serviceName: 'Acme',
+    idempotency: { run: async () => SUCCESS },
+    spendStorage: () => ({}),
+    trustProxy: ['127.0.0.1/32'],
+    scopes: scopeCatalogue(['cards.read', 'cards.write']),
+    observe: (decision: Decision) => decisions.push(decision),
+  }
+  const app = createApp(table, services as unknown as Services, (method, path) =>
+    method === 'GET' && path === '/page'
+      ? { status: 405, headers: [['X-Page', 'a']], body: Buffer.from('page') }
+      : undefined,
+  )
+  const server = createServer(app.koa.callback()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.closeAllConnections())
+  t.teardown(() => server.close())
+  const send = async (
+    path: string,
+    {
+      method = 'GET',
+      headers = {},
+      body,
+    }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  ) => {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`
+    const response = await fetch(url, {
+      method,
+      redirect: 'manual',
+      headers: { 'x-forwarded-for': '2001:db8:1:2::9', 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body }),
+    })
+    const text = await response.text()
+    const parsed = (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, unknown>
+    return { status: response.status, headers: response.headers, text, body: parsed }
+  }
+  return { send, rules, buckets, decisions, drain: () => app.drain() }
+}
+
+t.test('gives the guard a rule with what the operation declares, and nothing else', async t => {
+  const allOf = ['cards.read']
+  for (const [change, rule] of [
+    [{ scopes: allOf }, { operation: 'things.get', allOf, surface: 'user' }],
+    [
+      { scopes: undefined, credential: 'session-or-web-token' },
+      { operation: 'things.get', allOf: [], surface: 'user' },
+    ],
+    [{ surface: 'public' }, { operation: 'things.get', allOf: [] }],
+    [{ anyOf: allOf }, { operation: 'things.get', allOf: [], anyOf: allOf, surface: 'user' }],
+    [{ cardSecrets: true }, { operation: 'things.get', allOf: [], cardSecrets: true, surface: 'user' }],
+    [{ cardSecrets: false }, { operation: 'things.get', allOf: [], surface: 'user' }],
+    [{ method: 'POST' }, { operation: 'things.get', allOf: [], surface: 'user', limit: 'write' }],
+    [
+      { method: 'DELETE', limit: 'ending' },
+      { operation: 'things.get', allOf: [], surface: 'user', limit: 'ending' },
+    ],
+    [
+      { method: 'POST', limit: 'mint' },
+      { operation: 'things.get', allOf: [], surface: 'user', limit: 'write' },
+    ],
+  ] as const) {
+    const operation = sample(change)
+    const { send, rules } = await serve([operation])
+    const { method } = operation
+    t.equal(
+      (await send('/user/v1/things', { method, ...(method === 'POST' ? { body: '{}' } : {}) })).status,
+      200,
+    )
+    t.strictSame(rules, [rule])
+  }
+})
+
+t.test('takes from the bucket that the operation and its caller name', async t => {
+  const user = { 'x-user-key': 'gw_a' }
+  const web = { authorization: 'Bearer a.b' }
+  const NETWORK = '2001:db8:1:2::'
+  for (const [change, headers, taken, options] of [
+    [{ credential: 'none', limit: 'none' }, {}, [], {}],
+    [{ credential: 'none', limit: 'bootstrap' }, {}, [`bootstrap ${NETWORK}`], {}],
+    [{ credential: 'none', limit: 'token-check' }, {}, [`tokenCheck ${NETWORK}`], {}],
+    [{ credential: 'none', limit: 'document' }, {}, [`document things.get ${NETWORK}`], {}],
+    [{}, {}, [], {}],
+    [{ credential: 'user-key', limit: 'mint' }, user, ['mint lin_1', 'mintOfAccount root acc_1'], {}],
+    [
+      { credential: 'user-key', limit: 'mint' },
+      user,
+      ['mint lin_1', 'mintOfAccount below acc_1'],
+      { key: { ...KEY, ancestry: ['key_0'] } },
+    ],
+    [
+      { credential: 'user-key', limit: 'mint' },
+      user,
+      ['mint lin_1'],
+      { key: { ...KEY, surface: 'partner' } },
+    ],
+    [{ credential: 'user-key', limit: 'mint' }, user, ['mint lin_1'], { full: 'mint' }],
+    [{ credential: 'user-key' }, user, [], {}],
+    [{ limit: 'mint' }, {}, ['mint key_s', 'mintOfAccount below acc_1'], {}],
+    [{ credential: 'session-or-web-token' }, web, [`tokenCheck ${NETWORK}`], {}],
+    [{ credential: 'web-token', limit: 'mint' }, web, [`tokenCheck ${NETWORK}`], {}],
+  ] as const) {
+    const { send, buckets } = await serve([sample(change)], options)
+    await send('/user/v1/things', { headers })
+    t.same(
+      buckets.map(bucket => bucket.replace(/\/64$/, '')),
+      taken,
+      JSON.stringify(change),
+    )
+  }
+})
+
+t.test('denies what is over a limit, and sends the state of the limit otherwise', async t => {
+  const table = [sample({ credential: 'user-key', limit: 'mint', paths: ['/user/v1/things/{id}'] })]
+  const headers = { 'x-user-key': 'gw_a' }
+  for (const full of ['mint', 'mintOfAccount']) {
+    const { send } = await serve(table, { full })
+    t.equal((await send('/user/v1/things/a', { headers })).status, 429, full)
+  }
+  const { send } = await serve(table)
+  const found = await send('/user/v1/things/a', { headers })
+  t.equal(found.status, 200)
+  t.equal(found.headers.get('ratelimit'), 'mint')
+  const missing = await send(`/user/v1/things/${'x'.repeat(121)}`, { headers })
+  t.match(missing, { status: 404, body: { error: 'not_found' } })
+  t.equal(missing.headers.get('ratelimit'), 'mint')
+})
+
+t.test('denies plain HTTP if HTTPS is required, except for its own documents', async t => {
+  const document = {
+    document: true,
+    limit: 'none',
+    credential: 'none',
+    handle: async () => allow({ document: {}, headers: [] }),
+  }
+  const provider = {
+    ...document,
+    credential: 'provider',
+    method: 'POST',
+    handle: async () => SUCCESS,
+    document: undefined,
+  }
+  for (const [change, plain] of [
+    [{ credential: 'none', limit: 'none' }, 403],
+    [document, 200],
+    [provider, 403],
+    [{ ...provider, document: true }, 403],
+  ] as const) {
+    const operation = sample(change)
+    const { send } = await serve([operation], { requireHttps: true })
+    const sent = { method: operation.method, ...(operation.method === 'POST' ? { body: '{}' } : {}) }
+    t.equal((await send('/user/v1/things', sent)).status, plain)
+    const headers = { 'x-forwarded-proto': 'https' }
+    t.equal((await send('/user/v1/things', { ...sent, headers })).status, 200)
+  }
+})
+
+t.test('renders a success in the envelope, and a document as it is', async t => {
+  const success = { data: { a: 1 }, summary: 'Done.' }
+  const common = { credential: 'none', limit: 'none' }
+  const table = [
+    sample({ ...common, id: 'things.a', paths: ['/user/v1/a'] }),
+    sample({ ...common, id: 'things.b', paths: ['/user/v1/b'], topLevel: true }),
+    sample({
+      ...common,
+      id: 'things.c',
+      paths: ['/user/v1/c'],
+      handle: async () => allow({ ...success, next: 'POST', status: 202 }),
+    }),
+    sample({
+      ...common,
+      id: 'things.d',
+      paths: ['/user/v1/d'],
+      document: true,
+      handle: async () => allow({ document: 'text', headers: [['Cache-Control', 'a']] }),
+    }),
+  ]
+  const { send } = await serve(table)
+  const enveloped = { ok: true, data: { a: 1 }, summary: 'Done.', errors: [] }
+  t.strictSame((await send('/user/v1/a')).body, enveloped)
+  t.strictSame((await send('/user/v1/a?extra=1')).body, { ...enveloped, ignored: ['extra'] })
+  t.strictSame((await send('/user/v1/b')).body, { ...enveloped, a: 1 })
+  const next = await send('/user/v1/c')
+  t.equal(next.status, 202)
+  t.strictSame(next.body, { ...enveloped, next: 'POST' })
+  const document = await send('/user/v1/d')
+  t.equal(document.text, 'text')
+  t.equal(document.headers.get('cache-control'), 'a', 'its own in place of the common one')
+  t.equal(document.headers.get('x-content-type-options'), 'nosniff')
+  t.match(document.headers.get('x-request-id'), /^[0-9a-f-]{36}$/)
+  t.equal((await send('/user/v1/a')).headers.get('cache-control'), 'no-store')
+})
+
+t.test('renders errors in the shape of the surface, also without an operation', async t => {
+  const common = { credential: 'none', limit: 'none' }
+  const denial = { ok: false, code: 'not_found', status: 404, message: 'none' }
+  const table = [
+    sample({ ...common, handle: async () => denial }),
+    sample({ ...common, surface: 'partner', paths: ['/partner/v1/things'], handle: async () => denial }),
+    sample({
+      ...common,
+      id: 'things.only',
+      surface: 'partner',
+      paths: ['/elsewhere'],
+      handle: async () => denial,
+    }),
+    sample({
+      ...common,
+      id: 'things.boom',
+      paths: ['/user/v1/boom'],
+      handle: async () => Promise.reject(new Error('a')),
+    }),
+  ]
+  const { send } = await serve(table)
+  for (const path of ['/user/v1/things', '/user/v1/none'])
+    t.match((await send(path)).body, { error: 'not_found' }, path)
+  for (const path of ['/partner/v1/things', '/elsewhere', '/partner/none', '/users/resolve'])
+    t.match((await send(path)).body, { errors: [{ code: 'not_found' }] }, path)
+  t.match(await send('/user/v1/boom'), { status: 500, body: { error: 'internal_error' } })
+  const wrapped = { 'x-open-responses': '1' }
+  t.match((await send('/user/v1/things', { headers: wrapped })).body, {
+    object: 'response',
+    model: 'Acme.user',
+    created_at: 1_767_225_600,
+  })
+  t.match((await send('/partner/v1/things', { headers: wrapped })).body, { model: 'Acme.partner' })
+  t.match((await send('/user/v1/none', { headers: wrapped })).body, { error: 'not_found' }, 'no operation')
+})
+
+t.test('responds to other methods and paths, to OPTIONS and with pages', async t => {
+  const common = { credential: 'none', limit: 'none' }
+  const table = [
+    sample({ ...common, paths: ['/user/v1/things', '/user/v1/other/{id}'] }),
+    sample({ ...common, id: 'things.make', method: 'POST' }),
+  ]
+  const { send, drain } = await serve(table)
+  t.equal((await send('/user/v1/other/7')).status, 200)
+  t.match(await send('/user/v1/none'), { status: 404, body: { error: 'not_found' } })
+  t.equal((await send('/user/v1/Things')).status, 404, 'paths have one case')
+  t.equal((await send('/user/v1/things/')).status, 404)
+  const denied = await send('/user/v1/things', { method: 'DELETE' })
+  t.match(denied, { status: 405, body: { error: 'method_not_allowed' } })
+  t.equal(denied.headers.get('allow'), 'GET, HEAD, POST, OPTIONS')
+  const options = await send('/user/v1/other/7', { method: 'OPTIONS' })
+  t.equal(options.status, 204)
+  t.equal(options.headers.get('allow'), 'GET, HEAD, OPTIONS')
+  t.equal((await send('/user/v1/none', { method: 'OPTIONS' })).status, 404)
+  const page = await send('/page')
+  t.match(page, { status: 405, text: 'page' })
+  t.equal(page.headers.get('x-page'), 'a')
+  for (const path of ['/page', '/user/v1/things'])
+    t.not((await send(path)).headers.get('connection'), 'close', path)
+  drain()
+  for (const path of ['/page', '/user/v1/things', '/user/v1/none'])
+    t.equal((await send(path)).headers.get('connection'), 'close', path)
+})
+
+t.test('gives an operation for signed messages the message and its body', async t => {
+  const seen: unknown[] = []
+  const operation = sample({
+    credential: 'provider',
+    method: 'POST',
+    surface: 'public',
+    paths: ['/providers/{name}'],
+    limit: 'none',
+    body: {
+      type: 'object',
+      properties: { a: { type: 'object', required: ['b'], properties: { b: { type: 'integer' } } } },
+    },
+    handle: async ({ caller, body }: { caller: unknown; body: unknown }) => {
+      seen.push(caller, body)
+      return SUCCESS
+    },
+  })
+  const { send } = await serve([operation])
+  const post = (body: string) => send('/providers/acme', { method: 'POST', body })
+  t.equal((await post('{"a":{"b":1}}')).status, 200)
+  t.same(seen, [{ provider: 'acme', messageId: 'msg_1' }, { a: { b: 1 } }])
+  t.match(await post('{"a":{"b":"c"}}'), { status: 400, body: { error: 'invalid_request', field: 'a.b' } })
+  t.match(await post('{'), { status: 400, body: { error: 'invalid_request', field: 'body' } })
+  t.equal(seen.length, 2)
+})

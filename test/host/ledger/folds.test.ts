@@ -1,0 +1,125 @@
+import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { createLedger, ledgerAccounts, migrateLedger, type Transfer } from '@gatewright/host'
+import { systemAccounts } from '@gatewright/reference-host'
+import t, { type Test } from 'tap'
+import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
+import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
+
+const NOW = 1_767_225_600_000
+const { user } = ledgerAccounts
+const { operator } = systemAccounts
+
+function onBoth(
+  title: string,
+  run: (t: Test, dbs: readonly SqlClient[], dialect: SqlDialect) => Promise<void>,
+): void {
+  for (const dialect of ['postgres', 'sqlite'] as const) {
+    t.test(`${dialect}: ${title}`, async t => {
+      const open = dialect === 'postgres' ? openPostgres : openSqlite
+      const count = dialect === 'postgres' ? 2 : 1
+      const { connections, close } = await open(count, db => migrateLedger(db))
+      t.teardown(close)
+      await run(t, connections.map(withAwaitedQueries), dialect)
+    })
+  }
+}
+
+const credit = (accountId: string, amountCents: number, id = uniqueName()): Transfer => ({
+  id,
+  debit: operator,
+  credit: user(accountId),
+  amountCents,
+  cause: 'test',
+})
+
+/** Credits three users, so that four accounts have pending amounts. */
+async function creditThree(db: SqlClient): Promise<void> {
+  const ledger = createLedger(db)
+  for (const [accountId, cents] of [
+    ['ann', 5],
+    ['bob', 7],
+    ['cy', 11],
+  ] as const)
+    await db.transaction(tx => ledger.transfer(tx, credit(accountId, cents), NOW))
+}
+
+async function pendingAccounts(db: SqlClient): Promise<unknown[]> {
+  const text = 'select distinct account_id from gw_ledger_tail order by account_id'
+  return (await rows(db, text)).map(row => row['account_id'])
+}
+
+/** The stored balances, without pending amounts. */
+async function storedBalances(db: SqlClient): Promise<unknown[]> {
+  const text = 'select id, balance_cents from gw_ledger_accounts order by id'
+  return (await rows(db, text)).map(row => [row['id'], Number(row['balance_cents'])])
+}
+
+const fail = (error: unknown): never => {
+  throw error
+}
+
+onBoth('adds all pending amounts to the balances, few accounts at a time', async (t, [db]) => {
+  for (const accounts of [1, 2, 10]) {
+    await creditThree(db!)
+    t.same(await pendingAccounts(db!), [operator, user('ann'), user('bob'), user('cy')])
+    await createLedger(db!).fold(accounts, fail)
+    t.same(await pendingAccounts(db!), [], `${accounts} at a time`)
+  }
+  t.same(await storedBalances(db!), [
+    [operator, -69],
+    [user('ann'), 15],
+    [user('bob'), 21],
+    [user('cy'), 33],
+  ])
+})
+
+onBoth('a range that fails is reported and stays pending, and the next ones are folded', async (t, [db]) => {
+  await creditThree(db!)
+  let begun = 0
+  const failing: SqlClient = {
+    ...db!,
+    query: (text, values) => db!.query(text, values),
+    transaction: work =>
+      ++begun === 3 ? Promise.reject(new Error('the third range')) : db!.transaction(work),
+  }
+  const errors: unknown[] = []
+  await createLedger(failing).fold(1, error => void errors.push(error))
+  t.match(errors, [{ message: 'the third range' }])
+  t.same(await pendingAccounts(db!), [user('bob')])
+  t.same(await storedBalances(db!), [
+    [operator, -23],
+    [user('ann'), 5],
+    [user('bob'), 0],
+    [user('cy'), 11],
+  ])
+})
+
+t.test('postgres: while another host folds, a range stays pending', async t => {
+  const { connections, close } = await openPostgres(2, db => migrateLedger(db))
+  t.teardown(close)
+  const [db, other] = connections as [SqlClient, SqlClient]
+  await creditThree(db)
+  await other.transaction(async tx => {
+    await rows(tx, "select pg_advisory_xact_lock(hashtextextended('gw_ledger_tail', 0))")
+    await createLedger(db).fold(10, fail)
+    t.equal((await pendingAccounts(db)).length, 4)
+  })
+  await createLedger(db).fold(10, fail)
+  t.same(await pendingAccounts(db), [])
+})
+
+onBoth('says when a transfer was made', async (t, [db]) => {
+  const ledger = createLedger(db!)
+  await db!.transaction(tx => ledger.transfer(tx, credit('ann', 1, 'deposit:1'), NOW))
+  t.equal(await ledger.transferredAt(db!, 'deposit:1'), NOW)
+  t.equal(await ledger.transferredAt(db!, 'deposit:2'), undefined)
+})
+
+onBoth('throws for an amount that is no positive integer, and moves nothing', async (t, [db]) => {
+  const ledger = createLedger(db!)
+  for (const amountCents of [0, -1, 1.5, Number.NaN, 2 ** 53]) {
+    const moved = db!.transaction(tx => ledger.transfer(tx, credit('ann', amountCents), NOW))
+    await t.rejects(moved, { name: 'TypeError', message: /safe integer of at least 1/ }, `${amountCents}`)
+  }
+  t.match(await ledger.check(), { transfers: 0 })
+})

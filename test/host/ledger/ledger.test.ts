@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { race } from '@gatewright/kernel/testing'
+import { createLedger, ledgerAccounts, migrateLedger, type Ledger, type Transfer } from '@gatewright/host'
+import { systemAccounts } from '@gatewright/reference-host'
+import type { SpendHold } from '@gatewright/scope-guard'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
+import { holds } from '../../harness/holds.ts'
+import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
+
+const NOW = 1_767_225_600_000
+const { user } = ledgerAccounts
+const { operator, revenue } = systemAccounts
+
+interface OpenLedgers {
+  readonly dbs: readonly SqlClient[]
+  readonly ledgers: readonly Ledger[]
+}
+
+/**
+ * Runs a test on both databases: over four connections of Postgres, and over the single writer of an embedded
+ * SQLite.
+ */
+function onBoth(title: string, run: (t: Test, opened: OpenLedgers) => Promise<void>): void {
+  for (const dialect of ['postgres', 'sqlite'] as const) {
+    t.test(`${dialect}: ${title}`, async t => {
+      const { connections, close } = await opener(dialect)(dialect === 'postgres' ? 4 : 1, db =>
+        migrateLedger(db),
+      )
+      t.teardown(close)
+      const dbs = connections.map(withAwaitedQueries)
+      await run(t, { dbs, ledgers: dbs.map(db => createLedger(db)) })
+    })
+  }
+}
+const opener = (dialect: SqlDialect): typeof openPostgres =>
+  dialect === 'postgres' ? openPostgres : openSqlite
+
+const transferOf = (debit: string, credit: string, amountCents: number, id = uniqueName()): Transfer =>
+  ({
+    id,
+    debit,
+    credit,
+    amountCents,
+    cause: 'test',
+    ...(debit.startsWith('user:') ? { cover: { exempt: 'operator_correction' } } : {}),
+  }) as Transfer
+const fail = (error: unknown): never => {
+  throw error
+}
+const move = (db: SqlClient, ledger: Ledger, transfer: Transfer): Promise<string> =>
+  db.transaction(tx => ledger.transfer(tx, transfer, NOW))
+
+onBoth('moves money between two accounts, and an account without any has 0', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  t.equal(await ledger.balance(db, user('ann')), 0)
+  t.equal(await move(db, ledger, transferOf(operator, user('ann'), 500)), 'done')
+  t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 200)), 'done')
+  t.equal(await ledger.balance(db, user('ann')), 300)
+  t.equal(await ledger.balance(db, revenue), 200)
+  t.equal(await ledger.balance(db, operator), -500)
+  t.same(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('moves no cent that a user does not have', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500))
+  t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 501)), 'insufficient')
+  t.equal(await ledger.balance(db, user('ann')), 500)
+  t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 500)), 'done')
+  t.equal(await move(db, ledger, transferOf(revenue, operator, 501)), 'insufficient', 'nor the house')
+})
+
+onBoth(
+  "refuses to debit a user's account without a hold of that account and amount, whatever the types say",
+  async (t, { dbs, ledgers }) => {
+    const [db, ledger] = [dbs[0]!, ledgers[0]!]
+    await move(db, ledger, transferOf(operator, user('ann'), 500))
+    const hold = (accountId: string, amountCents: number, currency = 'USD'): SpendHold => ({
+      id: uniqueName(),
+      accountId,
+      amountCents,
+      held: false,
+      requested: { amountCents, currency },
+    })
+    const debit = (cover: SpendHold | undefined, amountCents = 200): Promise<string> =>
+      move(db, ledger, { ...transferOf(user('ann'), revenue, amountCents), cover } as Transfer)
+    await t.rejects(debit(undefined), { name: 'TypeError', message: /needs the hold/ })
+    await t.rejects(debit(hold('bob', 200)), { name: 'TypeError', message: /another account/ })
+    await t.rejects(debit(hold('ann', 199)), { name: 'TypeError', message: /hold covers 199 USD, not 200/ })
+    await t.rejects(debit(hold('ann', 200, 'EUR')), { name: 'TypeError', message: /200 EUR/ })
+    const elsewhere = { ...transferOf(user('ann'), revenue, 1), cover: undefined, debit: 'held:ann:cards' }
+    await t.rejects(move(db, ledger, elsewhere as unknown as Transfer), { message: /needs the hold/ })
+    t.equal(await ledger.balance(db, user('ann')), 500)
+    t.equal(await debit(hold('ann', 200)), 'done')
+    t.equal(await debit(hold('ann', 200), 100), 'done', 'a hold covers less, too')
+    t.equal(await ledger.balance(db, user('ann')), 200)
+  },
+)
+
+onBoth('one id moves money once and never identifies another transfer', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500, 'deposit:1'))
+  t.equal(await move(db, ledger, transferOf(operator, user('ann'), 500, 'deposit:1')), 'repeated')
+  t.equal(await move(db, ledger, transferOf(operator, user('ann'), 501, 'deposit:1')), 'conflict')
+  t.equal(await move(db, ledger, transferOf(operator, user('bob'), 500, 'deposit:1')), 'conflict')
+  t.equal(await ledger.balance(db, user('ann')), 500)
+})
+
+onBoth('50 simultaneous transfers with one id move money once', async (t, { dbs, ledgers }) => {
+  const transfer = transferOf(operator, user('ann'), 5)
+  const results = await race(50, n => move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transfer))
+  t.equal(results.filter(result => result === 'done').length, 1)
+  t.equal(await ledgers[0]!.balance(dbs[0]!, user('ann')), 5)
+})
+
+onBoth(
+  'accepts exactly as many of 50 simultaneous debits as the balance covers',
+  async (t, { dbs, ledgers }) => {
+    await move(dbs[0]!, ledgers[0]!, transferOf(operator, user('ann'), 105))
+    const results = await race(50, n => {
+      // Folding at the same time must neither hide nor repeat money.
+      if (n % 10 === 9) return ledgers[n % dbs.length]!.fold(10, fail).then(() => 'folded')
+      return move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transferOf(user('ann'), revenue, 10))
+    })
+    t.equal(results.filter(result => result === 'done').length, 10)
+    t.equal(await ledgers[0]!.balance(dbs[0]!, user('ann')), 5)
+    t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [] })
+  },
+)
+
+onBoth('rolls back with the transaction it is part of', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  const failing = db.transaction(async tx => {
+    await ledger.transfer(tx, transferOf(operator, user('ann'), 500), NOW)
+    throw new Error('something else went wrong')
+  })
+  await t.rejects(failing, /something else/)
+  t.same(await ledger.check(), { transfers: 0, sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('the database refuses to change, drop or forge a transfer', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500, 'a'))
+  await move(db, ledger, transferOf(user('ann'), revenue, 1, 'b'))
+  const forged = (debit: string, credit: string, cents: number): string =>
+    `insert into gw_ledger_transfers (id, debit_account, credit_account, amount_cents, cause, created_at)
+      values ('forged', '${debit}', '${credit}', ${cents}, 'x', 0)`
+  for (const statement of [
+    "update gw_ledger_transfers set amount_cents = 1 where id = 'a'",
+    "delete from gw_ledger_transfers where id = 'a'",
+    forged(user('ann'), revenue, 500),
+    forged(operator, operator, 5),
+    forged(operator, user('ann'), 0),
+    forged(operator, user('ann'), -5),
+    forged(operator, user('nobody'), 5),
+  ]) {
+    await t.rejects(rows(db, statement), statement)
+  }
+  t.equal(await ledger.balance(db, user('ann')), 499)
+  t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('a check finds a changed balance', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500))
+  await rows(db, `update gw_ledger_accounts set balance_cents = 7 where id = '${user('ann')}'`)
+  t.same(await ledger.check(), { transfers: 1, sumCents: 7, wrongAccounts: [user('ann')] })
+})
+
+onBoth('a check finds an account below zero that must not be', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500))
+  await move(db, ledger, transferOf(user('ann'), revenue, 500))
+  t.same(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] }, 'one with nothing is right')
+  await rows(db, `update gw_ledger_accounts set may_overdraw = 0 where id = '${operator}'`)
+  t.same(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [operator] })
+})
+
+t.test('postgres: a check reads all at one instant', async t => {
+  const { connections, close } = await openPostgres(2, db => migrateLedger(db))
+  t.teardown(close)
+  const [db, other] = connections as [SqlClient, SqlClient]
+  await move(db, createLedger(db), transferOf(operator, user('ann'), 500))
+  /** Changes a balance after the first statement that reads balances. */
+  const interrupted: SqlClient = {
+    dialect: db.dialect,
+    query: (text, values) => db.query(text, values),
+    transaction: work =>
+      db.transaction(tx =>
+        work({
+          dialect: tx.dialect,
+          async query(text, values) {
+            const reply = await tx.query(text, values)
+            if (text.includes('as transfers'))
+              await rows(other, `update gw_ledger_accounts set balance_cents = 7 where id = '${user('ann')}'`)
+            return reply
+          },
+        }),
+      ),
+  }
+  const right = { transfers: 1, sumCents: 0, wrongAccounts: [] }
+  t.same(await createLedger(interrupted).check(), right)
+  t.match(await createLedger(db).check(), { wrongAccounts: [user('ann')] })
+})
+
+t.test('postgres: debits of two users do not wait for each other', async t => {
+  const { connections, close } = await openPostgres(2, db => migrateLedger(db))
+  t.teardown(close)
+  const [db, other] = connections as [SqlClient, SqlClient]
+  const ledger = createLedger(db)
+  for (const name of ['ann', 'bob', 'cy']) await move(db, ledger, transferOf(operator, user(name), 5))
+  await move(db, ledger, transferOf(user('cy'), revenue, 1))
+  await rows(other, "set lock_timeout = '2s'")
+  const outcome = await db.transaction(async tx => {
+    await ledger.transfer(tx, transferOf(user('ann'), revenue, 5), NOW)
+    return move(other, createLedger(other), transferOf(user('bob'), revenue, 5))
+  })
+  t.equal(outcome, 'done')
+})
+
+onBoth('balances equal a plain sum after any transfers and folds', async (t, { dbs, ledgers }) => {
+  const names = ['ann', 'bob', 'cy']
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('fold' as const), by: fc.nat(3) }),
+    fc.record({
+      kind: fc.constant('move' as const),
+      by: fc.nat(3),
+      cents: fc.integer({ min: 1, max: 50 }),
+      from: fc.constantFrom('outside', ...names),
+      to: fc.constantFrom('house', ...names),
+    }),
+  )
+  const property = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
+    const run = uniqueName()
+    const place = (name: string): string =>
+      name === 'outside' ? operator : name === 'house' ? revenue : user(`${run}-${name}`)
+    const model = new Map<string, number>()
+    for (const each of steps) {
+      const [db, ledger] = [dbs[each.by % dbs.length]!, ledgers[each.by % dbs.length]!]
+      if (each.kind === 'fold') {
+        await ledger.fold(2, fail)
+        continue
+      }
+      if (each.from === each.to) continue
+      const enough = each.from === 'outside' || (model.get(each.from) ?? 0) >= each.cents
+      const moved = await move(db, ledger, transferOf(place(each.from), place(each.to), each.cents))
+      assert.equal(moved, enough ? 'done' : 'insufficient')
+      if (!enough) continue
+      model.set(each.from, (model.get(each.from) ?? 0) - each.cents)
+      model.set(each.to, (model.get(each.to) ?? 0) + each.cents)
+    }
+    for (const name of names) {
+      assert.equal(await ledgers[0]!.balance(dbs[0]!, place(name)), model.get(name) ?? 0)
+    }
+  })
+  await holds(t, property, { numRuns: 25 })
+  t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [] })
+})

@@ -1,0 +1,169 @@
+import type { SqlClient } from '@gatewright/kernel/sql'
+import { ledgerAccounts, migrateLedger, createLedger, newId } from '@gatewright/host'
+import { migrateHost, systemAccounts } from '@gatewright/reference-host'
+import t, { type Test } from 'tap'
+import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
+import { internals } from '../../harness/internals.ts'
+import { openPostgres, openSqlite } from '../../harness/stores.ts'
+
+const { accountsThatDiffer, heldMoney, readUserMoney, transactions, userMoney } = internals
+type Store = typeof transactions
+type Entry = Parameters<Store['write']>[1]
+const NOW = 1_767_225_600_000
+
+function onBoth(
+  title: string,
+  run: (t: Test, db: SqlClient, store: Store, ledger: ReturnType<typeof createLedger>) => Promise<void>,
+): void {
+  for (const dialect of ['postgres', 'sqlite'] as const) {
+    t.test(`${dialect}: ${title}`, async t => {
+      const open = dialect === 'postgres' ? openPostgres : openSqlite
+      const { connections, close } = await open(1, async db => {
+        await migrateLedger(db)
+        await migrateHost(db)
+      })
+      t.teardown(close)
+      const db = withAwaitedQueries(connections[0] as SqlClient)
+      await run(t, db, transactions, createLedger(db))
+    })
+  }
+}
+
+const entry = (description: string, more: Partial<Entry> = {}): Entry => ({
+  accountId: 'ann',
+  source: { kind: 'test', id: newId('test') },
+  type: 'payment',
+  status: 'completed',
+  amountCents: 5,
+  direction: 'credit',
+  description,
+  ...more,
+})
+
+onBoth(
+  'pages the transactions of an account, newest first, also by types and by card',
+  async (t, db, store) => {
+    const card = { type: 'spend', cardId: 'card_1' } as const
+    for (const each of [
+      entry('payment 1'),
+      entry('fee 1', { type: 'fee' }),
+      entry('card 1', card),
+      entry('collateral 1', { type: 'collateral' }),
+      entry('other card', { type: 'spend', cardId: 'card_2' }),
+      entry('of bob', { accountId: 'bob' }),
+      entry('fee 2', { type: 'fee' }),
+      entry('card 2', card),
+      entry('payment 2'),
+    ])
+      await store.write(db, each, NOW)
+    const list = async (filter: Parameters<Store['page']>[3], limit = 50): Promise<string[]> => {
+      const found: string[] = []
+      for (let after = 0; ; ) {
+        const page = await store.page(db, 'ann', { after, limit }, filter)
+        found.push(...page.map(({ description }) => description))
+        if (page.length < limit) return found
+        after = page.at(-1)!.position
+      }
+    }
+    for (const limit of [1, 2, 50]) {
+      const all = [
+        'payment 2',
+        'card 2',
+        'fee 2',
+        'other card',
+        'collateral 1',
+        'card 1',
+        'fee 1',
+        'payment 1',
+      ]
+      t.same(await list({}, limit), all)
+      t.same(await list({ types: ['fee'] }, limit), ['fee 2', 'fee 1'])
+      t.same(await list({ types: ['payment', 'fee'] }, limit), ['payment 2', 'fee 2', 'fee 1', 'payment 1'])
+      t.same(await list({ cardId: 'card_1' }, limit), ['card 2', 'card 1'])
+      t.same(await list({ cardId: 'card_1', types: ['spend', 'fee'] }, limit), ['card 2', 'card 1'])
+      t.same(await list({ cardId: 'card_1', types: ['fee'] }, limit), [], 'only what was spent has a card')
+    }
+  },
+)
+
+onBoth('keeps the merchant, and writes a row again in its place', async (t, db, store) => {
+  const merchant = { name: 'Shop', mcc: '5411', city: null, country: 'US' }
+  const spent = entry('card', { type: 'spend', cardId: 'card_1', status: 'pending', merchant })
+  await store.write(db, spent, NOW)
+  await store.write(db, entry('later'), NOW)
+  await store.write(db, { ...spent, status: 'completed', amountCents: 4, description: 'cleared' }, NOW + 1)
+  const page = await store.page(db, 'ann', { after: 0, limit: 9 })
+  t.match(page, [
+    { description: 'later', merchant: null, cardId: null },
+    {
+      description: 'cleared',
+      merchant,
+      status: 'completed',
+      amountCents: 4,
+      createdAt: NOW,
+      updatedAt: NOW + 1,
+    },
+  ])
+})
+
+onBoth('keeps both sides of a payment under one id', async (t, db, store) => {
+  const source = { kind: 'payment', id: 'pay_1' }
+  const sides = [
+    entry('received', { source: { ...source, part: 'received' }, counterparty: '0x1', memo: 'Lunch' }),
+    entry('sent', { source: { ...source, part: 'sent' }, counterparty: '0x2', memo: null }),
+    entry('whole', { source }),
+  ]
+  for (const side of sides) await store.write(db, side, NOW)
+  const page = await store.page(db, 'ann', { after: 0, limit: 9 })
+  t.match(page, [
+    { ...sides[2], source: { ...source, part: '' }, counterparty: null, memo: null },
+    sides[1],
+    sides[0],
+  ])
+})
+
+onBoth(
+  'money of a user is 0 without accounts, and sums what is held and put aside',
+  async (t, db, _, ledger) => {
+    const nothing = { availableCents: 0, heldForCardsCents: 0, heldForWithdrawalsCents: 0, contractsCents: 0 }
+    t.same(await readUserMoney(db, 'ann'), nothing)
+    t.equal(await userMoney(db, 'ann'), 0)
+    const { contract, held, user } = ledgerAccounts
+    const { operator } = systemAccounts
+    const book = (credit: string, amountCents: number): Promise<string> =>
+      db.transaction(tx =>
+        ledger.transfer(tx, { id: newId('test'), debit: operator, credit, amountCents, cause: 'x' }, NOW),
+      )
+    await book(contract('ann', 'a'), 1)
+    await book(contract('ann', 'b'), 2)
+    t.same(await readUserMoney(db, 'ann'), { ...nothing, contractsCents: 3 })
+    await book(user('ann'), 10)
+    await book(held('ann', 'cards'), 20)
+    await book(held('ann', 'withdrawals'), 40)
+    for (const other of ['an', 'anna', 'ann;', 'bob']) {
+      await book(user(other), 1000)
+      await book(contract(other, 'a'), 1000)
+    }
+    t.same(await readUserMoney(db, 'ann'), {
+      availableCents: 10,
+      heldForCardsCents: 20,
+      heldForWithdrawalsCents: 40,
+      contractsCents: 3,
+    })
+    t.equal(await userMoney(db, 'ann'), 73)
+  },
+)
+
+onBoth('of the rows only what changes the balance is compared with the ledger', async (t, db, store) => {
+  const booked = async (direction: Entry['direction'], status: Entry['status']): Promise<number> => {
+    const accountId = newId('acc')
+    await store.write(db, entry('x', { accountId, direction, status }), NOW)
+    const differences = await accountsThatDiffer(db, heldMoney)
+    return differences.find(({ account }) => account === `user:${accountId}`)?.bookedCents ?? 0
+  }
+  for (const status of ['pending', 'completed', 'declined', 'reversed', 'failed'] as const) {
+    t.equal(await booked('credit', status), status === 'completed' ? 5 : 0, `credit, ${status}`)
+    const counts = status === 'completed' || status === 'pending'
+    t.equal(await booked('debit', status), counts ? -5 : 0, `debit, ${status}`)
+  }
+})

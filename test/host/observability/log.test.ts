@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { rows } from '@gatewright/kernel/sql'
+import t from 'tap'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
+import { gatewright } from '../../harness/gatewright.ts'
+import { plainNode, runNode } from '../../harness/node.ts'
+import { request } from '../../harness/host.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'gatewright-log-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+t.test('a host whose log cannot be written serves on, and stops when it is asked to', async t => {
+  const full = openSync('/dev/full', 'w')
+  const child = plainNode(['packages/reference-host/dist/main.js'], {
+    env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', full],
+  })
+  const exit = once(child, 'exit')
+  let output = ''
+  const url = await new Promise<string>(resolve => {
+    child.stdout?.on('data', chunk => {
+      output += String(chunk)
+      const [, listening] = /listens on (\S+)\n[^]*^Ready\./m.exec(output) ?? []
+      if (listening !== undefined) resolve(listening)
+    })
+  })
+  for (let n = 0; n < 20; n += 1) t.equal((await request(url, '/user/v1/balances')).status, 401)
+  child.kill('SIGTERM')
+  t.same(await exit, [0, null])
+})
+
+t.test('drops lines while the disk is full, and writes whole ones when there is space again', async t => {
+  const log = join(folder, 'log')
+  const script = `
+    const { createLogger } = await import(process.cwd() + '/packages/host/dist/observability/log.js')
+    const { truncateSync } = await import('node:fs')
+    const logger = createLogger('info')
+    for (let n = 0; n < 100_000; n += 1) logger.info({ n, filler: 'x'.repeat(1000) }, 'before')
+    const megabytes = process.memoryUsage().heapUsed / 2 ** 20
+    truncateSync(${JSON.stringify(log)})
+    logger.info('after')
+    console.log(JSON.stringify({ megabytes }))`
+  // The limit simulates the end of the disk: files end at 64 blocks.
+  const shell = `ulimit -f 64; exec "$0" --input-type=module -e "$1" 2>>"$2"`
+  const child = spawn('sh', ['-c', shell, process.execPath, script, log])
+  let output = ''
+  child.stdout.on('data', chunk => (output += String(chunk)))
+  t.same(await once(child, 'close'), [0, null])
+  const { megabytes } = JSON.parse(output) as { megabytes: number }
+  t.ok(megabytes < 60, `${megabytes} MB`)
+  const lines = readFileSync(log, 'utf8').split('\n').filter(Boolean)
+  t.match(
+    lines.map(line => JSON.parse(line) as unknown),
+    [{ msg: 'after' }],
+  )
+})
+
+t.test('a report that throws does not end the host', async t => {
+  const env = { PORT: '0', DATA_DIR: join(folder, 'reporting') }
+  t.match(await gatewright(['migrate'], env), { code: 0 })
+  const { db, close } = openDatabaseOf(env)
+  // A chore that runs at the start reads it.
+  await rows(db, 'drop table gw_unmatched_transfers')
+  await close()
+  for (const report of ['() => { throw new Error("full") }', 'async () => { throw new Error("full") }']) {
+    const script = `
+      const { readConfig, startHost } = await import(process.cwd() + '/packages/reference-host/dist/index.js')
+      let reported = 0
+      const fail = ${report}
+      const report = error => { reported += 1; return fail(error) }
+      const host = await startHost(readConfig(${JSON.stringify(env)}).value, { observe: report, report })
+      const { status } = await fetch(host.url + '/healthz')
+      await host.close()
+      console.log(status, 'reported', reported > 0)`
+    const ended = await runNode(['--input-type=module', '-e', script], { PATH: process.env['PATH'] })
+    t.match(ended, { code: 0, output: /^200 reported true$/m })
+  }
+})

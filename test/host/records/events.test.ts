@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { rows } from '@gatewright/kernel/sql'
+import { race } from '@gatewright/kernel/testing'
+import { events, type NewEvent, type RecordedEvent, type Subject } from '@gatewright/host'
+import fc from 'fast-check'
+import { onBothDatabases } from '../../harness/host-tables.ts'
+
+const NOW = 1_767_225_600_000
+const card: Subject = { kind: 'card', id: 'card_1' }
+const locked: NewEvent = { accountId: 'ann', subject: card, from: 'active', to: 'locked', cause: 'locked' }
+
+onBothDatabases('records every member of an event, and null for what it lacks', async (t, { dbs: [db] }) => {
+  await events.record(db, { ...locked, amountCents: 5, detail: 'by the owner' }, NOW)
+  await events.record(db, { accountId: 'ann', subject: card, cause: 'revealed' }, NOW + 1)
+  const [first, second] = await events.history(db, 'ann', card)
+  t.match(first, {
+    id: /^evt_[0-9a-f]{32}$/,
+    accountId: 'ann',
+    subject: card,
+    number: 1,
+    from: 'active',
+    to: 'locked',
+    cause: 'locked',
+    amountCents: 5,
+    detail: 'by the owner',
+    at: NOW,
+    readAt: null,
+  })
+  t.match(second, { number: 2, from: null, to: null, cause: 'revealed', amountCents: null, detail: null })
+})
+
+onBothDatabases(
+  'numbers, histories, pages and unread events agree with a model, whatever happens in what order',
+  async (_t, { dbs: [db] }) => {
+    const account = fc.constantFrom('ann', 'bob')
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ does: fc.constant('record'), account, what: fc.nat(2) }) },
+      { weight: 2, arbitrary: fc.record({ does: fc.constant('mark'), account, what: fc.nat(30) }) },
+      { weight: 1, arbitrary: fc.record({ does: fc.constant('roll back'), account, what: fc.nat(2) }) },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
+        await rows(db, 'delete from gw_events')
+        const all: {
+          accountId: string
+          subject: Subject
+          number: number
+          id: string
+          readAt: number | null
+        }[] = []
+        for (const [n, { does, account, what }] of steps.entries()) {
+          // A subject belongs to one account.
+          const subject = { kind: 'card', id: `${account} ${what}` }
+          const event = { accountId: account, subject, cause: `step ${n}` }
+          if (does === 'roll back') {
+            const lost = db.transaction(async tx => {
+              await events.record(tx, event, NOW)
+              throw new Error('rolled back')
+            })
+            await assert.rejects(lost, /rolled back/)
+          } else if (does === 'record') {
+            await db.transaction(tx => events.record(tx, event, NOW + n))
+            const number = all.filter(each => each.subject.id === subject.id).length + 1
+            const { id } = (await events.history(db, account, subject)).at(-1) as RecordedEvent
+            all.push({ accountId: account, subject, number, id, readAt: null })
+          } else {
+            const target = all[what % Math.max(all.length, 1)]
+            const readAt = what % 2 === 0 ? NOW : null
+            const marked = await events.mark(db, account, target?.id ?? 'none', readAt)
+            if (target?.accountId === account) target.readAt = readAt
+            assert.equal(marked?.id, target?.accountId === account ? target.id : undefined)
+          }
+        }
+        for (const account of ['ann', 'bob']) {
+          const mine = all.filter(({ accountId }) => accountId === account).toReversed()
+          const unread = mine.filter(({ readAt }) => readAt === null)
+          const shown = (found: readonly RecordedEvent[]): unknown[] =>
+            found.map(({ accountId, subject, number, id, readAt }) => ({
+              accountId,
+              subject,
+              number,
+              id,
+              readAt,
+            }))
+          assert.deepEqual(shown(await events.page(db, account, { after: 0, limit: 100 })), mine)
+          assert.equal(await events.unreadCount(db, account), unread.length)
+          const [first] = await events.unread(db, account, { after: 0, limit: 1 })
+          const others = first ? await events.unread(db, account, { after: first.position, limit: 100 }) : []
+          assert.deepEqual(shown(first ? [first, ...others] : others), unread)
+          for (const what of [0, 1, 2]) {
+            const subject = { kind: 'card', id: `${account} ${what}` }
+            const history = await events.history(db, account, subject)
+            assert.deepEqual(
+              history.map(({ number }) => number),
+              history.map((_, index) => index + 1),
+            )
+            const other = account === 'ann' ? 'bob' : 'ann'
+            assert.deepEqual(await events.history(db, other, subject), [], 'no other account sees it')
+          }
+        }
+      }),
+      { numRuns: 30 },
+    )
+  },
+)
+
+onBothDatabases(
+  '40 simultaneous events of a locked subject are numbered without gaps',
+  async (t, { dialect, dbs }) => {
+    const lock = dialect === 'postgres' ? ' for update' : ''
+    await rows(dbs[0], 'create table gw_subjects (id text primary key)')
+    await rows(dbs[0], 'insert into gw_subjects (id) values ($1)', [card.id])
+    await race(40, n =>
+      dbs[n % dbs.length]!.transaction(async tx => {
+        await rows(tx, `select id from gw_subjects where id = $1${lock}`, [card.id])
+        await events.record(tx, locked, NOW)
+      }),
+    )
+    const history = await events.history(dbs[0], 'ann', card)
+    t.same(
+      history.map(({ number }) => number),
+      Array.from({ length: 40 }, (_, index) => index + 1),
+    )
+  },
+)
