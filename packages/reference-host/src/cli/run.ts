@@ -26,7 +26,7 @@ export interface CommandOptions {
   readonly input?: (() => Promise<string>) | undefined
   /** Columns of the terminal that tables must fit. Default: any width fits. */
   readonly width?: number | undefined
-  /** Called with how far long work is. Default: not reported. */
+  /** Called with the progress of long work. Default: not reported. */
   readonly progress?: ((text: string) => void) | undefined
 }
 
@@ -52,9 +52,9 @@ export async function runCommand(argv: readonly string[], options: CommandOption
 }
 
 async function outputOf(argv: readonly string[], options: CommandOptions): Promise<string> {
-  // Loaded here and not by whoever imports this package to start a host.
+  // Imported here, so that programs that import this package to start a host do not load it.
   const { parseCommandLine } = await import('./program.ts')
-  // A terminal that does not know its width says 0 columns.
+  // A terminal of unknown width reports 0 columns.
   const width = options.width || undefined
   const line = parseCommandLine(argv, width)
   if ('text' in line) return line.text.trimEnd()

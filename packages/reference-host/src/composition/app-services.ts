@@ -96,13 +96,16 @@ function isValidated(partners: PartnerStore): (keyId: string) => Promise<boolean
   return async keyId => (await partners.validatedKeys([keyId])).has(keyId)
 }
 
-/** What gives new partner users their cards. Only the built-in issuer can: another one would issue real cards. */
+/**
+ * Returns the function that gives new partner users their sandbox cards. It does nothing unless the issuer is the built-in one:
+ * another would issue real cards.
+ */
 function cardSeeds(container: Container): SeedCards {
   if (container.get(registrations.PROVIDERS).cards?.name !== SANDBOX_PROVIDER) return async () => {}
   return seedSandboxCards(sandboxSecret(container.get(registrations.SECRETS)))
 }
 
-/** What takes messages of providers. */
+/** Returns the services that handle messages of providers. */
 function inboundServices(
   container: Container,
 ): Pick<MountServices, 'providerMessages'> & Pick<ProviderEventServices, 'eventTypes' | 'countEvent'> {

@@ -1,4 +1,4 @@
-// What every host works with, whatever it serves: configuration, stores, credentials, limits.
+// The services of every host, whatever operations it serves: configuration, stores, credentials, limits.
 import {
   createTransactionalIdempotency,
   type TransactionalIdempotency,
@@ -30,7 +30,7 @@ import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import { requiredService, defineService, type ServiceKey } from './container.ts'
 
-/** Issuer and audience of tokens: the public URL where one is configured. */
+/** Returns the issuer and audience of tokens: the public URL if it is configured. */
 function audience({ publicUrl, environment }: Config): string {
   return publicUrl ?? `urn:gatewright:${environment}`
 }
@@ -42,7 +42,7 @@ export const CLOCK: ServiceKey<Clock> = defineService('clock', () => systemClock
 export const SEALER: ServiceKey<Sealer> = defineService('sealer', get => createSealer(get(SECRETS).dataKeys))
 /** Calls to providers, by the kind of their job. */
 /** Providers that were given to this host. */
-/** Where failures of work beside requests go. */
+/** Receives failures of background work. */
 export const REPORT: ServiceKey<(error: unknown) => void> = defineService('report', () => error => {
   process.emitWarning(error instanceof Error ? error : String(error))
 })
@@ -50,7 +50,7 @@ export const REPORT: ServiceKey<(error: unknown) => void> = defineService('repor
 export const HISTORY: ServiceKey<History | undefined> = defineService('history', get =>
   get(CONFIG).operator ? createHistory(get(CLOCK)) : undefined,
 )
-/** The revocation feed as the guard follows it. */
+/** The revocation feed that the guard follows, with its age measured. */
 export const FEED: ServiceKey<MeasuredFeed> = defineService('feed', get => measuredFeed(get(BACKEND).feed))
 export const ALIASES: ServiceKey<Aliases> = defineService('aliases', () => createAliases(aliasTable))
 export const METRICS: ServiceKey<Metrics> = defineService('metrics', () => createMetrics())
@@ -109,7 +109,7 @@ export const GUARD: ServiceKey<Guard> = defineService('guard', get => {
     revocation: {
       mode: 'feed',
       feed: get(FEED).feed,
-      // A key that was presented directly has no session row.
+      // A key that was presented directly has no row of a session.
       isLive: session =>
         isKeySession(session)
           ? isKeyCurrent(backend.issuer.keys, session, get(CLOCK).now())
@@ -122,7 +122,7 @@ export const GUARD: ServiceKey<Guard> = defineService('guard', get => {
 export const KEY_GUARD: ServiceKey<Guard> = defineService('key guard', get => {
   const config = get(CONFIG)
   const backend = get(BACKEND)
-  // It reads no tokens and its keys have just been read, so there are no revocations to follow.
+  // It verifies no tokens, and its keys have just been read, so it needs no revocation check.
   return createGuard({
     issuer: audience(config),
     audience: audience(config),

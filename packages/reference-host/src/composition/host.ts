@@ -52,10 +52,7 @@ export interface StartOptions {
   readonly report: (error: unknown) => void
   /** Default: the system clock. */
   readonly clock?: Clock
-  /**
-   * Whether the host repeats its chores. Default: yes. Without, the caller runs their rounds: a test with a clock of its own, whose
-   * time does not pass between them.
-   */
+  /** Whether the host repeats its chores. Default: yes. If false, the caller runs each round: for tests with a manual clock. */
   readonly repeatChores?: boolean
   /** Default: in a sandbox the built-in ones, on live none. Operations that need an absent provider are not served. */
   readonly providers?: Providers
@@ -69,11 +66,11 @@ const OPTIONS: OptionTable<StartOptions> = {
   providers: true,
 }
 
-/** How long a host that stops waits for writes whose clients have left. */
+/** How long a stopping host waits for writes whose clients have disconnected. */
 const LAST_WRITES_MS = 10_000
 /** How long a request, head and body, may take to arrive. */
 const REQUEST_TIMEOUT_MS = 30_000
-/** Longer than proxies keep idle connections, so that no proxy reuses one that the host is just closing. */
+/** Longer than proxies keep idle connections, so that no proxy reuses a connection while the host closes it. */
 const KEEP_ALIVE_MS = 65_000
 /**
  * How long a start waits for the first round of chain reading, so that chains are read before the first
@@ -116,8 +113,7 @@ export async function startHost(config: Config, given: StartOptions): Promise<Ru
       app.koa.callback(),
     )
     const url = await listen(server, config)
-    // Created last: a start that fails because its port is in use would otherwise create a key that nobody
-    // ever sees.
+    // Created last: if the port is in use, the start fails, and nobody would ever see the created key.
     const partnerKey = await sandboxPartnerKey(container)
     return {
       url,

@@ -11,7 +11,7 @@ import type { Metrics } from '../observability/metrics.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import type { Providers } from '../providers/ports.ts'
 
-/** What jobs work with. */
+/** The services that jobs use. */
 interface JobHandlerServices {
   readonly db: SqlClient
   readonly clock: Clock

@@ -22,13 +22,13 @@ import * as registrations from './registrations.ts'
 const MINUTE_MS = 60_000
 /** Pause between two rounds that expire pay-ins or fold balances. */
 const SOON_MS = 5000
-/** How long the use of a legacy name is kept: 400 days, so that yearly jobs show up. */
+/** How long the use of a legacy name is kept: 400 days, so that clients that run once a year are counted. */
 const ALIAS_USAGE_MS = 400 * 86_400_000
 /** How often the policies of ended keys are copied for their cards: often in the 7 days before these keys are deleted. */
 const KEEP_POLICIES_MS = 12 * 3_600_000
-/** Most rows that one statement or one step handles, so that it stays short and does not slow requests down. */
+/** How many rows one statement or step handles at most, so that it is short and does not slow down requests. */
 const LIMIT = 1000
-/** Accounts that one transaction folds. */
+/** How many accounts one transaction folds. */
 const ACCOUNTS = 200
 
 /**
@@ -114,13 +114,13 @@ function garbageCollection(container: Container, report: (error: unknown) => voi
         await container.get(registrations.CARD_KEY_POLICIES).keep(signal, report)
         policiesKeptAt = now
       }
-      // A copy that was aborted or failed is not complete, and a key that it left out may be due.
+      // After an aborted or failed copy, a key whose policies were not copied may be due for deletion.
       if (!signal.aborted) await container.get(registrations.ISSUER).maintain(signal)
     },
   }
 }
 
-/** Reports to the metrics which jobs wait. */
+/** Updates the metrics of waiting jobs. */
 async function measureJobs(container: Container): Promise<void> {
   const now = container.get(registrations.CLOCK).now()
   container.get(registrations.METRICS).waitingJobs(await countJobs(container.get(registrations.JOBS), now))
@@ -140,7 +140,7 @@ async function measureStores(container: Container): Promise<void> {
   )
 }
 
-/** Reports to the metrics how many rows a person must look at. */
+/** Updates the metrics of rows that need the operator's attention. */
 async function measureAttention(db: SqlQueries, metrics: Metrics): Promise<void> {
   for (const [kind, count] of Object.entries(await countAttention(db))) metrics.attention(kind, count)
 }
@@ -161,7 +161,7 @@ function watchChore(container: Container, reader: ChainReader, report: (error: u
       xpubs: receivingXpubs(payinReceivers),
       reader,
       report,
-      // Long enough that the reading host keeps the lease, short enough that another host soon takes over.
+      // Long enough that the reading host keeps the lease, and short enough that another host takes over soon after a crash.
       leaseMs: 3 * everyMs,
     }),
   }

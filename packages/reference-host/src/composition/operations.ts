@@ -46,7 +46,7 @@ import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
 
 /**
- * Builds and checks the operation table: everything the host serves. Routes, access rules and the API
+ * Builds and checks the operation table, which has every operation that the host serves. Routes, access rules and the API
  * description are derived from it.
  */
 export function operations(

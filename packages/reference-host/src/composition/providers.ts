@@ -9,7 +9,7 @@ import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 
-/** What the built-in providers work with. */
+/** The services that the built-in providers use. */
 interface ProviderServices extends CallOptions {
   readonly config: Config
   readonly backend: Backend
@@ -17,7 +17,10 @@ interface ProviderServices extends CallOptions {
   readonly secrets: Secrets
 }
 
-/** The providers of a host. Throws a `TypeError` for a name that does not fit into a path, and for a given one that has the name of the built-in ones. */
+/**
+ * Returns the providers of a host. Throws a `TypeError` for a provider whose name is not valid in a path, or is that of the
+ * built-in providers.
+ */
 export function hostProviders(given: Providers, services: ProviderServices): Providers {
   const { config, backend, clock, secrets } = services
   const sandbox = { db: backend.sql, clock, origin: originOf(config), secret: sandboxSecret(secrets) }

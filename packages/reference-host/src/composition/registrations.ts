@@ -1,4 +1,4 @@
-// What the operations of this product work with.
+// The services of the operations of this host.
 import { originOf } from '../config/origin.ts'
 import type { Requirements } from '../http/requirements.ts'
 import type { WebTokens } from '../http/web-session.ts'

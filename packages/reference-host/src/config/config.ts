@@ -10,7 +10,7 @@ import type { RateLimits } from './rate-limits.ts'
 import type { Variable } from './variable.ts'
 import { UNSUPPORTED, variables, type Values } from './variables.ts'
 
-/** Where Redis is: one server, or some nodes of a cluster. */
+/** The address of Redis: one server, or some nodes of a cluster. */
 export type RedisTarget = { readonly url: string } | { readonly clusterUrls: readonly string[] }
 
 /**
@@ -25,7 +25,7 @@ export interface Config {
   readonly dataDir: string
   readonly keyPeppers: readonly NamedSecret[] | undefined
   readonly signingKeyEncryptionKey: Uint8Array | undefined
-  /** The first encrypts; undefined: generated in the data folder. */
+  /** The first key encrypts. Undefined: a key is generated in the data folder. */
   readonly dataKeys: readonly RingKey[] | undefined
   readonly webhookSecrets: readonly WebhookSecret[]
   /** The surfaces on which accounts must meet the onboarding requirements. */
@@ -38,7 +38,7 @@ export interface Config {
   readonly trustProxy: readonly string[]
   readonly requireHttps: boolean
   readonly rpcUrls: readonly ChainUrl[]
-  /** What users can subscribe to. */
+  /** The plans that users can subscribe to. */
   readonly plans: readonly Plan[]
   readonly payinReceivers: readonly PayinReceiver[]
   readonly chainPollSeconds: number
@@ -114,7 +114,7 @@ function toConfig(values: Values, env: Env): Config {
   }
 }
 
-/** Problems between variables. */
+/** Lists the problems between variables. */
 function conflicts(env: Env): string[] {
   const problems = UNSUPPORTED.filter(name => env[name]).map(
     name => `${name} has no effect in this version: unset it`,
@@ -136,9 +136,7 @@ function conflicts(env: Env): string[] {
   return problems
 }
 
-/**
- * Chains with a pay-in receiver and no node. Returns none when one of the two variables could not be parsed.
- */
+/** Lists chains that have a pay-in receiver and no node; none if one of the two variables could not be parsed. */
 function unreachableChains({ RPC_URLS: urls, PAYIN_RECEIVERS: receivers }: Partial<Values>): string[] {
   const chains = new Set(urls && receivers?.map(({ chainId }) => chainId))
   for (const { chainId } of urls ?? []) chains.delete(chainId)

@@ -1,13 +1,10 @@
 import { canonicalAddress } from '@gatewright/kernel/address'
 import type { Values } from './variables.ts'
 
-/**
- * Service names that hosts have had by default. A statement signed for one of them is valid on every host of
- * that name.
- */
+/** The default service names. A statement that is signed for one of them is valid on every host with that name. */
 const DEFAULT_NAMES: readonly unknown[] = [undefined, 'Gatewright', 'Gatewright Sandbox']
 
-/** Settings that a sandbox allows and a live host refuses. Variables that could not be parsed are skipped. */
+/** Lists the problems of settings that a sandbox allows and a live host rejects. Variables that could not be parsed are skipped. */
 export function unsafeForLive(
   env: Readonly<Record<string, string | undefined>>,
   values: Partial<Values>,
@@ -41,7 +38,7 @@ export function unsafeForLive(
 /** Shortest prefix of a block that may be trusted: that of the widest private ranges (RFC 1918, RFC 4193). */
 const LEAST_BITS = { ipv4: 8, ipv6: 7 } as const
 
-/** Trusted blocks that are too wide: every client in them could claim any address and claim HTTPS. */
+/** Lists trusted blocks that are too wide: every client in them could claim any address, and HTTPS. */
 function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[] {
   const wide = trusted.filter(block => {
     const [address = '', bits] = block.split('/')
@@ -57,9 +54,7 @@ function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[]
   )
 }
 
-/**
- * Nodes reached over plain http. The problem names only the chain, since a node's URL often holds an API key.
- */
+/** Lists nodes that are reached over plain http. The problem names only the chain, since a node's URL often contains an API key. */
 function unencryptedNodes({
   RPC_URLS: nodes = [],
   RPC_PRIVATE_NETWORK: declared,

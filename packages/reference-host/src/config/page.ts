@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS } from './rate-limits.ts'
 import { UNSUPPORTED, variables } from './variables.ts'
 
-/** The text of `docs/configuration.md`, generated from the table of variables. */
+/** Makes the text of `docs/configuration.md` from the table of variables. */
 export function configurationPage(): string {
   const entries = Object.entries(variables).map(
     ([name, { defaultText, meaning }]) => `- \`${name}\`. ${meaning}. Default: ${defaultText}.`,

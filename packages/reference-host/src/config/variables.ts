@@ -179,5 +179,5 @@ export type Values = {
   readonly [N in keyof typeof variables]: (typeof variables)[N] extends Variable<infer T> ? T : never
 }
 
-/** Variables planned for a later version. A host refuses to start with them, since it would ignore them. */
+/** Variables that this version does not support. With one of them the host does not start, since it would have no effect. */
 export const UNSUPPORTED = ['SIGNING_KEYS'] as const

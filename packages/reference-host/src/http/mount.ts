@@ -55,10 +55,7 @@ function createMiddleware(
   return koa.handle(route, call => handlePlain(operation, call, call.caller))
 }
 
-/**
- * The gate's credentials for each credential that an operation can name, in the order in which they are
- * tried.
- */
+/** The credentials of the gate, by the credential that an operation names, in the order in which they are tried. */
 const GATE_CREDENTIALS: Readonly<
   Record<
     Exclude<keyof CallerByCredential, 'none' | 'provider'>,
@@ -127,10 +124,10 @@ async function admit(
   if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
   else if (limit === 'token-check') limited = await limits.tokenCheck(addressBucket(facts.address))
   else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
-  // By lineage, so that a rotated key does not get a fresh bucket.
+  // By lineage, so that a rotated key does not get a new bucket.
   else if (limit === 'mint' && caller && ('session' in caller || 'lineageId' in caller))
     limited = await admitMint(caller, limits)
-  // It has no key to count by.
+  // A web token has no key to count by.
   else if (caller && 'webSession' in caller) limited = await limits.tokenCheck(addressBucket(facts.address))
   if (!limited.ok) return limited
   const denial = targetDenial(operation, params, facts.query)

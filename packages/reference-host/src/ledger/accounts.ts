@@ -3,7 +3,10 @@
  * `ledger.ts`).
  */
 type UserAccount = `user:${string}`
-/** Money of a user that is promised to others, or that the user has put aside. Its debits must be covered too. */
+/**
+ * Money of a user that is held for a payment or a withdrawal, or that the user has moved to a contract. Its debits must be
+ * covered, too.
+ */
 type ReservedAccount = `held:${string}:${'cards' | 'withdrawals'}` | `contract:${string}`
 /** Any account with money of a user. */
 export type OwnedAccount = UserAccount | ReservedAccount
@@ -11,34 +14,34 @@ export type OwnedAccount = UserAccount | ReservedAccount
 export type SystemAccount = `house:${string}` | `outside:${string}`
 
 /**
- * Names of ledger accounts. Outside accounts may go below zero: their balance is what left through them minus what came in. No
- * other account goes below zero.
+ * Names of ledger accounts. Outside accounts may go below zero: their balance is the money that left through them minus the
+ * money that came in. No other account may.
  */
 export const ledgerAccounts = {
-  /** A user's balance: what the product owes the user. */
+  /** A user's balance, which the operator owes the user. */
   user: (accountId: string): UserAccount => `user:${accountId}`,
-  /** What is promised to merchants, or to withdrawals under way. */
+  /** Money that is held for merchants, or for open withdrawals. */
   held: (accountId: string, purpose: 'cards' | 'withdrawals'): ReservedAccount =>
     `held:${accountId}:${purpose}`,
-  /** What a user has put aside in a contract. */
+  /** Money that a user has moved to a contract. */
   contract: (accountId: string, contractId: string): ReservedAccount => `contract:${accountId}:${contractId}`,
   /** Payments for plans and subscriptions. */
   revenue: 'house:revenue',
   /** Fees of withdrawals. */
   fees: 'house:fees',
-  /** Money that users paid for bills, until the operator pays the biller. */
+  /** Money that users have paid for bills, until the operator pays the biller. */
   bills: 'house:bills',
-  /** Play money of the sandbox. */
+  /** The source of the sandbox's play money. */
   sandbox: 'outside:sandbox',
-  /** Credits by operators. */
+  /** The source of credits by operators. */
   operator: 'outside:operator',
   /** Payments of one token on one chain. */
   chain: (chainId: number, token: string): SystemAccount => `outside:chain:${chainId}:${token}`,
-  /** What merchants received through a card issuer. */
+  /** Payments to merchants through a card issuer. */
   cards: (issuer: string): SystemAccount => `outside:cards:${issuer}`,
-  /** What came in through a deposit provider. */
+  /** Payments through a deposit provider. */
   deposits: (provider: string): SystemAccount => `outside:deposits:${provider}`,
-  /** What left through a withdrawal provider. */
+  /** Payments through a withdrawal provider. */
   withdrawals: (provider: string): SystemAccount => `outside:withdrawals:${provider}`,
 } as const
 

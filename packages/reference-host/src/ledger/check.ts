@@ -3,13 +3,13 @@ import type { Ledger, LedgerReport } from './ledger.ts'
 import { accountsThatDiffer, describeDifference } from './money.ts'
 import { statementLimit } from './statements.ts'
 
-/** What `ledger check` finds: the report, and everything that is wrong, each in a sentence. */
+/** The result of `ledger check`: the report, and one sentence for each problem. */
 export interface LedgerFindings {
   readonly report: LedgerReport
   readonly problems: readonly string[]
 }
 
-/** Adds up the whole ledger and compares it with the business rows. `statementMs` is that of `Ledger.check`. */
+/** Adds up the whole ledger and compares it with the business rows. `statementMs`: see `Ledger.check`. */
 export async function checkLedger(ledger: Ledger, db: SqlClient, statementMs = 0): Promise<LedgerFindings> {
   const report = await ledger.check(statementMs)
   const differences = await db.transaction(async tx => {

@@ -4,11 +4,11 @@ import { ownerOf } from './accounts.ts'
 import type { Ledger, Transfer, TransferResult } from './ledger.ts'
 import { transactions, type TransactionEntry } from './transactions.ts'
 
-/** Moves money together with the transaction rows that show it to the accounts. */
+/** Moves money and writes the transaction rows that show the movement to the accounts. */
 export interface Money {
   /**
-   * Moves money as `Ledger.transfer` does and, with the result `done`, writes the transaction rows. Take locks in the order business
-   * row, caps, ledger. Throws a `TypeError` if the balance of a user changes and no entry is for that account.
+   * Moves money as `Ledger.transfer` does and, with the result `done`, writes the transaction rows. Take locks in the order
+   * business row, caps, ledger. Throws a `TypeError` if the balance of a user changes and none of the entries is for that user.
    */
   move(
     tx: SqlQueries,
@@ -18,7 +18,7 @@ export interface Money {
   ): Promise<TransferResult>
 }
 
-/** Makes the one place that moves money. */
+/** Makes the only functions by which the host moves money. */
 export function createMoney(ledger: Ledger): Money {
   return {
     async move(tx, transfer, entries, now) {
@@ -52,7 +52,7 @@ const DIFFERENCES = `select account, sum(ledger) as ledger, sum(booked) as booke
 interface AccountDifference {
   readonly account: string
   readonly ledgerCents: number
-  /** What the transactions, open authorizations or open withdrawals add up to. */
+  /** The sum of the transactions, open authorizations or open withdrawals. */
   readonly bookedCents: number
 }
 
@@ -68,7 +68,7 @@ export async function accountsThatDiffer(db: SqlQueries): Promise<readonly Accou
   }))
 }
 
-/** Says a difference in a sentence. */
+/** Describes a difference in a sentence. */
 export function describeDifference({ account, ledgerCents, bookedCents }: AccountDifference): string {
   const what = account.endsWith(':cards')
     ? 'open card authorizations'

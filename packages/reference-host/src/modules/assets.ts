@@ -14,7 +14,7 @@ import { DECIMAL } from '../providers/decimal.ts'
 import { component, text, textOrNull } from '../schemas/fields.ts'
 import { idText } from '../schemas/names.ts'
 
-/** How long an operation waits for prices. The wrapped provider has a time limit of its own. */
+/** A signal that never aborts, for calls whose only time limit is that of the wrapped provider. */
 export const noSignal: AbortSignal = new AbortController().signal
 
 const AssetSchema = Type.Object(

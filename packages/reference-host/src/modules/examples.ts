@@ -1,4 +1,4 @@
-/** Creation time of everything in examples. */
+/** Creation time of all objects in examples. */
 export const AT = '2026-11-01T12:00:00.000Z'
 /** 15 minutes after `AT`: the expiry of example sessions. */
 export const LATER = '2026-11-01T12:15:00.000Z'

@@ -1,7 +1,10 @@
 import type { Surface } from '@gatewright/kernel'
 import { deny, type HostDenial } from '../http/codes.ts'
 
-/** Denies what the state does not allow: 409 `invalid_state` for partners, 400 `invalid_request` with the field for users. */
+/**
+ * Denies a request that the current state does not allow: 409 `invalid_state` for partners, 400 `invalid_request` with the
+ * field for users.
+ */
 export function invalidState(
   surface: Surface,
   message: string,

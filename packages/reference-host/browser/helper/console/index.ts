@@ -148,11 +148,7 @@ function showExpired({ startAgain }: ConsoleActions, signAgain: () => unknown): 
   })
 }
 
-function showNotSignedOut(
-  { expiresAt }: ConsoleSession,
-  retry: () => Promise<void>,
-  back: () => void,
-): void {
+function showNotSignedOut({ expiresAt }: ConsoleSession, retry: () => Promise<void>, back: () => void): void {
   show({
     title: 'You are not signed out',
     body: [

@@ -6,10 +6,10 @@ import { userMoney } from '../../ledger/user-money.ts'
 import { accountOf, fieldTable, isoOrNull } from '../accounts.ts'
 import { UsageError, type Command, type CommandContext } from '../command.ts'
 
-/** Most sessions that `sessions list` prints. */
+/** How many sessions `sessions list` prints at most. */
 const MAX_SESSIONS = 1000
 
-/** Commands that show the keys and sessions of an account, and what it has. None shows a secret. */
+/** Commands that show an account, its keys and its sessions. None shows a secret. */
 export const accountCommands: readonly Command[] = [
   {
     name: 'keys list',
@@ -98,7 +98,7 @@ export const accountCommands: readonly Command[] = [
   },
 ]
 
-/** What commands show of a key: never its digest. */
+/** Returns the members of a key that commands show: never its digest. */
 export function describeKey(key: KeyRecord, now: number) {
   const expired = key.expiresAt !== null && key.expiresAt <= now
   return {

@@ -3,7 +3,7 @@ import { rewrapColumn, type RewrappedColumn } from '../../records/rewrap.ts'
 import { sealedColumns } from '../../records/sealed-columns.ts'
 import { UsageError, type Command } from '../command.ts'
 
-/** Commands on `DATA_KEYS`, the keys of personal data. */
+/** Commands on `DATA_KEYS`, the keys that encrypt personal data. */
 export const dataKeyCommands: readonly Command[] = [
   {
     name: 'data-keys rewrap',

@@ -24,7 +24,7 @@ export const hostCommands: readonly Command[] = [
     takes: [],
     summary: 'Migrate the tables to their newest version',
     example: '',
-    // Opening the stores has migrated them already.
+    // Opening the stores has already migrated them.
     run: async () => ({ data: { migrated: true }, lines: ['The tables are up to date.'] }),
   },
   {

@@ -2,7 +2,7 @@ import * as registrations from '../../composition/registrations.ts'
 import { listJobs } from '../../operator/jobs.ts'
 import { UsageError, type Command } from '../command.ts'
 
-/** Most jobs that `jobs list` prints. */
+/** How many jobs `jobs list` prints at most. */
 const MOST = 1000
 
 /** Commands on jobs: calls to providers that wait to be made. */

@@ -8,7 +8,7 @@ import { integerArgument } from '../arguments.ts'
 import { reportElapsed, UsageError, type Command } from '../command.ts'
 import { payins } from '../../modules/subscriptions/payins/payin-store.ts'
 
-/** Accounts of the house whose money is handed on. */
+/** The operator's accounts (`house:`) whose money can be paid out. */
 const HOUSE = ['bills', 'fees', 'revenue'] as const
 
 function isHouse(name: string): name is (typeof HOUSE)[number] {

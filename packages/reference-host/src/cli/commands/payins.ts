@@ -4,9 +4,9 @@ import { receivingXpubs, skipAddresses } from '../../modules/subscriptions/oncha
 import { integerArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
 
-/** Most transfers that `payins unmatched` prints. */
+/** How many transfers `payins unmatched` prints at most. */
 const MOST = 1000
-/** Each skipped address is searched for unmatched transfers for ever. */
+/** How many addresses one command skips at most: each is searched for unmatched transfers for ever. */
 const MAX_SKIPPED = 100_000
 
 /** Commands on pay-ins and on payments that match none. */

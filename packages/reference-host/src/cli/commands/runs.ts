@@ -1,7 +1,7 @@
 import { decisionOf, listLostRuns, resolveLostRun } from '../../operator/lost-runs.ts'
 import { UsageError, type Command } from '../command.ts'
 
-/** Most lost runs that `runs lost` prints. */
+/** How many lost runs `runs lost` prints at most. */
 const MOST = 1000
 
 /** Commands on writes with an idempotency key whose outcome is unknown. */
@@ -43,7 +43,7 @@ function parseData(text: string): unknown {
     const data: unknown = JSON.parse(text)
     if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new UsageError('--data must be a JSON object')
 }

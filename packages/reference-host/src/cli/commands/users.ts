@@ -7,7 +7,7 @@ import { UsageError, type Command } from '../command.ts'
 const USER = `select u.*, k.id as kyc_id, k.reason, k.submitted_at, k.fields from gw_users u
   left join gw_kyc_applications k on k.account_id = u.account_id where u.account_id = $1`
 
-/** Commands on the people behind accounts. What is sealed of them is never printed. */
+/** Commands on the users of accounts. Encrypted personal data is never printed. */
 export const userCommands: readonly Command[] = [
   {
     name: 'users show',
@@ -20,7 +20,7 @@ export const userCommands: readonly Command[] = [
       const acceptedAt = await container.get(registrations.ACCEPTANCES).acceptedAt(sql, accountId)
       const data = {
         ...describeUser(row as SqlRow),
-        // 0: there is nothing to accept.
+        // 0 means that there is nothing to accept.
         agreementsAcceptedAt: isoOrNull(acceptedAt || null),
         ...(await eraseObstacles(sql, accountId)),
       }

@@ -3,7 +3,7 @@ import * as registrations from '../../composition/registrations.ts'
 import { referenceArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
 
-/** Most withdrawals that `withdrawals list` prints. */
+/** How many withdrawals `withdrawals list` prints at most. */
 const MOST = 1000
 
 /** Commands on withdrawals. They show no addresses. */

@@ -48,7 +48,7 @@ async function read(
   accountId: string,
 ): Promise<Verdict<Success>> {
   const at = await acceptances.acceptedAt(db, accountId)
-  // Nothing to accept counts as accepted, at no time.
+  // Without agreements `at` is 0, and there is no time of acceptance.
   const acceptedAt = at ? new Date(at).toISOString() : null
   const accepted = at !== undefined
   return allow({

@@ -15,7 +15,7 @@ import type { ModuleServices } from '../services.ts'
 import { bills, type Bill } from './store.ts'
 import { events } from '../../records/events.ts'
 
-/** Most open bills of an account. */
+/** Maximum number of open bills of an account. */
 const MOST = 100
 
 const cents = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
@@ -61,7 +61,7 @@ const example = {
 }
 const common = { surface: 'user', method: 'POST', credential: 'session', scopes: ['bills.write'] } as const
 
-/** `GET` and `POST /user/v1/bills`, `POST /user/v1/bills/{id}/pay`: lists, notes and pays bills. */
+/** `GET` and `POST /user/v1/bills`, `POST /user/v1/bills/{id}/pay`: lists, records and pays bills. */
 export function billOperations(services: ModuleServices): Operation[] {
   const { clock, db } = services
   return [

@@ -1,7 +1,7 @@
 import { instant, integer, nullable, position, text } from '../../records/columns.ts'
 import { table, type Row } from '../../records/table.ts'
 
-/** What accounts note that they owe to somebody outside. A bill without `paidAt` is open. */
+/** The bills that accounts have recorded: what they owe to somebody outside. A bill without `paidAt` is open. */
 export const bills = table('gw_bills', {
   id: text,
   position,

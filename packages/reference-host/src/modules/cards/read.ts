@@ -8,9 +8,9 @@ import type { ModuleServices } from '../services.ts'
 import { responseExample, CardResponse, cardResponse, cardData, cardExample, CardList } from './wire.ts'
 import { cards } from './store.ts'
 
-/** The denial of an id that the account has no card for. */
+/** The denial of an id without a card of the account. */
 export const noSuchCard: HostDenial = deny('not_found', 'no card has this id')
-/** Existing wallet clients read one page, which must have every card. */
+/** Existing wallet clients read only one page, so it must have every card. */
 const USER_LIMIT = 100
 const userQuery = Type.Object({
   ...pagingQuery.properties,

@@ -11,7 +11,7 @@ import { listOperation } from '../list-operation.ts'
 import type { ModuleServices } from '../services.ts'
 import { contracts, contractsWithBalances, type Contract } from './store.ts'
 
-/** Most contracts of an account. */
+/** Maximum number of contracts of an account. */
 const MOST = 20
 
 const ContractSchema = Type.Object(
@@ -35,7 +35,7 @@ const example = {
   createdAt: examples.AT,
 }
 
-/** `GET` and `POST /user/v1/contracts`: lists and creates contracts. `deposits.transfer` fills and empties them. */
+/** `GET` and `POST /user/v1/contracts`: lists and creates contracts. `deposits.transfer` moves money into and out of them. */
 export function contractOperations(services: ModuleServices): Operation[] {
   const { db } = services
   return [

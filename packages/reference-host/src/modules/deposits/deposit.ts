@@ -2,7 +2,7 @@ import type { DepositStatus } from '../../providers/deposits/port.ts'
 import { instant, integer, named, nullable, position, text, oneOf } from '../../records/columns.ts'
 import { table, type Row } from '../../records/table.ts'
 
-/** Deposits: addresses of a provider where accounts pay to. */
+/** The deposits of all accounts: addresses of a provider to which an account pays. */
 export const depositTable = table('gw_deposits', {
   id: text,
   position,

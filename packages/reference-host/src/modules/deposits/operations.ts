@@ -103,7 +103,7 @@ const Payment = Type.Object(
   component('SimulatedPayment', 'What is paid. Default: the amount of the deposit, else its smallest'),
 )
 
-/** `deposits.simulate`: a payment arrives, for tests in a sandbox. It is applied as a report of the provider is. */
+/** `deposits.simulate`: a payment arrives, for tests in a sandbox. It is applied like a report of the provider. */
 function simulate(
   surface: Surface,
   { deposits, db, clock }: ModuleServices,
@@ -122,7 +122,7 @@ function simulate(
     spends: false,
     example: { body: { amount: '25' }, response: { deposit: depositExample } },
     denies: [404],
-    /** Prices the payment. One below the smallest amount is worth nothing. */
+    /** Prices the payment. A payment below the smallest amount is worth nothing. */
     async prepare({ caller, params, body }) {
       const deposit = await depositTable.find(db, caller.session.accountId, params['depositId'] as string)
       if (!deposit) return notFound

@@ -32,7 +32,7 @@ const body = { name: 'Travel' }
 const noSuchFolder = deny('not_found', 'no folder has this id')
 const data = ({ id, name, createdAt }: Folder) => ({ id, name, createdAt: new Date(createdAt).toISOString() })
 
-/** Folders of cards. */
+/** Makes the operations on folders of cards. */
 export function folderOperations({ db, clock }: ModuleServices): Operation[] {
   return [
     operation({

@@ -13,7 +13,7 @@ const BindingPolicy = Type.Object(
   { id: text('Names the policy'), policy: Policy },
   component('BindingPolicy', 'A policy that binds the credential, its own or one from above'),
 )
-/** Most caps of a chain: 64 limits, and three caps with a name of each of 16 policies. */
+/** Maximum number of caps of a chain: 64 limits, and the three named caps of each of 16 policies. */
 export const MAX_CAPS = 112
 /** Schema of a cap on a credential. */
 export const Cap = Type.Object(
@@ -95,7 +95,7 @@ const common = {
   response: ResponseData,
 } as const
 
-/** `GET` and `PATCH /user/v1/identity`: the credential of the request. */
+/** `GET` and `PATCH /user/v1/identity`: describes the credential of the request. */
 export function identityOperations({ users, issuer, guard, db }: ModuleServices): Operation[] {
   const rights = async (session: Session): Promise<Rights> => {
     const [policies, caps] = await Promise.all([issuer.policies(session.policyIds), guard.caps(session)])
@@ -125,7 +125,7 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
       scopes: ['identity.write'],
       body: Body,
       example: { body: { walletLabel: 'Main' }, response: example },
-      // Before the transaction: policies have a store of their own.
+      // Read before the transaction, because policies can be in another store.
       prepare: async ({ caller: { session } }: Call<'session', unknown>) => allow(await rights(session)),
       async write({ caller: { session }, body: { walletLabel } }, { tx, prepared }) {
         const user = await users.setWalletLabel(tx, session.accountId, walletLabel)
@@ -135,7 +135,7 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
   ]
 }
 
-/** A cap as responses show it. */
+/** Converts a cap for responses. */
 export function capData({ operations, resetsAt, held, ...cap }: CapState): Record<string, unknown> {
   return {
     ...cap,
@@ -145,7 +145,7 @@ export function capData({ operations, resetsAt, held, ...cap }: CapState): Recor
   }
 }
 
-/** What binds a credential. */
+/** The policies and caps that bind a credential. */
 interface Rights {
   readonly policies: readonly unknown[]
   readonly caps: readonly CapState[]

@@ -19,7 +19,7 @@ const KeyList = Type.Object(
     'A page of API keys, newest first, without their texts. It ends early where their policies would pass 32 KiB',
   ),
 )
-/** Existing clients read one page: it has all keys of most accounts. */
+/** Existing clients read only one page, so it is large enough for the keys of most accounts. */
 const PAGE = { most: 100, defaultLimit: 50 } as const
 const Rights = {
   scopes: Type.Optional(requestedScopes),
@@ -50,7 +50,7 @@ const RotateBody = Type.Object(
 )
 const common = { surface: 'user', credential: 'session', topLevel: true } as const
 
-/** Operations on API keys. The issuer decides what a caller may do to which key. */
+/** Makes the operations on API keys. The issuer decides what a caller may do to which key. */
 export function keyOperations(services: ModuleServices): Operation[] {
   return [
     createKey(services),
@@ -88,7 +88,8 @@ function createKey({ issuer, aliases, webTokens }: ModuleServices): Operation {
       const { ignored } = scopes.value
       if ('webSession' in authenticated) {
         const { webSession } = authenticated
-        // Checked first and used up before the key is made: a crash in between costs a sign-in, never a second key.
+        // The web token is used up before the key is made: a crash in between costs another sign-in, but never makes a second
+        // key.
         const first = await webTokens.claim(webSession)
         if (!first.ok) return first
         const { accountId, userId, address: walletAddress } = webSession
@@ -137,7 +138,7 @@ function changeKey(services: ModuleServices): Operation {
     title: 'Change the scopes or policy of a key, or revoke it',
     method: 'PATCH',
     paths: keyPaths('/{keyId}'),
-    // A policy that is replaced is kept with the key: its counters go on.
+    // Replaced policies stay stored with the key, so changes are limited like mints.
     limit: 'mint',
     scopes: ['keys.write'],
     unknownMembers: 'deny',
@@ -188,7 +189,7 @@ function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
       const keyId = params['keyId'] as string
       if (!('webSession' in caller)) {
-        // Of a session the scope is checked before. A presented key rotates itself without any.
+        // The guard has checked the scope of a session. A presented key needs a scope only to rotate another key.
         if (!('session' in caller) && caller.id !== keyId && !caller.scopes.includes('keys.write'))
           return rotatesOnlyItself
         return newKeyResponse(await issuer.rotateKey(callerOf(caller), keyId, rotation), [])

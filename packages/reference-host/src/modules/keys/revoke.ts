@@ -9,7 +9,7 @@ import type { ModuleServices } from '../services.ts'
 import * as examples from './examples.ts'
 import { keyData, keyPaths, KeySchema } from './fields.ts'
 
-/** `keys.revoke`: ends a key and its sessions, and on request the cards that it made. */
+/** `keys.revoke`: ends a key and its sessions, and if requested cancels the cards that it made. */
 export function revokeKey(services: ModuleServices): Operation {
   return operation({
     surface: 'user',
@@ -44,7 +44,10 @@ export function revokeKey(services: ModuleServices): Operation {
   })
 }
 
-/** Reads which cards a revocation cancels, because afterwards the caller may have ended. Returns what cancels them. */
+/**
+ * Reads which keys' cards a revocation cancels: afterwards the caller may have ended. Returns the function that cancels the
+ * cards.
+ */
 async function cardsToCancel(
   { issuer, clock, db }: ModuleServices,
   caller: Access,

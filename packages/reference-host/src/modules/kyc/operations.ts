@@ -76,7 +76,7 @@ function submit(surface: Surface, services: ModuleServices): Operation {
         if (result.outcome !== 'submitted') return result
         await jobs.add(tx, SUBMIT_JOB, result.id, now)
         const { referralCode } = body as { readonly referralCode?: string }
-        // The denial of an invalid code is ignored, because it must not prevent the identity check.
+        // The denial for an invalid code is ignored, because it must not prevent the identity check.
         if (referralCode !== undefined) await applyReferral(tx, accountId, referralCode.toUpperCase())
         return result
       })
@@ -125,7 +125,7 @@ const Decision = Type.Object(
   component('KycDecision', 'What the check comes to'),
 )
 
-/** `kyc.simulate`: makes the decision of an operator, for tests in a sandbox. */
+/** `kyc.simulate`: decides like an operator, for tests in a sandbox. */
 function simulate(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, kyc, jobs } = services
   return operation({
@@ -150,7 +150,7 @@ function simulate(surface: Surface, services: ModuleServices): Operation {
         const now = clock.now()
         const id = await kyc.decide(tx, accountId, decision, now)
         if (decision.status === 'pending') await jobs.add(tx, SUBMIT_JOB, id, now)
-        // In the transaction: what this request came to, and not a later one.
+        // Read in the transaction, so that the response shows the outcome of this request and not of a later one.
         return responseOf(surface, services, accountId, tx)
       })
     },

@@ -6,7 +6,7 @@ import { describeFields, KycBody } from './fields.ts'
 import { OCCUPATIONS } from './occupations.ts'
 import { PURPOSES, salaries, volumes } from './vocabulary.ts'
 
-/** More items than any of these lists has: they are constants of the host. */
+/** An upper bound for the length of these lists, which are constants of the host. */
 const MOST = 100
 
 const KycField = Type.Object(
@@ -33,7 +33,7 @@ const ResponseData = Type.Object(
   component('KycValues', 'What an application must say, and the values that it may have'),
 )
 
-/** `GET /user/v1/kyc/values`, `/partner/v1/kyc/values`: the form, made from the schema that checks it. */
+/** `GET /user/v1/kyc/values`, `/partner/v1/kyc/values`: describes the form, from the schema that checks it. */
 export function kycValues(surface: Surface): Operation {
   const values = {
     fields: describeFields(KycBody[surface]),

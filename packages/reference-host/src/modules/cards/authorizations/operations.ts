@@ -15,7 +15,7 @@ import { events } from '../../../records/events.ts'
 import { cards } from '../store.ts'
 
 const SURFACES: readonly Surface[] = ['user', 'partner']
-/** What a merchant says of itself where a request says nothing. */
+/** The default merchant of a simulated payment. */
 const MERCHANT = { name: 'Sandbox Merchant', mcc: '5734', city: null, country: 'US' }
 const AuthorizationList = Type.Object(
   { authorizations: Type.Array(AuthorizationSchema), nextCursor },
@@ -48,7 +48,7 @@ const AmountBody = Type.Object(
 )
 const NoBody = Type.Object({}, component('SimulatedReversal', 'Nothing is needed'))
 
-/** Makes the operations on authorizations: the list, and the simulations of a sandbox, in which the caller plays the merchant. */
+/** Makes the operations on authorizations: the list, and the simulations of a sandbox, in which the caller acts as the merchant. */
 export function authorizationOperations(services: ModuleServices): Operation[] {
   const simulations = SURFACES.flatMap(surface => [
     simulateAuthorization(surface, services),
@@ -92,7 +92,7 @@ function listAuthorizations({ db }: ModuleServices): Operation {
   })
 }
 
-/** `cards.simulateAuthorization`: a merchant asks for a payment. A decline is a decision of the network, not an error. */
+/** `cards.simulateAuthorization`: a merchant requests a payment. A decline is a decision of the network, not an error. */
 function simulateAuthorization(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, cardKeyPolicies, authorizations } = services
   return ledgerWrite({
@@ -139,14 +139,14 @@ function success(authorization: Type.Static<typeof AuthorizationSchema>): Verdic
   return allow({ data: { authorization }, summary: `The authorization is ${authorization.status}.` })
 }
 
-/** What a merchant does with an authorization later. */
+/** A simulated action of a merchant on an authorization. */
 interface Ending {
   readonly verb: 'clear' | 'reverse' | 'refund'
   readonly id: string
   readonly title: string
-  /** The status in which it can be done. */
+  /** The status that it requires. */
   readonly from: Authorization['status']
-  /** The most that it can move. */
+  /** Returns the maximum amount that it can move. */
   most(row: Authorization): number
   apply(
     authorizations: ModuleServices['authorizations'],
