@@ -209,6 +209,12 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     reason: 'from which size on uses are recorded saves time: no token is evicted before the cache is full',
   })),
   {
+    source: 'packages/scope-guard/src/token/cached-keys.ts',
+    before: 'if (startedAt < loadedAt)',
+    after: 'if (startedAt <= loadedAt)',
+    reason: 'the monotonic clock has fractions of a millisecond, so two fetches do not begin at one instant',
+  },
+  {
     source: 'packages/scope-guard/src/token/compact.ts',
     before: 'const SPARE_BITS = [0, 0, 0b1111, 0b11];',
     after: 'const SPARE_BITS = [0, 1, 0b1111, 0b11];',

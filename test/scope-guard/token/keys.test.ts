@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { localKeys, remoteKeys, type KeySource } from '@gatewright/scope-guard'
+import { discoverKeys, localKeys, remoteKeys, sessionReader, type KeySource } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import { exportJWK, type CryptoKey, type JWK } from 'jose'
 import t, { type Test } from 'tap'
@@ -172,6 +172,15 @@ t.test('finds a key that it knows without a promise, if its object cannot change
   const findMutable = createPinnedKeyFinder(() => ({ ...jwk }), 'RS256')
   await findMutable('ec')
   t.ok(findMutable('ec') instanceof Promise)
+})
+
+t.test('rejects an option that it does not know', async t => {
+  const url = 'https://issuer.example'
+  const unknown = { maxAge: 1 } as object
+  const message = (where: string): RegExp => new RegExp(`^${where}: unknown option "maxAge"`)
+  t.throws(() => remoteKeys(new URL(url), unknown), message('remoteKeys'))
+  t.throws(() => discoverKeys(url, unknown), message('discoverKeys'))
+  t.throws(() => sessionReader(unknown), message('sessionReader'))
 })
 
 t.test('accepts http: only to this machine, unless allowHttp is set', async t => {
