@@ -69,6 +69,10 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/increment-store.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
   typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/payin-store.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/subscription-store.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/collect.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/expiry.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/settlement.js') &
   typeof import('../../packages/reference-host/dist/composition/job-rounds.js') &
   typeof import('../../packages/reference-host/dist/modules/users/erase.js') &
   typeof import('../../packages/reference-host/dist/observability/history.js') &
@@ -153,6 +157,10 @@ const FILES = [
   'modules/cards/authorizations/increment-store',
   'modules/cards/authorizations/store',
   'modules/subscriptions/payins/payin-store',
+  'modules/subscriptions/subscription-store',
+  'modules/subscriptions/payins/collect',
+  'modules/subscriptions/payins/expiry',
+  'modules/subscriptions/payins/settlement',
   'composition/job-rounds',
   'config/rate-limits',
   'modules/users/erase',
