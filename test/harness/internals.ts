@@ -9,6 +9,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/http/app.js') &
   typeof import('../../packages/reference-host/dist/http/operation.js') &
   typeof import('../../packages/reference-host/dist/http/limits.js') &
+  typeof import('../../packages/reference-host/dist/http/query.js') &
   typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/cards/card-numbers.js') &
@@ -98,6 +99,7 @@ const FILES = [
   'http/app',
   'http/operation',
   'http/limits',
+  'http/query',
   'http/provider-messages',
   'providers/calls',
   'providers/cards/card-numbers',

@@ -4,13 +4,14 @@ import type { Call, Document, Operation, Success } from './operation.ts'
 import { ignoredNames } from './unknown-names.ts'
 
 /** A request of the gate, without the operation's own types: they were checked at its declaration. */
-export interface GateCall extends Omit<Call<never, never>, 'caller' | 'body'> {
-  readonly input: { readonly body: unknown }
+export interface GateCall extends Omit<Call<never, never, never>, 'caller' | 'query' | 'body'> {
+  readonly input: { readonly query: unknown; readonly body: unknown }
 }
 
 /** Makes the call of an operation, with the caller that its credential has verified. */
-export function callOf({ facts, params, input }: GateCall, caller: unknown): Call<never, never> {
-  return { facts, params, caller: caller as never, body: input.body as never }
+export function callOf({ facts, params, input }: GateCall, caller: unknown): Call<never, never, never> {
+  const { query, body } = input
+  return { facts, params, caller: caller as never, query: query as never, body: body as never }
 }
 
 /** Converts a verdict to the response that is stored for replays: without the envelope. */

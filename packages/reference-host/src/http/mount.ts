@@ -11,6 +11,7 @@ import { createHostGate, type HostGate, type MountServices } from './host-gate.t
 import { signedMiddleware } from './mount-signed.ts'
 import { writeMiddleware } from './mount-write.ts'
 import type { CallerByCredential, LedgerOperation, Operation, PlainOperation } from './operation.ts'
+import { querySchema } from './query.ts'
 import { targetDenial } from './request-target.ts'
 
 /** One gate, with each operation of the table as a Koa middleware. */
@@ -38,6 +39,7 @@ function createMiddleware(
   services: MountServices,
 ): KoaMiddleware {
   const options = {
+    ...(operation.query ? { query: querySchema(operation.query) } : {}),
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation) }),
     admit: (entry: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>) =>
       admit(operation, entry, services),
@@ -111,7 +113,7 @@ async function admitMint(
   return ofAccount.ok ? ofKey : ofAccount
 }
 
-/** Applies the rate limits outside the guard, then checks path and query parameters. */
+/** Applies the rate limits outside the guard, then checks the form of path and query parameters. */
 async function admit(
   operation: Operation,
   { facts, params, caller }: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>,

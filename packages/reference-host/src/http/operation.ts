@@ -26,12 +26,14 @@ export interface CallerByCredential {
 }
 type Credential = keyof CallerByCredential
 
-/** A request that passed authentication, authorisation and the body check. */
-export interface Call<C extends Credential, B> {
+/** A request that passed authentication, authorisation and the checks of its query and body. */
+export interface Call<C extends Credential, B, Q = unknown> {
   readonly facts: CanonicalFacts
   readonly caller: CallerByCredential[C]
   /** Decoded path parameters by name. */
   readonly params: Readonly<Record<string, string>>
+  /** The query parameters that the operation's schema names, in the types that it says. */
+  readonly query: Q
   /** The body, checked against the operation's schema. Members that the schema does not name are kept. */
   readonly body: B
 }
@@ -90,7 +92,12 @@ export interface Example<S extends TObject = TObject, D extends TObject = TObjec
   readonly response: Static<D>
 }
 
-interface OperationDeclaration<C extends Credential, S extends TObject, D extends TObject> {
+interface OperationDeclaration<
+  C extends Credential,
+  S extends TObject,
+  D extends TObject,
+  Q extends TObject = TObject,
+> {
   /** `tag.verb`: names the operation in policies, idempotency records, logs and the API description. */
   readonly id: string
   /** One line for the API description. */
@@ -113,8 +120,8 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly anyOf?: readonly string[]
   /** Whether its response reveals card secrets, which policies can forbid. */
   readonly cardSecrets?: boolean
-  /** All query parameters that the operation reads. The handler parses them. */
-  readonly query?: TObject
+  /** All query parameters that the operation reads. See `querySchema` for how their texts become values. */
+  readonly query?: Q
   /** All members of the body that the operation reads. A schema that keeps other members has `additionalProperties: true`. */
   readonly body?: S
   /**
@@ -145,8 +152,9 @@ export interface PlainOperation<
   C extends Credential = Credential,
   S extends TObject = TObject,
   D extends TObject = TObject,
-> extends OperationDeclaration<C, S, D> {
-  handle(call: Call<C, Static<S>>): Promise<Verdict<Success | Document>>
+  Q extends TObject = TObject,
+> extends OperationDeclaration<C, S, D, Q> {
+  handle(call: Call<C, Static<S>, Static<Q>>): Promise<Verdict<Success | Document>>
 }
 
 /** A write: commits its rows in one transaction, together with its response when an idempotency key was sent. */
@@ -178,9 +186,12 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
 export type Operation = PlainOperation | LedgerOperation
 
 /** Declares an operation that reads, or whose service commits by itself. */
-export function operation<C extends Credential, S extends TObject, D extends TObject>(
-  rule: PlainOperation<C, S, D>,
-): Operation {
+export function operation<
+  C extends Credential,
+  S extends TObject,
+  D extends TObject,
+  Q extends TObject = TObject,
+>(rule: PlainOperation<C, S, D, Q>): Operation {
   return rule
 }
 

@@ -110,9 +110,12 @@ function parameters(operation: Operation, components: Components): Json[] {
     description: 'An id from an earlier answer',
     schema: { type: 'string' },
   }))
+  const names: readonly string[] = operation.query?.required ?? []
   const query = Object.entries(operation.query?.properties ?? {}).map(([name, given]) => {
-    const { description, ...schema } = components.schema(given)
-    return { name, in: 'query', required: false, description, schema }
+    const { description, expected: _, ...schema } = components.schema(given)
+    const required = names.includes(name) && !('default' in schema)
+    const list = schema['type'] === 'array' ? { explode: false } : {}
+    return { name, in: 'query', required, description, ...list, schema }
   })
   if (operation.surface === 'public') return [...path, ...query]
   const key = 'write' in operation ? KEY_FIELD[operation.idempotency ?? 'required'] : []

@@ -8,6 +8,8 @@ const ajv = new Ajv({
   allErrors: false,
   strict: true,
   formats: { [NAME_FORMAT]: isName, [URL_FORMAT]: URL.canParse },
+  // What a query parameter must be, in the words of a denial: see `querySchema`.
+  keywords: ['expected'],
   meta: false,
   validateSchema: false,
 })

@@ -1,6 +1,7 @@
 import { allow, type EpochMs } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
+import { listOperation } from '../../http/list.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { TransactionEntry } from '../../ledger/transactions.ts'
@@ -9,7 +10,6 @@ import { Currency, component, instant, instantOrNull, text, textOrNull } from '.
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
-import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
 import { bills, type Bill } from './store.ts'
@@ -69,13 +69,13 @@ export function billOperations(services: ModuleServices): Operation[] {
       id: 'bills.list',
       title: 'List the bills, newest first',
       path: '/user/v1/bills',
-      scope: 'bills.read',
+      scopes: ['bills.read'],
       name: 'bills',
-      listName: 'BillList',
+      component: component('BillList', 'A page of bills'),
       item: BillSchema,
-      example: { response: { bills: [example], nextCursor: null } },
-      page: (accountId, page) => bills.page(db, accountId, page),
-      wire: bill => billData(bill, clock.now()),
+      example,
+      rows: (accountId, page) => bills.page(db, accountId, page),
+      write: rows => rows.map(bill => billData(bill, clock.now())),
     }),
     createBill(services),
     payBill(services),

@@ -1,6 +1,6 @@
 import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, instant, instantOrNull, nextCursor, text, textOrNull } from '../../schemas/fields.ts'
+import { component, instant, instantOrNull, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'
 import { EncryptedNote, encryptedExample } from '../crypto/fields.ts'
 import * as examples from '../examples.ts'
@@ -85,16 +85,6 @@ export const CardResponse = {
   partner: PartnerCard,
 } as const
 export const CardSchema = { user: UserCard, partner: PartnerCard } as const
-export const CardList = {
-  user: Type.Object(
-    { cards: Type.Array(UserCard), nextCursor },
-    component('UserCardList', 'Cards that are not canceled'),
-  ),
-  partner: Type.Object(
-    { cards: Type.Array(PartnerCard), nextCursor },
-    component('CardList', 'A page of cards'),
-  ),
-} as const
 
 /** The body of `cards.create`, by surface. */
 export const CreateBody = {

@@ -1,13 +1,13 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
+import { listOperation } from '../../http/list.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { lockAccount } from '../../records/lock-account.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
-import { listOperation } from '../list-operation.ts'
 import type { ModuleServices } from '../services.ts'
 import { contracts, contractsWithBalances, type Contract } from './store.ts'
 
@@ -43,13 +43,13 @@ export function contractOperations(services: ModuleServices): Operation[] {
       id: 'contracts.list',
       title: 'List the contracts, newest first',
       path: '/user/v1/contracts',
-      scope: 'contracts.read',
+      scopes: ['contracts.read'],
       name: 'contracts',
-      listName: 'ContractList',
+      component: component('ContractList', 'A page of contracts'),
       item: ContractSchema,
-      example: { response: { contracts: [{ ...example, balanceCents: 5000 }], nextCursor: null } },
-      page: (accountId, page) => contractsWithBalances(db, accountId, page),
-      wire: contract => contractData(contract, contract.balanceCents),
+      example: { ...example, balanceCents: 5000 },
+      rows: (accountId, page) => contractsWithBalances(db, accountId, page),
+      write: rows => rows.map(contract => contractData(contract, contract.balanceCents)),
     }),
     createContract(services),
   ]

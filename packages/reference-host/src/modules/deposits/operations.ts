@@ -1,13 +1,12 @@
 import { allow, type Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
+import { listOperation } from '../../http/list.ts'
 import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider } from '../../providers/deposits/port.ts'
-import { component, nextCursor } from '../../schemas/fields.ts'
+import { component } from '../../schemas/fields.ts'
 import { Amount, amountText, quoted } from '../assets.ts'
-import * as examples from '../examples.ts'
-import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { ACTIVE_MS, createDeposit } from './create.ts'
 import { depositQuotes } from './quotes.ts'
@@ -15,17 +14,10 @@ import { DepositResponse, depositData, depositExample, DepositSchema, depositsDa
 import { depositTable } from './deposit.ts'
 
 const SURFACES: readonly Surface[] = ['user', 'partner']
-const List = Type.Object(
-  { deposits: Type.Array(DepositSchema), nextCursor },
-  component('DepositList', 'A page of deposits, newest first'),
-)
-const query = Type.Object({
-  ...pagingQuery.properties,
-  scope: Type.Optional(
-    Type.Enum(['active', 'all'], {
-      description: '`active` (default): those that wait for money since less than 7 days',
-    }),
-  ),
+const scope = Type.Enum(['active', 'all'], {
+  default: 'active',
+  description: '`active` (default): those that wait for money since less than 7 days',
+  expected: 'must be active or all',
 })
 const notFound: HostDenial = deny('not_found', 'nothing has this id')
 
@@ -48,33 +40,22 @@ export function depositOperations(services: ModuleServices): Operation[] {
 const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'user' ? [scope] : [])
 
 function list(surface: Surface, { deposits, db, clock }: ModuleServices): Operation {
-  return operation({
+  return listOperation({
     id: 'deposits.list',
     title: 'List deposits, newest first',
     surface,
-    method: 'GET',
-    paths: [`/${surface}/v1/deposits`],
-    credential: 'session',
-    query,
-    response: List,
+    path: `/${surface}/v1/deposits`,
     scopes: scopesOf(surface, 'deposits.read'),
-    example: { response: { deposits: [depositExample], nextCursor: examples.CURSOR } },
-    async handle({ caller, facts }) {
-      const paging = readPaging(facts.query)
-      if (!paging.ok) return paging
-      const scope = facts.query.get('scope') ?? 'active'
-      if (scope !== 'active' && scope !== 'all')
-        return deny('invalid_request', 'scope must be active or all', { field: 'scope' })
-      const { after, limit } = paging.value
-      const openSince = scope === 'active' ? clock.now() - ACTIVE_MS : undefined
-      const page = { after, limit: limit + 1, openSince }
-      const { items, nextCursor: next } = cutPage(
-        await deposits.page(db, caller.session.accountId, page),
-        limit,
-      )
-      const data = { deposits: await depositsData(deposits, db, items), nextCursor: next }
-      return allow({ data, summary: `${items.length} deposits.` })
+    filters: { scope },
+    name: 'deposits',
+    component: component('DepositList', 'A page of deposits, newest first'),
+    item: DepositSchema,
+    example: depositExample,
+    rows(accountId, page, { query }) {
+      const openSince = query.scope === 'active' ? clock.now() - ACTIVE_MS : undefined
+      return deposits.page(db, accountId, { ...page, openSince })
     },
+    write: rows => depositsData(deposits, db, rows),
   })
 }
 

@@ -77,7 +77,7 @@ export function depositQuotes(provider: DepositProvider): Operation[] {
       query: assetsQuery,
       response: AssetsResponse,
       example: { response: assetsExample },
-      handle: ({ facts }) => listAssets(provider, facts.query),
+      handle: ({ query }) => listAssets(provider, query),
     }),
     operation({
       ...common,

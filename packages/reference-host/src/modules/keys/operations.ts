@@ -3,9 +3,9 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { callerOf, operation, type Operation, type Success } from '../../http/operation.ts'
+import { pageParameters, positionCursor, readPositionCursor } from '../../http/paging.ts'
 import { component, nextCursor, Policy } from '../../schemas/fields.ts'
 import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
-import { pagingQueryUpTo, positionCursor, readPositionPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
@@ -19,8 +19,6 @@ const KeyList = Type.Object(
     'A page of API keys, newest first, without their texts. It ends early where their policies would pass 32 KiB',
   ),
 )
-/** Existing clients read only one page, so it is large enough for the keys of most accounts. */
-const PAGE = { most: 100, defaultLimit: 50 } as const
 const Rights = {
   scopes: Type.Optional(requestedScopes),
   policy: Type.Optional(Policy),
@@ -112,13 +110,14 @@ function listKeys({ issuer }: ModuleServices): Operation {
     method: 'GET',
     paths: keyPaths(''),
     scopes: ['keys.read'],
-    query: pagingQueryUpTo(PAGE.most, PAGE.defaultLimit),
+    // Existing clients read only one page, so it is large enough for the keys of most accounts.
+    query: Type.Object(pageParameters(100, 50)),
     response: KeyList,
     example: { response: { keys: [examples.listedKey], nextCursor: null } },
-    async handle({ caller, facts }) {
-      const paging = readPositionPaging(facts.query, PAGE)
-      if (!paging.ok) return paging
-      const found = await issuer.listKeys(callerOf(caller), paging.value)
+    async handle({ caller, query: { limit, cursor } }) {
+      const start = readPositionCursor(cursor)
+      if (!start.ok) return start
+      const found = await issuer.listKeys(callerOf(caller), { ...start.value, limit })
       if (!found.ok) return found
       const keys = found.value.keys.map(({ key, policies }) => keyData(key, policies))
       const { next } = found.value

@@ -2,10 +2,10 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
+import { cutPage, pageParameters, readCursor } from '../../http/paging.ts'
 import { events, type RecordedEvent } from '../../records/events.ts'
 import { component, instant, instantOrNull, nextCursor, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
-import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { kindOf, textOf } from './texts.ts'
 
@@ -67,20 +67,20 @@ function listNotifications({ db }: ModuleServices): Operation {
     paths: ['/user/v1/notifications'],
     scopes: ['notifications.read'],
     query: Type.Object({
-      ...pagingQuery.properties,
-      unread: Type.Optional(Type.Boolean({ description: '`true`: only those that were not read' })),
+      ...pageParameters(),
+      unread: Type.Boolean({
+        default: false,
+        description: '`true`: only those that were not read',
+        expected: 'must be true or false',
+      }),
     }),
     response: List,
     example: { response: { notifications: [example], unreadCount: 1, nextCursor: null } },
-    async handle({ caller: { session }, facts: { query } }) {
-      const paging = readPaging(query)
-      if (!paging.ok) return paging
-      const unread = query.get('unread') ?? 'false'
-      if (unread !== 'true' && unread !== 'false')
-        return deny('invalid_request', 'unread must be true or false', { field: 'unread' })
-      const { after, limit } = paging.value
-      const read = unread === 'true' ? events.unread : events.page
-      const found = await read(db, session.accountId, { after, limit: limit + 1 })
+    async handle({ caller: { session }, query: { limit, cursor, unread } }) {
+      const after = readCursor(cursor)
+      if (!after.ok) return after
+      const read = unread ? events.unread : events.page
+      const found = await read(db, session.accountId, { after: after.value, limit: limit + 1 })
       const { items, nextCursor } = cutPage(found, limit)
       const unreadCount = await events.unreadCount(db, session.accountId)
       return allow({

@@ -3,13 +3,13 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import { isChecksumAddress } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
+import { listOperation } from '../../http/list.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { Transaction, TransactionEntry } from '../../ledger/transactions.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
-import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
 import { findSent, paymentPage, usersOfWallet } from './store.ts'
@@ -68,13 +68,13 @@ export function paymentOperations(services: ModuleServices): Operation[] {
       id: 'payments.list',
       title: 'List payments, sent and received, newest first',
       path: '/user/v1/payments',
-      scope: 'payments.read',
+      scopes: ['payments.read'],
       name: 'payments',
-      listName: 'PaymentList',
+      component: component('PaymentList', 'A page of payments'),
       item: PaymentSchema,
-      example: { response: { payments: [example], nextCursor: null } },
-      page: (accountId, page) => paymentPage(db, accountId, page),
-      wire: paymentData,
+      example,
+      rows: (accountId, page) => paymentPage(db, accountId, page),
+      write: rows => rows.map(paymentData),
     }),
     createPayment(services),
   ]

@@ -1,11 +1,11 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../http/operation.ts'
-import { component } from '../../schemas/fields.ts'
-import { idText } from '../../schemas/names.ts'
+import { component, text } from '../../schemas/fields.ts'
 
+// Any text: a person who opens the address must see a page, not an error.
 const Query = Type.Object({
-  request: Type.Optional(idText(120, 'The id of a request, or its token where the client built the address')),
+  request: Type.Optional(text('The id of a request, or its token where the client built the address')),
 })
 const Nothing = Type.Object({}, component('Redirect', 'No body'))
 const common = {
@@ -31,8 +31,7 @@ export function signInRedirects(): Operation[] {
       title: 'Open the page that approves a command line',
       paths: ['/auth/cli'],
       query: Query,
-      async handle({ facts: { query } }) {
-        const request = query.get('request') ?? ''
+      async handle({ query: { request = '' } }) {
         return to(/^[!-~]{1,120}$/.test(request) ? `#request=${encodeURIComponent(request)}` : '')
       },
     }),

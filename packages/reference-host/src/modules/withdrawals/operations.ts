@@ -1,20 +1,13 @@
 import { allow } from '@gatewright/kernel'
-import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
+import { listOperation } from '../../http/list.ts'
 import { operation, type Operation } from '../../http/operation.ts'
-import { component, nextCursor } from '../../schemas/fields.ts'
-import * as examples from '../examples.ts'
-import { cutPage, pagingQuery, readPaging } from '../paging.ts'
+import { component } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 import { createWithdrawal } from './create.ts'
 import { withdrawalQuotes } from './quotes.ts'
 import { WithdrawalResponse, withdrawalData, withdrawalExample, WithdrawalSchema } from './wire.ts'
 import { withdrawalTable } from './withdrawal.ts'
-
-const List = Type.Object(
-  { withdrawals: Type.Array(WithdrawalSchema), nextCursor },
-  component('WithdrawalList', 'A page of withdrawals, newest first'),
-)
 
 /** Makes the operations of withdrawals, if the host has a provider. */
 export function withdrawalOperations(services: ModuleServices): Operation[] {
@@ -29,26 +22,17 @@ export function withdrawalOperations(services: ModuleServices): Operation[] {
 }
 
 function list({ db }: ModuleServices): Operation {
-  return operation({
+  return listOperation({
     id: 'withdrawals.list',
     title: 'List withdrawals, newest first',
-    surface: 'user',
-    method: 'GET',
-    paths: ['/user/v1/withdrawals'],
-    credential: 'session',
-    query: pagingQuery,
-    response: List,
+    path: '/user/v1/withdrawals',
     scopes: ['transactions.read'],
-    example: { response: { withdrawals: [withdrawalExample], nextCursor: examples.CURSOR } },
-    async handle({ caller, facts }) {
-      const paging = readPaging(facts.query)
-      if (!paging.ok) return paging
-      const { after, limit } = paging.value
-      const found = await withdrawalTable.page(db, caller.session.accountId, { after, limit: limit + 1 })
-      const { items, nextCursor: next } = cutPage(found, limit)
-      const data = { withdrawals: items.map(withdrawalData), nextCursor: next }
-      return allow({ data, summary: `${items.length} withdrawals.` })
-    },
+    name: 'withdrawals',
+    component: component('WithdrawalList', 'A page of withdrawals, newest first'),
+    item: WithdrawalSchema,
+    example: withdrawalExample,
+    rows: (accountId, page) => withdrawalTable.page(db, accountId, page),
+    write: rows => rows.map(withdrawalData),
   })
 }
 

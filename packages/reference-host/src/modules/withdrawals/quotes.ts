@@ -109,7 +109,7 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
       query: assetsQuery,
       response: AssetsResponse,
       example: { response: assetsExample },
-      handle: ({ facts }) => listAssets(provider, facts.query),
+      handle: ({ query }) => listAssets(provider, query),
     }),
     operation({
       ...common,

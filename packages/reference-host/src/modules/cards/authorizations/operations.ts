@@ -2,11 +2,11 @@ import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/ker
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../../http/codes.ts'
-import { ledgerWrite, operation, type Operation, type Success } from '../../../http/operation.ts'
-import { component, nextCursor } from '../../../schemas/fields.ts'
+import { listOperation } from '../../../http/list.ts'
+import { ledgerWrite, type Operation, type Success } from '../../../http/operation.ts'
+import { component } from '../../../schemas/fields.ts'
 import { idText, nameText } from '../../../schemas/names.ts'
 import { invalidState } from '../../invalid-state.ts'
-import { cutPage, pagingQuery, readPaging } from '../../paging.ts'
 import type { ModuleServices } from '../../services.ts'
 import { cardPolicies } from './decide.ts'
 import { authorizationTable, type Authorization } from './store.ts'
@@ -17,10 +17,6 @@ import { cards } from '../store.ts'
 const SURFACES: readonly Surface[] = ['user', 'partner']
 /** The default merchant of a simulated payment. */
 const MERCHANT = { name: 'Sandbox Merchant', mcc: '5734', city: null, country: 'US' }
-const AuthorizationList = Type.Object(
-  { authorizations: Type.Array(AuthorizationSchema), nextCursor },
-  component('AuthorizationList', 'A page of authorizations'),
-)
 const ResponseData = Type.Object(
   { authorization: AuthorizationSchema },
   component('AuthorizationResponse', 'An authorization as it stands'),
@@ -59,35 +55,24 @@ export function authorizationOperations(services: ModuleServices): Operation[] {
 
 /** `GET /user/v1/cards/{cardId}/authorizations`: lists the authorizations of a card, newest first. */
 function listAuthorizations({ db }: ModuleServices): Operation {
-  return operation({
+  return listOperation({
     id: 'cards.authorizations',
     title: 'List the authorizations of a card, newest first',
-    surface: 'user',
-    method: 'GET',
-    paths: ['/user/v1/cards/{cardId}/authorizations'],
-
-    credential: 'session',
+    path: '/user/v1/cards/{cardId}/authorizations',
     scopes: ['transactions.read'],
-    query: pagingQuery,
-    response: AuthorizationList,
-    example: { response: { authorizations: [exampleAuthorization], nextCursor: null } },
-    denies: [404],
-    async handle({ caller, facts, params }) {
-      const paging = readPaging(facts.query)
-      if (!paging.ok) return paging
-      const { accountId } = caller.session
+    name: 'authorizations',
+    component: component('AuthorizationList', 'A page of authorizations'),
+    item: AuthorizationSchema,
+    example: exampleAuthorization,
+    async rows(accountId, page, { params }) {
       const card = await cards.find(db, accountId, params['cardId'] as string)
       if (!card) return deny('not_found', 'no such card')
-      const { after, limit } = paging.value
-      // One more than the limit, to know whether there is a next page.
-      const page = { after, limit: limit + 1 }
-      const found = await authorizationTable.page(db, accountId, page, { cardId: card.id })
-      const { items, nextCursor } = cutPage(found, limit)
-      const histories = await events.histories(
-        ...([db, accountId, 'authorization', items.map(row => row.id)] as const),
-      )
-      const authorizations = items.map(row => authorizationData(row, histories.get(row.id) ?? []))
-      return allow({ data: { authorizations, nextCursor }, summary: `${items.length} authorizations.` })
+      return authorizationTable.page(db, accountId, page, { cardId: card.id })
+    },
+    async write(rows, accountId) {
+      const ids = rows.map(row => row.id)
+      const histories = await events.histories(db, accountId, 'authorization', ids)
+      return rows.map(row => authorizationData(row, histories.get(row.id) ?? []))
     },
   })
 }
