@@ -28,9 +28,8 @@ export const pageParameters = (most = 100, defaultLimit = 20) => ({
 /** Reads the position after which a page begins: 0 without a cursor. Denial: `invalid_request`. */
 export function readCursor(cursor: string | undefined): Verdict<number, HostDenial> {
   if (cursor === undefined) return allow(0)
-  const after = Number(/^after:([1-9]\d{0,14})$/.exec(decoded(cursor))?.[1])
-  // The decoder skips characters outside base64url, so the cursor is compared with its own encoding.
-  return cursor === cursorOf(after) ? allow(after) : foreignCursor
+  const found = matchCursor(/^after:([1-9]\d{0,14})$/, cursor)
+  return found ? allow(Number(found[1])) : foreignCursor
 }
 
 /**
@@ -41,9 +40,8 @@ export function readPositionCursor(
   cursor: string | undefined,
 ): Verdict<{ readonly after?: ListPosition }, HostDenial> {
   if (cursor === undefined) return allow({})
-  const [, at, id = ''] = /^at:([1-9]\d{0,14}):([A-Za-z0-9_-]{1,64})$/.exec(decoded(cursor)) ?? []
-  const after = { at: Number(at), id }
-  return cursor === positionCursor(after) ? allow({ after }) : foreignCursor
+  const found = matchCursor(/^at:([1-9]\d{0,14}):([A-Za-z0-9_-]{1,64})$/, cursor)
+  return found ? allow({ after: { at: Number(found[1]), id: found[2] as string } }) : foreignCursor
 }
 
 const foreignCursor: HostDenial = deny('invalid_request', `cursor ${foreign}`, { field: 'cursor' })
@@ -63,7 +61,9 @@ export function cutPage<T extends { readonly position: number }>(
 }
 
 /** The cursor of the page after a place in a list of the issuer. */
-export const positionCursor = ({ at, id }: ListPosition): string => encoded(`at:${at}:${id}`)
+export function positionCursor({ at, id }: ListPosition): string {
+  return encoded(`at:${at}:${id}`)
+}
 
 /** The cursor of the page after a position. */
 function cursorOf(position: number): string {
@@ -74,4 +74,9 @@ function encoded(text: string): string {
   return Buffer.from(text, 'latin1').toString('base64url')
 }
 
-const decoded = (cursor: string): string => Buffer.from(cursor, 'base64url').toString('latin1')
+/** Matches what a cursor encodes with a pattern. */
+function matchCursor(pattern: RegExp, cursor: string): RegExpExecArray | null {
+  const found = pattern.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
+  // The decoder skips characters outside base64url, so the cursor is compared with its own encoding.
+  return found && encoded(found[0]) === cursor ? found : null
+}
