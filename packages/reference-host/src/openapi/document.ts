@@ -7,7 +7,7 @@ import { fieldsOf, securitySchemes } from './common-components.ts'
 import { createComponents, type Components, type Json } from './components.ts'
 import { responsesOf } from './responses.ts'
 
-/** What the API description says about the whole host. */
+/** The facts about the host in the API description. */
 export interface DescribedHost {
   readonly serviceName: string
   /** The server URL for clients; `/` means the origin of the description itself. */
@@ -17,7 +17,7 @@ export interface DescribedHost {
   readonly directUserKey: boolean
 }
 
-/** Version of the API description (fixed by the contract). */
+/** Version of the API description. Existing clients expect this one. */
 const VERSION = '1.0.0'
 
 /**
@@ -53,7 +53,7 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
   }
 }
 
-/** Canonical paths, each with its legacy spelling where there is one. */
+/** Lists the canonical paths of an operation, each with its legacy spelling if it has one. */
 function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, legacy: boolean][] {
   return paths.flatMap(path => [
     [path, false] as [string, boolean],
@@ -129,8 +129,8 @@ const KEY_FIELD = {
 } as const
 
 /**
- * The credentials that an operation accepts: any one of the list. A session or a key in its place needs the listed scopes
- * (OpenAPI 3.1, "Security Requirement Object").
+ * Lists the credentials that an operation accepts, any one of which is enough. A session, or a key in its place, needs the
+ * listed scopes (OpenAPI 3.1, "Security Requirement Object").
  */
 function securityRequirements(operation: Operation, host: DescribedHost): Json[] {
   const { scopes = [], anyOf } = operation
@@ -144,7 +144,7 @@ function securityRequirements(operation: Operation, host: DescribedHost): Json[]
     )
 }
 
-/** The security schemes that an operation accepts. */
+/** Lists the security schemes that an operation accepts. */
 function schemesOf({ credential, surface }: Operation, { directUserKey }: DescribedHost): readonly string[] {
   if (credential === 'none') return []
   if (credential === 'provider') return ['ProviderSignature']

@@ -13,9 +13,10 @@ export interface OpenStores {
 }
 
 /**
- * Opens the ledger's database (embedded in a locked data folder, or Postgres), migrates it, and opens Redis if configured. Refuses
- * a database of another environment before it is migrated. Closes what is open when a later step fails. `queryMs` limits each statement on Postgres at
- * the client's side; default none, since a statement of an operator's command may take long.
+ * Opens the ledger's database (embedded in a locked data folder, or Postgres), migrates it, and opens Redis if configured.
+ * Rejects a database of another environment before it is migrated. Closes what is open when a later step fails. `queryMs`
+ * limits each statement on Postgres at the client's side; by default there is no limit, since a statement of an operator's
+ * command may take long.
  */
 export async function openStores(config: Config, queryMs?: number): Promise<OpenStores> {
   const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
@@ -42,7 +43,7 @@ export async function openStores(config: Config, queryMs?: number): Promise<Open
   }
 }
 
-/** Migrates. Where the tables are not those of this software, the fault also names the variable to set. */
+/** Migrates the database. If its tables are not those of this software, the fault also names the variable to set. */
 async function migrateTables(backend: Backend, config: Config): Promise<void> {
   try {
     await backend.migrate()

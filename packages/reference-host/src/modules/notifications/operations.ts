@@ -53,7 +53,10 @@ const example = {
 }
 const common = { surface: 'user', credential: 'session' } as const
 
-/** `GET /user/v1/notifications` and `PATCH /user/v1/notifications/{id}`: what happened to what the account has. */
+/**
+ * `GET /user/v1/notifications` and `PATCH /user/v1/notifications/{id}`: lists notifications of the account, and marks one as
+ * read or unread.
+ */
 export function notificationOperations(services: ModuleServices): Operation[] {
   return [listNotifications(services), markNotification(services)]
 }

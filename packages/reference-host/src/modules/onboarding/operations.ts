@@ -6,7 +6,7 @@ import { operation, type Operation, type Success } from '../../http/operation.ts
 import { component, text } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
-/** The steps in their order, each with the operation that does it. The last two can be skipped. */
+/** The steps in their order, each with the operation that completes it. The last two can be skipped. */
 const STEPS = [
   ['wallet', 'auth.bootstrap'],
   ['kyc', 'kyc.submit'],
@@ -41,7 +41,8 @@ const example = {
     next: 'kyc',
   },
 }
-// The first credit of an account is of one of these types, and comes before all debits of them, so that few rows are read.
+// The first credit of an account has one of these types and precedes all debits of these types, so that the query reads few
+// rows.
 const FUNDED = `select 1 from gw_transactions where account_id = $1 and type in ('collateral', 'payment')
   and direction = 'credit' and status = 'completed' limit 1`
 const FACTS = `select u.kyc_status, u.skipped_steps,
@@ -84,7 +85,7 @@ export function onboardingOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-/** In one statement, so that two skips at once do not lose one. */
+/** Skips a step, in one statement, so that of two simultaneous skips none is lost. */
 async function skip(db: SqlQueries, accountId: string, step: Step): Promise<void> {
   const text = `update gw_users set skipped_steps = skipped_steps || $2
     where account_id = $1 and skipped_steps not like $3`

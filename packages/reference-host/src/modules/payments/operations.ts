@@ -153,7 +153,7 @@ async function findReceiver(
   walletAddress: string,
 ): Promise<Verdict<string, HostDenial>> {
   const denied = (message: string): HostDenial => deny('invalid_request', message, { field: 'to' })
-  // An address in one case only carries no checksum.
+  // An address in lower or upper case only has no checksum.
   if (!isChecksumAddress(walletAddress) && !/^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(walletAddress))
     return denied('to.walletAddress has a wrong checksum (EIP-55)')
   const users = await usersOfWallet(tx, walletAddress.toLowerCase())

@@ -29,7 +29,7 @@ const common = {
 } as const
 const data = (referral: Referral) => ({ referral: { ...referral } })
 
-/** `GET` and `POST /user/v1/referrals`: the code of the account, and applying that of another. */
+/** `GET` and `POST /user/v1/referrals`: reads the code of the account, and applies the code of another account. */
 export function referralOperations({ db }: ModuleServices): Operation[] {
   return [
     operation({

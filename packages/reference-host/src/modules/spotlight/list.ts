@@ -12,7 +12,7 @@ const Item = Type.Object(
     text: text('What it says. Plain text'),
     url: textOrNull('Where to read on, https'),
     startsAt: instant('When it is first shown'),
-    endsAt: instant('When it is shown no longer'),
+    endsAt: instant('When it stops being shown'),
   },
   component('SpotlightItem', 'A notice of the operator'),
 )
@@ -21,7 +21,7 @@ const ResponseData = Type.Object(
   component('SpotlightList', 'The notices that are shown now, in the order of the operator'),
 )
 
-/** `GET /user/v1/spotlight`: the notices that are shown now. */
+/** `GET /user/v1/spotlight`: lists the notices that are shown now. */
 export function listSpotlight({ product, clock }: ModuleServices): Operation {
   const items = product.spotlight.map(item => ({
     item,

@@ -24,7 +24,7 @@ const ResponseData = Type.Object(
   component('SupportResponse', 'Where to find help, and what to quote there'),
 )
 
-/** `GET /user/v1/support`: where to find help. */
+/** `GET /user/v1/support`: reads where people find help. */
 export function readSupport({ product: { support }, environment }: ModuleServices): Operation {
   return operation({
     id: 'support.read',

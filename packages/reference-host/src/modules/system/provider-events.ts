@@ -9,12 +9,12 @@ import type { SqlClient } from '@gatewright/kernel/sql'
 import type { NetworkResponse } from '../cards/authorizations/response-in-time.ts'
 
 /**
- * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated, repeated, not
+ * The outcome of an event: `unknown` if the host does not have its object, `ignored` if the event is outdated, repeated, not
  * allowed in the current state, or names a payment that cannot be credited.
  */
 export type EventOutcome = 'applied' | 'ignored' | 'unknown'
 
-/** How the data of an event is checked. */
+/** The check of an event's data. */
 interface CheckedEvent {
   /** Returns the first error in `data`; undefined if it is valid. */
   readonly validate: (
@@ -22,20 +22,20 @@ interface CheckedEvent {
   ) => { readonly path: readonly string[]; readonly message: string } | undefined
 }
 
-/** How one type of event is checked and applied. */
+/** The check and the application of one type of event. */
 interface AppliedEvent extends CheckedEvent {
   /** Applies an event, in the transaction that also stores the id of its message. */
   apply(tx: SqlQueries, provider: string, data: never, now: EpochMs, messageId: string): Promise<EventOutcome>
 }
 
-/** How the host responds to an event that asks for a decision. */
+/** How the host responds to an event that requests a decision. */
 interface DecidedEvent extends CheckedEvent {
-  /** Decides once for each id in `data`, whatever the id of the message is. Undefined if the object does not exist here. */
+  /** Decides once for each id in `data`, whatever the id of the message is. Undefined if the host does not have the object. */
   decide(provider: string, data: never, now: EpochMs): Promise<NetworkResponse | undefined>
 }
 export type EventType = AppliedEvent | DecidedEvent
 
-/** What the endpoint needs. */
+/** The services that the endpoint uses. */
 export interface ProviderEventServices {
   readonly db: SqlClient
   readonly clock: Clock

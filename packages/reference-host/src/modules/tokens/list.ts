@@ -63,8 +63,8 @@ function receiverToken({ chainId, asset, token, decimals }: PayinReceiver): Toke
 }
 
 /**
- * Merges tokens by network, contract and symbol, and sorts by the same. Of several, the first gives the symbol, and the first with a
- * name of its own the name.
+ * Merges tokens with the same network, contract and symbol (in any case), and sorts them by these. The merged token has the
+ * symbol of the first, and the first name that differs from the symbol.
  */
 export function mergeTokens(given: readonly TokenUse[]): readonly TokenUse[] {
   const merged = new Map<string, TokenUse>()

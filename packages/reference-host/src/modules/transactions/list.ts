@@ -7,7 +7,7 @@ import { component } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 import { partnerForm, userForm } from './wire.ts'
 
-/** What differs between the surfaces: the form of a transaction, and how many make a page. */
+/** The differences between the surfaces: the form of a transaction, and the size of a page. */
 const FORMS = {
   user: { form: userForm, listName: 'TransactionList', most: 100 },
   partner: { form: partnerForm, listName: 'PartnerTransactionList', most: 200 },
@@ -30,7 +30,7 @@ const filters = {
   ),
 }
 
-/** `GET /user/v1/transactions` and `GET /partner/v1/transactions`: what happened to the money of the account, newest first. */
+/** `GET /user/v1/transactions` and `GET /partner/v1/transactions`: lists the transactions of the account, newest first. */
 export function transactionOperations(services: ModuleServices): Operation[] {
   return (['user', 'partner'] as const).map(surface => listTransactions(surface, services))
 }

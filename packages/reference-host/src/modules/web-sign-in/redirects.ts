@@ -22,7 +22,7 @@ const common = {
 const to = (fragment: string) =>
   allow({ document: undefined, status: 302, headers: [['Location', `/helper${fragment}`] as const] })
 
-/** Addresses that existing clients open in a browser. A `code` in them is dropped: the person types it. */
+/** Addresses that existing clients open in a browser. A `code` in them is removed, because the person must type it. */
 export function signInRedirects(): Operation[] {
   return [
     operation({

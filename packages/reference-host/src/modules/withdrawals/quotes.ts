@@ -82,7 +82,7 @@ const lower = ({ currency, network }: { currency: string; network: string }) => 
   network: network.toLowerCase(),
 })
 
-/** The operations that say what can be withdrawn, and for how much. */
+/** Makes the operations about assets, limits and prices of withdrawals. */
 export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
   const common = {
     surface: 'partner',

@@ -19,8 +19,8 @@ interface SettlementServices {
 }
 
 /**
- * Settles and closes pay-ins. Each function takes a pay-in locked in `tx`, and changes money, caps and status
- * together. Locks are always taken in the order pay-in, caps, ledger. Faults: `ERR_STORE_*`.
+ * Settles and closes pay-ins. Each function needs a pay-in that is locked in `tx`, and changes money, caps and status together.
+ * Locks are always taken in the order pay-in, caps, ledger. Faults: `ERR_STORE_*`.
  */
 export interface PayinSettlement {
   /**
@@ -46,7 +46,10 @@ export interface PayinSettlement {
   ): Promise<Payin>
 }
 
-/** The transaction rows of a paid pay-in. One that is paid on chain and buys a plan does not change the balance. */
+/**
+ * Makes the transaction rows of a paid pay-in. If it is paid on chain and buys a plan, the balance does not change, and there
+ * are none.
+ */
 function entriesOf(
   { id, planId, accountId, amountCents }: Pick<Payin, 'id' | 'planId' | 'accountId' | 'amountCents'>,
   from: Debit,
@@ -92,7 +95,7 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
     return true
   }
 
-  /** The last move of a pay-in, and the event that notifies its account. */
+  /** Records the last move of a pay-in, and the event that notifies its account. */
   const end = async (tx: SqlQueries, payin: Payin, ...move: EndMove): Promise<Payin> => {
     const [cause, , now] = move
     const ended = await payins.move(tx, payin, ...move)
@@ -118,7 +121,7 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
       // Counts the hold as spent. An operator may have ended the hold before; the counters then stay
       // unchanged.
       if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
-      // A chain's account is an outside account, which may go below zero.
+      // The debited account is an outside account, which may go below zero, so the result is not checked.
       await moveMoney(tx, payin, { debit: ledgerAccounts.chain(chainId, token) }, now)
       return end(tx, payin, 'paid_on_chain', { seen, detail: seen.txHash }, now)
     },
