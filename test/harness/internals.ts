@@ -11,6 +11,11 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/http/limits.js') &
   typeof import('../../packages/reference-host/dist/http/query.js') &
   typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
+  typeof import('../../packages/reference-host/dist/http/open-responses.js') &
+  typeof import('../../packages/reference-host/dist/http/request-target.js') &
+  typeof import('../../packages/reference-host/dist/http/request-time.js') &
+  typeof import('../../packages/reference-host/dist/http/unknown-names.js') &
+  typeof import('../../packages/reference-host/dist/http/key-session.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/cards/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
@@ -101,6 +106,11 @@ const FILES = [
   'http/limits',
   'http/query',
   'http/provider-messages',
+  'http/open-responses',
+  'http/request-target',
+  'http/request-time',
+  'http/unknown-names',
+  'http/key-session',
   'providers/calls',
   'providers/cards/card-numbers',
   'modules/cards/card-above-caller',
