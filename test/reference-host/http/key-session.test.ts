@@ -26,12 +26,11 @@ t.test('a key is current until it is changed, revoked or expires', async t => {
   const { issuer } = setUp()
   const { key } = await newKey(issuer, [])
   const session = keySession(key)
-  const isCurrent = (changes: object, now = 100): Promise<boolean> =>
-    isKeyCurrent(
-      { find: async (id: string) => (id === key.id ? { ...key, ...changes } : undefined) },
-      session,
-      now,
-    )
+  const stored = { ...key, digest: 'x', pepperId: 'p1' }
+  const isCurrent = (changes: object, now = 100): Promise<boolean> => {
+    const find = async (id: string) => (id === key.id ? { ...stored, ...changes } : undefined)
+    return isKeyCurrent({ find }, session, now)
+  }
   t.ok(await isCurrent({}))
   t.ok(await isCurrent({ expiresAt: null }))
   t.notOk(await isCurrent({ version: key.version + 1 }))
