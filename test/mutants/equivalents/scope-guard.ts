@@ -197,14 +197,9 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     before,
     reason: 'an estimate of memory: any near number is as good',
   })),
-  ...[
-    'cache.size * 3 < entries && cache.calculatedSize * 2 < bytes',
-    'cache.size * 2 <= entries && cache.calculatedSize * 2 < bytes',
-    'cache.size * 2 < entries && cache.calculatedSize * 3 < bytes',
-    'cache.size * 2 < entries && cache.calculatedSize * 2 <= bytes',
-  ].map(condition => ({
+  ...['cache.calculatedSize * 3 < bytes', 'cache.calculatedSize * 2 <= bytes'].map(condition => ({
     source: 'packages/scope-guard/src/token/cache.ts',
-    before: 'const halfEmpty = cache.size * 2 < entries && cache.calculatedSize * 2 < bytes;',
+    before: 'const halfEmpty = cache.calculatedSize * 2 < bytes;',
     after: `const halfEmpty = ${condition};`,
     reason: 'from which size on uses are recorded saves time: no token is evicted before the cache is full',
   })),
