@@ -229,7 +229,6 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
   {
     source: 'packages/scope-guard/src/token/verify.ts',
     before: 'if (headers.size >= MAX_HEADERS)',
-    after: 'if (headers.size > MAX_HEADERS)',
     reason: 'bounds memory: what is forgotten is read again',
   },
 ]
