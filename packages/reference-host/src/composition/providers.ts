@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import type { Clock } from '@gatewright/kernel'
 import type { Config } from '../config/config.ts'
 import { originOf } from '../config/origin.ts'
-import { checkedProvider, type CallOptions } from '../providers/calls.ts'
+import { checkedProvider, type CallOutcome } from '../providers/calls.ts'
 import type { NamedProvider, Port, ProviderOf } from '../providers/port.ts'
 import { PORTS, type Providers } from '../providers/ports.ts'
 import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
@@ -10,11 +10,13 @@ import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 
 /** The services that the built-in providers use. */
-interface ProviderServices extends CallOptions {
+interface ProviderServices {
   readonly config: Config
   readonly backend: Backend
   readonly clock: Clock
   readonly secrets: Secrets
+  /** Counts a call to the provider of a port. */
+  readonly count: (port: string, outcome: CallOutcome) => void
 }
 
 /**
@@ -22,14 +24,15 @@ interface ProviderServices extends CallOptions {
  * built-in providers.
  */
 export function hostProviders(given: Providers, services: ProviderServices): Providers {
-  const { config, backend, clock, secrets } = services
+  const { config, backend, clock, secrets, count } = services
   const sandbox = { db: backend.sql, clock, origin: originOf(config), secret: sandboxSecret(secrets) }
   const own: Readonly<Record<string, NamedProvider | undefined>> = given
   const providers = Object.entries(PORTS).flatMap(([name, { port, sandbox: builtIn }]) => {
     const provider = own[name] ?? (config.environment === 'sandbox' ? builtIn(sandbox) : undefined)
     if (!provider) return []
     if (provider === own[name]) assertName(name, provider.name)
-    return [[name, checkedProvider<Port>(name, port, provider as ProviderOf<Port>, services)] as const]
+    const options = { count: (outcome: CallOutcome) => count(name, outcome) }
+    return [[name, checkedProvider<Port>(port, provider as ProviderOf<Port>, options)] as const]
   })
   return Object.fromEntries(providers)
 }
