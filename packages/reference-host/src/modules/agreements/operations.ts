@@ -20,14 +20,14 @@ const AgreementSchema = Type.Object(
 const ResponseData = Type.Object(
   {
     agreements: Type.Array(AgreementSchema, { maxItems: MAX_AGREEMENTS }),
-    accepted: Type.Boolean({ description: 'Whether all of them are accepted as they read now' }),
+    accepted: Type.Boolean({ description: 'Whether all of them are accepted in their current version' }),
     acceptedAt: instantOrNull('When they were first accepted'),
   },
   component('AgreementList', 'What is to be accepted, and whether it is'),
 )
 const Body = Type.Object(
   { accepted: Type.Boolean({ description: 'Must be `true`' }) },
-  component('AcceptRequest', 'Accepts all agreements as they read now'),
+  component('AcceptRequest', 'Accepts all agreements in their current version'),
 )
 const response = {
   agreements: [{ id: 'terms', text: 'I accept the terms of service.', links: [] }],

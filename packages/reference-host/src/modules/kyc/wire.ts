@@ -30,7 +30,7 @@ const members = (surface: Surface) => {
     externalVerificationLink: link('Where the person proves who they are'),
     isActive: Type.Boolean({ description: 'Whether the identity is approved' }),
     isTermsOfServiceAccepted: Type.Boolean({
-      description: 'Whether the agreements are accepted as they read now',
+      description: 'Whether the agreements are accepted in their current version',
     }),
   }
 }

@@ -40,7 +40,9 @@ const WalletUser = Type.Object(
   {
     id: text('Names the user in this API'),
     ...common,
-    agreementsAccepted: Type.Boolean({ description: 'Whether the agreements are accepted as they read now' }),
+    agreementsAccepted: Type.Boolean({
+      description: 'Whether the agreements are accepted in their current version',
+    }),
     createdAt,
   },
   component('WalletUser', 'The user of the session'),
