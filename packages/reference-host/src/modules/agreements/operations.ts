@@ -1,7 +1,8 @@
-import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { operation, type Operation, type Success } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { MAX_AGREEMENTS, MAX_LINKS } from '../../product/product.ts'
 import { component, instantOrNull, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
@@ -46,29 +47,27 @@ const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'us
 async function read(
   { db, acceptances, product: { agreements } }: ModuleServices,
   accountId: string,
-): Promise<Verdict<Success>> {
+): Promise<Success> {
   const at = await acceptances.acceptedAt(db, accountId)
   // Without agreements `at` is 0, and there is no time of acceptance.
   const acceptedAt = at ? new Date(at).toISOString() : null
   const accepted = at !== undefined
-  return allow({
+  return {
     data: { agreements: [...agreements], accepted, acceptedAt },
     summary: accepted ? 'The agreements are accepted.' : 'The agreements are not accepted yet.',
-  })
+  }
 }
 
 function list(surface: Surface, services: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'agreements.list',
     title: 'Read the agreements',
     surface,
-    method: 'GET',
     paths: [`/${surface}/v1/agreements`],
-    credential: 'session',
     response: ResponseData,
     example: { response },
     scopes: scopesOf(surface, 'agreements.read'),
-    handle: ({ caller }) => read(services, caller.session.accountId),
+    read: ({ accountId }) => read(services, accountId),
   })
 }
 
@@ -95,7 +94,7 @@ function accept(surface: Surface, services: ModuleServices): Operation {
       if (surface === 'partner' && (await kyc.read(db, accountId)).status !== 'approved')
         return deny('invalid_state', 'kyc required: submit an application and wait until it is approved')
       await acceptances.accept(db, { accountId, keyId }, clock.now())
-      return read(services, accountId)
+      return allow(await read(services, accountId))
     },
   })
 }

@@ -1,7 +1,8 @@
-import { allow, type Surface } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import { listOperation } from '../../http/list.ts'
-import { operation, type Operation } from '../../http/operation.ts'
+import type { Operation } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { component } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 import { responseExample, CardResponse, cardResponse, cardData, cardExample, CardSchema } from './wire.ts'
@@ -35,21 +36,18 @@ export function listCards(surface: Surface, { db }: ModuleServices): Operation {
 
 /** `cards.read`. */
 export function readCard(surface: Surface, { db }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'cards.read',
     title: 'Read a card',
     surface,
-    method: 'GET',
     paths: [`/${surface}/v1/cards/{cardId}`],
-    credential: 'session',
     scopes: ['cards.read'],
     response: CardResponse[surface] as typeof CardResponse.user,
     example: { response: responseExample(surface) },
-    denies: [404],
-    async handle({ caller, params }) {
-      const card = await cards.find(db, caller.session.accountId, params['cardId'] as string)
-      if (!card) return noSuchCard
-      return allow({ data: cardResponse(surface, card), summary: 'The card.' })
+    notFound: noSuchCard,
+    async read({ accountId }, id) {
+      const card = await cards.find(db, accountId, id)
+      return card && { data: cardResponse(surface, card), summary: 'The card.' }
     },
   })
 }

@@ -2,7 +2,8 @@ import { allow, type Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import { listOperation } from '../../http/list.ts'
-import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider } from '../../providers/deposits/port.ts'
 import { component } from '../../schemas/fields.ts'
@@ -60,21 +61,18 @@ function list(surface: Surface, { deposits, db, clock }: ModuleServices): Operat
 }
 
 function read(surface: Surface, { deposits, db }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'deposits.read',
     title: 'Read a deposit',
     surface,
-    method: 'GET',
-    credential: 'session',
     paths: [`/${surface}/v1/deposits/{depositId}`],
     response: DepositResponse,
     scopes: scopesOf(surface, 'deposits.read'),
     example: { response: { deposit: depositExample } },
-    denies: [404],
-    async handle({ caller, params }) {
-      const deposit = await depositTable.find(db, caller.session.accountId, params['depositId'] as string)
-      if (!deposit) return notFound
-      return allow({ data: await depositData(deposits, db, deposit), summary: `It is ${deposit.status}.` })
+    async read({ accountId }, id) {
+      const deposit = await depositTable.find(db, accountId, id)
+      if (!deposit) return undefined
+      return { data: await depositData(deposits, db, deposit), summary: `It is ${deposit.status}.` }
     },
   })
 }

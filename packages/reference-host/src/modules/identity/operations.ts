@@ -2,7 +2,8 @@ import { allow, type Session } from '@gatewright/kernel'
 import type { CapState } from '@gatewright/scope-guard'
 import * as Type from 'typebox/type'
 import { isKeySession } from '../../http/key-session.ts'
-import { ledgerWrite, operation, type Call, type Operation } from '../../http/operation.ts'
+import { ledgerWrite, type Call, type Operation } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { component, grantedScopes, instantOrNull, Policy, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
@@ -102,17 +103,16 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
     return { policies, caps }
   }
   return [
-    operation({
+    readOperation({
       ...common,
       id: 'identity.read',
       title: 'Read what the credential of this request is and may do',
-      method: 'GET',
       scopes: ['identity.read'],
       example: { response: example },
-      async handle({ caller: { session } }) {
+      async read(session) {
         const held = await rights(session)
         const user = await users.ofAccount(db, session.accountId)
-        return allow({ data: identityData(session, user, held), summary: 'This credential.' })
+        return { data: identityData(session, user, held), summary: 'This credential.' }
       },
     }),
     ledgerWrite({

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type Surface } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { operation, type Operation, type Success } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { component } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import { invalidState } from '../invalid-state.ts'
@@ -38,14 +39,14 @@ async function responseOf(
   { kyc, acceptances, ...services }: Pick<ModuleServices, 'db' | 'kyc' | 'acceptances'>,
   accountId: string,
   db: SqlQueries = services.db,
-): Promise<Verdict<Success>> {
+): Promise<Success> {
   const [state, acceptedAt] = [await kyc.read(db, accountId), await acceptances.acceptedAt(db, accountId)]
   const next = state.status === 'approved' ? { next: `POST /${surface}/v1/agreements` } : {}
-  return allow({
+  return {
     data: kycData(surface, state, acceptedAt !== undefined),
     summary: `The identity check is ${spelledFor(surface, state.status)}.`,
     ...(acceptedAt === undefined ? next : {}),
-  })
+  }
 }
 
 /**
@@ -90,28 +91,25 @@ function submit(surface: Surface, services: ModuleServices): Operation {
         await Promise.race([jobs.runNow(SUBMIT_JOB, submitted.id), timeUp])
         timer.abort()
       }
-      return responseOf(surface, services, accountId)
+      return allow(await responseOf(surface, services, accountId))
     },
   })
 }
 
 function status(surface: Surface, services: ModuleServices): Operation {
   const { db, kyc } = services
-  return operation({
+  return readOperation({
     id: 'kyc.status',
     title: 'Read how far the identity check is',
     surface,
-    method: 'GET',
     paths: [`/${surface}/v1/kyc/status`],
-    credential: 'session',
     scopes: ['kyc.read'],
     response: KycResponse[surface],
     example: { response: examples.response[surface] },
     ...(surface === 'user' ? { denies: [404] } : {}),
-    async handle({ caller }) {
-      const { accountId } = caller.session
-      if (surface === 'user' && (await kyc.read(db, accountId)).status === 'not_submitted')
-        return deny('not_found', 'no application was submitted: POST /user/v1/kyc')
+    notFound: deny('not_found', 'no application was submitted: POST /user/v1/kyc'),
+    async read({ accountId }) {
+      if (surface === 'user' && (await kyc.read(db, accountId)).status === 'not_submitted') return undefined
       return responseOf(surface, services, accountId)
     },
   })
@@ -151,7 +149,7 @@ function simulate(surface: Surface, services: ModuleServices): Operation {
         const id = await kyc.decide(tx, accountId, decision, now)
         if (decision.status === 'pending') await jobs.add(tx, SUBMIT_JOB, id, now)
         // Read in the transaction, so that the response shows the outcome of this request and not of a later one.
-        return responseOf(surface, services, accountId, tx)
+        return allow(await responseOf(surface, services, accountId, tx))
       })
     },
   })

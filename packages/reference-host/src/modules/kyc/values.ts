@@ -1,6 +1,7 @@
-import { allow, type Surface } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../http/operation.ts'
+import type { Operation } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { component, text } from '../../schemas/fields.ts'
 import { describeFields, KycBody } from './fields.ts'
 import { OCCUPATIONS } from './occupations.ts'
@@ -42,19 +43,17 @@ export function kycValues(surface: Surface): Operation {
     expectedMonthlyVolume: [...volumes.shown],
     accountPurpose: [...PURPOSES],
   }
-  return operation({
+  return readOperation({
     id: 'kyc.values',
     title: 'List the fields and values of an application',
     surface,
-    method: 'GET',
     paths:
       surface === 'user' ? ['/user/v1/kyc/values'] : ['/partner/v1/kyc/values', '/partner/v1/kyc/schema'],
-    credential: 'session',
     scopes: ['kyc.read'],
     response: ResponseData,
     example: {
       response: { ...values, fields: values.fields.slice(0, 2).map(field => ({ ...field, enum: [] })) },
     },
-    handle: async () => allow({ data: { ...values }, summary: `${values.fields.length} fields.` }),
+    read: async () => ({ data: { ...values }, summary: `${values.fields.length} fields.` }),
   })
 }

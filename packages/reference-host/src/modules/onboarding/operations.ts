@@ -1,8 +1,9 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow } from '@gatewright/kernel'
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { operation, type Operation, type Success } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { component, text } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -53,22 +54,22 @@ const FACTS = `select u.kyc_status, u.skipped_steps,
 /** `GET /user/v1/onboarding` derives the steps from what the account has done; `POST /user/v1/onboarding/{step}` skips an optional one. */
 export function onboardingOperations(services: ModuleServices): Operation[] {
   const { db } = services
-  const shared = { surface: 'user', credential: 'session', response: ResponseData, example } as const
+  const shared = { surface: 'user', response: ResponseData, example } as const
   return [
-    operation({
+    readOperation({
+      ...shared,
       id: 'onboarding.read',
       title: 'Read the steps of the way in',
-      method: 'GET',
-      ...shared,
       paths: ['/user/v1/onboarding'],
       scopes: ['onboarding.read'],
-      handle: ({ caller }) => read(services, caller.session.accountId),
+      read: ({ accountId }) => read(services, accountId),
     }),
     operation({
+      ...shared,
       id: 'onboarding.skip',
       title: 'Skip an optional step',
       method: 'POST',
-      ...shared,
+      credential: 'session',
       paths: ['/user/v1/onboarding/{step}'],
       scopes: ['onboarding.write'],
       async handle({ caller, params }) {
@@ -79,7 +80,7 @@ export function onboardingOperations(services: ModuleServices): Operation[] {
         if (!OPTIONAL.includes(step))
           return deny('invalid_request', `step ${step} cannot be skipped: ${does} does it`, { field: 'step' })
         await skip(db, accountId, step)
-        return read(services, accountId)
+        return allow(await read(services, accountId))
       },
     }),
   ]
@@ -92,7 +93,7 @@ async function skip(db: SqlQueries, accountId: string, step: Step): Promise<void
   await rows(db, text, [accountId, `${step} `, `%${step}%`])
 }
 
-async function read({ db, acceptances }: ModuleServices, accountId: string): Promise<Verdict<Success>> {
+async function read({ db, acceptances }: ModuleServices, accountId: string): Promise<Success> {
   const [row = {}] = await rows(db, FACTS, [accountId])
   const skipped = toText(row['skipped_steps'])
   const done: Readonly<Record<Step, boolean>> = {
@@ -107,8 +108,8 @@ async function read({ db, acceptances }: ModuleServices, accountId: string): Pro
     return { step, status: done[step] ? 'done' : open, operation: does }
   })
   const next = steps.find(({ status }) => status === 'open')?.step ?? null
-  return allow({
+  return {
     data: { steps, next },
     summary: next === null ? 'Nothing is left to do.' : `The next step is ${next}.`,
-  })
+  }
 }

@@ -1,6 +1,6 @@
-import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../http/operation.ts'
+import type { Operation } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { MAX_NOTICES } from '../../product/product.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
@@ -28,13 +28,10 @@ export function listSpotlight({ product, clock }: ModuleServices): Operation {
     from: Date.parse(item.startsAt),
     until: Date.parse(item.endsAt),
   }))
-  return operation({
+  return readOperation({
     id: 'spotlight.list',
     title: 'List the notices that are shown now',
-    surface: 'user',
-    method: 'GET',
     paths: ['/user/v1/spotlight'],
-    credential: 'session',
     scopes: ['spotlight.read'],
     response: ResponseData,
     example: {
@@ -51,10 +48,10 @@ export function listSpotlight({ product, clock }: ModuleServices): Operation {
         ],
       },
     },
-    async handle() {
+    async read() {
       const now = clock.now()
       const shown = items.filter(({ from, until }) => from <= now && now < until).map(({ item }) => item)
-      return allow({ data: { items: shown }, summary: `${shown.length} notices.` })
+      return { data: { items: shown }, summary: `${shown.length} notices.` }
     },
   })
 }

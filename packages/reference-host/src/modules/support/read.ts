@@ -1,6 +1,6 @@
-import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../http/operation.ts'
+import type { Operation } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { HOST_VERSION } from '../../product/version.ts'
 import { component, text, textOrNull } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
@@ -26,13 +26,10 @@ const ResponseData = Type.Object(
 
 /** `GET /user/v1/support`: reads where people find help. */
 export function readSupport({ product: { support }, environment }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'support.read',
     title: 'Read where to find help, and what to quote there',
-    surface: 'user',
-    method: 'GET',
     paths: ['/user/v1/support'],
-    credential: 'session',
     scopes: ['support.read'],
     response: ResponseData,
     example: {
@@ -43,10 +40,9 @@ export function readSupport({ product: { support }, environment }: ModuleService
         accountId: 'acc_5b0b4f9be2b84b6a9d8d6a2f65d3e2aa',
       },
     },
-    handle: async ({ caller: { session } }) =>
-      allow({
-        data: { support, environment, version: HOST_VERSION, accountId: session.accountId },
-        summary: 'Where to find help.',
-      }),
+    read: async ({ accountId }) => ({
+      data: { support, environment, version: HOST_VERSION, accountId },
+      summary: 'Where to find help.',
+    }),
   })
 }

@@ -2,7 +2,8 @@ import { allow, type Surface } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
-import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
@@ -78,19 +79,17 @@ export function userOperations(services: ModuleServices): Operation[] {
 
 function readUser(services: ModuleServices, surface: Surface): Operation {
   const { users, db } = services
-  return operation({
+  return readOperation({
     id: 'users.read',
     title: 'Read the user of the session',
     surface,
-    method: 'GET',
     paths: [`/${surface}/v1/users`],
-    credential: 'session',
     scopes: ['users.read'],
     response: ResponseData[surface],
     example: { response: exampleResponse[surface] },
-    async handle({ caller: { session } }) {
-      const user = await users.ofAccount(db, session.accountId)
-      return allow({ data: await userData(services, db, surface, user), summary: 'The user.' })
+    async read({ accountId }) {
+      const user = await users.ofAccount(db, accountId)
+      return { data: await userData(services, db, surface, user), summary: 'The user.' }
     },
   })
 }

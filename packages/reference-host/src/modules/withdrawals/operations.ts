@@ -1,7 +1,6 @@
-import { allow } from '@gatewright/kernel'
-import { deny } from '../../http/codes.ts'
 import { listOperation } from '../../http/list.ts'
-import { operation, type Operation } from '../../http/operation.ts'
+import type { Operation } from '../../http/operation.ts'
+import { readOperation } from '../../http/read.ts'
 import { component } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 import { createWithdrawal } from './create.ts'
@@ -37,23 +36,21 @@ function list({ db }: ModuleServices): Operation {
 }
 
 function read({ db }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'withdrawals.read',
     title: 'Read a withdrawal',
-    surface: 'user',
-    method: 'GET',
     paths: ['/user/v1/withdrawals/{withdrawalId}'],
-    credential: 'session',
     scopes: ['transactions.read'],
     response: WithdrawalResponse.user,
-    denies: [404],
     example: { response: { withdrawal: withdrawalExample } },
-    async handle({ caller, params }) {
-      const id = params['withdrawalId'] as string
-      const found = await withdrawalTable.find(db, caller.session.accountId, id)
-      if (!found) return deny('not_found', 'nothing has this id')
-      const data = { withdrawal: withdrawalData(found) }
-      return allow({ data, summary: `The withdrawal is ${found.status}.` })
+    async read({ accountId }, id) {
+      const found = await withdrawalTable.find(db, accountId, id)
+      return (
+        found && {
+          data: { withdrawal: withdrawalData(found) },
+          summary: `The withdrawal is ${found.status}.`,
+        }
+      )
     },
   })
 }

@@ -1,8 +1,8 @@
-import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../../http/codes.ts'
 import { listOperation } from '../../../http/list.ts'
-import { operation, type Operation } from '../../../http/operation.ts'
+import type { Operation } from '../../../http/operation.ts'
+import { readOperation } from '../../../http/read.ts'
 import { component } from '../../../schemas/fields.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
@@ -71,28 +71,23 @@ const PayinDetailResponse = Type.Object(
 
 /** `GET /user/v1/subscriptions/payins/{id}`: reads one pay-in with its history. */
 function readPayin({ db }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'subscriptions.readPayin',
     title: 'Read a pay-in and its history',
-    surface: 'user',
-    method: 'GET',
     paths: ['/user/v1/subscriptions/payins/{id}'],
-    credential: 'session',
     scopes: ['subscriptions.read'],
     response: PayinDetailResponse,
     example: { response: { payin: examples.payinDetail } },
-    denies: [404],
-    async handle({ caller, params }) {
-      const id = params['id'] as string
-      const { accountId } = caller.session
+    notFound: deny('not_found', 'no such pay-in'),
+    async read({ accountId }, id) {
       const payin = await payins.find(db, accountId, id)
       const properties = await payins.properties(db, accountId, id)
-      if (!payin || !properties) return deny('not_found', 'no such pay-in')
+      if (!payin || !properties) return undefined
       const history = await payins.history(db, payin.id)
-      return allow({
+      return {
         data: { payin: payinDetailData(payin, properties, history) },
         summary: `The pay-in is ${payin.status}.`,
-      })
+      }
     },
   })
 }
