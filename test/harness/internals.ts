@@ -10,6 +10,12 @@ type Host = typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/host/dist/http/operation.js') &
   typeof import('../../packages/host/dist/http/limits.js') &
   typeof import('../../packages/host/dist/http/provider-messages.js') &
+  typeof import('../../packages/host/dist/http/query.js') &
+  typeof import('../../packages/host/dist/http/open-responses.js') &
+  typeof import('../../packages/host/dist/http/request-target.js') &
+  typeof import('../../packages/host/dist/http/request-time.js') &
+  typeof import('../../packages/host/dist/http/unknown-names.js') &
+  typeof import('../../packages/host/dist/http/key-session.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/cards/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
@@ -72,6 +78,10 @@ type Host = typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
   typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/payin-store.js') &
   typeof import('../../packages/host/dist/composition/job-rounds.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/subscription-store.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/collect.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/expiry.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/settlement.js') &
   typeof import('../../packages/reference-host/dist/modules/users/erase.js') &
   typeof import('../../packages/host/dist/observability/history.js') &
   typeof import('../../packages/host/dist/observability/quantile.js') &
@@ -161,6 +171,16 @@ const FILES = [
   'host/dist/config/rate-limits',
   'reference-host/dist/modules/users/erase',
   'host/dist/schemas/unknown-members',
+  'host/dist/http/query',
+  'host/dist/http/open-responses',
+  'host/dist/http/request-target',
+  'host/dist/http/request-time',
+  'host/dist/http/unknown-names',
+  'host/dist/http/key-session',
+  'reference-host/dist/modules/subscriptions/subscription-store',
+  'reference-host/dist/modules/subscriptions/payins/collect',
+  'reference-host/dist/modules/subscriptions/payins/expiry',
+  'reference-host/dist/modules/subscriptions/payins/settlement',
 ]
 const load = (file: string): Promise<object> =>
   import(`${process.cwd()}/packages/${file}.js`) as Promise<object>

@@ -76,7 +76,7 @@ function mutationsBelow(folder: string): Mutation[] {
     .map(({ mutation }) => mutation)
 }
 
-/** Runs each test without a mutant. Throws when one fails twice: each mutant would seem to be noticed. */
+/** Runs each test without a mutant. One that fails twice is left out: each mutant would seem to be noticed. */
 async function baselinesOf(workers: readonly Worker[], tests: readonly string[]): Promise<Baseline[]> {
   const baselines: Baseline[] = []
   const failed: string[] = []
@@ -86,7 +86,7 @@ async function baselinesOf(workers: readonly Worker[], tests: readonly string[])
     if (outcome === 'passed') baselines.push({ test, ms, coverage })
     else failed.push(test)
   })
-  if (failed.length > 0) throw new Error(`fails without a mutant: ${failed.join(', ')}`)
+  if (failed.length > 0) console.log(`left out, fails without a mutant: ${failed.join(', ')}`)
   return baselines.sort((one, other) => one.ms - other.ms)
 }
 

@@ -88,7 +88,8 @@ t.test('every paged list denies a limit and a cursor that it does not know', asy
     }
     for (const limit of ['0', '-1', '1.5', '', String(most + 1)])
       t.match(await read(`limit=${limit}`), { status: 400, body: { field: 'limit' } }, `${path} ${limit}`)
-    for (const cursor of ['', '0', 'x'.repeat(121), Buffer.from('at:1:').toString('base64url')])
+    const encoded = ['at:1:', 'after:NaN', 'at:NaN:'].map(text => Buffer.from(text).toString('base64url'))
+    for (const cursor of ['', '0', 'x'.repeat(121), ...encoded])
       t.match(await read(`cursor=${cursor}`), { status: 400, body: { field: 'cursor' } }, `${path} ${cursor}`)
     // A list below an id responds with 404 for an unknown one.
     t.ok([200, 404].includes((await read(`limit=${most}`)).status), path)

@@ -68,6 +68,8 @@ t.test('merges uses by network, contract and symbol, and sorts', async t => {
   ])
 })
 
+const caller = { session: { accountId: 'acc_1' } }
+
 t.test('fails while a provider is down', async t => {
   const fault = new Fault('ERR_PROVIDER_UNAVAILABLE', 'down')
   const operation = listTokens({
@@ -76,7 +78,7 @@ t.test('fails while a provider is down', async t => {
       throw fault
     },
   } as never) as unknown as { handle(call: object): Promise<unknown> }
-  await t.rejects(operation.handle({ facts: { query: new URLSearchParams() } }), fault)
+  await t.rejects(operation.handle({ caller, query: { limit: 100 } }), fault)
 })
 
 t.test('pages the tokens of a host with more than 100', async t => {
@@ -87,10 +89,10 @@ t.test('pages the tokens of a host with more than 100', async t => {
   } as never) as unknown as {
     handle(call: object): Promise<{ value: { data: { tokens: typeof networks; nextCursor: string | null } } }>
   }
-  const page = async (query: string) =>
-    (await operation.handle({ facts: { query: new URLSearchParams(query) } })).value.data
-  const first = await page('')
-  const last = await page(`cursor=${first.nextCursor}`)
+  const page = async (query: object) =>
+    (await operation.handle({ caller, query: { limit: 100, ...query } })).value.data
+  const first = await page({})
+  const last = await page({ cursor: first.nextCursor })
   t.same([first.tokens.length, last.tokens.length, last.nextCursor], [100, 1, null])
   t.same(
     [...first.tokens, ...last.tokens].map(({ network }) => network),

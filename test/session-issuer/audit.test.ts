@@ -132,5 +132,5 @@ t.test('rows are collected after their time, in batches', async t => {
     () => setUp({ auditRetentionDays: 0 }),
     /auditRetentionDays must be an integer from 1 to 3650, not 0/,
   )
-  t.throws(() => setUp({ audit: undefined as never }), /audit must be a storage/)
+  t.throws(() => setUp({ audit: undefined as never }), /audit must be an object/)
 })

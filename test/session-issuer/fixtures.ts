@@ -7,6 +7,7 @@ import {
   type Issuer,
   type IssuerOptions,
   type KeyRequest,
+  type PolicyRecord,
   type SessionRequest,
   type SigningKeySet,
   type SigningKeyStorage,
@@ -54,6 +55,14 @@ export function setUp(changes: Partial<IssuerOptions> = {}): SetUp {
     ...changes,
   }
   return { issuer: createIssuer(options), clock, feed, options }
+}
+
+/** An issuer whose store holds other documents than it was given, such as larger ones from before there was a bound. */
+export function setUpStored(stored: (document: unknown) => unknown): SetUp {
+  const { keys, ...storages } = memoryCredentials({ feed: memoryFeed() })
+  const policies = async (ids: readonly string[]): Promise<readonly PolicyRecord[]> =>
+    (await keys.policies(ids)).map(policy => ({ ...policy, document: stored(policy.document) }))
+  return setUp({ ...storages, keys: { ...keys, policies } })
 }
 
 /** The value of a verdict; throws an error with the code of a denial. */

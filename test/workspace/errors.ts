@@ -18,17 +18,18 @@ const ADVICE: Readonly<Record<string, string>> = {
   invalid_state: 'Another step comes first; `message` names it.',
   key_not_validated: 'The operator has to validate the partner key first.',
   method_not_allowed: 'Use a method that `Allow` names.',
-  not_found: 'There is no such thing for this caller; it may exist for another.',
-  outcome_unknown: 'An earlier run of this write was lost. Ask about `operationId`; do not take a fresh key.',
-  payload_too_large: 'Send less: `message` has the bound.',
+  not_found: 'The caller has no object with this id. Another account may have it.',
+  outcome_unknown:
+    'An earlier run of this write was lost. Ask the operator about `operationId`; do not use a new key.',
+  payload_too_large: 'Send a smaller body: `message` has the limit.',
   policy_blocked:
     'A rule of the key or session forbids it; `rule` names it, with what remains and when it resets.',
   rate_limited: 'Wait for `Retry-After` seconds.',
   request_in_progress:
-    'The first run of this write is still under way. Wait for `Retry-After` and repeat with the same key.',
+    'The first run of this write is still running. Wait for `Retry-After` and repeat with the same key.',
   service_unavailable: 'A dependency is down. Wait for `Retry-After` and repeat, a write with the same key.',
   session_expired: 'Mint a new session.',
-  unauthorized: 'Send a valid credential; the `WWW-Authenticate` challenge says of which kind.',
+  unauthorized: 'Send a valid credential of the kind that the `WWW-Authenticate` challenge names.',
   unsupported_media_type: 'Send `Content-Type: application/json` in UTF-8.',
   wrong_surface: 'The session belongs to the other surface.',
 }
@@ -89,24 +90,24 @@ const PAGE = `# Errors
 <!-- Written by \`npm run docs:update\` from the code lists of the packages. -->
 
 An expected "no" is a denial: data with a \`code\`, a \`status\` and a \`message\`, never thrown. On the wire it is
-\`{ "error": code, "message": ... }\`, with \`field\` where one is at fault and the details of the code beside it. Partner responses
+\`{ "error": code, "message": ... }\`, with \`field\` if one field is the cause, and the further members of the code. Partner responses
 (\`errors: 'partner'\`) also have \`ok: false\`, an empty \`data\`, \`summary\` (the message) and \`errors\` (a list of one, with \`error\`, \`code\` and
 \`message\`); \`application/problem+json\` (RFC 9457) has the code as \`code\`. Codes are spelled the same in packages and on the wire. No error
 holds a token, a key, a signature, a request body or internal text.
 
-| Status | Code | What to do | Said by |
+| Status | Code | What to do | Package |
 |---|---|---|---|
 {denials}
 
 ## Causes
 
 A \`policy_blocked\` names its rule in \`rule\`, which the caller sees. \`reason\` is the exact cause of a denial: it is in the decision event and never
-in a response, because it would help whoever guesses. Two responses of the host have a detail of the same name, which is no such cause: \`reason\` is
-\`insufficient_balance\` where an amount is more than there is, and \`issuer_refused\` where the card issuer rejected a card. Of a fault the event's
+in a response, because it would help an attacker. Two responses of the host contain a member of the same name with another meaning: \`reason\` is
+\`insufficient_balance\` if the balance is too small, and \`issuer_refused\` if the card issuer rejected a card. For a fault, the event's
 \`reason\` is the code of the fault. The packages list them as \`rules\` and \`reasons\` beside their codes, and a cause outside the lists does not
-compile. \`{name}\` means a text that varies.
+compile. \`{name}\` stands for varying text.
 
-| Cause | Where | Meaning | Said by |
+| Cause | Where | Meaning | Package |
 |---|---|---|---|
 {causes}
 
@@ -121,7 +122,7 @@ A broken dependency throws a \`Fault\`. The response is then 503 \`service_unava
 
 ## Wrong options
 
-A wrong option is a \`TypeError\` at construction that names the option, its bound and what was given. So is an option that nobody knows,
+A wrong option is a \`TypeError\` at construction that names the option, its bound and the given value. An unknown option is a \`TypeError\`, too,
 in every function of every package that takes options, and in the objects inside them:
 
 \`\`\`
@@ -129,7 +130,7 @@ createGuard: unknown option "polices", did you mean policies? Known options: iss
 createGuard limits[0]: unknown option "window", did you mean windowSeconds? Known options: name, points, windowSeconds, ...
 \`\`\`
 
-A misspelt option would otherwise count as absent, and what it was to switch on would be off
-([decision 0036](decisions/0036-unknown-options.md)). A known option may be \`undefined\`. An object with further members of yours
-must be taken apart first: \`const { recover, keccak256 } = await fastestRecover()\`.
+Otherwise a misspelt option would count as absent, and the protection that it turns on would be off
+([decision 0036](decisions/0036-unknown-options.md)). A known option may be \`undefined\`. Of an object with other members,
+pass only the options: \`const { recover, keccak256 } = await fastestRecover()\`.
 `

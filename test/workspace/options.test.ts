@@ -5,6 +5,7 @@ import t from 'tap'
 import { filesBelow } from '../harness/files.ts'
 import { holds } from '../harness/holds.ts'
 import { constructors, startedHosts, type Constructor } from './constructors.ts'
+import { OPTION_TYPES, optionRows } from './option-lists.ts'
 import { packageNames } from './tree.ts'
 
 async function rejection({ call }: Constructor, options: unknown): Promise<string> {
@@ -73,6 +74,41 @@ t.test('rejects options that are not an object with the same message', async t =
       t.equal(await rejection(one, given), `${where}: options must be an object, not ${kind}`)
     }
   }
+})
+
+/** The spellings of a number in a docstring: with spaces from five digits on, or in units of 1024. */
+function spellings(value: number): readonly string[] {
+  const plain = value < 10_000 ? String(value) : String(value).replaceAll(/\B(?=(\d{3})+$)/g, ' ')
+  const unit = Math.floor(Math.log2(value) / 10)
+  const units = ['', ' KiB', ' MiB', ' GiB', ' TiB']
+  return value > 0 && value % 1024 ** unit === 0 ? [plain, `${value / 1024 ** unit}${units[unit]}`] : [plain]
+}
+
+/** Whether a docstring says a number after a word, such as `default`. */
+const says = (text: string, before: string, value: number, after: string): boolean =>
+  spellings(value).some(spelling => new RegExp(`${before}${spelling}\\b${after}`, 'i').test(text))
+
+t.test('the docstring of each integer option says its bounds and its default', async t => {
+  let count = 0
+  for (const one of constructors.filter(({ where }) => where in OPTION_TYPES)) {
+    for (const name of await knownOf(one)) {
+      const message = await rejection(one, { ...one.valid, [name]: NaN })
+      const [, from, to, least, standard] =
+        /(?:from (\d+) to (\d+)|of at least (\d+)), not NaN \(default (\d+)\)$/.exec(message) ?? []
+      if (standard === undefined) continue
+      count++
+      const text = optionRows(one.where).find(row => row.name === name)?.text ?? ''
+      const what = `${one.where} ${name}: ${message}; the docstring is "${text}"`
+      t.ok(says(text, 'default ', Number(standard), ''), what)
+      if (to === undefined) t.ok(says(text, 'at least ', Number(least), ''), what)
+      else
+        t.ok(
+          spellings(Number(to)).some(max => says(text, '', Number(from), ` to ${max}`)),
+          what,
+        )
+    }
+  }
+  t.ok(count >= 6, `${count} options`)
 })
 
 t.test('every public function that takes options is in the table', async t => {

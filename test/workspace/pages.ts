@@ -2,7 +2,7 @@ import { legacyPage } from '@gatewright/legacy-alias-router'
 import { aliasTable, configurationPage } from '@gatewright/reference-host'
 import { boundsPage } from './bounds.ts'
 import { errorsPage } from './errors.ts'
-import { issuerReadme } from './issuer-options.ts'
+import { readmes } from './option-lists.ts'
 import { unauthorizedPage } from './unauthorized.ts'
 
 /** Every page that is made from code, by its path. `npm run docs:update` writes them. */
@@ -12,5 +12,5 @@ export const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/legacy.md': () => legacyPage(aliasTable),
-  'packages/session-issuer/README.md': issuerReadme,
+  ...readmes,
 }

@@ -9,14 +9,14 @@ type ValueOf<Options, Name> = Options extends unknown
   : never
 
 /**
- * What one option must be. `min` and `max`: an integer within these bounds. `is`: a function, a non-empty string, or one of the
+ * What one option must be. `min` and `max`: an integer within these bounds. `is`: a function, an object, a non-empty string, or one of the
  * listed values. With `default` the option may be absent, and a value must be of the default's type if nothing else says what it
  * must be. `true`: the code that uses the option checks it.
  */
 export type OptionRule<Value> =
   | true
   | { readonly min: number; readonly max: number; readonly default?: Value }
-  | { readonly is: 'function' | 'text' | readonly Value[]; readonly default?: Value }
+  | { readonly is: 'function' | 'object' | 'text' | readonly Value[]; readonly default?: Value }
   | { readonly default: Value }
 
 /** The declaration of an options type: a rule for each option. Leaving an option out does not compile. */

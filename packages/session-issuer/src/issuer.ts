@@ -4,7 +4,7 @@ import { createAccountUpdater } from './keys/update-account.ts'
 import { createAuthenticator, type KeyReadLimiter } from './keys/authenticate.ts'
 import type { Caller, WalletCaller } from './keys/authority.ts'
 import { createChainCheck } from './keys/chain-bounds.ts'
-import { LONGEST_SESSION_SECONDS } from './number-options.ts'
+import { CLOCK_SKEW_MS, JWKS_MAX_AGE_SECONDS, MAX_SESSION_SECONDS, SIGNING_KEY_REFRESH_MS } from './limits.ts'
 import { makeChangeKeys, type KeyChange } from './keys/change-key.ts'
 import type { IssuerDenial } from './codes.ts'
 import { makeCreateKey, type CreatedKey, type KeyRequest } from './keys/create-key.ts'
@@ -68,7 +68,7 @@ export interface Issuer {
   /**
    * Opens a console for an account whose wallet has just signed: a session of the user surface with a separate key. Nobody gets
    * the text of that key, it does not count towards `maxLiveKeys`, and it ends with the session. Like a root key, a console
-   * lists, narrows and ends all keys and sessions of the account, but it creates none. If there are more than `maxConsoles`,
+   * lists, narrows and ends all keys and sessions of the account, but it creates none. If there are more than five,
    * the oldest ends.
    */
   openConsole(request: ConsoleRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
@@ -152,11 +152,16 @@ export interface Issuer {
 /** Creates an issuer. Throws a `TypeError` for wrong options. */
 export function createIssuer(given: IssuerOptions): Issuer {
   const options = checkedOptions(given)
-  const { clock, jwksMaxAgeSeconds: maxAgeSeconds } = options
+  const { clock } = options
   const texts = createKeyTexts(options.keyPrefix, options.environment)
   const peppers = createKeyDigester(options.peppers)
-  const { signingKeyRefreshMs: refreshMs, clockSkewMs: skewMs } = options
-  const timing = rotationTiming({ refreshMs, maxAgeSeconds, skewMs, maxTtlSeconds: LONGEST_SESSION_SECONDS })
+  const refreshMs = SIGNING_KEY_REFRESH_MS
+  const timing = rotationTiming({
+    refreshMs,
+    maxAgeSeconds: JWKS_MAX_AGE_SECONDS,
+    skewMs: CLOCK_SKEW_MS,
+    maxTtlSeconds: MAX_SESSION_SECONDS,
+  })
   const { algorithm, signingKeys: storage } = options
   const ring = createKeyRing({ storage, algorithm, clock, refreshMs, timing })
   const { authenticateKey, forget, flush } = createAuthenticator(options, texts, peppers)
@@ -181,7 +186,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
     ...sessionMethods,
     listAudit: (accountId, limit, before = { at: Number.MAX_SAFE_INTEGER }) =>
       options.audit.list(accountId, limit, before),
-    jwks: () => jwksDocument(ring, maxAgeSeconds),
+    jwks: () => jwksDocument(ring, JWKS_MAX_AGE_SECONDS),
     verificationKey: ring.publicKey,
     listSigningKeys: ring.list,
     rotateSigningKey: () => ring.rotate(0),

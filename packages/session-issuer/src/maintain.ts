@@ -1,4 +1,5 @@
 import { collectBatches } from '@gatewright/kernel'
+import { ENDED_KEY_RETENTION_MS } from './limits.ts'
 import type { CheckedOptions } from './options.ts'
 import type { KeyRing } from './signing/key-ring.ts'
 
@@ -23,14 +24,14 @@ export function makeMaintain(
   options: CheckedOptions,
   ring: KeyRing,
 ): (signal?: AbortSignal) => Promise<MaintenanceResult> {
-  const { clock, keys, sessions, audit, endedKeyRetentionMs, signingKeyDays } = options
+  const { clock, keys, sessions, audit, signingKeyDays } = options
   return async signal => {
     const now = clock.now()
     const collected = (collect: (limit: number) => Promise<number>): Promise<number> =>
       collectBatches(collect, COLLECT_LIMIT, signal)
     return {
       rotatedSigningKey: await ring.rotate(signingKeyDays * 86_400_000),
-      collectedKeys: await collected(limit => keys.collect(limit, now - endedKeyRetentionMs)),
+      collectedKeys: await collected(limit => keys.collect(limit, now - ENDED_KEY_RETENTION_MS)),
       collectedSessions: await collected(limit => sessions.collect(limit, now)),
       collectedAudit: await collected(limit => audit.collect(limit, now)),
     }

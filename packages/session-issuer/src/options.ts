@@ -1,21 +1,21 @@
 import {
   allow,
+  checkOptions,
+  integerOption,
+  systemClock,
   type Clock,
   type Denial,
-  checkOptions,
-  type OptionTable,
-  systemClock,
   type Verdict,
 } from '@gatewright/kernel'
 import { checkedKeyPrefix, type Environment } from './keys/key-text.ts'
 import type { Pepper } from './keys/peppers.ts'
-import { checkedNumbers, NUMBER_OPTIONS, type IssuerNumbers } from './number-options.ts'
+import { MAX_SESSION_SECONDS, MIN_SESSION_SECONDS } from './limits.ts'
 import type { EndedLineage } from './keys/lineage.ts'
 import type { IssuerStorage, PolicyRecord } from './storage/port.ts'
 import type { SigningAlgorithm, SigningKeyStorage } from './storage/signing-port.ts'
 
 /** Options of `createIssuer`. They are checked once; a wrong one throws a `TypeError`. */
-export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
+export interface IssuerOptions extends IssuerStorage {
   /** The `iss` of every token, usually an https URL. */
   readonly issuer: string
   /** The `aud` of every token. */
@@ -37,11 +37,11 @@ export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
   /**
    * Decides whether documents may form a policy chain, whenever a policy is added to one; `checkPolicyChain` of
    * `@gatewright/scope-guard` bounds the work of a guard. The issuer returns its denial. Default: every chain within
-   * `maxChainBytes` may.
+   * 32 KiB may.
    */
   readonly checkPolicyChain?: (chain: readonly PolicyRecord[]) => Verdict<unknown, Denial<'invalid_request'>>
   /**
-   * Called before keys beyond `maxEndedKeys` are deleted, with those of their lineages that have no live key. Use it to keep
+   * Called before keys beyond the latest 200 ended ones are deleted, with those of their lineages that have no live key. Use it to keep
    * what must outlive the keys, such as the policies of objects that a key has made. It may be called again for the same
    * lineage. If it rejects, no key is deleted, the account is changed nevertheless, and the next change calls it again; the
    * error is not reported. It is not called for keys that `maintain` deletes because of their age: call `endedLineagePolicies`
@@ -50,62 +50,58 @@ export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
   readonly beforeKeysAreDeleted?: (lineages: readonly EndedLineage[]) => Promise<void>
   /** Default: the machine's clock. */
   readonly clock?: Clock
-}
-
-const OPTIONS: OptionTable<IssuerOptions> = {
-  issuer: true,
-  audience: true,
-  environment: true,
-  keyPrefix: true,
-  peppers: true,
-  keys: true,
-  sessions: true,
-  audit: true,
-  signingKeys: true,
-  algorithm: true,
-  checkPolicyChain: true,
-  beforeKeysAreDeleted: true,
-  clock: true,
-  ...NUMBER_OPTIONS,
+  /**
+   * Longest lifetime of a session, in seconds, 60 to 86 400, default 86 400. When it is lowered, sessions that were issued before keep
+   * their end.
+   */
+  readonly maxSessionTtlSeconds?: number
+  /** Lifetime of a session when none is requested, in seconds, 60 to `maxSessionTtlSeconds`. Default 900, or that bound if it is less. */
+  readonly defaultSessionTtlSeconds?: number
+  /** Maximum number of live keys of one account, 1 to 1000, default 50. A key and its successors count once. */
+  readonly maxLiveKeys?: number
+  /** Maximum number of live keys below any one key, at any depth, 1 to 1000, default 20. A key and its successors count once. */
+  readonly maxKeysBelow?: number
+  /**
+   * How long a key read from the store is trusted, in ms, 0 to 1000, default 1000, counted from the start of the read: the longest time
+   * for which a key revoked in another process still creates sessions here. 0 reads the store each time.
+   */
+  readonly keyCacheMs?: number
+  /** How long an audit row is kept, in days, 1 to 3650, default 90. */
+  readonly auditRetentionDays?: number
+  /** Age at which `maintain` rotates the signing key, in days, 1 to 400, default 30. */
+  readonly signingKeyDays?: number
 }
 
 /** The options with their defaults. */
 export type CheckedOptions = Required<IssuerOptions>
 
-/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and the given value. */
-export function checkedOptions(options: IssuerOptions): CheckedOptions {
-  checkOptions('createIssuer', options, OPTIONS)
-  for (const name of ['issuer', 'audience'] as const) {
-    if (typeof options[name] !== 'string' || options[name] === '') {
-      throw new TypeError(`${name} must be a non-empty text, got ${typeof options[name]}`)
-    }
-  }
-  if (options.environment !== 'live' && options.environment !== 'sandbox') {
-    throw new TypeError('environment must be "live" or "sandbox"')
-  }
-  if (options.algorithm !== undefined && options.algorithm !== 'EdDSA' && options.algorithm !== 'ES256') {
-    throw new TypeError('algorithm must be "EdDSA" or "ES256"')
-  }
-  const { checkPolicyChain = () => allow(undefined) } = options
-  if (typeof checkPolicyChain !== 'function') {
-    throw new TypeError(`checkPolicyChain must be a function, got ${typeof checkPolicyChain}`)
-  }
-  const { beforeKeysAreDeleted = async () => {} } = options
-  if (typeof beforeKeysAreDeleted !== 'function') {
-    throw new TypeError(`beforeKeysAreDeleted must be a function, got ${typeof beforeKeysAreDeleted}`)
-  }
-  for (const name of ['keys', 'sessions', 'audit', 'signingKeys'] as const) {
-    if (typeof options[name] !== 'object' || options[name] === null) {
-      throw new TypeError(`${name} must be a storage, got ${typeof options[name]}`)
-    }
-  }
-  return {
-    ...options,
-    keyPrefix: checkedKeyPrefix(options.keyPrefix ?? 'gw'),
-    algorithm: options.algorithm ?? 'EdDSA',
-    checkPolicyChain,
-    beforeKeysAreDeleted,
-    clock: options.clock ?? systemClock,
-    ...checkedNumbers(options),
-  }
+/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, what was expected and what came. */
+export function checkedOptions(given: IssuerOptions): CheckedOptions {
+  const lifetime = { min: MIN_SESSION_SECONDS, max: MAX_SESSION_SECONDS }
+  const options = checkOptions('createIssuer', given, {
+    issuer: { is: 'text' },
+    audience: { is: 'text' },
+    environment: { is: ['live', 'sandbox'] },
+    keyPrefix: { default: 'gw' },
+    peppers: true,
+    keys: { is: 'object' },
+    sessions: { is: 'object' },
+    audit: { is: 'object' },
+    signingKeys: { is: 'object' },
+    algorithm: { is: ['EdDSA', 'ES256'], default: 'EdDSA' },
+    checkPolicyChain: { default: () => allow(undefined) },
+    beforeKeysAreDeleted: { default: async () => {} },
+    clock: { default: systemClock },
+    maxSessionTtlSeconds: { ...lifetime, default: MAX_SESSION_SECONDS },
+    defaultSessionTtlSeconds: true,
+    maxLiveKeys: { min: 1, max: 1000, default: 50 },
+    maxKeysBelow: { min: 1, max: 1000, default: 20 },
+    keyCacheMs: { min: 0, max: 1000, default: 1000 },
+    auditRetentionDays: { min: 1, max: 3650, default: 90 },
+    signingKeyDays: { min: 1, max: 400, default: 30 },
+  })
+  const { maxSessionTtlSeconds, defaultSessionTtlSeconds = Math.min(900, maxSessionTtlSeconds) } = options
+  const where = 'createIssuer: defaultSessionTtlSeconds'
+  integerOption(where, defaultSessionTtlSeconds, MIN_SESSION_SECONDS, maxSessionTtlSeconds)
+  return { ...options, keyPrefix: checkedKeyPrefix(options.keyPrefix), defaultSessionTtlSeconds }
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { compile } from '../../harness/compile.ts'
 
-const HOST = '../../packages/reference-host/dist'
+const HOST = '../../packages/host/dist'
 const PRELUDE = `
 import * as Type from 'typebox/type'
 import { ledgerWrite, operation } from '${HOST}/http/operation.js'

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
@@ -83,4 +84,53 @@ t.test('a verifier of a provider that throws denies the message, and only a faul
   await t.rejects(check(new Fault('ERR_PROVIDER_UNAVAILABLE', 'no keys')), {
     code: 'ERR_PROVIDER_UNAVAILABLE',
   })
+})
+
+t.test('checks a message of Standard Webhooks to the letter', async t => {
+  const NOW = 1_731_705_121_000
+  const other = Buffer.from('another secret of some length')
+  const signed = (id: string, timestamp: string, secret = SECRET): string =>
+    `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.`).update(BODY).digest('base64')}`
+  const check = async (
+    id: string,
+    timestamp: string,
+    signature?: string,
+    at = NOW,
+  ): Promise<string | undefined> => {
+    const fields: Readonly<Record<string, string>> = {
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': signature ?? signed(id, timestamp),
+    }
+    const verify = standardWebhooks([other, SECRET], manualClock(at))
+    return verify({ header: name => fields[name], body: BODY })
+  }
+  const AT = String(NOW / 1000)
+  t.equal(await check('a', AT), 'a')
+  t.equal(await check('a', AT, signed('a', AT, other)), 'a', 'with either secret')
+  t.equal(await check('a', AT, `v1,AAAA v2,x ${signed('a', AT)}`), 'a', 'one of several signatures')
+  t.equal(await check('a', AT, signed('a', AT).slice(3)), undefined, 'without its version')
+  t.equal(await check('a', AT, 'v1,AAAA'), undefined, 'another length')
+  t.equal(await check('a', AT, signed('b', AT)), undefined, 'of another id')
+  t.equal(await check('a', AT, signed('a', '1')), undefined, 'of another time')
+  for (const [at, isTaken] of [
+    [NOW + 300_000, true],
+    [NOW + 300_001, false],
+    [NOW - 300_000, true],
+    [NOW - 300_001, false],
+  ] as const)
+    t.equal((await check('a', AT, undefined, at)) === 'a', isTaken, `${at - NOW} ms`)
+  for (const [id, isTaken] of [
+    ['x'.repeat(120), true],
+    ['x'.repeat(121), false],
+    ['', false],
+    ['a b', false],
+  ] as const)
+    t.equal((await check(id, AT)) === id, isTaken, id)
+  for (const timestamp of ['', `${AT}x`, `-${AT}`, `${AT}.5`, `000${AT}`])
+    t.equal(await check('a', timestamp), undefined)
+  for (const absent of Object.keys(FIELDS)) {
+    const header = (name: string): string | undefined => (name === absent ? undefined : FIELDS[name])
+    t.equal(await standardWebhooks([SECRET], clock)({ header, body: BODY }), undefined, absent)
+  }
 })

@@ -13,8 +13,7 @@ type OpenResponses = typeof import('../../../packages/host/dist/http/open-respon
 type ProviderMessages = typeof import('../../../packages/host/dist/http/provider-messages.js')
 type Operations = typeof import('../../../packages/host/dist/http/operation.js')
 
-const load = (file: string): Promise<unknown> =>
-  import(`${process.cwd()}/packages/reference-host/dist/http/${file}.js`)
+const load = (file: string): Promise<unknown> => import(`${process.cwd()}/packages/host/dist/http/${file}.js`)
 // Not exported by the package.
 const { codes, deny } = (await load('codes')) as Codes
 const { isKeyCurrent, isKeySession, keySession } = (await load('key-session')) as KeySessions

@@ -11,7 +11,7 @@ type Storage = typeof import('../../../packages/host/dist/storage/redis.js') &
   typeof import('../../../packages/host/dist/storage/postgres.js')
 
 const load = (file: string): Promise<object> =>
-  import(`${process.cwd()}/packages/reference-host/dist/storage/${file}.js`)
+  import(`${process.cwd()}/packages/host/dist/storage/${file}.js`)
 const { withRedis, postgresBackend } = Object.assign(
   {},
   ...(await Promise.all(['redis', 'postgres'].map(load))),

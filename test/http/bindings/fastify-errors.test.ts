@@ -84,7 +84,7 @@ async function setUp(
         ...headers,
       },
     })
-  return { api, app, bind, route, send, decisions, failures }
+  return { api, app, bind, route, send, authorization, decisions, failures }
 }
 
 t.test('sends the denial of a body that cannot be parsed, and the failure of anything else', async t => {
@@ -226,4 +226,21 @@ t.test('renders a replay of a handler of the gate, and gives it the path paramet
     t.same(response.json(), { id: '7' })
   }
   t.same(rendered, ['response', 'response'])
+})
+
+t.test('reads an empty body that is sent in chunks as a missing one', async t => {
+  const { app, authorization } = await setUp(t, reply => reply.code(201).send('made'))
+  const address = await app.listen({ port: 0 })
+  for (const [path, text] of [
+    ['/', 'made'],
+    ['/handled', 'handled'],
+  ] as const) {
+    const response = await fetch(address + path, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json', 'idempotency-key': `key-0000${path}` },
+      body: new ReadableStream({ start: controller => controller.close() }),
+      duplex: 'half',
+    })
+    t.same([response.status, await response.text()], [201, text])
+  }
 })

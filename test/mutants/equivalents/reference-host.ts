@@ -36,7 +36,7 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
     'from gw_ledger_accounts a where a.id in ($1, $2, $3) or (a.id > $4 and a.id < $5)`;',
     'from gw_ledger_accounts a where a.id in ($1, $2, $3) or (a.id >= $4 and a.id <= $5)`;',
   ].map(after => ({
-    source: 'packages/reference-host/src/ledger/user-money.ts',
+    source: 'packages/reference-host/src/modules/balances/user-money.ts',
     before: 'from gw_ledger_accounts a where a.id in ($1, $2, $3) or (a.id >= $4 and a.id < $5)`;',
     after,
     reason: 'no account has the name of a bound: a contract has an id, and a colon before it',
@@ -54,6 +54,24 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
     reason: RETURNED,
   },
   ...UNSEEN_QUOTE,
+  ...[
+    'const DECIDED_WITHIN_MS = 1800;',
+    'const UNDO_PAUSES_MS = [1000, 5000, 30_000, 60_000, 120_000, 180_000, 204_000];',
+  ].map(before => ({
+    source: `${MODULES}/cards/authorizations/response-in-time.ts`,
+    before,
+    reason: 'a timer that ends a millisecond later cannot be distinguished',
+  })),
+  {
+    source: `${MODULES}/cards/authorizations/network-increment.ts`,
+    before: 'if (!card || !row)',
+    reason: 'cards and authorizations are never deleted: both were found before',
+  },
+  {
+    source: `${MODULES}/subscriptions/payins/expiry.ts`,
+    before: "let position = { dueAt: 0, id: '' };",
+    reason: 'no pay-in is due in the first millisecond of 1970',
+  },
   {
     source: `${MODULES}/withdrawals/operations.ts`,
     before:

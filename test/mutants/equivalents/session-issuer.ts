@@ -20,8 +20,8 @@ export const SESSION_ISSUER: readonly Equivalent[] = [
   ...changes(
     'keys/use-log.ts',
     'an instant 1 ms after 1970 is as long ago as 1970',
-    'if (at - storedAt >= silenceMs && at - (written.get(id) ?? 0) >= silenceMs)',
-    'if (at - storedAt >= silenceMs && at - (written.get(id) ?? 1) >= silenceMs)',
+    'if (at - storedAt >= MAX_SILENCE_MS && at - (written.get(id) ?? 0) >= MAX_SILENCE_MS)',
+    'if (at - storedAt >= MAX_SILENCE_MS && at - (written.get(id) ?? 1) >= MAX_SILENCE_MS)',
   ),
   ...changes(
     'keys/key-quotas.ts',

@@ -230,7 +230,8 @@ function sentOf(operation: Operation, draft: Draft, names: Names, credentials: C
     if (value === undefined) continue
     if (place === 'path')
       target = target.replace(`{${name}}`, operation.path === EVENTS ? 'sandbox' : segmentText(value))
-    else if (place === 'query') query.set(name, textOf(value).toWellFormed())
+    else if (place === 'query')
+      query.set(name, (Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)).toWellFormed())
     else headers[name.toLowerCase()] = headerText(value)
   }
   if (operation.method !== 'GET' && key !== '') headers['idempotency-key'] = key

@@ -145,7 +145,7 @@ t.test('a reply has the right form, and a failure reveals no number', async t =>
     reveal: async () => ({ pan: '4000001234567899', cvc: '123' }),
   }
   const wrapped = (change: object): CardIssuer =>
-    checkedProvider('cards', port, { ...good, ...change }, { count: () => {}, limitMs: 50 })
+    checkedProvider(port, { ...good, ...change }, { count: () => {}, limitMs: 50 })
   t.match(await wrapped({}).issue('card_1', order(5), signal), { last4: '1234' })
   t.match(await wrapped({}).reveal('card_1', signal), { cvc: '123' })
   for (const reply of [

@@ -118,13 +118,13 @@ t.test('a call ends in time, a reply has the right form, and a failure reveals n
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   const counted: string[] = []
-  const limits = { count: (port: string, outcome: string) => counted.push(`${port} ${outcome}`), limitMs: 20 }
+  const limits = { count: (outcome: string) => counted.push(outcome), limitMs: 20 }
   const submit = (response: (within: AbortSignal) => Promise<unknown>, by = signal): Promise<KycReport> => {
     const provider: KycProvider = {
       name: 'slow',
       submit: (_, __, within) => response(within) as Promise<KycReport>,
     }
-    return checkedProvider('kyc', port, provider, limits).submit('kyc_1', sampleApplication, by)
+    return checkedProvider(port, provider, limits).submit('kyc_1', sampleApplication, by)
   }
   t.same(await submit(async () => approved), approved)
   await t.rejects(
@@ -159,7 +159,7 @@ t.test('a call ends in time, a reply has the right form, and a failure reveals n
       { code: 'ERR_PROVIDER_REPLY' },
       JSON.stringify(wrong),
     )
-  t.same(new Set(counted), new Set(['kyc answered', 'kyc unavailable', 'kyc malformed']))
+  t.same(new Set(counted), new Set(['answered', 'unavailable', 'malformed']))
 })
 
 t.test('keeps name and verify of a provider that is an instance of a class', async t => {
@@ -175,7 +175,7 @@ t.test('keeps name and verify of a provider that is an instance of a class', asy
       return `msg_${this.#report.status}`
     }
   }
-  const { name, submit, verify } = checkedProvider('kyc', port, new Checks(), { count: () => {} })
+  const { name, submit, verify } = checkedProvider(port, new Checks(), { count: () => {} })
   t.equal(name, 'checks')
   t.same(await submit('kyc_1', sampleApplication, signal), approved)
   t.equal(await verify?.({ header: () => undefined, body: new Uint8Array() }), 'msg_approved')

@@ -221,3 +221,22 @@ t.test('throws for an option that it does not know', t => {
   })
   t.end()
 })
+
+t.test('accepts each number up to its bounds, and names the option of a number beyond', t => {
+  const make = (options: FailureOptions) => createFailureLimit('failedKeys', options)
+  for (const [option, most, more] of [
+    ['points', 1_000_000_000, {}],
+    ['windowSeconds', 2_147_483, {}],
+    ['waiting', 65_536, {}],
+    ['waitingPerAddress', 65_536, { waiting: 65_536 }],
+    ['waitingPerAddress', 5, { waiting: 5 }],
+  ] as const) {
+    for (const good of [1, most]) t.doesNotThrow(() => make({ ...more, [option]: good }), `${option} ${good}`)
+    for (const bad of [0, most + 1, 1.5])
+      t.throws(() => make({ ...more, [option]: bad }), {
+        name: 'TypeError',
+        message: new RegExp(`${option} must be an integer`),
+      })
+  }
+  t.end()
+})

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { localKeys, remoteKeys, type KeySource } from '@gatewright/scope-guard'
+import { discoverKeys, localKeys, remoteKeys, sessionReader, type KeySource } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import { exportJWK, type CryptoKey, type JWK } from 'jose'
 import t, { type Test } from 'tap'
@@ -82,6 +82,9 @@ t.test('rejects a static set with a weak RSA key at construction, and names the 
     t.throws(() => localKeys({ keys: [jwk] }), { name: 'TypeError', message: cause })
     t.throws(() => localKeys({ keys: [{ ...jwk, alg: 'PS256' }] }), { name: 'TypeError', message: cause })
   }
+  const { jwk } = await rsaKey('odd', 2048)
+  t.throws(() => localKeys({ keys: [{ ...jwk, n: '!' }] }), /"odd".*got 1 bits/)
+  t.throws(() => localKeys({ keys: [{ ...jwk, e: '!' }] }), /"odd".*exponent.*got 0/)
   t.doesNotThrow(
     () => localKeys({ keys: [{ kty: 'oct', k: 'AAAA', kid: 'weak' }] }),
     'never verifies anything',
@@ -172,6 +175,60 @@ t.test('finds a key that it knows without a promise, if its object cannot change
   const findMutable = createPinnedKeyFinder(() => ({ ...jwk }), 'RS256')
   await findMutable('ec')
   t.ok(findMutable('ec') instanceof Promise)
+})
+
+t.test('returns the first key of a kid of which none may verify, so that it causes no fetch', async t => {
+  const { jwk } = await signingKey('ES256', 'ec')
+  const keys = [
+    { ...jwk, use: 'enc', n: 'first' },
+    { ...jwk, use: 'enc', n: 'second' },
+  ]
+  t.same(await localKeys(() => ({ keys }))('ec'), keys[0])
+  t.same(await localKeys({ keys })('ec'), keys[0])
+})
+
+t.test(
+  'names why a key set is unavailable, with the code of the cause unless its message has it',
+  async t => {
+    const { fetch } = globalThis
+    t.teardown(() => (globalThis.fetch = fetch))
+    const error = (message: string, code: unknown): Error => Object.assign(new Error(message), { code })
+    const failed = (cause: unknown): Error => new TypeError('fetch failed', { cause })
+    for (const [thrown, message] of [
+      [failed(error('no such host', 'ENOTFOUND')), /: no such host \(ENOTFOUND\)$/],
+      [failed(error('connect ECONNREFUSED ::1', 'ECONNREFUSED')), /: connect ECONNREFUSED ::1$/],
+      [failed(error('closed', undefined)), /: closed$/],
+      [failed(error('closed', 7)), /: closed$/],
+      [failed('closed'), /: fetch failed$/],
+      ['closed', /: closed$/],
+    ] as const) {
+      globalThis.fetch = () => Promise.reject(thrown)
+      const keys = remoteKeys(new URL('https://issuer.example/keys'))
+      await t.rejects(async () => keys('ec'), { ...unavailable, message })
+    }
+  },
+)
+
+t.test('accepts each number up to its bounds, and names the option of a number beyond', async t => {
+  for (const [name, least, most] of [
+    ['maxAgeMs', 0, 604_800_000],
+    ['cooldownMs', 0, 3_600_000],
+    ['timeoutMs', 1, 60_000],
+  ] as const) {
+    const open = (value: number) => remoteKeys(new URL('https://issuer.example'), { [name]: value })
+    for (const good of [least, most]) t.doesNotThrow(() => open(good))
+    for (const bad of [least - 1, most + 1, 1.5])
+      t.throws(() => open(bad), new RegExp(`^remoteKeys: ${name} must be an integer`))
+  }
+})
+
+t.test('rejects an option that it does not know', async t => {
+  const url = 'https://issuer.example'
+  const unknown = { maxAge: 1 } as object
+  const message = (where: string): RegExp => new RegExp(`^${where}: unknown option "maxAge"`)
+  t.throws(() => remoteKeys(new URL(url), unknown), message('remoteKeys'))
+  t.throws(() => discoverKeys(url, unknown), message('discoverKeys'))
+  t.throws(() => sessionReader(unknown), message('sessionReader'))
 })
 
 t.test('accepts http: only to this machine, unless allowHttp is set', async t => {

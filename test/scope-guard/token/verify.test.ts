@@ -129,6 +129,19 @@ t.test(
   },
 )
 
+t.test(
+  'denies a segment of a length that no bytes have, although a decoder ignores its last letter',
+  async t => {
+    const key = await signingKey('ES384')
+    const { send, good } = await setUp({ keys: localKeys({ keys: [key.jwk] }) })
+    const token = await sign(key, good)
+    t.match(await send(token), { ok: true })
+    // The signature has 96 bytes, which are 128 letters.
+    for (const letter of ['A', 'Q', '_'])
+      t.match(await send(token + letter), { ...denied, reason: 'not a canonical compact JWS' })
+  },
+)
+
 t.test('distinguishes cached tokens that share any part (fast-jwt GHSA-rp9m-7r4c-75qg)', async t => {
   const { send, good, key, clock } = await setUp()
   const one = await sign(key, good)

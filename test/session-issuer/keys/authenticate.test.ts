@@ -247,8 +247,8 @@ t.test(
   },
 )
 
-t.test('caches as many keys as keyCacheSize says', async t => {
-  const { issuer, seen } = watchedSetUp({ keyCacheMs: 1000, keyCacheSize: 2 })
+t.test('caches several keys', async t => {
+  const { issuer, seen } = watchedSetUp({ keyCacheMs: 1000 })
   const texts = [(await newKey(issuer, [])).text, (await newKey(issuer, [])).text]
   for (const text of texts) must(await issuer.authenticateKey(text, 'user'))
   seen.calls.length = 0

@@ -1,8 +1,8 @@
 import type { Session } from '@gatewright/kernel'
-import type { ApiKey } from '@gatewright/session-issuer'
+import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import { checkPolicyChain } from '@gatewright/scope-guard'
 import t from 'tap'
-import { must, newKey, newSession, setUp, USER } from '../fixtures.ts'
+import { must, newKey, newSession, setUp, setUpStored, USER } from '../fixtures.ts'
 
 /** A document whose JSON has so many bytes, most of them in characters of two. */
 const documentOf = (bytes: number): object => {
@@ -11,7 +11,7 @@ const documentOf = (bytes: number): object => {
 }
 const tooLarge = { ok: false, code: 'invalid_request', status: 400, field: 'policy' }
 
-t.test('accepts a policy of maxPolicyBytes, by default 8192, and denies one byte more', async t => {
+t.test('accepts a policy of 8192 bytes, and denies one byte more', async t => {
   t.equal(Buffer.byteLength(JSON.stringify(documentOf(8193))), 8193)
   const { issuer } = setUp()
   const message = 'policy must have at most 8192 bytes as JSON, got 8193'
@@ -30,12 +30,20 @@ t.test('accepts a policy of maxPolicyBytes, by default 8192, and denies one byte
   t.match(await issuer.changeKey(root.key, root.key.id, { policy: documentOf(8192) }), { ok: true })
 })
 
-t.test('accepts a chain of maxChainBytes, and denies one byte more wherever a policy joins it', async t => {
-  const { issuer } = setUp({ maxChainBytes: 300 })
-  const message = /at most 300 bytes of JSON together, got 301/
-  const root = await newKey(issuer, [], { policy: documentOf(100) })
-  const child = await newKey(issuer, [], { parent: root.key, policy: documentOf(100) })
-  const parent = child.key
+/** A key with three keys above it; the policies of the four have so many bytes together. */
+async function deepKey(issuer: Issuer, bytes: number, above?: ApiKey): Promise<ApiKey> {
+  let parent = above
+  for (const size of [8192, 8192, 8192, bytes - 3 * 8192]) {
+    const request = { ...(parent && { parent }), policy: documentOf(size) }
+    parent = (await newKey(issuer, ['a'], request)).key
+  }
+  return parent as ApiKey
+}
+
+t.test('accepts a chain of 32 KiB, and denies one byte more wherever a policy joins it', async t => {
+  const { issuer } = setUp()
+  const message = /at most 32768 bytes of JSON together, got 32769/
+  const parent = await deepKey(issuer, 32_668)
   t.match(await issuer.createKey({ ...USER, scopes: [], parent, policy: documentOf(101) }), {
     ...tooLarge,
     message,
@@ -52,26 +60,29 @@ t.test('accepts a chain of maxChainBytes, and denies one byte more wherever a po
 })
 
 t.test('denies a change of a key by which the chain of a key below it would be too large', async t => {
-  const { issuer } = setUp({ maxChainBytes: 300 })
+  const { issuer } = setUp()
   const root = await newKey(issuer, ['a'])
   const child = await newKey(issuer, ['a'], { parent: root.key })
-  const leaf = await newKey(issuer, ['a'], { parent: child.key, policy: documentOf(200) })
+  const leaf = await deepKey(issuer, 32_668, child.key)
   const change = (policy: object) => issuer.changeKey(root.key, child.key.id, { policy })
   const denied = await change(documentOf(101))
-  t.match(denied, { ...tooLarge, message: /got 301: send a smaller policy, or revoke keys below this one$/ })
+  t.match(denied, {
+    ...tooLarge,
+    message: /got 32769: send a smaller policy, or revoke keys below this one$/,
+  })
   t.equal(must(await issuer.authenticateKey(child.text, 'user')).version, 1, 'nothing has changed')
   t.match(await change(documentOf(100)), { ok: true })
   t.match(await change(documentOf(90)), { ok: true }, 'it replaces the policy before')
-  must(await issuer.revokeKey(root.key, leaf.key.id))
+  must(await issuer.revokeKey(root.key, leaf.id))
   t.match(await change(documentOf(300)), { ok: true }, 'an ended key counts no more')
 })
 
 t.test('a chain that was stored before there was a bound goes on, and no policy joins it', async t => {
-  const stores = setUp({ maxPolicyBytes: 1000 })
-  const root = await newKey(stores.issuer, ['a'], { policy: documentOf(400) })
-  const { issuer } = setUp({ ...stores.options, maxChainBytes: 300, maxPolicyBytes: 300 })
+  const large = documentOf(32_769)
+  const { issuer } = setUpStored(() => large)
+  const root = await newKey(issuer, ['a'], { policy: documentOf(400) })
   const session = await newSession(issuer, root.key)
-  t.same(await issuer.policies(session.policyIds), [documentOf(400)])
+  t.same(await issuer.policies(session.policyIds), [large])
   t.match(await newKey(issuer, ['a'], { parent: session }), { key: { policyIds: { length: 1 } } })
   const rotated = must(await issuer.rotateKey(root.key, root.key.id)).key
   const key = must(await issuer.changeKey('operator', rotated.id, { scopes: [] }))
@@ -104,7 +115,7 @@ t.test(
 )
 
 t.test('refuses a checkPolicyChain that is not a function', t => {
-  const message = 'checkPolicyChain must be a function, got string'
+  const message = 'createIssuer: checkPolicyChain must be a function, not string'
   t.throws(() => setUp({ checkPolicyChain: 'on' as never }), { name: 'TypeError', message })
   t.end()
 })

@@ -301,14 +301,14 @@ t.test(
 
 t.test('the JWKS document contains public members only, with its cache header', async t => {
   for (const algorithm of ['EdDSA', 'ES256'] as const) {
-    const { issuer } = setUp({ algorithm, jwksMaxAgeSeconds: 60 })
+    const { issuer } = setUp({ algorithm })
     const { keys, headers, maxAgeSeconds } = await issuer.jwks()
     t.notOk(keys.some(key => 'd' in key))
     t.match(keys, [{ alg: algorithm, use: 'sig', kid: /^[\w-]{43}$/ }])
-    t.equal(maxAgeSeconds, 60)
+    t.equal(maxAgeSeconds, 300)
     t.same(headers, [
       ['content-type', 'application/jwk-set+json'],
-      ['cache-control', 'public, max-age=60'],
+      ['cache-control', 'public, max-age=300'],
     ])
   }
 })

@@ -66,7 +66,7 @@ sessionStorageFaults(runner, 'Redis', async () => {
 t.test('refuses a prefix without a hash tag, because rows and feed could be in two slots', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
-  for (const prefix of ['gw:', '{}:', '', 7 as never]) {
+  for (const prefix of ['gw:', '{}:', '']) {
     t.throws(() => redisCredentials(connections[0]!, { prefix }), /hash tag/)
   }
 })

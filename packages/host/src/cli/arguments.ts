@@ -20,7 +20,10 @@ function isDay(date: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date)
 }
 
-/** Reads an instant (RFC 3339), always with an offset or `Z`: without, it would depend on this machine. Throws a `UsageError`. */
+/**
+ * Reads an instant (RFC 3339). An offset or `Z` is required: without it, the instant would depend on the time zone of this
+ * machine. Throws a `UsageError`.
+ */
 export function instantArgument(name: string, text: string): EpochMs {
   const at = INSTANT.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
   if (!Number.isNaN(at)) return at
@@ -29,7 +32,10 @@ export function instantArgument(name: string, text: string): EpochMs {
   )
 }
 
-/** Reads where an operator notes what was done, such as the number of a ticket. Accounts can see it. Throws a `UsageError`. */
+/**
+ * Reads the reference by which an operator documents an action, such as the number of a ticket. Accounts can see it. Throws a
+ * `UsageError`.
+ */
 export function referenceArgument(text: string): string {
   if (/^[\x21-\x7e]{1,120}$/.test(text)) return text
   throw new UsageError('REFERENCE must be 1 to 120 visible ASCII characters, such as a ticket')

@@ -1,8 +1,8 @@
 import type { Table } from './table.ts'
 
 /**
- * What a command prints: `data` with `--json`, else `lines` as they are, or `table`, cut to the width of the
- * terminal. `empty` is printed instead of a table without rows below its head, `note` below the table.
+ * The output of a command. With `--json` it prints `data`, otherwise `lines` unchanged or `table`, cut to the width of the
+ * terminal. `empty` is printed instead of a table without rows; `note` is printed below the table.
  */
 export type CommandOutput =
   | { readonly data: unknown; readonly lines: readonly string[] }
@@ -16,7 +16,7 @@ export interface CommandArguments {
   readonly flags: ReadonlySet<string>
 }
 
-/** How a command is called, and what help says about it. */
+/** How a command is called, with the texts of its help. */
 interface CommandUsage {
   /** Group and verb, such as `partner-keys create`. */
   readonly name: string
@@ -27,7 +27,7 @@ interface CommandUsage {
   /** Options that take no value, with their meaning. */
   readonly flags?: Readonly<Record<string, string>>
   readonly summary: string
-  /** Arguments and options as somebody would type them after the name. Empty where the name is all there is. */
+  /** Example arguments and options, to follow the name. Empty if there are none. */
   readonly example: string
 }
 
@@ -42,7 +42,7 @@ export interface Command<S> extends CommandUsage {
   run(services: S, args: CommandArguments): Promise<CommandOutput>
 }
 
-/** What a command without stores can use. */
+/** The functions that a command without stores can use. */
 interface StartContext {
   readonly env: NodeJS.ProcessEnv
   readonly json: boolean
@@ -51,7 +51,7 @@ interface StartContext {
   readonly input: () => Promise<string>
 }
 
-/** A command that opens no stores, because it starts what opens them, or needs none. */
+/** A command that opens no stores: it needs none, or what it starts opens them. */
 export interface StartCommand extends CommandUsage {
   start(context: StartContext): Promise<CommandOutput>
 }
@@ -62,7 +62,10 @@ export class UsageError extends Error {}
 const FIRST_NOTE_MS = 1000
 const NEXT_NOTES_MS = 5000
 
-/** Waits for work that may take long, and reports to the operator from the first second on that it is still running. */
+/**
+ * Waits for work that may take long. After a second, and then every five, it reports to the operator that the work is still
+ * running.
+ */
 export async function reportElapsed<T>(
   { progress }: { readonly progress: (text: string) => void },
   title: string,

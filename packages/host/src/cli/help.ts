@@ -1,6 +1,6 @@
 import { Help, type Command as Program } from 'commander'
 
-/** Help of the operator command. That of the whole lists every command with its arguments, in place of the groups only. */
+/** The help of the operator command. The top-level help lists every command with its arguments, not only the groups. */
 export class OperatorHelp extends Help {
   override formatHelp(command: Program, helper: Help): string {
     return command.parent ? super.formatHelp(command, helper) : overview(command, helper)

@@ -130,7 +130,10 @@ function requestOf<S>(
   }
 }
 
-/** Rewrites `help COMMAND` to `COMMAND --help`. A word that is not a command ends the result, so that the parser reports it. */
+/**
+ * Rewrites `help COMMAND` to `COMMAND --help`. The result ends at the first word that is not a command, so that the parser
+ * reports it.
+ */
 function helpWords(parser: Program, words: readonly string[]): readonly string[] {
   let at = parser
   for (const [index, word] of words.entries()) {
@@ -143,8 +146,8 @@ function helpWords(parser: Program, words: readonly string[]): readonly string[]
 }
 
 /**
- * Throws the error of the parser as a `UsageError` in this program's words. Help and version are not errors, but commander ends its
- * parsing with an exception for them too: that one is rethrown.
+ * Throws a `UsageError` for an error of the parser. Help and version are not errors, but commander throws for them, too: that
+ * exception is rethrown.
  */
 function refuse(at: Program, error: CommanderError): never {
   if (error.code === 'commander.helpDisplayed' || error.code === 'commander.version') throw error

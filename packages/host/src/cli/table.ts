@@ -1,13 +1,13 @@
 /** Rows of cells. The first row is the head. */
 export type Table = readonly (readonly string[])[]
 
-/** A column is not cut below this width while a wider one can be cut. */
+/** The minimum width of a column while a wider column can be cut. */
 const LEAST = 4
 const GAP = '  '
 
 /**
- * Formats rows with aligned columns. Where they are wider than `width`, the widest columns are cut, with an ellipsis in
- * place of what is left out, so that no line wraps. Control characters become spaces: a cell may hold what a client wrote.
+ * Formats rows with aligned columns. If they are wider than `width`, the widest columns are cut, with an ellipsis, so that no
+ * line wraps. Control characters become spaces, because a cell may contain text of a client.
  */
 export function tableLines(table: Table, width: number = Infinity): string[] {
   const rows = table.map(row => row.map(cell => cell.replace(/\p{Cc}/gu, ' ')))

@@ -6,7 +6,7 @@ const EVERY_MS = 5000
 /** Calls of one kind that one host makes at the same time. */
 const CALLS_AT_ONCE = 16
 
-/** The rounds that run due jobs: each kind has its own, so that a provider that hangs delays no other. */
+/** Makes the chores that run due jobs. Each kind of job has its own, so that a provider that hangs delays no other. */
 export function jobRounds(jobs: JobQueue): readonly Chore[] {
   return jobs.kinds.map(kind => ({
     name: `run jobs ${kind}`,

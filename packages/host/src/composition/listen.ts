@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { HostConfig } from '../config/host-config.ts'
 
-/** How long running requests have to end when the host stops. */
+/** How long the stopping host waits for running requests. */
 const LAST_REQUESTS_MS = 10_000
 
 /** Starts to listen, and resolves to the address with the real port. Rejects if the port is in use. */

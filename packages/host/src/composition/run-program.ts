@@ -32,7 +32,7 @@ export interface CommandOptions {
   readonly input?: (() => Promise<string>) | undefined
   /** Columns of the terminal that tables must fit. Default: any width fits. */
   readonly width?: number | undefined
-  /** Called with how far long work is. Default: not reported. */
+  /** Called with the progress of long work. Default: not reported. */
   readonly progress?: ((text: string) => void) | undefined
 }
 

@@ -1,13 +1,10 @@
 import { canonicalAddress } from '@gatewright/kernel/address'
 import type { HostValues } from './host-variables.ts'
 
-/**
- * Service names that hosts have had by default. A statement signed for one of them is valid on every host of
- * that name.
- */
+/** The default service names. A statement that is signed for one of them is valid on every host with that name. */
 const DEFAULT_NAMES: readonly unknown[] = [undefined, 'Gatewright', 'Gatewright Sandbox']
 
-/** Settings that a sandbox allows and a live host refuses. Variables that could not be parsed are skipped. */
+/** Lists the problems of settings that a sandbox allows and a live host rejects. Variables that could not be parsed are skipped. */
 export function unsafeForLive(
   env: Readonly<Record<string, string | undefined>>,
   values: Partial<HostValues>,

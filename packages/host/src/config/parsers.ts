@@ -64,7 +64,7 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
       : expected(`must be a URL that starts with ${schemes.join(':// or ')}://`)
 }
 
-/** Entries joined by commas, each parsed by `parse`. */
+/** Entries separated by commas, each parsed by `parse`. */
 export function listOf<T>(parse: Parser<T>): Parser<readonly T[]> {
   return text => {
     const values: T[] = []
@@ -83,7 +83,7 @@ export interface NamedSecret {
   readonly secret: string
 }
 
-/** `id:secret` pairs. No problem repeats the secrets. */
+/** `id:secret` pairs. No error contains a secret. */
 export const namedSecrets: Parser<readonly NamedSecret[]> = text => {
   const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):(.{32,})$/.exec(entry.trim()))
   const named = matches.flatMap(match =>
@@ -97,13 +97,13 @@ export const namedSecrets: Parser<readonly NamedSecret[]> = text => {
       )
 }
 
-/** A token of 32 to 256 visible ASCII characters. The text is never shown again. */
+/** A token of 32 to 256 visible ASCII characters. No error contains the text. */
 export const operatorToken: Parser<string> = text =>
   /^[\x21-\x7e]{32,256}$/.test(text)
     ? { value: text }
     : expected('must be 32 to 256 visible ASCII characters, such as what openssl rand -hex 32 prints')
 
-/** `id:key` pairs, each key 64 hexadecimal digits. The first key encrypts; all of them decrypt. The text is never shown again, not even in a problem. */
+/** `id:key` pairs, each key 64 hexadecimal digits. The first key encrypts; each of them decrypts. No error contains the text. */
 export const namedKeys: Parser<readonly RingKey[]> = text => {
   const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/.exec(entry.trim()))
   const keys = matches.flatMap(match =>
@@ -117,13 +117,16 @@ export const namedKeys: Parser<readonly RingKey[]> = text => {
       )
 }
 
-/** A provider's name and its Standard Webhooks secret: `name=whsec_...`. Two of one name are good while a secret is exchanged. */
+/**
+ * A provider's name and its Standard Webhooks secret: `name=whsec_...`. A name may have two secrets while one replaces the
+ * other.
+ */
 export interface WebhookSecret {
   readonly provider: string
   readonly secret: Uint8Array
 }
 
-/** `name=whsec_base64`. The text is never shown again. */
+/** `name=whsec_base64`. No error contains the text. */
 export const webhookSecret: Parser<WebhookSecret> = text => {
   const [, provider, encoded = ''] = /^([a-z0-9-]{1,32})=whsec_([A-Za-z0-9+/=]+)$/.exec(text) ?? []
   const secret = Buffer.from(encoded, 'base64')

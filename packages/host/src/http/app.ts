@@ -21,7 +21,7 @@ export type Pages = (method: string, path: string, headers: IncomingHttpHeaders)
 /** The Koa application and its shutdown. */
 interface App {
   readonly koa: Koa
-  /** From now on each response closes its connection. */
+  /** Makes each further response close its connection. */
   drain(): void
 }
 
@@ -39,7 +39,7 @@ export function createApp(
     for (const path of paths) router.register(path.replaceAll(/\{(\w+)\}/g, ':$1'), [method], middleware)
   }
   const app = new Koa()
-  // Koa would print errors that happen after the response, such as a client that disconnects.
+  // Otherwise Koa prints errors that happen after the response, such as a client that disconnects.
   app.silent = true
   let draining = false
   app.use((ctx, next) => {
@@ -47,7 +47,7 @@ export function createApp(
     if (!page) return next()
     for (const [name, value] of page.headers) ctx.set(name, value)
     if (draining) ctx.set('Connection', 'close')
-    // Koa sends 204 for an absent body, so the status comes last.
+    // Setting an absent body changes the status to 204, so the status is set last.
     ctx.body = page.body
     ctx.status = page.status
     return undefined
@@ -71,7 +71,7 @@ export function createApp(
   }
 }
 
-/** The response for a path or method without an operation: 404, or 405 with `Allow`. */
+/** Returns the response for a path or method without an operation: 404, or 405 with `Allow`. */
 function noSuchRoute(router: Router, path: string, method: string): Outcome {
   const { path: layers } = router.match(path, method)
   const methods = [...new Set(layers.flatMap(layer => layer.methods))].sort()

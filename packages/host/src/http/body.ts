@@ -4,8 +4,8 @@ import type { Operation } from './operation.ts'
 import { unknownMember } from './unknown-names.ts'
 
 /**
- * The schema with which the gate checks an operation's body. An operation without a body schema still requires a JSON object.
- * Unknown members are checked first: a misspelt one is often a required one, too.
+ * Makes the schema by which the gate checks an operation's body. An operation without a body schema still requires a JSON
+ * object. Unknown members are reported before missing ones, because a missing member is often a misspelt one.
  */
 export function bodySchema(operation: Pick<Operation, 'body' | 'unknownMembers'>): StandardSchema {
   const validateBody = operation.body && compileSchema(operation.body)

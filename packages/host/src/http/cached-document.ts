@@ -13,10 +13,7 @@ export function cacheDocument(document: object): CachedDocument {
   return { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
 }
 
-/**
- * Responds with the document, or 304 when `If-None-Match` names it (RFC 9110 section 13.1.2: weak comparison,
- * `*` matches).
- */
+/** Responds with the document, or with 304 if `If-None-Match` names it (RFC 9110 section 13.1.2: weak comparison, `*` matches). */
 export function conditionalGet({ text, etag }: CachedDocument, ifNoneMatch: string | undefined): Document {
   const headers = [
     ['Cache-Control', 'public, max-age=300'],

@@ -1,8 +1,8 @@
 import { exposedHeaders, type HttpResponse, type HeaderField } from '@gatewright/http'
 
 /**
- * Header fields that a browser may send. The partner key is left out on purpose: it must never be in a
- * browser.
+ * Header fields that a browser may send. The field of the partner key is not among them, because a partner key must never be in
+ * a browser.
  */
 const ACCEPTED = [
   'authorization',
@@ -25,7 +25,7 @@ export const commonHeaders: readonly HeaderField[] = [
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ]
 
-/** The response to `OPTIONS` on a known path, for CORS preflights and for people. */
+/** Makes the response to `OPTIONS` on a known path, for CORS preflights and other clients. */
 export function optionsResponse(methods: readonly string[]): HttpResponse {
   const names = methods.join(', ')
   return {

@@ -7,7 +7,7 @@ import { keySession, type KeySession } from './key-session.ts'
 import type { EntryLimits } from './limits.ts'
 import { bearerWebToken, type WebCaller, type WebTokens } from './web-session.ts'
 
-/** What authentication needs. */
+/** The services that authentication uses. */
 export interface CredentialServices {
   readonly guard: Guard
   /**
@@ -40,8 +40,8 @@ export const httpsRequired = deny('https_required', 'this API is served over HTT
 const changedKey = deny('unauthorized', 'the API key was changed during the request: repeat it')
 
 /**
- * Creates the credentials. Only the one that an operation names is read, and none that was sent without
- * HTTPS.
+ * Creates the credentials. Only those that an operation names are read. With `requireHttps`, none is read from a request
+ * without HTTPS.
  */
 export function hostCredentials(services: CredentialServices): HostCredentials {
   const { guard, requireHttps, directUserKey } = services
@@ -73,7 +73,10 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
   }
 }
 
-/** A web token as the bearer token. Only operations that name it take one. Their handlers use it up, so it needs no `recheck`. */
+/**
+ * The web token as bearer token. Only operations that name this credential accept it. Their handlers use the token up, so it
+ * needs no `recheck`.
+ */
 function webTokenCredential(
   webTokens: Pick<WebTokens, 'authenticate'>,
   onlyOverHttps: (check: Credential<WebCaller>['check']) => Credential<WebCaller>['check'],
@@ -91,7 +94,7 @@ function keyCredential(services: CredentialServices, surface: Surface): Credenti
   const { keyGuard } = services
   const field = `x-${surface}-key`
   const rules = new Map<string, Rule>()
-  // Whoever holds a key may exchange and rotate it: neither needs a scope.
+  // The holder of a key may exchange and rotate it: neither needs a scope.
   const ruleOf = ({ operation }: Rule): Rule => {
     const known = rules.get(operation)
     if (known) return known
@@ -110,7 +113,7 @@ function keyCredential(services: CredentialServices, surface: Surface): Credenti
       })
       return used.ok ? allow(used.value.session.key) : used
     },
-    // Counts against no limit: the check has counted this use of the key.
+    // No limit counts it, because the check has already counted this use of the key.
     async recheck({ version }, { header }) {
       const key = await services.issuer.authenticateKey(header(field), surface)
       return !key.ok || key.value.version === version ? key : changedKey
@@ -120,8 +123,8 @@ function keyCredential(services: CredentialServices, surface: Surface): Credenti
 }
 
 /**
- * Authenticates a key. A failure counts against the client's address. For an address with too many failures,
- * unknown keys are read through a bounded queue, and only requests that do not fit into it get 429.
+ * Authenticates a key. A failure counts against the client's address. For an address with too many failures, keys that are not
+ * cached are read through a bounded queue, and only requests that do not fit into it get 429.
  */
 async function authenticateKey(
   { issuer, limits }: CredentialServices,

@@ -3,17 +3,18 @@ import type { Verdict } from '@gatewright/kernel'
 import type { Call, Document, Operation, Success } from './operation.ts'
 import { ignoredNames } from './unknown-names.ts'
 
-/** A request without the operation's own types, which were checked when it was declared. */
-export interface GateCall extends Omit<Call<never, never>, 'caller' | 'body'> {
-  readonly input: { readonly body: unknown }
+/** A request of the gate, without the operation's own types: they were checked at its declaration. */
+export interface GateCall extends Omit<Call<never, never, never>, 'caller' | 'query' | 'body'> {
+  readonly input: { readonly query: unknown; readonly body: unknown }
 }
 
-/** The call of an operation, with the caller that its credential proved. */
-export function callOf({ facts, params, input }: GateCall, caller: unknown): Call<never, never> {
-  return { facts, params, caller: caller as never, body: input.body as never }
+/** Makes the call of an operation, with the caller that its credential has verified. */
+export function callOf({ facts, params, input }: GateCall, caller: unknown): Call<never, never, never> {
+  const { query, body } = input
+  return { facts, params, caller: caller as never, query: query as never, body: body as never }
 }
 
-/** The response as it is stored for replays: before the envelope. */
+/** Converts a verdict to the response that is stored for replays: without the envelope. */
 export function toHandlerResponse(verdict: Verdict<Success | Document>): HandlerResponse {
   if (!verdict.ok) return verdict
   const { value } = verdict
@@ -22,8 +23,8 @@ export function toHandlerResponse(verdict: Verdict<Success | Document>): Handler
 }
 
 /**
- * Adds `ignored` to a success in the envelope. It is a statement about this request, so it is added after an idempotent
- * response was stored, and a replay lists the names of its own request.
+ * Adds `ignored` to a success in the envelope. It depends on the request, so it is not stored with an idempotent response, and
+ * a replay lists the names of its own request.
  */
 export function withIgnored<A extends HandlerResponse | HttpResponse>(
   operation: Operation,
@@ -35,5 +36,5 @@ export function withIgnored<A extends HandlerResponse | HttpResponse>(
   return ignored.length === 0 ? response : { ...response, body: { ...response.body, ignored } }
 }
 
-/** Not so for a stored response that was too long to keep its body. */
+/** Whether a body is in the envelope. A stored response whose body was too long has none. */
 const isEnvelope = (body: unknown): body is Success => typeof body === 'object' && body !== null

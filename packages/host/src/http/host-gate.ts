@@ -9,14 +9,14 @@ import type { Operation } from './operation.ts'
 import type { ReceiveProviderMessage } from './provider-messages.ts'
 import { renderer, type RenderServices } from './render.ts'
 
-/** What the host's gate needs. */
+/** The services that the host's gate uses. */
 export interface MountServices extends CredentialServices, RenderServices {
   readonly idempotency: TransactionalIdempotency
-  /** For writes without an idempotency key. */
+  /** The database of writes without an idempotency key. */
   readonly db: SqlClient
   readonly requirements: Requirements
   readonly providerMessages: ReceiveProviderMessage
-  /** Spend counters inside the transaction of a financial write. */
+  /** Makes the storage of spend counters in the transaction of a write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   readonly observe: Observe
   /** All scopes that operations may name. */
@@ -41,7 +41,7 @@ export function createHostGate(table: readonly Operation[], services: MountServi
     observe,
     trustProxy,
     render: renderer(table, services),
-    // The decision event carries the failure.
+    // The decision event contains the failure.
     report: () => {},
   })
 }

@@ -33,7 +33,7 @@ export function isKeySession(session: Session): session is KeySession {
   return session.sessionId.startsWith(PREFIX)
 }
 
-/** Whether the stored key of such a session is live, in the version that was presented. */
+/** Whether the key of such a session is live, and unchanged since it was presented. */
 export async function isKeyCurrent(
   keys: Pick<KeyStorage, 'find'>,
   { keyId, keyVersion }: KeySession,

@@ -12,19 +12,22 @@ import type { HostConfig } from '../config/host-config.ts'
 
 /** Rate limits of operations without a session. Each call takes one request from a bucket. */
 export interface EntryLimits {
-  /** By client address, before the wallet's signature is checked. */
+  /** Limits bootstraps by client address, before the wallet's signature is checked. */
   bootstrap(address: string): Promise<Verdict<readonly HeaderField[]>>
-  /** Checks of web tokens, by client address. */
+  /** Limits checks of web tokens by client address. */
   tokenCheck(address: string): Promise<Verdict<readonly HeaderField[]>>
-  /** Polls of command lines, by client address. */
+  /** Limits polls of command lines by client address. */
   poll(address: string): Promise<Verdict<readonly HeaderField[]>>
-  /** By document and client address. */
+  /** Limits reads of the host's documents by document and client address. */
   document(documentAndAddress: string): Promise<Verdict<readonly HeaderField[]>>
-  /** By API key, after authentication. */
+  /** Limits new sessions by API key, after authentication. */
   mint(keyId: string): Promise<Verdict<readonly HeaderField[]>>
-  /** By account, apart for its root keys and for everything below them: a delegate never uses up what the owner mints with. */
+  /**
+   * Limits new sessions by account, in separate buckets for its root keys and for all other keys and sessions, so that a
+   * delegate never uses up the owner's limit.
+   */
   mintOfAccount(accountAndKind: string): Promise<Verdict<readonly HeaderField[]>>
-  /** Failed API key authentications, by client address. They never use up a key's own limit. */
+  /** Limits failed API key authentications by client address. They never count against a key's own limit. */
   readonly failedKeys: FailureLimit
 }
 
@@ -36,7 +39,7 @@ const unlimited = async (): Promise<Verdict<readonly HeaderField[]>> => allow([]
 const storeOption = ({ limiter }: LimitedBackend): { store?: LimiterStore } =>
   limiter ? { store: limiter } : {}
 
-/** The limits of guarded requests (docs/configuration.md, `RATE_LIMITS`), under the names that header fields show. */
+/** Makes the limits of guarded requests (docs/configuration.md, `RATE_LIMITS`). Their names are sent in header fields. */
 export function guardLimits(
   { rateLimits }: HostConfig,
   backend: LimitedBackend,
@@ -55,7 +58,7 @@ export function guardLimits(
         classes: ['write', 'ending'],
         ...window,
       },
-      // However many keys and sessions an account has: it bounds what the account can make the host store.
+      // By account, whatever its number of keys and sessions: it bounds how much the account can make the host store.
       {
         name: 'writesPerAccountPerMinute',
         points: writesPerAccountPerMinute,
@@ -69,9 +72,8 @@ export function guardLimits(
 }
 
 /**
- * The limit on uses of an API key that need no session, in buckets of its own: an owner whose sessions have
- * used up `guardedPerKeyPerMinute` can still mint. While the shared store is down, each process counts for
- * itself.
+ * Makes the limit on uses of an API key without a session. It has separate buckets, so that an owner whose sessions have used
+ * up `guardedPerKeyPerMinute` can still mint. While the shared store is down, each process counts alone.
  */
 export function keyUseLimits({ rateLimits }: HostConfig, backend: LimitedBackend): readonly LimitOptions[] {
   if (rateLimits === 'off') return []
@@ -108,12 +110,11 @@ export function entryLimits({ rateLimits }: HostConfig, backend: LimitedBackend)
     bootstrap: limit('bootstrapPerAddressPerMinute'),
     tokenCheck: limit('tokenChecksPerAddressPerMinute'),
     poll: limit('pollsPerAddressPerMinute'),
-    // Counted in the process: a document is cheaper than a store access, and readiness must work while the
-    // store is down.
+    // Counted in this process: a document is cheaper than a call to the store, and readiness must work while the store is down.
     document: limit('documentsPerAddressPerMinute', {}),
     mint: limit('mintsPerKeyPerMinute'),
     mintOfAccount: limit('mintsPerAccountPerMinute'),
-    // The guard counts failed tokens separately.
+    // Failed tokens have a separate limit, in the guard.
     failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', {
       points: rateLimits.failedCredentialsPerAddressPerMinute,
       ...storeOption(backend),

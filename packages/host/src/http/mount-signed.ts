@@ -6,7 +6,10 @@ import { callOf, toHandlerResponse, type GateCall } from './gate-call.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
 import type { PlainOperation } from './operation.ts'
 
-/** Mounts an operation for signed messages of providers. The signature is over the body, so it is checked after the body was read and before it is understood. */
+/**
+ * Mounts an operation for signed messages of providers. The signature covers the body, so it is verified after the body is read
+ * and before it is parsed.
+ */
 export function signedMiddleware(
   api: HostGate,
   koa: KoaGate,

@@ -9,14 +9,14 @@ import type { Requirements } from './requirements.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
 import type { LedgerOperation, WriteContext } from './operation.ts'
 
-/** What is needed to mount a write, beside its declaration. */
+/** The services that a mounted write uses. */
 interface WriteParts {
   readonly rule: Rule<never>
   readonly options: object
   readonly services: MountServices
 }
 
-/** Mounts a write. Its declaration says whether an idempotency key is required, optional or not read. */
+/** Mounts a write. Its declaration decides whether an idempotency key is required, optional or ignored. */
 export function writeMiddleware(
   api: HostGate,
   koa: KoaGate,
@@ -53,7 +53,8 @@ function transactionalRoute(
   return api.transactional(
     rule,
     async (call, context) => {
-      // Checked again in the transaction. The denial is not stored, so that the same key works once the account may write.
+      // Checked again in the transaction. The denial is not stored, so that the same key works once the account meets the
+      // requirements.
       const passed = await checkRequirements(context.tx, call.session)
       if (!passed.ok) return context.abandon(passed)
       return toHandlerResponse(await operation.write(callOf(call, call.access), context as WriteContext))
@@ -73,7 +74,7 @@ function transactionalRoute(
   )
 }
 
-/** Returns the check of the onboarding requirements of an operation; one that always allows if it has none. */
+/** Returns the check of the onboarding requirements of an operation. If it has none, the check always allows. */
 function requirementCheck({ requires }: LedgerOperation, requirements: Requirements): Requirements['check'] {
   return requires ? (db, session) => requirements.check(db, session) : async () => allow(undefined)
 }

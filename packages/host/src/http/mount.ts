@@ -11,6 +11,7 @@ import { createHostGate, type HostGate, type MountServices } from './host-gate.t
 import { signedMiddleware } from './mount-signed.ts'
 import { writeMiddleware } from './mount-write.ts'
 import type { CallerByCredential, LedgerOperation, Operation, PlainOperation } from './operation.ts'
+import { querySchema } from './query.ts'
 import { targetDenial } from './request-target.ts'
 
 /** One gate, with each operation of the table as a Koa middleware. */
@@ -38,6 +39,7 @@ function createMiddleware(
   services: MountServices,
 ): KoaMiddleware {
   const options = {
+    ...(operation.query ? { query: querySchema(operation.query) } : {}),
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation) }),
     admit: (entry: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>) =>
       admit(operation, entry, services),
@@ -55,10 +57,7 @@ function createMiddleware(
   return koa.handle(route, call => handlePlain(operation, call, call.caller))
 }
 
-/**
- * The gate's credentials for each credential that an operation can name, in the order in which they are
- * tried.
- */
+/** The credentials of the gate, by the credential that an operation names, in the order in which they are tried. */
 const GATE_CREDENTIALS: Readonly<
   Record<
     Exclude<keyof CallerByCredential, 'none' | 'provider'>,
@@ -114,7 +113,7 @@ async function admitMint(
   return ofAccount.ok ? ofKey : ofAccount
 }
 
-/** Applies the rate limits outside the guard, then checks path and query parameters. */
+/** Applies the rate limits outside the guard, then checks the form of path and query parameters. */
 async function admit(
   operation: Operation,
   { facts, params, caller }: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>,
@@ -127,10 +126,10 @@ async function admit(
   if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
   else if (limit === 'token-check') limited = await limits.tokenCheck(addressBucket(facts.address))
   else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
-  // By lineage, so that a rotated key does not get a fresh bucket.
+  // By lineage, so that a rotated key does not get a new bucket.
   else if (limit === 'mint' && caller && ('session' in caller || 'lineageId' in caller))
     limited = await admitMint(caller, limits)
-  // It has no key to count by.
+  // A web token has no key to count by.
   else if (caller && 'webSession' in caller) limited = await limits.tokenCheck(addressBucket(facts.address))
   if (!limited.ok) return limited
   const denial = targetDenial(operation, params, facts.query)

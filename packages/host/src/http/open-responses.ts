@@ -8,9 +8,9 @@ export function wantsOpenResponses(facts: RequestFacts): boolean {
 }
 
 /**
- * Wraps a response in an Open Responses object (openresponses.org, version 2026-04-24), with the same status
- * and headers: a message with the summary, and the whole normal body as the output of a function call.
- * Members about a language model have the value that says "none". `createdAt` is in Unix seconds.
+ * Wraps a response in an Open Responses object (openresponses.org, version 2026-04-24), with the same status and headers: a
+ * message with the summary, and the whole normal body as the output of a function call. Members about a language model have the
+ * value for "none". `createdAt` is in Unix seconds.
  */
 export function openResponses(
   response: HttpResponse,

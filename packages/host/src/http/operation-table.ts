@@ -1,11 +1,11 @@
 import type { Operation } from './operation.ts'
 
 /**
- * Throws a `TypeError` for a wrong operation table, which names the operation and the problem. Every operation
- * must name its credential. A session operation must name its scopes, which may be an empty list. A public
- * operation must name its limit, which may be `none`. Every string of a body must have a pattern, a format or
- * an enum. An operation that spends must require an idempotency key. An operation that makes or changes a key or a
- * session must deny unknown members. Ids must be unique on their surface, and (method, path) pairs in the table.
+ * Throws a `TypeError` for an invalid operation table. The error names the operation and the problem. Every operation must name
+ * its credential. A session operation must name its scopes, which may be an empty list. A public operation must name its limit,
+ * which may be `none`. Every string of a body must have a pattern, a format or an enum. An operation that spends must require
+ * an idempotency key. An operation that makes or changes a key or a session must deny unknown members. Ids must be unique on
+ * their surface, and (method, path) pairs in the table.
  */
 export function assertOperationTable(table: readonly Operation[]): void {
   const ids = new Set<string>()
@@ -78,10 +78,7 @@ interface TextSchema {
   readonly anyOf?: readonly TextSchema[]
 }
 
-/**
- * The name of a string without a pattern, format or enum. A store could hold two different such strings as
- * one.
- */
+/** Returns the name of a string without a pattern, format or enum. A store could treat two different such strings as equal. */
 function unconstrainedText(schema: TextSchema, name = 'body'): string | undefined {
   const { type, pattern, format, properties, items, anyOf } = schema
   if (type === 'string' && pattern === undefined && format === undefined && schema.enum === undefined)

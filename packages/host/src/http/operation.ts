@@ -16,7 +16,7 @@ export interface CallerByCredential {
   /** The user key when `X-User-Key` was sent, else the session with the operation's scopes. */
   readonly 'user-key-or-session': ApiKey | Access
   readonly session: Access
-  /** A web token, recognized by its text, else the session with the operation's scopes. */
+  /** A web token (recognized by its format), else the session with the operation's scopes. */
   readonly 'session-or-web-token': Access | WebCaller
   /** The user key when `X-User-Key` was sent, else a web token, else the session with the operation's scopes. */
   readonly 'user-key-web-token-or-session': ApiKey | WebCaller | Access
@@ -26,12 +26,14 @@ export interface CallerByCredential {
 }
 type Credential = keyof CallerByCredential
 
-/** A request that passed authentication, authorisation and the body check. */
-export interface Call<C extends Credential, B> {
+/** A request that passed authentication, authorisation and the checks of its query and body. */
+export interface Call<C extends Credential, B, Q = unknown> {
   readonly facts: CanonicalFacts
   readonly caller: CallerByCredential[C]
   /** Decoded path parameters by name. */
   readonly params: Readonly<Record<string, string>>
+  /** The query parameters that the operation's schema names, in the types that it says. */
+  readonly query: Q
   /** The body, checked against the operation's schema. Members that the schema does not name are kept. */
   readonly body: B
 }
@@ -43,7 +45,10 @@ export interface Success {
   readonly next?: string
   /** Default 200. */
   readonly status?: 202
-  /** The names that the request had and the operation did not read. Of the request, so not part of a stored response. */
+  /**
+   * The names in the request that the operation did not read. They depend on the request, so they are not stored with the
+   * response.
+   */
   readonly ignored?: readonly string[]
 }
 
@@ -56,13 +61,13 @@ export interface Document {
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
 
-/** What the handler of a write works with. */
+/** The second argument of the handler of a write. */
 export interface WriteContext<A = unknown> {
   /**
    * The one transaction of business rows and idempotency record. The handler must use no other connection.
    */
   readonly tx: SqlQueries
-  /** Stable id of this write: the same on every retry with the same idempotency key; random without a key. */
+  /** Stable id of this write: the same for every retry with the same idempotency key; random without a key. */
   readonly effectId: string
   /** What `prepare` returned. */
   readonly prepared: A
@@ -73,8 +78,8 @@ export interface WriteContext<A = unknown> {
    */
   reserve(spend: Spend): Promise<Verdict<SpendHold>>
   /**
-   * Whether the caller's limits on one operation allow an amount. For a repeat of an effect that exists
-   * already: the existing one is the response and nothing is held again. Denial: `policy_blocked`.
+   * Decides whether the caller's limits on one operation allow an amount. Use it if the effect of this request exists already:
+   * the response shows that effect, and nothing is held again. Denial: `policy_blocked`.
    */
   permits(amount: Amount): Promise<Verdict<undefined>>
 }
@@ -87,7 +92,12 @@ export interface Example<S extends TObject = TObject, D extends TObject = TObjec
   readonly response: Static<D>
 }
 
-interface OperationDeclaration<C extends Credential, S extends TObject, D extends TObject> {
+interface OperationDeclaration<
+  C extends Credential,
+  S extends TObject,
+  D extends TObject,
+  Q extends TObject = TObject,
+> {
   /** `tag.verb`: names the operation in policies, idempotency records, logs and the API description. */
   readonly id: string
   /** One line for the API description. */
@@ -98,10 +108,10 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly paths: readonly [string, ...string[]]
   readonly credential: C
   /**
-   * Rate limit of an operation without a session: by client address, or by API key for `mint`. A public
-   * operation must name its limit, or `none`. The handler counts a `poll` itself, since it does not deny one.
-   * `ending` is for operations with a session that end a credential: they do not count by account, so that no other session of the
-   * account can keep its owner from ending that session or its key.
+   * Rate limit of an operation without a session: by client address, or by API key for `mint`. A public operation must name its
+   * limit, or `none`. The handler of a `poll` applies the limit itself, since it never denies a poll. `ending` is for
+   * operations with a session that end a credential: no limit by account counts them, so that a session cannot keep the owner
+   * of the account from ending that session or its key.
    */
   readonly limit?: 'ending' | 'bootstrap' | 'token-check' | 'poll' | 'document' | 'mint' | 'none'
   /** Scopes that a session must have, all of them. Sessions only. */
@@ -110,22 +120,20 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly anyOf?: readonly string[]
   /** Whether its response reveals card secrets, which policies can forbid. */
   readonly cardSecrets?: boolean
-  /** All query parameters that the handler reads. It parses them itself. */
-  readonly query?: TObject
-  /** All members of the body that the handler reads. An object that keeps others says `additionalProperties: true`. */
+  /** All query parameters that the operation reads. See `querySchema` for how their texts become values. */
+  readonly query?: Q
+  /** All members of the body that the operation reads. A schema that keeps other members has `additionalProperties: true`. */
   readonly body?: S
   /**
-   * What becomes of a member of the body or a query parameter that the operation does not name. `list` (default): accepted,
-   * and listed in the response as `ignored`. `deny`: 400 `invalid_request`. Every operation that makes or changes a key or a
+   * What happens to a member of the body or a query parameter that the operation does not name. `list` (default): accepted, and
+   * listed in the response as `ignored`. `deny`: 400 `invalid_request`. Every operation that makes or changes a key or a
    * session must deny, because there a misspelt `scopes` or `policy` would give all rights.
    */
   readonly unknownMembers?: 'deny' | 'list'
   /** Schema of `data`, or of the whole document. */
   readonly response: D
   readonly example: Example<S, D>
-  /**
-   * Statuses that the handler itself can respond with. All others follow from the declaration.
-   */
+  /** Statuses of denials by the handler. All others follow from the declaration. */
   readonly denies?: readonly (401 | 404 | 409)[]
   /** Whether the members of `data` are repeated at the top level, where existing clients read them. */
   readonly topLevel?: boolean
@@ -135,7 +143,7 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly document?: boolean
   /** Media type of the document. Default: `application/json`. */
   readonly mediaType?: string
-  /** Further statuses with which the same response is given. */
+  /** Further statuses that the document can have. */
   readonly documentStatuses?: readonly number[]
 }
 
@@ -144,8 +152,9 @@ export interface PlainOperation<
   C extends Credential = Credential,
   S extends TObject = TObject,
   D extends TObject = TObject,
-> extends OperationDeclaration<C, S, D> {
-  handle(call: Call<C, Static<S>>): Promise<Verdict<Success | Document>>
+  Q extends TObject = TObject,
+> extends OperationDeclaration<C, S, D, Q> {
+  handle(call: Call<C, Static<S>, Static<Q>>): Promise<Verdict<Success | Document>>
 }
 
 /** A write: commits its rows in one transaction, together with its response when an idempotency key was sent. */
@@ -160,14 +169,14 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
   /** What the account must have completed on its surface: identity check and agreements. */
   readonly requires?: 'onboarding'
   /**
-   * How it spends. `spend` and `withdrawal`: the caller's money, under the caller's caps; `write` then calls `reserve`. `card`: the
-   * money of a card's account, under the caps of the card. `false`: no money leaves the account.
+   * Which money it spends. `spend` and `withdrawal`: the caller's money, under the caller's caps; `write` then calls `reserve`.
+   * `card`: the money of a card's account, under the caps of the card. `false`: no money leaves the account.
    */
   readonly spends: false | 'spend' | 'withdrawal' | 'card'
   /**
-   * Calls other services before the transaction opens, if no stored response exists and the onboarding requirements are met. Whatever
-   * it makes there, it must find again by `effectId`, which is the same in every run of one request. A denial is the response and is
-   * not stored.
+   * Calls other services before the transaction opens, if no stored response exists and the onboarding requirements are met. It
+   * must pass `effectId`, which is the same in every run of one request, so that it finds their results again. A denial becomes
+   * the response and is not stored.
    */
   prepare?(call: Call<'session', Static<S>>, effectId: string): Promise<Verdict<A>>
   write(call: Call<'session', Static<S>>, context: WriteContext<A>): Promise<Verdict<Success>>
@@ -177,9 +186,12 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
 export type Operation = PlainOperation | LedgerOperation
 
 /** Declares an operation that reads, or whose service commits by itself. */
-export function operation<C extends Credential, S extends TObject, D extends TObject>(
-  rule: PlainOperation<C, S, D>,
-): Operation {
+export function operation<
+  C extends Credential,
+  S extends TObject,
+  D extends TObject,
+  Q extends TObject = TObject,
+>(rule: PlainOperation<C, S, D, Q>): Operation {
   return rule
 }
 
@@ -190,7 +202,7 @@ export function ledgerWrite<S extends TObject, D extends TObject, A = undefined>
   return rule
 }
 
-/** The caller as the issuer takes it: the presented API key, or the session. */
+/** Returns the caller for the issuer: the presented API key, or the session. */
 export function callerOf(caller: ApiKey | Access): ApiKey | Session {
   if (!('session' in caller)) return caller
   return isKeySession(caller.session) ? caller.session.key : caller.session

@@ -8,12 +8,12 @@ import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 
 /**
- * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated, repeated, not
+ * The outcome of an event: `unknown` if the host does not have its object, `ignored` if the event is outdated, repeated, not
  * allowed in the current state, or names a payment that cannot be credited.
  */
 export type EventOutcome = 'applied' | 'ignored' | 'unknown'
 
-/** How the data of an event is checked. */
+/** The check of an event's data. */
 interface CheckedEvent {
   /** Returns the first error in `data`; undefined if it is valid. */
   readonly validate: (
@@ -21,7 +21,7 @@ interface CheckedEvent {
   ) => { readonly path: readonly string[]; readonly message: string } | undefined
 }
 
-/** How one type of event is checked and applied. */
+/** The check and the application of one type of event. */
 interface AppliedEvent extends CheckedEvent {
   /** Applies an event, in the transaction that also stores the id of its message. */
   apply(tx: SqlQueries, provider: string, data: never, now: EpochMs, messageId: string): Promise<EventOutcome>
@@ -48,7 +48,7 @@ interface DecidedEvent extends CheckedEvent {
 }
 export type EventType = AppliedEvent | DecidedEvent
 
-/** What the endpoint needs. */
+/** The services that the endpoint uses. */
 export interface ProviderEventServices {
   readonly db: SqlClient
   readonly clock: Clock

@@ -22,22 +22,25 @@ export type MessageVerifier = (message: SignedMessage) => Promise<string | undef
 /** A proven message of a provider. */
 export interface ProviderMessage {
   readonly provider: string
-  /** The same when the message is sent again. */
+  /** The id of the message: the same if the provider sends it again. */
   readonly messageId: string
 }
 
-/** Proves messages of providers. Denials: one `unauthorized` for every cause; `rate_limited` for an address with too many failures. */
+/**
+ * Verifies messages of providers. Denials: one `unauthorized` for every cause; `rate_limited` for an address with too many
+ * failures.
+ */
 export type ReceiveProviderMessage = (
   facts: CanonicalFacts,
   provider: string,
   body: Uint8Array,
 ) => Promise<Verdict<ProviderMessage>>
 
-/** What proves messages. */
+/** The services that verify messages. */
 interface ProviderMessageServices {
   /** Secrets of Standard Webhooks, by the provider's name. */
   readonly secrets: readonly { readonly provider: string; readonly secret: Uint8Array }[]
-  /** Plugged providers that prove messages in their own way. */
+  /** The verifiers of providers that do not sign by Standard Webhooks, by provider name. */
   readonly verifiers: ReadonlyMap<string, MessageVerifier>
   readonly clock: Clock
   readonly failures: FailureLimit
@@ -68,7 +71,10 @@ export function providerMessages({
   }
 }
 
-/** The id of a verified message. A verifier that throws has not verified it; only a `Fault` says that it could not decide. */
+/**
+ * The id of a verified message. If a verifier throws, the message is not verified; a `Fault` is rethrown, because it means that
+ * the verifier could not decide.
+ */
 async function verified(verify: MessageVerifier, message: SignedMessage): Promise<string | undefined> {
   try {
     return await verify(message)
@@ -79,10 +85,10 @@ async function verified(verify: MessageVerifier, message: SignedMessage): Promis
 }
 
 const MESSAGE_ID = /^[!-~]{1,120}$/
-/** How far a timestamp may be from our clock (Standard Webhooks 1.0.0). */
+/** How far a timestamp may differ from the host's clock (Standard Webhooks 1.0.0). */
 const TOLERANCE_MS = 300_000
 
-/** Checks a message by Standard Webhooks 1.0.0. Two secrets are good at once while one replaces the other. */
+/** Checks a message by Standard Webhooks 1.0.0. Two secrets are valid while one replaces the other. */
 export function standardWebhooks(secrets: readonly Uint8Array[], clock: Clock): MessageVerifier {
   return async ({ header, body }) => {
     const [id, timestamp = '', given] = ['id', 'timestamp', 'signature'].map(name =>

@@ -13,20 +13,20 @@ import { commonHeaders } from './cors.ts'
 import { openResponses, wantsOpenResponses } from './open-responses.ts'
 import type { Operation, Success } from './operation.ts'
 
-/** What rendering needs. */
+/** The services that rendering uses. */
 export interface RenderServices {
   readonly aliases: Aliases
   readonly clock: Clock
-  /** Names the service in Open Responses responses. */
+  /** The name of the service in Open Responses objects. */
   readonly serviceName: string
 }
 
-/** The error shape of an operation: partners get an envelope around errors. */
+/** Returns the error shape of an operation: partners get an envelope around errors. */
 function errorShape(surface: Operation['surface']): ErrorShape {
   return surface === 'partner' ? 'partner' : 'plain'
 }
 
-/** The error shape when no operation matched, chosen by the surface in the path. */
+/** Returns the error shape if no operation matched, by the surface in the path. */
 function shapeOfPath(path: string): ErrorShape {
   return path.startsWith('/partner/') || path === '/users/resolve' ? 'partner' : 'plain'
 }
@@ -58,7 +58,7 @@ export function renderer(table: readonly Operation[], services: RenderServices):
   }
 }
 
-/** Finds an operation by its id; of two surfaces that share it, the one of the path. */
+/** Returns a function that finds an operation by its id. If both surfaces have the id, the path decides. */
 function operationsById(table: readonly Operation[]): (id: string, path: string) => Operation | undefined {
   const byId = new Map<string, Operation>()
   for (const operation of table) {
@@ -101,7 +101,7 @@ function withoutEnvelope(outcome: Outcome, shape: ErrorShape): HttpResponse {
     : failureResponse(outcome.error, shape)
 }
 
-/** The common header fields that a response does not set itself. */
+/** Returns the common header fields that a response does not set itself. */
 function missingHeaders({ headers }: HttpResponse): readonly HeaderField[] {
   if (headers.length === 0) return commonHeaders
   const present = new Set(headers.map(([name]) => name.toLowerCase()))

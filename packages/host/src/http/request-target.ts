@@ -3,14 +3,13 @@ import { deny, type HostDenial } from './codes.ts'
 import type { Operation } from './operation.ts'
 import { unknownParameter } from './unknown-names.ts'
 
-/** The form of every id that the host gives out. */
+/** The form of every id of the host. */
 const ID = /^[!-~]{1,120}$/
 
 /**
- * Denies a path or query parameter that cannot be valid; undefined when all can be. `not_found`: the path
- * parameter does not have the form of an id. `invalid_request`: a query parameter is not well-formed text, or is not
- * known and the operation denies unknown ones. U+FFFD is denied, because `URLSearchParams` replaces invalid UTF-8
- * by it.
+ * Denies an invalid path or query parameter; undefined if there is none. `not_found`: the path parameter does not have the form
+ * of an id. `invalid_request`: a query parameter is not well-formed text, or is not known and the operation denies unknown
+ * ones. U+FFFD is denied, because `URLSearchParams` replaces invalid UTF-8 by it.
  */
 export function targetDenial(
   operation: Pick<Operation, 'query' | 'unknownMembers'>,

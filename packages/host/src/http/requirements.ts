@@ -16,7 +16,7 @@ export interface Requirements {
     db: SqlQueries,
     session: Pick<Session, 'accountId' | 'surface'>,
   ): Promise<Verdict<undefined, HostDenial>>
-  /** Only the check whether the account is locked, for writes that wait neither for an identity check nor for agreements. */
+  /** Checks only whether the account is locked, for writes that need neither an identity check nor accepted agreements. */
   checkLock(
     db: SqlQueries,
     session: Pick<Session, 'accountId' | 'surface'>,

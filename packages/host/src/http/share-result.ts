@@ -1,9 +1,8 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
 
 /**
- * Reuses the result of `make` for `forMs` from the start of the call. Calls made while `make` runs share its
- * result. A rejection goes to the waiting callers and is not kept. A clock that was set back invalidates the
- * result.
+ * Reuses the result of `make` for `forMs` from the start of the call. Calls made while `make` runs share its result. A
+ * rejection goes to the waiting callers and is not reused. If the clock was set back, the result is not reused either.
  */
 export function shareResult<T>(make: () => Promise<T>, clock: Clock, forMs: number): () => Promise<T> {
   let shared: { readonly at: EpochMs; readonly value: Promise<T> } | undefined

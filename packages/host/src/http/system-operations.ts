@@ -91,7 +91,7 @@ export function systemOperations({
       title: 'Prometheus metrics',
       path: '/metrics',
       response: Type.Object({}),
-      // The API description shows no example for text.
+      // The API description has no example for a text document.
       example: { response: {} },
       mediaType: 'text/plain',
       async make() {
@@ -106,7 +106,7 @@ const Jwk = Type.Object(
   { kid: text('The id of the key in the header of a token'), kty: text('The family of its algorithm') },
   component('Jwk', 'A public key (RFC 7517), with the members of its family'),
 )
-// Separate, because in the declaration TypeScript rejects members that the schema does not list.
+// A separate constant, because TypeScript would reject members of an inline object that the schema does not list.
 const exampleJwk = { kid: 'k1', kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', x: '...' }
 const Jwks = Type.Object(
   { keys: Type.Array(Jwk) },
@@ -144,7 +144,7 @@ function document<D extends TObject>({ path, make, ...rule }: DocumentRule<D>): 
   })
 }
 
-/** Load balancers take a host out of rotation when it is not ready. */
+/** Sets the status to 503, so that load balancers take the host out of rotation. */
 function notReady({ document: body, headers }: Document): Document {
   return { document: { ...(body as object), status: 'not_ready' }, headers, status: 503 }
 }

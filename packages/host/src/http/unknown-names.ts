@@ -3,7 +3,7 @@ import { unknownMembers, type UnknownMember } from '../schemas/unknown-members.t
 import { deny, type HostDenial } from './codes.ts'
 import type { Operation } from './operation.ts'
 
-/** The most names that one response lists as ignored. */
+/** How many names one response lists as ignored at most. */
 const MAX_IGNORED = 20
 
 /** Denies the first unknown query parameter, where the operation denies unknown ones. Denial: `invalid_request`. */
@@ -32,8 +32,8 @@ export function unknownMember(
 
 /**
  * Lists the members of the body and the query parameters that an operation accepted and did not read: each name once, at most
- * 20 names of at most 64 characters, never a value. Members inside an object have a path (`address.lines`); those inside the
- * objects of a list are named once for all of them (`items[].note`).
+ * 20 names of at most 64 characters, never a value. Members inside an object have a path (`address.lines`); a member of objects
+ * in a list is named once for the whole list (`items[].note`).
  */
 export function ignoredNames(
   operation: Pick<Operation, 'body' | 'query'>,
@@ -52,7 +52,7 @@ export function ignoredNames(
   return [...names]
 }
 
-/** The path and the name of an unknown member as errors and responses show them. */
+/** Returns the path and the name of an unknown member, as errors and responses show them. */
 function shown({ path }: UnknownMember): { readonly field: string; readonly name: string } {
   const field = path.map(shownName).join('.').replaceAll('.[]', '[]')
   return { field: shownName(field), name: path.at(-1) as string }

@@ -1,6 +1,6 @@
 import type { EpochMs, Verdict } from '@gatewright/kernel'
 
-/** Who signed in on the web: what a web token carries. */
+/** The content of a web token: who signed in on the web. */
 export interface WebSession {
   readonly sessionId: string
   readonly accountId: string
@@ -18,22 +18,22 @@ export interface WebCaller {
   readonly webSession: WebSession
 }
 
-/** Web tokens: texts that a wallet gets for a sign-in. They are no sessions of the API, and make one key. */
+/** Web tokens, which a wallet gets for a sign-in. A web token is not a session of the API; it can create one key. */
 export interface WebTokens {
   /** Makes the token of a session. It is not stored. */
   mint(session: WebSession): string
-  /** Reads a token; undefined if this host did not make it. An expired one is read too. */
+  /** Reads a token, even if it has expired; undefined if this host did not make it. */
   read(token: string): WebSession | undefined
   /** Checks a token as a credential. Denial: `unauthorized`, one for every cause. */
   authenticate(token: string): Verdict<WebCaller>
-  /** Uses a token up. Of any number of simultaneous calls one is allowed. Denial: that of `authenticate`. */
+  /** Uses a token up. Of any number of simultaneous calls, one is allowed. Denial: that of `authenticate`. */
   claim(session: WebSession): Promise<Verdict<undefined>>
 }
 
-/** A sealed text has one dot, a session token two, an API key none. */
+/** Matches a web token: it has one dot, a session token has two, and an API key none. */
 const BEARER = /^bearer ([\w-]+\.[\w-]+)$/i
 
-/** The web token in a request's `Authorization`, recognized by its text. */
+/** Returns the web token in a request's `Authorization`, recognized by its format. */
 export function bearerWebToken(authorization: string | undefined): string | undefined {
   return BEARER.exec(authorization ?? '')?.[1]
 }

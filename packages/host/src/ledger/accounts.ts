@@ -15,7 +15,7 @@ export type SystemAccount = `house:${string}` | `outside:${string}`
  * them minus what came in.
  */
 export const ledgerAccounts = {
-  /** A user's balance: what the product owes the user. */
+  /** A user's balance, which the operator owes the user. */
   user: (accountId: string): UserAccount => `user:${accountId}`,
   /** What is promised to others. The purpose says whose rows tell what is promised. */
   held: (accountId: string, purpose: string): ReservedAccount => `held:${accountId}:${purpose}`,

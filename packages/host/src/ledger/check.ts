@@ -3,7 +3,7 @@ import type { Ledger, LedgerReport } from './ledger.ts'
 import { accountsThatDiffer, describeDifference, type HeldMoney } from './differences.ts'
 import { statementLimit } from './statements.ts'
 
-/** What `ledger check` finds: the report, and everything that is wrong, each in a sentence. */
+/** The result of `ledger check`: the report, and one sentence for each problem. */
 export interface LedgerFindings {
   readonly report: LedgerReport
   readonly problems: readonly string[]

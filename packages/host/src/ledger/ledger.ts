@@ -25,14 +25,14 @@ import {
 } from './statements.ts'
 
 /**
- * What allows a debit of a user's account: a hold reserved under the caller's policies, or the reason why no
+ * The justification of a debit of a user's account: a hold that was reserved under the caller's policies, or the reason why no
  * policy applies.
  */
 type Cover =
   | SpendHold
   /**
-   * `own_money`: to another account of the same user. `held_before`: out of a `held:` account, into which it went under a hold.
-   * `operator_correction`: booked by an operator.
+   * `own_money`: the money goes to another account of the same user. `held_before`: it leaves a `held:` account, which it
+   * entered under a hold. `operator_correction`: an operator booked it.
    */
   | { readonly exempt: 'own_money' | 'held_before' | 'operator_correction' }
 
@@ -43,9 +43,7 @@ export type Debit =
 
 /** One movement of money from `debit` to `credit`. */
 export type Transfer = {
-  /**
-   * Identifies the event behind the transfer, such as `payin:payin_1`. One id moves money only once, ever.
-   */
+  /** Identifies the event behind the transfer, such as `payin:payin_1`. Each id moves money only once, ever. */
   readonly id: string
   readonly credit: string
   /** Integer US cents, at least 1. */
@@ -73,15 +71,15 @@ export interface LedgerReport {
 }
 
 /**
- * The double-entry ledger: append-only transfers between two accounts, so that all balances add up to zero.
- * The database itself rejects a statement that would change a transfer or to overdraw a user.
+ * The double-entry ledger: append-only transfers between two accounts, so that all balances add up to zero. The database itself
+ * rejects a statement that would change a transfer or overdraw a user.
  */
 export interface Ledger {
   /**
-   * Moves money in the caller's transaction. Simultaneous transfers from one account run one after another,
-   * each on the balance that the ones before left. Of simultaneous transfers with one id, one moves money.
-   * Throws a `TypeError` when a debit of a user's account lacks a hold of that account for at least that
-   * amount: a programming error that must roll back the transaction. Faults: `ERR_STORE_*`.
+   * Moves money in the caller's transaction. Simultaneous transfers from one account run one after another, each on the balance
+   * after the previous one. Of simultaneous transfers with one id, one moves money. Throws a `TypeError` when a debit of a
+   * user's account lacks a hold of that account for at least that amount: a programming error that must roll back the
+   * transaction. Faults: `ERR_STORE_*`.
    */
   transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<TransferResult>
   /** An account's balance in cents: its credits minus its debits. 0 for an unknown account. */
@@ -89,14 +87,14 @@ export interface Ledger {
   /** When a transfer was made; undefined for an unknown id. */
   transferredAt(db: SqlQueries, id: string): Promise<EpochMs | undefined>
   /**
-   * Adds pending amounts to the stored balances, `accounts` accounts per transaction, so that reads stay
-   * fast. Safe beside transfers; of several hosts at once, one folds. A failing transaction is reported and
-   * the next accounts are folded.
+   * Adds pending amounts to the stored balances, `accounts` accounts per transaction, so that reads stay fast. Transfers may
+   * run at the same time. Of several hosts that call it simultaneously, one folds. A failing transaction is reported, and the
+   * next accounts are folded.
    */
   fold(accounts: number, report: (error: unknown) => void): Promise<void>
   /**
-   * Recomputes every balance from all transfers. Reads the whole ledger. On Postgres each statement may take `statementMs`; default: as
-   * long as it takes. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
+   * Recomputes every balance from all transfers. Reads the whole ledger. On Postgres each statement may take `statementMs`;
+   * default: no limit. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
    */
   check(statementMs?: number): Promise<LedgerReport>
 }
@@ -116,7 +114,7 @@ export function createLedger(db: SqlClient): Ledger {
         throw new TypeError(`amountCents must be a safe integer of at least 1, not ${String(amountCents)}`)
       }
       if (holdsUserMoney(debit)) assertCovered(transfer)
-      // In one order: two new accounts that pay each other would wait for each other.
+      // Sorted: otherwise two simultaneous transfers between two new accounts, in opposite directions, would deadlock.
       const accounts = [debit, credit].sort().flatMap(account => [account, mayOverdraw(account) ? 1 : 0])
       await rows(tx, OPEN_ACCOUNTS, accounts)
       if (tx.dialect === 'postgres') await rows(tx, LOCK, [debit])
@@ -179,7 +177,7 @@ function assertCovered({ id, debit, credit, amountCents, cover }: Transfer): voi
     return
   }
   if (debit !== ledgerAccounts.user(cover.accountId)) wrong('its hold belongs to another account')
-  // Compares the requested amount: where no cap applies, the counters hold nothing.
+  // The requested amount counts, because the hold is empty if no cap applies.
   const { amountCents: most, currency } = cover.requested
   if (currency !== 'USD' || most < amountCents)
     wrong(`its hold covers ${most} ${currency}, not ${amountCents} USD`)

@@ -21,7 +21,7 @@ export const INSERT: string = `insert into gw_ledger_transfers (id, debit_accoun
 export const FIND: string = 'select * from gw_ledger_transfers where id = $1'
 /** Reads the balance of an account, pending amounts included. */
 export const BALANCE: string = `select a.balance_cents + ${TAIL_SUM} as balance from gw_ledger_accounts a where a.id = $1`
-/** The last of the next accounts with pending amounts. */
+/** Returns the last of the next accounts with pending amounts. */
 export const NEXT_ACCOUNTS: string = `select max(n.account_id) as last from (
   select distinct account_id from gw_ledger_tail where account_id > $1 order by account_id limit $2) n`
 /** Takes the lock of the host that folds. */
@@ -58,5 +58,5 @@ export const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
   ],
 }
 
-/** How long a statement of the transaction may take on Postgres, in place of the limit of the pool; 0: as long as it takes. */
+/** Sets how long a statement of the transaction may take on Postgres, in place of the limit of the pool; 0: no limit. */
 export const statementLimit = (ms: number): string => `set local statement_timeout = ${Math.trunc(ms)}`

@@ -4,7 +4,7 @@ import { group, instant, integer, json, named, nullable, position, text, oneOf }
 import { newId } from '../records/new-id.ts'
 import { table, type PageOf, type Row } from '../records/table.ts'
 
-/** Who was paid by card. */
+/** The merchant of a payment by card. */
 export interface Merchant {
   readonly name: string
   /** Merchant category code, 4 digits. */
@@ -14,7 +14,7 @@ export interface Merchant {
   readonly country: string
 }
 
-/** What a transaction row says of one business object, such as a card authorization, for one account. */
+/** The content of a transaction row, which shows one business object, such as a card authorization, to one account. */
 export interface TransactionEntry {
   readonly accountId: string
   /** The business object. `part` distinguishes several rows of one object, such as the two sides of a payment. Default: ''. */
@@ -40,7 +40,7 @@ export interface TransactionEntry {
 export const TRANSACTION_TYPES = ['spend', 'collateral', 'payment', 'fee'] as const
 type TransactionType = (typeof TRANSACTION_TYPES)[number]
 
-/** Which transactions a list holds. An absent member filters nothing. */
+/** The filter of a list of transactions. An absent member filters nothing. */
 interface TransactionFilter {
   readonly cardId?: string | undefined
   readonly types?: readonly TransactionType[] | undefined
@@ -85,10 +85,10 @@ export const transactions = {
       return types === undefined
         ? transactionTable.page(db, accountId, page)
         : pageOfTypes(db, accountId, page, types)
-    // The database allows a card for the type `spend` only.
+    // Only transactions of the type `spend` have a card (a check in the database).
     return types?.includes('spend') === false ? [] : transactionTable.page(db, accountId, page, { cardId })
   },
-  /** Writes the row of a business object. A row that exists gets the new status, amount and description; its position stays. */
+  /** Writes the row of a business object. If the row exists, its status, amount and description change; its position stays. */
   async write(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<void> {
     const { accountId, source, type, status, amountCents, direction, description } = entry
     const { cardId = null, merchant = null, counterparty = null, memo = null } = entry
@@ -112,7 +112,10 @@ export const transactions = {
   },
 }
 
-/** One short read of an index for each type, so that a page costs the same wherever it is and however rare its types are. */
+/**
+ * Reads a page by one short index scan per type, so that its cost depends neither on its position nor on how rare the types
+ * are.
+ */
 async function pageOfTypes(
   db: SqlQueries,
   accountId: string,

@@ -1,7 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import type { RevocationFeed } from '@gatewright/scope-guard'
 
-/** A revocation feed that knows when it was last read to its end. */
+/** A revocation feed that records when it was last read to its end. */
 export interface MeasuredFeed {
   readonly feed: RevocationFeed
   /**
@@ -11,7 +11,7 @@ export interface MeasuredFeed {
   ageSeconds(): number | undefined
 }
 
-/** Measures the age of what this process knows of a feed. `monotonic` never jumps. */
+/** Wraps a feed to measure the age of this process's knowledge of it. `monotonic` is a clock that never jumps. */
 export function measuredFeed(feed: RevocationFeed, monotonic: Clock = performance): MeasuredFeed {
   let readAt: number | undefined
   const subscribe = feed.subscribe?.bind(feed)
@@ -20,7 +20,7 @@ export function measuredFeed(feed: RevocationFeed, monotonic: Clock = performanc
       async after(position, limit) {
         const startedAt = monotonic.now()
         const entries = await feed.after(position, limit)
-        // A page that is full may have a next one.
+        // After a full page there may be another.
         if (entries.length < limit) readAt = Math.max(readAt ?? startedAt, startedAt)
         return entries
       },

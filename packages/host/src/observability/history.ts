@@ -8,13 +8,13 @@ export const SLOT_MS = 300_000
 /** How far back the history goes. */
 export const HISTORY_MS = 86_400_000
 
-/** What happened in this process in one slot of time. */
+/** The counts of this process in one slot of time. */
 interface HistorySlot {
   /** Start of the slot. */
   readonly at: EpochMs
   /** Requests by outcome. */
   readonly outcomes: Readonly<Record<DecisionOutcome, number>>
-  /** Checks of each store: counts by the buckets of `STORE_CHECK_SECONDS` and one for what is longer. */
+  /** Checks of each store: a count for each bucket of `STORE_CHECK_SECONDS`, and one for longer checks. */
   readonly stores: ReadonlyMap<string, readonly number[]>
 }
 
@@ -23,7 +23,7 @@ export interface History {
   readonly since: EpochMs
   observe(decision: Pick<Decision, 'status'>): void
   storeCheck(store: string, seconds: number): void
-  /** The slots in which something happened, oldest first. */
+  /** Lists the slots with any count, oldest first. */
   slots(): readonly HistorySlot[]
 }
 
@@ -40,7 +40,7 @@ export function createHistory(clock: Clock): History {
     const now = clock.now()
     const at = now - (now % SLOT_MS)
     const last = slots.at(-1)
-    // A clock that was set back goes on in the last slot.
+    // If the clock was set back, the last slot continues.
     if (last && at <= last.at) return last
     const slot = { at, outcomes: { allowed: 0, refused: 0, limited: 0, failed: 0 }, stores: new Map() }
     slots.push(slot)

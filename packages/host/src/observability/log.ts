@@ -4,8 +4,8 @@ import { Fault } from '@gatewright/kernel'
 import { pino, type Logger } from 'pino'
 
 /**
- * Creates a logger of JSON lines on stderr: one line per request at `info`, faults at `error`. Decisions
- * contain no credentials; the redacted paths guard against later changes.
+ * Creates a logger of JSON lines on stderr: one line per request at `info`, faults at `error`. Decisions contain no
+ * credentials; the redacted paths are a second safeguard.
  */
 export function createLogger(level: string): Logger {
   const secrets = ['token', 'key', 'signature', 'authorization', 'secret', 'password', 'text']
@@ -21,15 +21,15 @@ export function createLogger(level: string): Logger {
 }
 
 /**
- * Writes each line at once, and drops it if that fails, as on a full disk. The destinations of pino would keep such lines until memory
- * is full, and throw where nobody catches.
+ * Writes each line at once, and drops it if that fails, as on a full disk. The destinations of pino would keep such lines in
+ * memory without bound, and throw uncaught errors.
  */
 function lineWriter(fd: number): { write(line: string): void } {
   let failed = false
   return {
     write(line) {
       try {
-        // A line that was written in part ends before the next one.
+        // Ends a line that was written only in part.
         writeAll(fd, failed ? `\n${line}` : line)
         failed = false
       } catch {
@@ -46,7 +46,7 @@ function writeAll(fd: number, text: string): void {
     try {
       rest = rest.subarray(writeSync(fd, rest))
     } catch (error) {
-      // A pipe whose reader is slow: waits for it, as a write to a blocking pipe does.
+      // EAGAIN: the reader of the pipe is slow. It is waited for, as by a write to a blocking pipe.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
       Atomics.wait(PAUSE, 0, 0, 10)
     }

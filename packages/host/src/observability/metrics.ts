@@ -11,13 +11,13 @@ export interface Metrics {
   providerCall(port: string, outcome: string): void
   /** Counts the outcomes of a provider's reports, by event or by reply. */
   providerEvent(type: string, outcome: string): void
-  /** Sets how many jobs wait, by kind, and how old the oldest of each kind is. Kinds that are not given have none. */
+  /** Sets how many jobs wait, by kind, and how old the oldest of each kind is. Other kinds are set to 0. */
   waitingJobs(
     kinds: readonly { readonly kind: string; readonly jobs: number; readonly ageSeconds: number }[],
   ): void
   /** Records how long a check of a store took, and whether it failed. */
   storeCheck(store: string, seconds: number, ok: boolean): void
-  /** From now on, the age of the revocation feed is what `ageSeconds` returns. */
+  /** Registers the gauge of the revocation feed's age, which `ageSeconds` returns. */
   feedAge(ageSeconds: () => number | undefined): void
   /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>

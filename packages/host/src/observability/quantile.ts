@@ -3,15 +3,15 @@ export const STORE_CHECK_SECONDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2,
 ]
 
-/** Returns the index of the bucket of a value; that of the last bound + 1 for what is larger than all. */
+/** Returns the index of the bucket of a value. For a value above all bounds it is the number of bounds. */
 export function bucketOf(bounds: readonly number[], value: number): number {
   const index = bounds.findIndex(bound => value <= bound)
   return index === -1 ? bounds.length : index
 }
 
 /**
- * Estimates a quantile from the counts of buckets, as Prometheus' `histogram_quantile` does: linear within a bucket, and the highest
- * bound for what is beyond it. Undefined without observations.
+ * Estimates a quantile from the counts of buckets, as Prometheus' `histogram_quantile` does: linear within a bucket, and the
+ * highest bound for values above it. Undefined without observations.
  */
 export function quantileOf(
   bounds: readonly number[],

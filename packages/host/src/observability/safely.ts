@@ -1,6 +1,6 @@
 /**
- * Makes a `report` or `observe` that never throws. Both are called where nothing handles a further failure, so that it would end the
- * process. What they throw becomes a warning of the process.
+ * Wraps a `report` or `observe` so that it never throws. Both are called where an error would be uncaught and end the process.
+ * Their errors become process warnings.
  */
 export function safely<T>(call: (value: T) => void): (value: T) => void {
   const warn = (problem: unknown): void =>

@@ -6,7 +6,7 @@ function served(aliases: AliasTable, kind: AliasKind): readonly Alias[] {
   return listAliases(aliases).filter(alias => alias.kind === kind && alias.mode !== 'gone')
 }
 
-/** The names of a security scheme: the current one and its legacy names. */
+/** Lists the names of a security scheme: the current one and its legacy names. */
 export function schemeNames(name: string, aliases: AliasTable): readonly string[] {
   return [name, ...served(aliases, 'scheme').flatMap(({ from, to }) => (to === name ? [from] : []))]
 }

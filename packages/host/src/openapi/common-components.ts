@@ -13,7 +13,7 @@ const key = (name: string, description: string): Json => ({
   description,
 })
 
-/** The security schemes under their current names. */
+/** Makes the security schemes under their current names. */
 export function securitySchemes({
   directUserKey,
 }: {
@@ -65,7 +65,7 @@ const HEADERS = {
   ],
 } as const
 
-/** References to header fields of a response. */
+/** Makes references to header fields of a response. */
 export function headersOf(components: Components, ...names: (keyof typeof HEADERS)[]): Json {
   return Object.fromEntries(
     names.map(name => {
@@ -107,7 +107,7 @@ const FIELDS = {
   ),
 } as const
 
-/** References to header fields of a request. */
+/** Makes references to header fields of a request. */
 export function fieldsOf(components: Components, ...names: (keyof typeof FIELDS)[]): Json[] {
   return names.map(name => components.shared('parameters', name, () => FIELDS[name]))
 }

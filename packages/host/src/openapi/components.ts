@@ -40,7 +40,7 @@ export function createComponents(): Components {
   const toComponent = (value: object): Json => {
     const { title, ...rest } = value as { readonly title?: unknown }
     const inner = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, replaceTitled(each)]))
-    // A property may be called "title" too; its value is then a schema.
+    // A property may also be called "title"; its value is then a schema.
     if (typeof title !== 'string')
       return title === undefined ? inner : { ...inner, title: replaceTitled(title) }
     if (!/^[A-Z][A-Za-z0-9]*$/.test(title))

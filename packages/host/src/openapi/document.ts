@@ -7,7 +7,7 @@ import { fieldsOf, securitySchemes } from './common-components.ts'
 import { createComponents, type Components, type Json } from './components.ts'
 import { responsesOf } from './responses.ts'
 
-/** What the API description says about the whole host. */
+/** The facts about the host in the API description. */
 export interface DescribedHost {
   readonly serviceName: string
   /** The server URL for clients; `/` means the origin of the description itself. */
@@ -17,7 +17,7 @@ export interface DescribedHost {
   readonly directUserKey: boolean
 }
 
-/** Version of the API description (fixed by the contract). */
+/** Version of the API description. Existing clients expect this one. */
 const VERSION = '1.0.0'
 
 /**
@@ -53,7 +53,7 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
   }
 }
 
-/** Canonical paths, each with its legacy spelling where there is one. */
+/** Lists the canonical paths of an operation, each with its legacy spelling if it has one. */
 function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, legacy: boolean][] {
   return paths.flatMap(path => [
     [path, false] as [string, boolean],
@@ -110,9 +110,12 @@ function parameters(operation: Operation, components: Components): Json[] {
     description: 'An id from an earlier answer',
     schema: { type: 'string' },
   }))
+  const names: readonly string[] = operation.query?.required ?? []
   const query = Object.entries(operation.query?.properties ?? {}).map(([name, given]) => {
-    const { description, ...schema } = components.schema(given)
-    return { name, in: 'query', required: false, description, schema }
+    const { description, expected: _, ...schema } = components.schema(given)
+    const required = names.includes(name) && !('default' in schema)
+    const list = schema['type'] === 'array' ? { explode: false } : {}
+    return { name, in: 'query', required, description, ...list, schema }
   })
   if (operation.surface === 'public') return [...path, ...query]
   const key = 'write' in operation ? KEY_FIELD[operation.idempotency ?? 'required'] : []
@@ -126,8 +129,8 @@ const KEY_FIELD = {
 } as const
 
 /**
- * The credentials that an operation accepts: any one of the list. A session or a key in its place needs the listed scopes
- * (OpenAPI 3.1, "Security Requirement Object").
+ * Lists the credentials that an operation accepts, any one of which is enough. A session, or a key in its place, needs the
+ * listed scopes (OpenAPI 3.1, "Security Requirement Object").
  */
 function securityRequirements(operation: Operation, host: DescribedHost): Json[] {
   const { scopes = [], anyOf } = operation
@@ -141,7 +144,7 @@ function securityRequirements(operation: Operation, host: DescribedHost): Json[]
     )
 }
 
-/** The security schemes that an operation accepts. */
+/** Lists the security schemes that an operation accepts. */
 function schemesOf({ credential, surface }: Operation, { directUserKey }: DescribedHost): readonly string[] {
   if (credential === 'none') return []
   if (credential === 'provider') return ['ProviderSignature']

@@ -1,9 +1,12 @@
 import type { Operation } from '../http/operation.ts'
 
-/** An operation under the name that its `operationId` and its components have. */
+/** An operation with its name in the description: that of its `operationId` and its components. */
 export type NamedOperation = Operation & { readonly name: string }
 
-/** Names operations: an id that both surfaces have is the user's, and the partner's begins with `partner_`. */
+/**
+ * Returns the function that names operations. If both surfaces have an id, the name of the partner's operation begins with
+ * `partner_`.
+ */
 export function namesOf(table: readonly Operation[]): (operation: Operation) => string {
   const shared = new Set(table.filter(({ surface }) => surface === 'user').map(({ id }) => id))
   return ({ id, surface }) =>

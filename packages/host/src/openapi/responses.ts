@@ -44,7 +44,7 @@ export function responsesOf(operation: NamedOperation, components: Components): 
   return { 200: success, ...Object.fromEntries([...others, ...denials]) }
 }
 
-/** The statuses with which an operation can deny or fail. */
+/** Lists the statuses with which an operation can deny or fail. */
 function denialStatuses(operation: Operation): readonly number[] {
   const { surface, method, credential, limit, paths, query } = operation
   const found = new Set<number>([500, ...(operation.document ? [] : [503]), ...(operation.denies ?? [])])
@@ -99,19 +99,22 @@ function successResponse(operation: Operation, description: string, components: 
   return { description, headers, content: { [mediaType]: content } }
 }
 
-/** A document as it is; else the envelope, and on a surface also the Open Responses form. */
+/**
+ * Returns the schema of a response: that of a document itself, otherwise the envelope, on a surface also in the Open Responses
+ * form.
+ */
 function schemaOf(operation: Operation, components: Components): Json {
   if (operation.document) return components.schema(operation.response)
   const plain = envelope(operation, components)
   return operation.surface === 'public' ? plain : orOpenResponse(plain, components)
 }
 
-/** Every operation of a surface responds in both forms, as the request asks. */
+/** Makes the schema of a response in either form: the request decides which. */
 function orOpenResponse(plain: Json, components: Components): Json {
   return { oneOf: [plain, components.schema(OpenResponseSchema)] }
 }
 
-/** The example of a success, in its envelope unless it is a document. */
+/** Returns the example of a success, in its envelope unless it is a document. */
 function exampleOf({ example: { response }, document, topLevel }: Operation): unknown {
   if (document) return response
   return {
@@ -123,7 +126,7 @@ function exampleOf({ example: { response }, document, topLevel }: Operation): un
   }
 }
 
-/** The success envelope around `data`, with its members repeated at the top level where clients read them. */
+/** Makes the schema of the success envelope around `data`. If `topLevel`, the members of `data` are repeated at the top level. */
 function envelope(
   { response, topLevel }: { response: TObject; topLevel?: boolean },
   components: Components,

@@ -7,7 +7,7 @@ const errorMembers = {
   field: Type.Optional(Type.String({ description: 'The member, parameter or header field that was wrong' })),
 }
 
-/** Every error. Some codes add members, such as `scope` or `limit`. */
+/** Schema of every error. Some codes add members, such as `scope` or `limit`. */
 export const ErrorSchema = Type.Object(
   errorMembers,
   component('Error', 'Why a request failed. Some codes add members, such as `scope` or `limit`'),
@@ -18,7 +18,7 @@ const ErrorItem = Type.Object(
   component('ErrorItem', 'One reason of an error, as the envelope lists it'),
 )
 
-/** An error in the envelope of the partner surface. */
+/** Schema of an error in the envelope of the partner surface. */
 export const PartnerErrorSchema = Type.Object(
   {
     ...errorMembers,
@@ -30,7 +30,7 @@ export const PartnerErrorSchema = Type.Object(
   component('PartnerError', 'Why a request of the partner surface failed, in the envelope of all answers'),
 )
 
-/** The envelope of every success, without its `data`. */
+/** Schema of the envelope of every success, without its `data`. */
 export const SuccessSchema = Type.Object(
   {
     ok: Type.Literal(true),
@@ -81,7 +81,7 @@ const CallOutput = Type.Object(
   component('OpenResponseCallOutput', 'The whole answer as the output of a function call'),
 )
 
-/** Members about a language model, with the values that say "none". */
+/** Members about a language model, with the values for "none". */
 const noModel = {
   incomplete_details: Type.Null(),
   previous_response_id: Type.Null(),
@@ -109,7 +109,7 @@ const noModel = {
   prompt_cache_key: Type.Null(),
 }
 
-/** The result of `openResponses`. */
+/** Schema of the result of `openResponses`. */
 export const OpenResponseSchema = Type.Object(
   {
     id: Type.String(),

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { toInteger, toText, type SqlValue } from '@gatewright/kernel/sql'
 
-/** Whether an insert gives a member of a record: always, only when it differs from the default, or never. */
+/** Whether an insert must give a member of a record, may give it in place of a default, or cannot. */
 export type Given = 'required' | 'optional' | 'never'
 
 /** A member of a record that is stored in one column. */
@@ -9,16 +9,16 @@ export interface Column<T, G extends Given = Given> {
   readonly given: G
   /** The column. Undefined: it has the name of the member, in snake case. */
   readonly name?: string
-  /** Reads a stored value. Fault: `ERR_STORE_REPLY` for one that this column cannot have. */
+  /** Reads a stored value. Fault: `ERR_STORE_REPLY` for a value that this column cannot have. */
   fromSql(value: unknown): T
   toSql(value: T): SqlValue
 }
 
-/** A member of a record that is an object, and each member of which is stored in one column. */
+/** A member of a record that is an object. Each member of the object is stored in one column. */
 export interface Group<T, G extends Given = Given> {
   readonly given: G
   readonly columns: Readonly<Record<string, Column<unknown>>>
-  /** The type of the member: there is no such value. */
+  /** Only for the type checker: carries the type of the member and has no value. */
   readonly type?: T
 }
 
@@ -57,17 +57,17 @@ export const words: Column<readonly string[], 'required'> = {
 /** The number of a row, which the database counts up. */
 export const position: Column<number, 'never'> = { ...integer, given: 'never' }
 
-/** A text of a known set. The database checks the set where its DDL says so; this column does not. */
+/** A text of a known set. Only the DDL can enforce the set; this column does not check it. */
 export function oneOf<T extends string>(): Column<T, 'required'> {
   return { given: 'required', fromSql: value => toText(value) as T, toSql: value => value }
 }
 
-/** A value that is stored as JSON text. What was stored is not checked when it is read. */
+/** A value that is stored as JSON text. Its form is not checked when it is read. */
 export function json<T>(): Column<T, 'required'> {
   return { given: 'required', fromSql: value => JSON.parse(toText(value)) as T, toSql: JSON.stringify }
 }
 
-/** A column that may be null, and is null when an insert does not give it. */
+/** A column that may be null, and is null if an insert does not give it. */
 export function nullable<T>(column: Column<T, 'required'>): Column<T | null, 'optional'> {
   return {
     ...column,
@@ -96,7 +96,7 @@ export function group<C extends Readonly<Record<string, Column<unknown>>>>(
   return { given: 'required', columns }
 }
 
-/** An object whose members are columns. It is null when the first of them is null, and then all of them are stored as null. */
+/** An object whose members are columns. Null is stored as null in all of them, and read if the first of them is null. */
 export function nullableGroup<C extends Readonly<Record<string, Column<unknown>>>>(
   columns: C,
 ): Group<Values<C> | null, 'optional'> {

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { JobQueue, ListedJob } from './jobs.ts'
 
-/** A job as operators see it: its instants are RFC 3339. */
+/** A job in the output for operators: its instants are RFC 3339. */
 interface DescribedJob extends Omit<ListedJob, 'dueAt' | 'createdAt'> {
   readonly dueAt: string
   readonly createdAt: string

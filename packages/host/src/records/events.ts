@@ -4,7 +4,7 @@ import { group, instant, integer, named, nullable, position, text } from './colu
 import { newId } from './new-id.ts'
 import { table, type PageOf, type Row } from './table.ts'
 
-/** What an event is about: a row of the account, such as `card` and its id. */
+/** The row of an account that an event is about: its kind, such as `card`, and its id. */
 export interface Subject {
   readonly kind: string
   readonly id: string
@@ -21,7 +21,7 @@ export interface NewEvent {
   /** Why the change happened, in one word, such as `submitted` or `operator`. */
   readonly cause: string
   readonly amountCents?: number | null
-  /** Such as a transaction hash. Clients can see it, so it must not contain personal data or secrets. */
+  /** A detail such as a transaction hash. Clients can see it, so it must not contain personal data or secrets. */
   readonly detail?: string | null
 }
 
@@ -40,13 +40,13 @@ const records = table('gw_events', {
   amountCents: nullable(integer),
   detail: nullable(text),
   at: instant,
-  /** When the account read the event first; null while it is unread. */
+  /** When the account first read the event; null while it is unread. */
   readAt: nullable(instant),
 })
 /** A stored event. */
 export type RecordedEvent = Row<typeof records>
 
-/** How many events of one subject a list shows, the last ones: nothing bounds how many there are. */
+/** How many of a subject's latest events a list shows, because their number is not bounded. */
 export const MAX_HISTORY = 20
 
 const INSERT = `insert into gw_events
@@ -58,7 +58,7 @@ const MARK = `update gw_events set read_at =
     case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
   where id = $2 and account_id = $3 returning ${records.columns}`
 
-/** Stores the events of all accounts in one table, which serves as history and as notifications. */
+/** Reads and writes the events of all accounts. One table serves as history and as notifications. */
 export const events = {
   /** Returns a page of the account's events. */
   page: records.page,

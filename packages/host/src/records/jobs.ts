@@ -14,7 +14,7 @@ interface Job {
   readonly kind: string
   /** The id of the row that the call is about. */
   readonly subjectId: string
-  /** How often the job was leased. It works as fencing token: only the worker with the latest count may end the job. */
+  /** How often the job was leased. It is the fencing token: only the worker with the latest count may end the job. */
   readonly attempts: number
 }
 
@@ -39,15 +39,15 @@ export interface ListedJob extends Job {
 /** The jobs of one database. Every host of the database runs them. */
 export interface JobQueue {
   /**
-   * Adds a job that is due immediately, in the transaction that needs the call. A job that exists already becomes due, one that a
-   * worker runs at the end of its lease.
+   * Adds a job that is due immediately, in the transaction that needs the call. If the job exists already, it becomes due; if a
+   * worker runs it, at the end of the lease.
    */
   add(tx: SqlQueries, kind: string, subjectId: string, now: EpochMs): Promise<void>
   /** Runs one job now if it is due, and resolves when its outcome is committed. Errors are reported; it never rejects. */
   runNow(kind: string, subjectId: string): Promise<void>
   /** The kinds of jobs that this host can run. */
   readonly kinds: readonly string[]
-  /** Runs up to `limit` due jobs of a kind in parallel. Resolves, when they have ended, with how many there were. */
+  /** Runs up to `limit` due jobs of a kind in parallel. Resolves to their number when they have ended. */
   runDue(kind: string, limit: number, signal: AbortSignal): Promise<number>
   /** Lists up to `limit` jobs, the earliest due first. */
   list(limit: number): Promise<ListedJob[]>
@@ -59,13 +59,13 @@ export interface JobQueue {
   drained(): Promise<void>
 }
 
-/** What a queue needs. */
+/** The services that a queue uses. */
 interface JobServices {
   readonly db: SqlClient
   readonly clock: Clock
-  /** Handlers by kind of job. Jobs of other kinds are left for a newer host that has their handler. */
+  /** Handlers by kind of job. Jobs of other kinds are left for a newer host with their handler. */
   readonly handlers: Readonly<Record<string, JobHandler>>
-  /** Takes errors of calls and of the database. */
+  /** Receives errors of calls and of the database. */
   readonly report: (error: unknown) => void
 }
 
@@ -95,7 +95,7 @@ export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue
   ): Promise<Job[]> => {
     const now = clock.now()
     const places = values.map((_, index) => `$${index + 4}`)
-    // Materialized: evaluated once, so that no more than `limit` jobs are leased.
+    // `materialized` evaluates the subquery once, so that at most `limit` jobs are leased.
     const text = `with due as materialized (select kind, subject_id from gw_jobs
         where due_at <= $2 and ${where.replace('?', places.join(', '))} order by due_at limit $3${skipLocked})
       update gw_jobs set attempts = attempts + 1, due_at = $1, leased_until = $1
@@ -164,8 +164,8 @@ export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue
 }
 
 /**
- * Writes an outcome, and in the same transaction ends or postpones its job. The outcome locks the row that the job is about before
- * the job is changed. Transactions that add a job lock in the same order, so that none of them deadlock.
+ * Writes an outcome, and in the same transaction ends or postpones its job. The outcome locks the subject's row before the job
+ * is changed. Transactions that add a job lock in the same order, so that they do not deadlock.
  */
 async function commit(
   tx: SqlQueries,

@@ -14,18 +14,18 @@ export interface SealedColumn {
 export interface RewrappedColumn {
   /** Table and column, such as `users.profile`. */
   readonly column: string
-  /** How many texts were resealed under the first key of the ring. */
+  /** How many texts were encrypted again, with the first key of the ring. */
   readonly resealed: number
-  /** How many texts were under the first key already. */
+  /** How many texts were already encrypted with the first key. */
   readonly current: number
-  /** The texts that no key of the ring opens, grouped by reason. They are left unchanged. */
+  /** The texts that no key of the ring decrypts, grouped by reason. They are unchanged. */
   readonly unreadable: readonly Unreadable[]
 }
 
 interface Unreadable {
   readonly reason: string
   readonly count: number
-  /** The first accounts that are affected, at most 10. */
+  /** The first 10 affected accounts. */
   readonly accounts: readonly string[]
 }
 
@@ -33,9 +33,10 @@ const BATCH = 500
 const MAX_NAMED_ACCOUNTS = 10
 
 /**
- * Reseals a column under the first key of the ring, in batches ordered by account. Each row is updated by its own statement, and
- * only if it still has the text that was read: so no lock is held, and a concurrent change or erasure by a running host is never
- * undone. It can be repeated. `note` is called after each batch with the number of rows read so far.
+ * Encrypts the texts of a column again with the first key of the ring, in batches ordered by account. Each row is updated by a
+ * separate statement, and only if it still has the text that was read. So no lock is held, and no simultaneous change or
+ * erasure by a running host is undone. It can be repeated. `note` is called after each batch with the number of rows read so
+ * far.
  */
 export async function rewrapColumn(
   db: SqlQueries,

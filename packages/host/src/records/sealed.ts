@@ -9,8 +9,9 @@ export interface RingKey {
 }
 
 /**
- * Encrypts ("seals") texts with AES-256-GCM. Purpose and owner are additional authenticated data, so a text that was sealed for one
- * owner or purpose cannot be opened for another. The first key of the ring seals; every key of the ring opens.
+ * Encrypts ("seals") texts with AES-256-GCM. Purpose and owner are additional authenticated data, so a text that was sealed for
+ * one owner or purpose cannot be opened (decrypted) for another. The first key of the ring seals; every key of the ring can
+ * open.
  */
 export interface Sealer {
   seal(purpose: string, owner: string, text: string): string
@@ -73,8 +74,8 @@ function partsOf(sealed: string): [id: string, bytes: Buffer] | undefined {
   const [, id, text] = SEALED.exec(sealed) ?? []
   if (id === undefined || text === undefined) return undefined
   const bytes = Buffer.from(text, 'base64url')
-  // The decoder ignores unused bits of the last character. Without this check one token would have several spellings, and a
-  // one-time token, which is remembered by its text, could be used again.
+  // The decoder ignores unused bits of the last character. Without this check several texts would be the same token, and a
+  // one-time token, whose text is stored when it is used, could be used again.
   return bytes.toString('base64url') === text ? [id, bytes] : undefined
 }
 

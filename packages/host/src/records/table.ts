@@ -10,25 +10,26 @@ type Keys<M, G extends Given> = { [K in keyof M]: M[K] extends { given: G } ? K 
 
 /** A record of a table. */
 type RecordOf<M> = { readonly [K in keyof M]: TypeOf<M[K]> }
-/** What an insert gives. */
+/** The members that an insert gives. */
 type NewRecordOf<M> = { readonly [K in Keys<M, 'required'>]: TypeOf<M[K]> } & {
   readonly [K in Keys<M, 'optional'>]?: TypeOf<M[K]>
 }
-/** The record of a table that `table` has made: `Row<typeof bills>`. */
+/** The type of a table's records: `Row<typeof bills>`. */
 export type Row<T> = T extends Table<infer R, never> ? R : never
 
-/** A page of a list: up to `limit` rows beyond the position `after`. */
+/** A page of a list: up to `limit` rows after the position `after`. */
 export interface PageOf {
   /** 0: from the start. */
   readonly after: number
   readonly limit: number
-  /** Default `newest` first. */
+  /** Which row comes first. Default `newest`. */
   readonly order?: 'newest' | 'oldest'
 }
 
 /**
- * The rows of a table in which each row belongs to one account. Reads and writes name the account, so that ids of other accounts are
- * never found; only the members of `anyAccount` do not. Faults of all: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+ * The rows of a table in which each row belongs to one account. Reads and writes need the account, so that ids of other
+ * accounts are never found; only the functions of `anyAccount` do not. Faults of all: `ERR_STORE_UNAVAILABLE`,
+ * `ERR_STORE_REPLY`.
  */
 export interface Table<R, N> {
   /** The name of the table in SQL text. */
@@ -43,17 +44,17 @@ export interface Table<R, N> {
   /** Returns a page of the account's rows in the order of `position`, a member that the table must have. `equal` filters. */
   page(db: SqlQueries, accountId: string, page: PageOf, equal?: Partial<R>): Promise<R[]>
   /**
-   * Counts the account's rows, with `condition` those for which it is true. It is SQL text, so that the database can choose an index
-   * that has the same condition: pass a constant.
+   * Counts the account's rows, with `condition` only those that meet it. `condition` is SQL text, so that the database can use
+   * an index with the same condition: pass a constant.
    */
   count(db: SqlQueries, accountId: string, condition?: string): Promise<number>
   /** Changes members of a row, and returns the row as it is then. Lock the row before. Throws when the row does not exist. */
   update(tx: SqlQueries, row: R, changes: Partial<R>): Promise<R>
-  /** Reads a row that a statement of its own has found. */
+  /** Reads a row of a custom statement. */
   read(row: SqlRow): R
-  /** Returns the rows of `where ...`, `order by ...`: for conditions that a filter cannot express. The text names the account. */
+  /** Returns the rows for conditions that a filter cannot express: `where ... order by ...`. The text must restrict the account. */
   select(db: SqlQueries, conditions: string, values: readonly SqlValue[]): Promise<R[]>
-  /** For work that knows only the id of a row: that of an operator, a provider or a card network. Never for an id of a request. */
+  /** Access by the id alone, for operators, providers and card networks. Never use it for an id from a request of an account. */
   readonly anyAccount: {
     find(db: SqlQueries, id: string): Promise<R | undefined>
     lock(tx: SqlQueries, id: string): Promise<R | undefined>
@@ -99,8 +100,8 @@ function storedMember(key: string, member: Column<unknown> | Group<unknown>): St
 }
 
 /**
- * Declares a table: its name and the members of its records. It makes no table: the DDL is `storage/host.sql`. Names of tables and
- * columns become part of the SQL text: pass constants, never a text of a request.
+ * Declares a table for queries: its name and the members of its records. It does not create the table: the DDL is
+ * `storage/host.sql`. Names of tables and columns become part of the SQL text: pass constants, never a text of a request.
  */
 export function table<M extends Members>(name: string, members: M): Table<RecordOf<M>, NewRecordOf<M>> {
   type R = RecordOf<M>
@@ -122,7 +123,7 @@ export function table<M extends Members>(name: string, members: M): Table<Record
     (await rows(db, `select ${columns} from ${name} ${conditions}`, values)).map(read)
   const first = async (db: SqlQueries, conditions: string, values: readonly SqlValue[]) =>
     (await select(db, conditions, values))[0]
-  /** The columns and values of the members that are given. */
+  /** Returns the columns and values of the given members. */
   const assigned = (given: object): { readonly names: string[]; readonly values: SqlValue[] } => {
     const present = Object.entries(given).filter(([, value]) => value !== undefined)
     return {

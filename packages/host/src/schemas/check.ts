@@ -2,12 +2,14 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox/type'
 import { isName, NAME_FORMAT, URL_FORMAT } from './names.ts'
 
-// `strict` refuses keywords outside JSON Schema. Validating the schemas themselves would double the time to
-// compile them, and they are written in this package.
+// `strict` rejects keywords outside JSON Schema. The schemas themselves are not validated, which would double the time to
+// compile them: they are constants of this package.
 const ajv = new Ajv({
   allErrors: false,
   strict: true,
   formats: { [NAME_FORMAT]: isName, [URL_FORMAT]: URL.canParse },
+  // What a query parameter must be, in the words of a denial: see `querySchema`.
+  keywords: ['expected'],
   meta: false,
   validateSchema: false,
 })

@@ -9,16 +9,16 @@ interface MemberSchema {
 
 /** A member that its schema does not name. */
 export interface UnknownMember {
-  /** From the outermost object. An entry of a list is `[]`, whatever its place. */
+  /** The path from the outermost object. Each entry of a list is `[]`. */
   readonly path: readonly string[]
-  /** The names that the schema has in its place. */
+  /** The names that the schema allows there. */
   readonly known: readonly string[]
 }
 
 /**
- * Finds the members of a value that a schema does not name, in the order of the value, one after another as the caller asks
- * for them. Skips objects that are open: those whose schema names no members, such as `Type.Unknown`, and those that say
- * `additionalProperties: true`. Without a schema, the value has no known member.
+ * Finds the members of a value that a schema does not name, in the order of the value, lazily. Skips open objects: those whose
+ * schema names no members, such as `Type.Unknown`, and those with `additionalProperties: true`. Without a schema, the value has
+ * no known member.
  */
 export function* unknownMembers(
   schema: object = { properties: {} },
@@ -45,7 +45,7 @@ export function* unknownMembers(
   }
 }
 
-/** A schema with every object closed that names its members and does not say that it is open. */
+/** Returns a schema in which every object with named members is closed, unless it is declared open. */
 export function closed(schema: object): object {
   const { properties, items, anyOf, ...rest } = schema as MemberSchema
   return {

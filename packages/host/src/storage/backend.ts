@@ -6,7 +6,7 @@ import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/sco
 import type { IssuerOptions } from '@gatewright/session-issuer'
 import type { NonceStorage } from '@gatewright/signature-verifier'
 
-/** Checks whether one dependency works. Rejects with the cause when it does not. */
+/** Checks whether one dependency works. Rejects with the cause if it does not. */
 export type DependencyCheck = () => Promise<void>
 
 /** The stores of one host, independent of their kind. */

@@ -41,7 +41,7 @@ export function lockDataDir(dataDir: string): { release(): void } {
   return { release: () => lock.close() }
 }
 
-/** Whether a name is missing or a regular file. The modes of folders and of link targets stay unchanged. */
+/** Whether a name does not exist or is a regular file. The modes of folders and of link targets are not changed. */
 function isPlainFile(dataDir: string, name: string): boolean {
   return lstatSync(join(dataDir, name), { throwIfNoEntry: false })?.isFile() ?? true
 }

@@ -10,8 +10,8 @@ const EXISTS: Readonly<Record<SqlDialect, string>> = {
 type EnvironmentConfig = Pick<HostConfig, 'environment' | 'databaseUrl'>
 
 /**
- * Refuses a database of another environment before it is migrated: a sandbox on live data would approve identity checks and create
- * play money. Fault: `ERR_STORE_UNAVAILABLE`.
+ * Throws for a database of another environment. Call it before the migration: a sandbox on live data would approve identity
+ * checks and create play money. Fault: `ERR_STORE_UNAVAILABLE`.
  */
 export async function assertEnvironment(sql: SqlQueries, config: EnvironmentConfig): Promise<void> {
   const exists = (await rows(sql, EXISTS[sql.dialect], ['gw_environment'])).length > 0
@@ -20,8 +20,8 @@ export async function assertEnvironment(sql: SqlQueries, config: EnvironmentConf
 }
 
 /**
- * Names a new database after the first host or command that opens it. Refuses it if one of another environment was faster.
- * Fault: `ERR_STORE_UNAVAILABLE`.
+ * Records the environment of the first host or command that opens a new database. Throws if one of another environment was
+ * faster. Fault: `ERR_STORE_UNAVAILABLE`.
  */
 export async function claimEnvironment(sql: SqlQueries, config: EnvironmentConfig): Promise<void> {
   if ((await nameOf(sql)) === undefined)
@@ -47,7 +47,7 @@ export function elsewhere({ databaseUrl }: Pick<HostConfig, 'databaseUrl'>): str
   return databaseUrl === undefined ? 'DATA_DIR to another folder' : 'DATABASE_URL to another database'
 }
 
-/** The fault of a database that this host must not use. */
+/** Makes the fault for a database that this host must not use. */
 export function unusable(reason: string): Fault {
   return new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause: new Error(reason) })
 }

@@ -1,4 +1,4 @@
-/** Waits for `work`, and after `limitMs` rejects with what `late` makes. The work itself goes on. */
+/** Waits for `work`. After `limitMs` it rejects with the error of `late`; the work itself continues. */
 export async function inTime<T>(work: Promise<T>, limitMs: number, late: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const ended = new Promise<never>((_, reject) => {

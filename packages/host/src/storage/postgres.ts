@@ -17,7 +17,7 @@ import type { Secrets } from './secrets.ts'
 
 /** Connections per host. More did not help a Postgres with two cores. */
 const POOL_SIZE = 10
-/** A host whose clock differs more from its database's is not ready (design, storage rules). */
+/** A host whose clock differs more from that of its database is not ready. */
 const MAX_SKEW_MS = 2000
 
 /**
@@ -33,11 +33,11 @@ export function postgresBackend(
     connectionString: url,
     max: POOL_SIZE,
     connectionTimeoutMillis: 5000,
-    // A database whose machine is gone sends no end of its connections.
+    // A database whose machine has failed does not close its connections.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // A host that freezes inside a transaction, or waits for a frozen one, loses its locks and its
-    // connection.
+    // A host that freezes in a transaction loses its locks and its connection, and a host that waits for its locks gets an
+    // error.
     lock_timeout: 5000,
     statement_timeout: 20_000,
     idle_in_transaction_session_timeout: 15_000,
@@ -92,8 +92,8 @@ async function migrateTables(
 }
 
 /**
- * Balances are read after a lock that other transactions held: a snapshot from before it, as in stricter levels, would miss what they
- * spent, and REPEATABLE READ does not show it.
+ * Throws unless the isolation level is READ COMMITTED. Balances are read after a lock that other transactions held. In stricter
+ * levels the snapshot is older than the lock, so that it would miss what they spent.
  */
 async function assertIsolation(sql: SqlClient): Promise<void> {
   const [row] = await rows(sql, 'show default_transaction_isolation')
@@ -112,9 +112,7 @@ async function assertClock(sql: SqlClient): Promise<void> {
   if (skewMs > MAX_SKEW_MS) throw new Error(`this host's clock is ${skewMs} ms off its database's`)
 }
 
-/**
- * Listens on a separate connection. When it breaks only notifications are lost, since the feed also polls.
- */
+/** Listens on a separate connection. If it breaks, only notifications are lost, since the feed is also polled. */
 async function listen(url: string, channel: string, listener: () => void): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})

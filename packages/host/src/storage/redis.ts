@@ -11,24 +11,28 @@ import { replaceSilentConnections } from './silent-connections.ts'
 
 interface OpenRedis {
   readonly client: RedisClient
-  /** The client as rate-limiter-flexible takes it. */
+  /** The client for rate-limiter-flexible. */
   readonly storeClient: unknown
-  /** The servers that take writes, each as what sends it a command. */
+  /** Returns the servers that accept writes, each as a function that sends it a command. */
   servers(): Promise<readonly SendToServer[]>
   close(): void
 }
 
 type SendToServer = (command: string[]) => Promise<unknown>
 
-/** How long a start waits for Redis. On a cluster: for each configured node, one after the other, and for the nodes that one of them names. */
+/**
+ * How long a start waits for Redis. On a cluster it is the limit for each configured node, one after the other, and for the
+ * nodes that one of them names.
+ */
 const CONNECT_MS = 5000
 /** How long a command may take. */
 const COMMAND_MS = 5000
 
 /**
- * Moves used nonces and rate limits of a backend to Redis. Idempotency records and spend counters stay in the
- * ledger's database. Refuses a replica, which takes no writes, and a `maxmemory-policy` other than `noeviction`, since an evicted nonce
- * could be used again: at start, and in each readiness check, which asks every master of a cluster. `commandMs` is for tests.
+ * Moves used nonces and rate limits of a backend to Redis. Idempotency records and spend counters stay in the ledger's
+ * database. Throws for a replica, which accepts no writes, and for a `maxmemory-policy` other than `noeviction`, since an
+ * evicted nonce could be used again. The start and each readiness check verify this on every master of a cluster. `commandMs`
+ * is for tests.
  */
 export async function withRedis(
   backend: Backend,
@@ -41,7 +45,7 @@ export async function withRedis(
     servers,
     close,
   } = await ('url' in target ? single(target.url, commandMs) : cluster(target.clusterUrls, commandMs))
-  // A Redis whose machine is gone never replies, and sends no end of its connections.
+  // A Redis whose machine has failed neither replies nor closes its connections.
   const late = (): Error =>
     new Fault('ERR_STORE_UNAVAILABLE', `redis did not answer within ${commandMs / 1000} s`)
   const client: RedisClient = {
@@ -71,10 +75,13 @@ export async function withRedis(
   }
 }
 
-/** Keys that are read before the masters of a cluster are asked. A master with a tenth of the slots has none of them in 1 of 800 clusters. */
+/**
+ * Keys that are read before the masters of a cluster are checked, so that the client learns of replaced masters. A master with
+ * a tenth of the slots has none of these keys in 1 of 800 clusters.
+ */
 const PROBED_KEYS = Array.from({ length: 64 }, (_, n) => `gw:probe:${n}`)
 
-/** Throws unless a server takes writes and evicts no key. */
+/** Throws unless a server accepts writes and evicts no keys. */
 async function assertServer(send: SendToServer): Promise<void> {
   const [role, info] = await Promise.all([send(['ROLE']), send(['INFO', 'memory'])])
   if (!Array.isArray(role) || String(role[0]) !== 'master') {
@@ -98,7 +105,7 @@ function clientOptions(silentMs: number): Pick<RedisClientOptions, 'disableOffli
       connectTimeout: CONNECT_MS,
       // Counts from the last byte in either direction, so on a connection in use the pings decide.
       socketTimeout: silentMs,
-      // As by default, except that the default ends after a `socketTimeout`.
+      // The default strategy, except that the default gives up after a `socketTimeout`.
       reconnectStrategy: retries => Math.min(2 ** retries * 50, 2000) + randomInt(200),
     },
   }
@@ -130,7 +137,7 @@ async function cluster(urls: readonly string[], silentMs: number): Promise<OpenR
     client: fromNodeRedisCluster(redis),
     storeClient: redis,
     async servers() {
-      // The client learns that a master was replaced only by a key of its slots.
+      // The client learns that a master was replaced only by a command on a key of its slots.
       await Promise.all(PROBED_KEYS.map(key => redis.sendCommand(key, false, ['EXISTS', key])))
       return redis.masters.map(
         master => async command => (await redis.nodeClient(master)).sendCommand(command),
@@ -144,8 +151,8 @@ async function cluster(urls: readonly string[], silentMs: number): Promise<OpenR
 }
 
 /**
- * Connects for the first time. A client would try without end, and the start would hang without a word. Later it reconnects for as
- * long as it takes. Fault: `ERR_STORE_UNAVAILABLE`.
+ * Connects for the first time. The time is limited, because a client would try for ever, and the start would hang silently.
+ * Later it reconnects for as long as needed. Fault: `ERR_STORE_UNAVAILABLE`.
  */
 async function connect(
   redis: {
@@ -164,7 +171,7 @@ async function connect(
     await inTime(connecting, limitMs, () => last)
   } catch (cause) {
     redis.destroy()
-    // An attempt that is under way goes on, and could still open connections.
+    // A running attempt continues and could still open connections, so these are closed.
     connecting.then(
       () => redis.destroy(),
       () => {},

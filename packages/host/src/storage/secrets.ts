@@ -11,7 +11,7 @@ export interface Secrets {
   readonly signingKeyEncryptionKey: Uint8Array
   /** Keys of personal data. The first encrypts; all of them decrypt. */
   readonly dataKeys: readonly RingKey[]
-  /** The token of the operator page; undefined: there is no such page. */
+  /** The token of the operator page; undefined if the page is off. */
   readonly operatorToken: string | undefined
 }
 
@@ -26,9 +26,8 @@ interface SecretFile {
 const MEMBERS = ['keyPepper', 'signingKeyEncryptionKey', 'dataKey'] as const
 
 /**
- * Returns the configured secrets. Missing ones come from `dataDir/secrets.json`, which the first start
- * creates with access for its owner only. The file is on disk before anything that depends on it is stored.
- * The folder must be locked.
+ * Returns the configured secrets. Missing ones come from `dataDir/secrets.json`, which the first start creates with access for
+ * its owner only. The file is on disk before any data is stored that depends on it. The folder must be locked.
  */
 export function loadSecrets(config: HostConfig): Secrets {
   const { keyPeppers, signingKeyEncryptionKey, dataKeys, dataDir, operator } = config
@@ -63,7 +62,10 @@ function readSecrets(path: string): SecretFile | undefined {
   )
 }
 
-/** The secrets of a file, or new ones and a new operator token where they are missing, which are written first. */
+/**
+ * Returns the secrets of a file. Missing secrets and, if needed, a missing operator token are generated and written to the file
+ * first.
+ */
 function completed(path: string, found: SecretFile | undefined, needsToken: boolean): SecretFile {
   const newSecret = (): string => randomBytes(32).toString('base64url')
   if (found && (found.operatorToken !== undefined || !needsToken)) return found

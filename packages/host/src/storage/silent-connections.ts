@@ -11,9 +11,9 @@ interface RedisConnection {
 const ignore = (): void => {}
 
 /**
- * Replaces each connection that does not reply to a PING within `limitMs`. When a machine is gone without a word, TCP reports it only after
- * about 15 minutes. Commands that wait on such a connection fail, and none is sent again: whether they ran is unknown. Returns what
- * ends it.
+ * Replaces each connection that does not reply to a PING within `limitMs`. If a machine fails without closing its connections,
+ * TCP reports that only after about 15 minutes. Commands that wait on such a connection fail, and none is sent again: whether
+ * they ran is unknown. Returns the function that stops the checks.
  */
 export function replaceSilentConnections(
   connections: () => Iterable<RedisConnection>,
@@ -22,14 +22,14 @@ export function replaceSilentConnections(
   const asked = new Set<RedisConnection>()
   const ask = async (connection: RedisConnection): Promise<void> => {
     const late = new Error('late')
-    // Any reply will do. A connection that breaks is replaced by its client.
+    // Any reply counts, also an error. A connection that breaks is replaced by its client.
     const reply = connection.sendCommand(['PING']).catch(ignore)
     const silent = await inTime(reply, limitMs, () => late).then(
       () => false,
       () => true,
     )
     asked.delete(connection)
-    // A client that is not ready is connecting already, and must not do so twice.
+    // A client that is not ready is already reconnecting.
     if (!silent || !connection.isReady) return
     connection.destroy()
     connection.connect().catch(ignore)

@@ -28,7 +28,8 @@ export function jsonRpc(chainId: number, url: string): JsonRpc {
       const { getHttpRpcClient } = await import('viem/utils')
       // viem's own timeout ends when the response head arrives, so the caller's signal takes its place.
       const client = getHttpRpcClient(url, { timeout: 0 })
-      // After a garbage collection fetch may no longer end a response body when its signal aborts (Node.js 20).
+      // On Node.js 20, a garbage collection can break the link between the signal and the response body, so that aborting does
+      // not end the body.
       const aborted = new Promise<never>((_, reject) => {
         stop = () => reject(new Error('aborted'))
         signal.addEventListener('abort', stop, { once: true })
@@ -52,7 +53,7 @@ export function jsonRpc(chainId: number, url: string): JsonRpc {
   }
 }
 
-/** The fault of a chain that is down, slow or sends malformed replies. `why` goes to logs. */
+/** Makes the fault of a chain that is down, slow or sends malformed replies. `why` is for logs. */
 export function unavailable(chainId: number, why: string): Fault {
   const cause = new Error(why)
   return new Fault('ERR_RPC_UNAVAILABLE', `rpc of chain ${chainId} failed`, { cause, retryAfterSeconds: 5 })

@@ -5,10 +5,7 @@ import { blockReply, chainIdReply, type Block, type NodeReply } from './parse-re
 /** Which node a chain is read from. */
 export interface ViemReaderOptions {
   readonly chainId: number
-  /**
-   * An http or https JSON-RPC endpoint that takes batches of 3 calls. No fault shows the URL, which may hold
-   * an API key.
-   */
+  /** An http or https JSON-RPC endpoint that accepts batches of 3 calls. No fault shows the URL, which may hold an API key. */
   readonly url: string
   /** In ms, 100 to 30 000, default 5 000. Bounds `head`, `ofTransaction`, and each request of `transfers`. */
   readonly timeoutMs?: number
@@ -75,13 +72,13 @@ export function chainNode(options: ViemReaderOptions): ChainNode {
   }
 }
 
-/** The call for a block without its transactions. */
+/** Makes the call for a block without its transactions. */
 export function blockCall(number: number | 'latest'): RpcCall {
   const tag = number === 'latest' ? number : quantity(number)
   return { method: 'eth_getBlockByNumber', params: [tag, false] }
 }
 
-/** A number as JSON-RPC writes it. */
+/** Formats a number for JSON-RPC. */
 export function quantity(number: number): string {
   return `0x${number.toString(16)}`
 }

@@ -99,15 +99,15 @@ export const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55
 
 const ADDRESS_TOPIC = /^0x0{24}/
 
-/** An address as a log topic: padded to 32 bytes. */
+/** Converts an address to a log topic: padded to 32 bytes. */
 export function topicOf(address: string): string {
   return `0x${'0'.repeat(24)}${address.slice(2)}`
 }
 
 /**
- * The ERC-20 transfer of a log; undefined when the log is not one. ERC-721 uses the same first topic and adds
- * a fourth. An amount must be 32 bytes and an address at most 20. Any contract may write other logs under
- * this topic, so they are skipped and cause no fault.
+ * Reads the ERC-20 transfer of a log; undefined if the log is not one. ERC-721 uses the same first topic and adds a fourth. An
+ * amount must be 32 bytes and an address at most 20. Any contract may write other logs under this topic, so they are skipped
+ * and cause no fault.
  */
 export function transferOf(chainId: number, log: Log, block: Block): TokenTransfer | undefined {
   const [event, from, to, ...more] = log.topics

@@ -51,8 +51,8 @@ export interface ChainReader {
    */
   transfers(query: TransferQuery): Promise<readonly TokenTransfer[]>
   /**
-   * All token transfers of a transaction (0x and 64 hex digits), in order; undefined until a block holds it.
-   * A reverted transaction has none.
+   * All token transfers of a transaction (0x and 64 hex digits), in order; undefined until the transaction is mined. A reverted
+   * transaction has none.
    */
   ofTransaction(txHash: string): Promise<readonly TokenTransfer[] | undefined>
 }

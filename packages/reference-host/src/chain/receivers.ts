@@ -6,9 +6,9 @@ export interface PayinReceiver {
   readonly token: string
   /** The token's decimals, 2 to 36. One US cent is 10^(decimals - 2) of its smallest units. */
   readonly decimals: number
-  /** The address that all accounts pay to. The sender identifies the account. */
+  /** The shared address to which all accounts may pay. The sender identifies the account. */
   readonly receiver: string
-  /** Addresses that each serve one pay-in, ever, so that anybody may send to them. Default: none. */
+  /** Deposit addresses. Each serves only one pay-in, ever, so that anybody may send to it. Default: none. */
   readonly depositAddresses: readonly string[]
   /**
    * Instead of a list: an extended public key (BIP-32) from which the host derives one address for each
@@ -16,8 +16,8 @@ export interface PayinReceiver {
    */
   readonly xpub?: string
   /**
-   * How many blocks, the transfer's own included, must hold a transfer before it settles. 1 to 10 000,
-   * default 12.
+   * How many confirmations a transfer needs before it settles: its own block is the first, each later block one more. 1 to 10
+   * 000, default 12.
    */
   readonly confirmations: number
 }

@@ -11,10 +11,10 @@ interface TransactionView {
 /** Looks up transactions that clients submit, with a bound on the calls to the node. */
 export interface TransactionLookups {
   /**
-   * Finds the transfers of a transaction. Simultaneous calls for one transaction share one look-up, whose
-   * result is reused for 2 s more. An account may cause 20 look-ups a minute in this process; reused results
-   * are not counted. Undefined when no block holds a transfer of it, when the node fails, or when the account
-   * has used up its look-ups. The watcher finds the payment in all three cases.
+   * Finds the transfers of a transaction. Simultaneous calls for one transaction share one look-up, whose result is reused for
+   * 2 s more. An account may cause 20 look-ups a minute in this process; reused results are not counted. Undefined if the
+   * transaction is not mined, the node fails, or the account has used up its look-ups. The watcher finds the payment in all
+   * three cases.
    */
   find(accountId: string, chainId: number, txHash: string): Promise<TransactionView | undefined>
 }
@@ -28,7 +28,7 @@ interface Lookup {
 const SHARED_MS = 2000
 const WINDOW_MS = 60_000
 const MAX_IN_WINDOW = 20
-/** Most look-ups and accounts kept in memory; the oldest are evicted first. */
+/** Maximum number of look-ups and of accounts in memory; the oldest are evicted first. */
 const MAX_LOOKUPS = 1000
 const MAX_ACCOUNTS = 10_000
 
@@ -89,7 +89,7 @@ async function lookUp(reader: ChainReader, txHash: string): Promise<TransactionV
   }
 }
 
-/** Whether `now` lies in the window that starts at `startedAt`. A clock that was set back lies outside. */
+/** Whether `now` lies in the window that starts at `startedAt`. If the clock was set back, it does not. */
 function isWithin(now: EpochMs, startedAt: EpochMs, lengthMs: number): boolean {
   return now >= startedAt && now < startedAt + lengthMs
 }

@@ -11,25 +11,25 @@ import {
 } from './parse-replies.ts'
 import type { ChainReader, TokenTransfer, TransferQuery } from './reader.ts'
 
-/** Nodes reject wider ranges and more values of one topic. */
+/** Nodes reject larger ranges, and more values of one topic. */
 const BLOCKS_A_CALL = 2000
 const RECEIVERS_A_CALL = 500
 /** Calls in one HTTP request. Some public endpoints reject more. */
 const BATCH = 3
 
 /**
- * Reads a chain by JSON-RPC over viem's HTTP client, without retries and without a cache. The first request
- * also checks the chain's id.
+ * Reads a chain by JSON-RPC over viem's HTTP client, without retries and without a cache. The first request also checks the
+ * chain's id.
  *
- * A node that lags behind replies "no logs" for blocks it does not have. So the same HTTP request first asks
- * for the last block of the range, and a node that does not know that block is a fault. This covers a single
- * node, and balancers that send a whole request to one node. It does not cover balancers that split a batch
- * over several nodes, nor nodes that know a block before they can search its logs: a caller that must not
- * miss a payment reads the newest blocks again until they are deep enough.
+ * A node that lags behind replies "no logs" for blocks it does not have. So the same HTTP request first asks for the last block
+ * of the range, and a node that does not know that block is a fault. This covers a single node, and load balancers that send a
+ * whole request to one node. It does not cover load balancers that split a batch over several nodes, nor nodes that know a
+ * block before they can search its logs: a caller that must not miss a payment reads the newest blocks again until they are
+ * deep enough.
  *
  * A log and its block must agree on the block's hash, otherwise the chain changed between two replies. Fault:
- * `ERR_RPC_UNAVAILABLE` for a reply that is missing, late, malformed or contradictory. Throws a `TypeError`
- * for a `timeoutMs` out of bounds.
+ * `ERR_RPC_UNAVAILABLE` for a reply that is missing, late, malformed or contradictory. Throws a `TypeError` for a `timeoutMs`
+ * out of bounds.
  */
 export function viemReader(options: ViemReaderOptions): ChainReader {
   const node = chainNode(options)
@@ -67,7 +67,7 @@ async function transfersIn(node: ChainNode, query: TransferQuery): Promise<reado
   return inOrder(node, logs, blocks)
 }
 
-/** The logs of one call, and the last block of its range. */
+/** Reads the logs of one call, and the last block of its range. */
 async function logsOf(
   node: ChainNode,
   { tokens, receivers, fromBlock, toBlock }: TransferQuery,
@@ -104,7 +104,7 @@ async function transfersBy(node: ChainNode, txHash: string): Promise<readonly To
   return inOrder(node, logs, new Map([[blockNumber, block]]))
 }
 
-/** Transfers in chain order. Throws when a log and its block disagree. */
+/** Sorts transfers in chain order. Throws if a log and its block disagree. */
 function inOrder(
   node: ChainNode,
   logs: readonly Log[],

@@ -3,10 +3,10 @@ import { keyDigest } from '@gatewright/kernel'
 import { keccakWithJsSha3 } from '@gatewright/signature-verifier'
 import { HDKey } from '@scure/bip32'
 
-/** Derives the addresses of an extended public key by index. It neither needs nor knows a private key. */
+/** Derives the addresses of an extended public key by index, without a private key. */
 export interface AddressBranch {
   /**
-   * Identifies the key and its chain code, at whichever depth it was given. Not secret, and reveals nothing
+   * Identifies the key and its chain code; the same for an account key and its branch key. Not secret, and reveals nothing
    * about the key.
    */
   readonly id: string

@@ -6,7 +6,7 @@ import { userMoney } from '../modules/balances/user-money.ts'
 import { accountOf, fieldTable, isoOrNull } from './find-account.ts'
 import type { Services } from '../services/services.ts'
 
-/** Most sessions that `sessions list` prints. */
+/** How many sessions `sessions list` prints at most. */
 const MAX_SESSIONS = 1000
 
 /** Commands that show the keys and sessions of an account, and what it has. None shows a secret. */
@@ -98,7 +98,7 @@ export const accountCommands: readonly Command<Services>[] = [
   },
 ]
 
-/** What commands show of a key: never its digest. */
+/** Returns the members of a key that commands show: never its digest. */
 export function describeKey(key: KeyRecord, now: number) {
   const expired = key.expiresAt !== null && key.expiresAt <= now
   return {

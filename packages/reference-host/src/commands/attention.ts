@@ -2,10 +2,10 @@ import { type Command, UsageError, referenceArgument } from '@gatewright/host/cl
 import { openReports, resolveAttention, type ReportedKind } from '../operator/attention.ts'
 import type { Services } from '../services/services.ts'
 
-/** Most reports that a list prints. */
+/** How many reports a list prints at most. */
 const MOST = 1000
 
-/** What differs between the kinds: the title of the column that says what was reported, and the id of the examples. */
+/** The differences between the kinds: the title of the column with the reported money, and the id in examples. */
 const KINDS = {
   authorization: { column: 'REASON', example: 'auth_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52' },
   deposit: { column: 'PAYMENT', example: 'dep_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52' },

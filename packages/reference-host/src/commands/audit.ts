@@ -55,7 +55,7 @@ function positionOf(before: string): AuditPosition {
   return { at: instantArgument('--before', at), id }
 }
 
-/** How to get the rows after a full page. */
+/** Returns the note about how to print the next rows, after a full page. */
 function nextPage(entries: readonly AuditEntry[], count: number): { readonly note?: string } {
   const last = entries.at(-1)
   if (!last || entries.length < count) return {}

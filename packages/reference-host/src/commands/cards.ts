@@ -45,8 +45,8 @@ async function cancelCardsOfKey({ backend, issuer, clock }: Services, keyId: str
 }
 
 /**
- * Returns the lineages of a key and of the keys below it. A deleted key is found only by the id of the first key of its lineage,
- * and without the keys below it.
+ * Returns the lineages of a key and of the keys below it. For a deleted key, `keyId` must be the id of the first key of its
+ * lineage, and the keys below it are not found.
  */
 async function lineagesOf(
   { backend, issuer }: Pick<Services, 'backend' | 'issuer'>,

@@ -77,7 +77,7 @@ function decode(segment: string): JsonMembers | undefined {
   }
 }
 
-/** What a guard with the given options decides; undefined without issuer and audience. */
+/** Returns the verdict of a guard with the given options; undefined without issuer and audience. */
 async function verdictOf(
   token: string,
   options: Options,
@@ -179,7 +179,7 @@ function resultOf(
   }
 }
 
-/** What was expected and what the token says, for the checks where the options decide. */
+/** Describes the expected value and that of the token, for the checks that depend on the options. */
 function detailOf(reason: string, { header, claims }: TokenParts, options: Options): string | undefined {
   const expected = (want: unknown, got: unknown): string =>
     `Expected ${JSON.stringify(want)}, the token has ${JSON.stringify(got) ?? 'none'}.`

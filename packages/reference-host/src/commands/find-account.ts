@@ -15,12 +15,12 @@ export async function accountOf(sql: SqlQueries, owner: string): Promise<string>
   return partners.length > 0 ? owner : userAccountOf(sql, owner)
 }
 
-/** An instant as commands print it; null for none. */
+/** Formats an instant for the output of commands; null for none. */
 export function isoOrNull(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString()
 }
 
-/** A table of two columns: the members of an object with a value, one a line. */
+/** Makes a table of two columns: name and value of each member of an object that has a value. */
 export function fieldTable(data: Readonly<Record<string, unknown>>): string[][] {
   const rows = Object.entries(data).map(([name, value]) => [name, textOf(value)])
   return [['FIELD', 'VALUE'], ...rows]

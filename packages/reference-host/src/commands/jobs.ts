@@ -2,7 +2,7 @@ import { type Command, UsageError } from '@gatewright/host/cli'
 import { listJobs } from '@gatewright/host'
 import type { Services } from '../services/services.ts'
 
-/** Most jobs that `jobs list` prints. */
+/** How many jobs `jobs list` prints at most. */
 const MOST = 1000
 
 /** Commands on jobs: calls to providers that wait to be made. */

@@ -4,7 +4,7 @@ import { SUBMIT_JOB } from '../modules/kyc/job.ts'
 import { DECIDED_STATUSES } from '../modules/kyc/states.ts'
 import type { Services } from '../services/services.ts'
 
-/** Most applications that `kyc list` prints. */
+/** How many applications `kyc list` prints at most. */
 const MOST = 1000
 const LIST = `select a.id, a.account_id as "accountId", u.kyc_status as "status", a.submitted_at as "submittedAt"
   from gw_kyc_applications a join gw_users u on u.account_id = a.account_id

@@ -7,7 +7,7 @@ import { userAccountOf } from './find-account.ts'
 import { payins } from '../modules/subscriptions/payins/payin-store.ts'
 import type { Services } from '../services/services.ts'
 
-/** Accounts of the house whose money is handed on. */
+/** The operator's accounts (`house:`) whose money can be paid out. */
 const HOUSE = ['bills', 'fees', 'revenue'] as const
 
 function isHouse(name: string): name is (typeof HOUSE)[number] {

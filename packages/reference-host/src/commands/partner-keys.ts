@@ -14,7 +14,7 @@ import { partnerScopes } from '../product/scopes.ts'
 import { describeKey } from './accounts.ts'
 import type { Services } from '../services/services.ts'
 
-/** Most characters of a partner's name. */
+/** Maximum length of a partner's name, in characters. */
 const MAX_NAME = 120
 
 /** Commands on partners and their keys. */
@@ -129,14 +129,14 @@ function assertName(name: string): void {
     throw new UsageError(`NAME must be 1 to ${MAX_NAME} characters, not only spaces`)
 }
 
-/** `null` is refused too: it would be read as no policy. */
+/** Reads the policy. The JSON text `null` is an error, too: it would mean no policy. */
 function policyOption(text: string | undefined): object | undefined {
   if (text === undefined) return undefined
   try {
     const parsed: unknown = JSON.parse(text)
     if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new UsageError(`--policy must be a policy object as JSON, got ${JSON.stringify(text)}`)
 }

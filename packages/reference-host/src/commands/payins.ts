@@ -3,9 +3,9 @@ import { listUnmatched, markHandled } from '../modules/subscriptions/onchain/unm
 import { receivingXpubs, skipAddresses } from '../modules/subscriptions/onchain/skip-addresses.ts'
 import type { Services } from '../services/services.ts'
 
-/** Most transfers that `payins unmatched` prints. */
+/** How many transfers `payins unmatched` prints at most. */
 const MOST = 1000
-/** Each skipped address is searched for unmatched transfers for ever. */
+/** How many addresses one command skips at most: each is searched for unmatched transfers for ever. */
 const MAX_SKIPPED = 100_000
 
 /** Commands on pay-ins and on payments that match none. */

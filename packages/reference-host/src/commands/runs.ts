@@ -2,7 +2,7 @@ import { type Command, UsageError } from '@gatewright/host/cli'
 import { decisionOf, listLostRuns, resolveLostRun } from '../operator/lost-runs.ts'
 import type { Services } from '../services/services.ts'
 
-/** Most lost runs that `runs lost` prints. */
+/** How many lost runs `runs lost` prints at most. */
 const MOST = 1000
 
 /** Commands on writes with an idempotency key whose outcome is unknown. */
@@ -44,7 +44,7 @@ function parseData(text: string): unknown {
     const data: unknown = JSON.parse(text)
     if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new UsageError('--data must be a JSON object')
 }

@@ -20,7 +20,7 @@ export const userCommands: readonly Command<Services>[] = [
       const acceptedAt = await acceptances.acceptedAt(sql, accountId)
       const data = {
         ...describeUser(row as SqlRow),
-        // 0: there is nothing to accept.
+        // 0 means that there is nothing to accept.
         agreementsAcceptedAt: isoOrNull(acceptedAt || null),
         ...(await eraseObstacles(sql, accountId)),
       }

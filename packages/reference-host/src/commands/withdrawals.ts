@@ -2,7 +2,7 @@ import { rows } from '@gatewright/kernel/sql'
 import { type Command, UsageError, referenceArgument } from '@gatewright/host/cli'
 import type { Services } from '../services/services.ts'
 
-/** Most withdrawals that `withdrawals list` prints. */
+/** How many withdrawals `withdrawals list` prints at most. */
 const MOST = 1000
 
 /** Commands on withdrawals. They show no addresses. */

@@ -3,9 +3,7 @@ import type { Issuer } from '@gatewright/session-issuer'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import { partnerScopes } from '../product/scopes.ts'
 
-/**
- * The same id on every host, so that of several hosts that start at once on one database only one is first.
- */
+/** The same id on every host, so that of several hosts that start simultaneously on one database only one creates the partner. */
 const SANDBOX_PARTNER = 'ptn_sandbox'
 
 /**

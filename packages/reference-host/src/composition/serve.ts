@@ -9,7 +9,7 @@ type ServeResult =
   | ({ readonly ok: true } & Pick<RunningHost, 'url' | 'partnerKey'>)
   | { readonly ok: false; readonly problem: string }
 
-/** Starts a host from the environment, says its address and handles signals, which end the process. */
+/** Starts a host from the environment, prints its address, and ends the process on a signal. */
 export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void): Promise<ServeResult> {
   const config = readConfig(env)
   if (!config.ok) return failed(config.problems)
@@ -51,7 +51,7 @@ function greetSandbox({ url, partnerKey }: RunningHost, say: (text: string) => v
   say(`\n${curlLines(url, partnerKey)}\n`)
 }
 
-/** Says where the operator page is, and where its token is. The token itself is never printed. */
+/** Makes the line with the address of the operator page and the place of its token. The token itself is never printed. */
 function operatorLine(url: string, { operator, dataDir }: Config): string {
   const place = operator?.token === undefined ? `operatorToken in ${dataDir}/secrets.json` : 'OPERATOR_TOKEN'
   return `Operator page: ${url} (this machine only; its token is ${place})`

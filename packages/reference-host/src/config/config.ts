@@ -22,7 +22,7 @@ export interface Config extends HostConfig {
   readonly onboardingSurfaces: readonly Surface[]
   readonly product: Product
   readonly rpcUrls: readonly ChainUrl[]
-  /** What users can subscribe to. */
+  /** The plans that users can subscribe to. */
   readonly plans: readonly Plan[]
   readonly payinReceivers: readonly PayinReceiver[]
   readonly chainPollSeconds: number
@@ -69,9 +69,7 @@ function conflicts(env: Env, values: Partial<Values>): string[] {
   return [...problems, ...unencryptedNodes(values)]
 }
 
-/**
- * Chains with a pay-in receiver and no node. Returns none when one of the two variables could not be parsed.
- */
+/** Lists chains that have a pay-in receiver and no node; none if one of the two variables could not be parsed. */
 function unreachableChains({ RPC_URLS: urls, PAYIN_RECEIVERS: receivers }: Partial<Values>): string[] {
   const chains = new Set(urls && receivers?.map(({ chainId }) => chainId))
   for (const { chainId } of urls ?? []) chains.delete(chainId)

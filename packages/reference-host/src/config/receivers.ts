@@ -3,7 +3,7 @@ import type { Parser } from '@gatewright/host/config'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import { readXpub } from '../chain/xpub.ts'
 
-/** What is wrong with a value, worded to follow its name. */
+/** An error text that follows the name of a field; undefined for a valid value. */
 type Problem = string | undefined
 
 const FIELDS: Readonly<Record<keyof PayinReceiver, (value: unknown) => Problem>> = {
@@ -67,7 +67,7 @@ function integer(least: number, most: number): (value: unknown) => Problem {
 function address(value: unknown): Problem {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(value) || /^0x0{40}$/.test(value))
     return ' must be an address: 0x and 40 hex digits, not all zero'
-  // An address in one case only carries no checksum.
+  // An address in lower or upper case only has no checksum.
   return isChecksumAddress(value) || /^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(value)
     ? undefined
     : ' has a wrong checksum (EIP-55)'
@@ -91,7 +91,7 @@ function inLowerCase(receiver: PayinReceiver): PayinReceiver {
   }
 }
 
-/** Two entries with the same asset name or token on one chain. */
+/** Finds two entries with the same asset name or token on one chain. */
 function repetition(receivers: readonly PayinReceiver[]): Problem {
   const entries = new Map<string, number>()
   for (const [at, { chainId, asset, token }] of receivers.entries()) {
@@ -106,8 +106,8 @@ function repetition(receivers: readonly PayinReceiver[]): Problem {
 }
 
 /**
- * An address in two roles, on any chain. Tokens may share a receiver, since the token distinguishes the payments
- * apart.
+ * Finds an address with two roles, on any chain. Several tokens may have the same receiver, since the token distinguishes their
+ * payments.
  */
 function collision(receivers: readonly PayinReceiver[]): Problem {
   const roles = new Map(receivers.map(({ receiver }, at) => [receiver, `[${at}].receiver`]))

@@ -65,5 +65,5 @@ export const variables = {
 /** The parsed values of the variables of this product, by name. */
 export type Values = ValuesOf<typeof variables>
 
-/** Variables planned for a later version. A host refuses to start with them, since it would ignore them. */
+/** Variables that this version does not support. With one of them the host does not start, since it would have no effect. */
 export const UNSUPPORTED = ['SIGNING_KEYS'] as const

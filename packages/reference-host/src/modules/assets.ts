@@ -13,7 +13,7 @@ import {
 import { isRejection } from '../providers/reply.ts'
 import { DECIMAL } from '../providers/decimal.ts'
 
-/** How long an operation waits for prices. The wrapped provider has a time limit of its own. */
+/** A signal that never aborts, for calls whose only time limit is that of the wrapped provider. */
 export const noSignal: AbortSignal = new AbortController().signal
 
 const AssetSchema = Type.Object(
@@ -60,35 +60,33 @@ export const assetsExample = {
     },
   ],
 }
-const SEARCH = '^(?:[A-Za-z0-9._-][A-Za-z0-9 ._-]{0,39})?$'
 export const assetsQuery = Type.Object({
   q: Type.Optional(
-    Type.String({ pattern: SEARCH, description: 'Only assets whose ticker or name holds this text' }),
+    Type.String({
+      pattern: '^(?:[A-Za-z0-9._-][A-Za-z0-9 ._-]{0,39})?$',
+      description: 'Only assets whose ticker or name holds this text',
+      expected: 'must be 1 to 40 letters, digits, spaces, dots, hyphens or underscores',
+    }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 100, description: 'Most assets' })),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 100,
+    description: 'Most assets',
+    expected: 'must be an integer from 1 to 100',
+  }),
 })
 
 /** Lists the assets of a provider, as the query asks. */
 export async function listAssets(
   provider: Catalogue,
-  query: URLSearchParams,
-): Promise<Verdict<Success, HostDenial>> {
-  const [q, limit] = [query.get('q') ?? '', query.get('limit') ?? '100']
-  if (!new RegExp(SEARCH).test(q))
-    return deny(
-      'invalid_request',
-      'q must be 1 to 40 letters, digits, spaces, dots, hyphens or underscores',
-      {
-        field: 'q',
-      },
-    )
-  if (!/^(?:[1-9]\d?|100)$/.test(limit))
-    return deny('invalid_request', 'limit must be an integer from 1 to 100', { field: 'limit' })
+  { q = '', limit }: Type.Static<typeof assetsQuery>,
+): Promise<Verdict<Success>> {
   const wanted = q.toLowerCase()
   const all = await provider.assets(noSignal)
   const assets = all
     .filter(({ ticker, name }) => ticker.includes(wanted) || name.toLowerCase().includes(wanted))
-    .slice(0, Number(limit))
+    .slice(0, limit)
   return allow({ data: { assets }, summary: `${assets.length} assets.` })
 }
 

@@ -44,14 +44,14 @@ export function parseRequestedScopes(
 }
 
 /**
- * Checks a policy object before it is stored: its members, and the bounds of a policy on its own. The issuer checks the chain that it
- * joins. Returns an empty object when the request has none.
+ * Checks a policy object before it is stored: its members and the bounds of a single policy. The issuer checks the whole chain.
+ * Returns an empty object when the request has none.
  */
 export function checkPolicy(policy: unknown, field: string): Verdict<{ policy?: object }> {
   if (policy === undefined || policy === null) return allow({})
   const parsed = parsePolicy(policy)
   if (parsed.ok) return allow({ policy })
-  // The whole value has the field `policy`, as has a member of that name.
+  // `policy` names the whole value, unless the value has a member of that name.
   const isWhole = parsed.field === 'policy' && !Object.hasOwn(Object(policy) as object, 'policy')
   return { ...parsed, field: isWhole ? field : `${field}.${parsed.field}` }
 }
@@ -74,12 +74,12 @@ export const newSessionFields = {
   ignoredScopes,
 } as const
 
-/** The data of a new key, including its secret text. No other response contains it. */
+/** Makes the response data of a new key, including its secret text. No other response contains that text. */
 export function newKeyData({ key, text }: { key: ApiKey; text: string }): Record<string, unknown> {
   return { userApiKey: text, userKeyId: key.id, keyPrefix: key.prefix }
 }
 
-/** The data of a new session, including its token. */
+/** Makes the response data of a new session, including its token. */
 export function newSessionData({
   token,
   session,

@@ -1,11 +1,9 @@
-/** Creation time of everything in examples. */
+/** Creation time of all objects in examples. */
 export const AT = '2026-11-01T12:00:00.000Z'
 /** 15 minutes after `AT`: the expiry of example sessions. */
 export const LATER = '2026-11-01T12:15:00.000Z'
 /** The example user's wallet, in lower case. */
 export const WALLET = '0x52908400098527886e0f7030069857d2e4169ee7'
-/** The cursor of a next page. */
-export const CURSOR = 'YWZ0ZXI6MQ'
 // The secret parts of the key and the token are left out.
 const KEY = 'gw_sandbox_user_...'
 const TOKEN = 'eyJ...'

@@ -2,7 +2,10 @@ import type { Surface } from '@gatewright/kernel'
 import type { HostDenial } from '@gatewright/host'
 import { deny } from '../product/denials.ts'
 
-/** Denies what the state does not allow: 409 `invalid_state` for partners, 400 `invalid_request` with the field for users. */
+/**
+ * Denies a request that the current state does not allow: 409 `invalid_state` for partners, 400 `invalid_request` with the
+ * field for users.
+ */
 export function invalidState(
   surface: Surface,
   message: string,

@@ -14,9 +14,9 @@ interface ImmediatePayment {
 }
 
 /**
- * Pays from the caller's balance: reserves the amount under the caller's caps, counts it as spent and moves the money, in one
- * transaction and in the order of locks: caps, then ledger. Denials, after which `tx` must be rolled back: `policy_blocked`, and
- * `invalid_request` if the balance is too small.
+ * Pays from the caller's balance: reserves the amount under the caller's caps, counts it as spent and moves the money, in the
+ * caller's transaction, with locks in the order caps, ledger. Denials, after which `tx` must be rolled back: `policy_blocked`,
+ * and `invalid_request` if the balance is too small.
  */
 export async function payAtOnce(
   { guard, money, ledger, spendStorage }: ModuleServices,

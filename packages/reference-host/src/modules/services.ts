@@ -24,7 +24,7 @@ import type { UserStore } from './users/store.ts'
 import type { ChallengeCodec } from './web-sign-in/challenge.ts'
 import type { WithdrawalRecords } from './withdrawals/records.ts'
 
-/** All services that operations can use. Each operation destructures the ones it needs. */
+/** All services that operations can use. Each operation destructures those it needs. */
 export interface ModuleServices {
   readonly clock: Clock
   readonly environment: 'sandbox' | 'live'
@@ -40,9 +40,9 @@ export interface ModuleServices {
   readonly settlement: PayinSettlement
   readonly ledger: Ledger
   readonly money: Money
-  /** Spend counters inside the transaction of a write. */
+  /** Makes the storage of spend counters in the transaction of a write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
-  /** What the providers of deposits and withdrawals take. Rejects with a fault while one of them is down. */
+  /** Reads the tokens that the providers of deposits and withdrawals support. Rejects with a fault while one of them is down. */
   readonly providerTokens: () => Promise<readonly TokenUse[]>
   readonly deposits: DepositRecords
   readonly withdrawals: WithdrawalRecords
@@ -57,10 +57,10 @@ export interface ModuleServices {
   readonly acceptances: AgreementAcceptances
   readonly requirements: Requirements
   readonly kyc: KycRecords
-  /** Providers that this host has; operations that need an absent one are not served. */
+  /** The providers of this host. Operations whose provider is absent are not served. */
   readonly providers: Providers
   readonly product: Product
-  /** For reads outside a financial write. */
+  /** The database, for reads outside the transaction of a write. */
   readonly db: SqlClient
   readonly plans: readonly Plan[]
   readonly receivers: readonly PayinReceiver[]

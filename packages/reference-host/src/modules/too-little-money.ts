@@ -1,7 +1,10 @@
 import type { HostDenial } from '@gatewright/host'
 import { deny } from '../product/denials.ts'
 
-/** Denies a movement of more money than there is. The denial is not stored, so that the same request works once there is enough. */
+/**
+ * Makes the denial for a balance that is too small. It is not stored, so that the same request works once there is enough
+ * money.
+ */
 export function tooLittleMoney(availableCents: number): HostDenial {
   return deny('invalid_request', `amountCents is more than there is: ${availableCents} US cents`, {
     field: 'amountCents',

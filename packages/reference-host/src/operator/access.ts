@@ -1,20 +1,23 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { deny, type OperatorDenial } from './codes.ts'
 
-/** What is read of a request to the operator listener. */
+/** The parts of a request to the operator listener that are checked. */
 interface OperatorRequest {
   readonly method: string
   header(name: string): string | undefined
 }
 
-/** Decides who may use the operator listener. Each check holds although every client seems to be on this machine. */
+/**
+ * Decides who may use the operator listener. The client's address is not checked, because every client seems to be on this
+ * machine.
+ */
 export interface OperatorAccess {
   /**
-   * Denies a request that came by another name than this machine's (DNS rebinding), through a proxy, or from a page of another origin.
-   * For everything that the listener serves.
+   * Denies a request that came by another name than this machine's (DNS rebinding), through a proxy, or from a page of another
+   * origin. Call it for every request.
    */
   wrongPlace(request: OperatorRequest): OperatorDenial | undefined
-  /** Denies a request without the operator token. For every figure and every write. */
+  /** Denies a request without the operator token. Call it for every figure and every write. */
   wrongToken(request: OperatorRequest): OperatorDenial | undefined
 }
 
@@ -47,7 +50,7 @@ export function operatorAccess(token: string, port: () => number): OperatorAcces
         )
       const origin = header('origin')
       const ownOrigin = `http://${host}`
-      // Browsers send an origin with every POST. A page of another port of this machine is foreign too.
+      // Browsers send an origin with every POST. A page of another port of this machine has another origin, too.
       if (origin === undefined ? method !== 'GET' && method !== 'HEAD' : origin !== ownOrigin)
         return deny(
           'wrong_origin',

@@ -7,10 +7,10 @@ export function reportAliases(storage: AliasUsageStorage, now: EpochMs): Promise
   return aliasReport(storage, aliasTable, now)
 }
 
-/** Most callers of one legacy name that the operator page shows. `gatewright aliases report` prints all. */
+/** How many callers of one legacy name the operator page shows at most. `gatewright aliases report` prints all. */
 const MAX_USERS = 20
 
-/** The legacy names that somebody still uses, the most used first, each with its latest callers. */
+/** Lists the legacy names that are still used, the most used first, each with its latest callers. */
 export function aliasesInUse({ at, aliases }: AliasReport): object {
   const used = aliases.filter(({ count }) => count > 0).sort((one, other) => other.count - one.count)
   return {
@@ -20,10 +20,10 @@ export function aliasesInUse({ at, aliases }: AliasReport): object {
       callers: users.length,
       users: users.slice(0, MAX_USERS),
     })),
-    /** Names that still work and that nobody has used. */
+    /** The names that still work and were never used. */
     unused: aliases.filter(({ count, mode, observable }) => observable && count === 0 && mode !== 'gone')
       .length,
-    /** Names that still work, whose use a server cannot see. */
+    /** How many names still work whose use a server cannot see. */
     unobservable: aliases.filter(({ mode, observable }) => !observable && mode !== 'gone').length,
   }
 }

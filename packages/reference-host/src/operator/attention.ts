@@ -3,12 +3,12 @@ import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql
 import { type Chore, events } from '@gatewright/host'
 import type { ProductMetrics } from '../product/metrics.ts'
 
-/** Rows that a person must look at, by kind. */
+/** The number of rows that need the operator's attention, by kind. */
 export type Attention = Readonly<Record<(typeof KINDS)[number], number>>
 
 const KINDS = ['authorization', 'deposit', 'withdrawal'] as const
 
-/** Counts the rows that a person must look at. Each table has an index of such rows. */
+/** Counts the rows that need the operator's attention. Each table has an index of these rows. */
 export async function countAttention(db: SqlQueries): Promise<Attention> {
   const counts = KINDS.map(async kind => {
     const text = `select count(*) as n from gw_${kind}s where attention is not null`
@@ -23,17 +23,17 @@ export type ReportedKind = 'authorization' | 'deposit'
 /** One report of a provider whose money was not moved. */
 interface OpenReport {
   readonly at: EpochMs
-  /** Why it was not moved; of a deposit the id of the payment. */
+  /** Why the money was not moved; for a deposit, the id of the payment. */
   readonly detail: string
   readonly amountCents: number
   readonly accountId: string
-  /** The id of the row that it is about. */
+  /** The id of the authorization or deposit. */
   readonly id: string
 }
 
-/** The causes of events that ask for attention, as a list in SQL. */
+/** The causes of events that need attention, as a list in SQL. */
 const CAUSES = { authorization: "'excess', 'conflict'", deposit: "'payment_conflict'" } as const
-/** Most reports about one row that are returned when they are marked. */
+/** How many reports about one row are returned at most when they are marked. */
 const MAX_RESOLVED = 1000
 /** The cause of the event that ends the attention of a row. */
 const RESOLVED = 'resolved'
@@ -43,7 +43,7 @@ export async function openReports(db: SqlQueries, kind: ReportedKind, limit: num
   return readReports(db, kind, 'r.attention is not null', [limit])
 }
 
-/** Reads the reports since the last that were marked, about rows for which a condition holds. `values` begin with a limit. */
+/** Reads the reports that were not marked yet, about rows that meet a condition. `values` begin with a limit. */
 async function readReports(
   db: SqlQueries,
   kind: ReportedKind,
@@ -66,8 +66,8 @@ async function readReports(
 }
 
 /**
- * Marks all reports about a row as handled, and returns them. `reference` says how, and the account can see it. Undefined: the row
- * needs no attention. Of simultaneous calls one takes effect.
+ * Marks all reports about a row as handled, and returns them. `reference` documents how they were handled; the account can see
+ * it. Undefined: the row needs no attention. Of simultaneous calls one takes effect.
  */
 export async function resolveAttention(
   tx: SqlQueries,

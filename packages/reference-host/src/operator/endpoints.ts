@@ -16,7 +16,7 @@ export interface OperatorEndpoint {
   response(body: Readonly<Record<string, unknown>>): Promise<Verdict<object, OperatorDenial>>
 }
 
-/** Most rows of a list on the page. The commands print more. */
+/** How many rows a list on the page has at most. The commands print more. */
 const MOST = 100
 
 /** Every endpoint of the operator page. Each GET is one panel, so that a store that fails breaks no other panel. */
@@ -60,7 +60,7 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
   ]
 }
 
-/** What the page shows of a list that was read with one row more. `more`: rows are left out. */
+/** Returns the rows that the page shows of a list that was read with one row more. `more`: there are further rows. */
 function firstRows<T>(rows: readonly T[]): { readonly rows: readonly T[]; readonly more: boolean } {
   return { rows: rows.slice(0, MOST), more: rows.length > MOST }
 }

@@ -1,5 +1,6 @@
-// A process of its own that checks the ledger: SQLite is synchronous and would stop the host meanwhile, and a check on Postgres would
-// take a connection from the host's pool. The parent sends where the database is, so that no URL is in the list of processes.
+// Checks the ledger in a separate process: SQLite is synchronous and would block the host meanwhile, and a check on Postgres
+// would need a connection of the host's pool. The parent sends the database's location in a message, so that the list of
+// processes shows no URL.
 import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
 import { type LedgerFindings, checkLedger, createLedger } from '@gatewright/host'
 import { heldMoney } from '../product/held-money.ts'
@@ -24,7 +25,7 @@ async function openEmbedded(path: string): Promise<SqlClient> {
   database.exec('pragma query_only = on; pragma busy_timeout = 1000')
   return fromSqlite({
     prepare: text => database.prepare(text),
-    // A transaction that only reads must not take the lock of the writer, which the host needs.
+    // `begin immediate` would take the lock of the writer, which the host needs. This process only reads.
     exec: text => database.exec(text === 'begin immediate' ? 'begin' : text),
   })
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Clock } from '@gatewright/kernel'
 import type { LedgerFindings } from '@gatewright/host'
 
-/** The latest check of the ledger that this host was asked for. Instants are RFC 3339. */
+/** The state of the latest check of the ledger on this host. Instants are RFC 3339. */
 type LedgerCheckState =
   | { readonly state: 'never' }
   | { readonly state: 'running'; readonly startedAt: string }
@@ -14,10 +14,10 @@ type LedgerCheckState =
       readonly tookMs: number
       readonly transfers: number
       readonly sumCents: number
-      /** Empty if the ledger is right. */
+      /** Empty if the ledger is correct. */
       readonly problems: readonly string[]
     }
-  /** It took too long, or the database failed. Nothing is known of the ledger. */
+  /** The check took too long, or the database failed. Nothing is known about the ledger. */
   | {
       readonly state: 'failed'
       readonly startedAt: string
@@ -103,7 +103,7 @@ export function ledgerCheckProcess(database: CheckedDatabase): LedgerCheckRunner
       child.once('message', message => {
         findings = message as LedgerFindings
       })
-      // A process that cannot start reports it twice: as such, and for what it was sent.
+      // A process that cannot start causes two errors: this event, and one for the message that was sent to it.
       child.on('error', reject)
       child.once('exit', code => {
         signal.removeEventListener('abort', kill)
@@ -114,7 +114,7 @@ export function ledgerCheckProcess(database: CheckedDatabase): LedgerCheckRunner
     })
 }
 
-/** The part of the host's environment that `pg` reads. The rest has secrets that the child does not need. */
+/** Returns the environment variables that `pg` reads. The others contain secrets that the child does not need. */
 function connectionEnv(): NodeJS.ProcessEnv {
   const names = Object.keys(process.env).filter(
     name => name.startsWith('PG') || name === 'NODE_EXTRA_CA_CERTS',
@@ -126,6 +126,6 @@ function lowerPriority({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW)
   } catch {
-    // It has ended already, or the system does not allow it: then it runs at the usual priority.
+    // The process has ended already, or the system does not allow it: then it runs at normal priority.
   }
 }

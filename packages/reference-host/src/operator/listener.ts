@@ -16,13 +16,13 @@ export interface OperatorListener {
   close(): Promise<void>
 }
 
-/** Where the listener listens, and who may use it. The address is always that of this machine. */
+/** The port of the listener, and who may use it. The address is always loopback. */
 interface OperatorOptions {
   readonly port: number
   readonly token: string
 }
 
-/** Header fields of every response. There is no CORS: no other origin may ask. */
+/** Header fields of every response. There are no CORS fields, because no other origin may call the listener. */
 const HEADERS = [
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
@@ -33,7 +33,7 @@ const HEADERS = [
 
 const TIMEOUT_MS = 10_000
 const MAX_BODY_BYTES = 65_536
-/** A browser opens six. */
+/** A browser opens up to six. */
 const MAX_CONNECTIONS = 32
 
 /** Starts the operator listener on loopback. Rejects if the port is in use. */
@@ -108,7 +108,7 @@ async function responseOf(
 function send(res: ServerResponse, response: HttpResponse | PageResponse): void {
   const { status, headers, body } =
     response.body instanceof Buffer ? { ...response, body: response.body } : wire(response)
-  // A page brings fields of its own in place of these.
+  // Fields of a page replace these.
   for (const [name, value] of [...HEADERS, ...headers, ['X-Request-Id', randomUUID()] as const])
     res.setHeader(name, value)
   res.writeHead(status)

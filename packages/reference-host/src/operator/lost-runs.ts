@@ -2,10 +2,10 @@ import { storedForm } from '@gatewright/http'
 import type { EpochMs } from '@gatewright/kernel'
 import type { ListedLostRun, LostRuns } from '@gatewright/idempotency-store/postgres'
 
-/** A lost run as operators see it: `run` names it, its instants are RFC 3339. */
+/** A lost run in the output for operators: `run` identifies it, and its instants are RFC 3339. */
 interface DescribedLostRun {
   readonly run: string
-  /** What the client was given as `operationId`. */
+  /** The `operationId` that the client got. */
   readonly operationId: string
   readonly beganAt: string
   /** Null if the handler reported that it does not know the outcome. */
@@ -23,7 +23,7 @@ export async function listLostRuns(runs: LostRuns, limit: number, now: EpochMs):
   return (await runs.list(limit, now)).map(describe)
 }
 
-/** Decides about a lost run. False: the run is not lost (now). Of several decisions at once, one returns true. */
+/** Decides about a lost run. False: the run is not lost. Of several simultaneous decisions, one returns true. */
 export async function resolveLostRun(
   runs: LostRuns,
   run: string,
@@ -33,7 +33,7 @@ export async function resolveLostRun(
   const named = parseRun(run)
   if (!named) return false
   if (decision.outcome === 'never_happened') return runs.resolve(named, { state: 'never_happened' }, now)
-  // As the response of a handler is stored: before the envelope.
+  // Stored like the response of a handler: without the envelope.
   const body = { data: decision.data, summary: 'The operator found that this request took effect.' }
   const response = storedForm({ kind: 'response', response: { status: 200, headers: [], body } })
   return runs.resolve(named, { state: 'completed', response }, now)

@@ -13,7 +13,7 @@ interface Latency {
   readonly p99Ms: number | null
 }
 
-/** Requests by outcome over the last 24 hours of this process. */
+/** Returns requests by outcome over the last 24 hours of this process. */
 export function decisionsOverTime(history: History): object {
   const slots = history.slots()
   const totals = DECISION_OUTCOMES.map(outcome => [
@@ -29,7 +29,7 @@ export function decisionsOverTime(history: History): object {
   }
 }
 
-/** Latency of each store over the last 24 hours of this process: in total and by slot. */
+/** Returns the latency of each store over the last 24 hours of this process: in total and by slot. */
 export function storesOverTime(history: History): object {
   const slots = history.slots()
   const names = [...new Set(slots.flatMap(({ stores }) => [...stores.keys()]))].sort()

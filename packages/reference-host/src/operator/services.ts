@@ -5,22 +5,22 @@ import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { History, JobQueue, MeasuredFeed, Pages } from '@gatewright/host'
 import type { LedgerChecks } from './ledger-check.ts'
 
-/** What the operator page shows, and what it can decide. */
+/** The services behind the operator page. */
 export interface OperatorServices {
   readonly clock: Clock
-  /** The operator page and its assets. They hold no figure, so they need no token. */
+  /** The operator page and its assets. They contain no figures, so they need no token. */
   readonly pages: Pages
   readonly environment: 'sandbox' | 'live'
   readonly serviceName: string
   readonly sql: SqlQueries
   readonly aliasUsage: AliasUsageStorage
-  /** Writes out what this process has counted of legacy names. */
+  /** Writes the uses of legacy names that this process has counted. */
   readonly flushAliasUsage: () => Promise<void>
   readonly history: History
   readonly feed: Pick<MeasuredFeed, 'ageSeconds'>
   readonly jobs: JobQueue
   readonly lostRuns: LostRuns
   readonly ledgerChecks: LedgerChecks
-  /** Takes failures of the listener. */
+  /** Receives failures of the listener. */
   readonly report: (error: unknown) => void
 }

@@ -1,8 +1,8 @@
-/** What the documents of a host say about it. Scripts of pages read it as JSON; nothing in it is secret. */
+/** The facts about a host in its documents. Scripts of pages read them as JSON; none is secret. */
 export interface HostFacts {
   readonly environment: 'sandbox' | 'live'
   readonly serviceName: string
-  /** The origin that wallets sign for. */
+  /** The origin that signed texts name. */
   readonly origin: string
   /** Scopes that a user key can have. */
   readonly scopes: readonly string[]
@@ -16,9 +16,10 @@ const SANDBOX_BAR =
 const escapeText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-/** Fills in what the document of a page says about its host. */
+/** Inserts the facts about the host into the document of a page. */
 export function fillDocument(template: string, facts: HostFacts): string {
-  // A function as replacement: `$&` in a service name stays as it is.
+  // A function as replacement, so that `A function as replacement: `$&` in a service name stays as it is.` in a service name is
+  // not interpreted.
   const filled: Readonly<Record<string, () => string>> = {
     '{{service}}': () => escapeText(facts.serviceName),
     '{{environment}}': () => facts.environment,

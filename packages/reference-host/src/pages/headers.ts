@@ -2,7 +2,7 @@ import type { Page } from './table.ts'
 
 type Header = readonly [name: string, value: string]
 
-/** What a page may load and do. `'none'` for Trusted Types: no text becomes markup or script. */
+/** The content security policy of pages. Trusted Types `'none'`: no text becomes markup or script. */
 const POLICY: Readonly<Record<string, string>> = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -16,7 +16,7 @@ const POLICY: Readonly<Record<string, string>> = {
   'trusted-types': "'none'",
 }
 
-/** Every feature that browsers can switch off by `Permissions-Policy`, but writing to the clipboard: pages have copy buttons. */
+/** Every feature that `Permissions-Policy` can switch off, except writing to the clipboard, which copy buttons need. */
 const FEATURES = [
   'accelerometer',
   'autoplay',
@@ -58,7 +58,7 @@ const COMMON: readonly Header[] = [
   ['X-Content-Type-Options', 'nosniff'],
 ]
 
-/** The security header fields of a page and of its assets. */
+/** Makes the security header fields of a page and of its assets. */
 export function pageHeaders({ policy = {} }: Pick<Page, 'policy'>): readonly Header[] {
   const directives = Object.entries({ ...POLICY, ...policy }).map(([name, value]) => `${name} ${value}`)
   return [['Content-Security-Policy', directives.join('; ')], ...COMMON]

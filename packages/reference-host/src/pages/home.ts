@@ -1,6 +1,6 @@
 import type { HostFacts } from './document.ts'
 
-/** What `/` says to programs: what this is, and where the rest is. */
+/** Makes the response of `/` for programs: the name of the service, and links. */
 export function homeLinks({ serviceName, environment, origin, pages }: HostFacts): object {
   const at = (path: string): string => `${origin}${path}`
   return {

@@ -1,6 +1,6 @@
 /**
- * Whether an `Accept` field prefers JSON to HTML (RFC 9110 section 12.5.1). The higher quality wins, then the type that is named more
- * exactly, then HTML: browsers and clients that take anything get the document.
+ * Whether an `Accept` field prefers JSON to HTML (RFC 9110 section 12.5.1). The higher quality wins, then the more specific
+ * range, then HTML: browsers and clients that accept everything get the document.
  */
 export function prefersJson(accept = ''): boolean {
   const ranges = accept.split(',').map(parseRange)
@@ -22,7 +22,7 @@ function parseRange(text: string): Range {
   return { type, quality: quality >= 0 && quality <= 1 ? quality : 0 }
 }
 
-/** The quality of a type by the range that names it most exactly; 0 if none does. */
+/** Returns the quality of a type by its most specific range; 0 if no range matches. */
 function rankOf(
   type: string,
   ranges: readonly Range[],

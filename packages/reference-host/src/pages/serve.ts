@@ -18,7 +18,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
 }
 
-/** Reads the built pages that a host serves. Documents are filled in once; assets are read when they are first asked for. */
+/** Reads the built pages that a host serves. Documents are filled in once; assets are read at their first request. */
 export function createPages(config: Config, table: readonly Page[] = allPages): Pages {
   const served = table.filter(page => page.served(config))
   if (served.length === 0) return () => undefined
@@ -62,7 +62,7 @@ function documentResponse(
   return () => ({ status: 200, headers, body })
 }
 
-/** The document, or `json` for those who prefer it. */
+/** Responds with the document, or with `json` to clients that prefer it. */
 function negotiated(document: HttpResponse, json: object, security: PageResponse['headers']): HttpResponse {
   const vary = ['Vary', 'Accept'] as const
   const headers: PageResponse['headers'] = [
@@ -99,7 +99,7 @@ function assetResponse(name: string, digest: string, security: PageResponse['hea
   }
 }
 
-/** The best encoding that a client accepts, and the ending of the files that have it. */
+/** Returns the best encoding that a client accepts, and the file extension of that encoding. */
 function encodingFor(accepted: string | string[] = ''): readonly [encoding: string, ending: string] {
   const names = String(accepted)
     .split(',')

@@ -6,11 +6,11 @@ import { homeLinks } from './home.ts'
 export interface Page {
   readonly name: string
   readonly path: string
-  /** Whether the configuration serves it. */
+  /** Whether the host serves it with this configuration. */
   readonly served: (config: Config) => boolean
-  /** Directives that replace those of the common content security policy, where a library needs others. */
+  /** Directives that replace those of the common content security policy, for a library that needs others. */
   readonly policy?: Readonly<Record<string, string>>
-  /** What programs get that prefer JSON. Default: the document. */
+  /** Makes the response for programs that prefer JSON. Default: they get the document. */
   readonly json?: (facts: HostFacts) => object
 }
 
@@ -32,8 +32,8 @@ export const pages: readonly Page[] = [
     name: 'docs',
     path: '/docs',
     served: ({ docsPage }) => docsPage,
-    // Scalar puts its styles into the document, Vue makes markup under a policy of its own name, and the default policy of the page
-    // takes constants only (decision 0048).
+    // Scalar adds inline styles to the document. Vue creates markup under a policy named `vue`. The default policy of the page
+    // allows constants only (decision 0048).
     policy: { 'style-src': "'self' 'unsafe-inline'", 'trusted-types': 'vue default' },
   },
 ]

@@ -25,7 +25,7 @@ export const aliasTable: AliasTable = {
   ],
   scopes: [
     ...retired('user', 'deposits-swapped.read', 'deposits-swapped.write'),
-    // Balances need no scope on the partner surface, so existing clients may still request it without effect.
+    // Balances need no scope on the partner surface, so `balances.read`, which existing clients request, has no effect.
     ...retired('partner', 'deposits-swapped.read', 'deposits-swapped.write', 'balances.read'),
   ],
   schemes: [

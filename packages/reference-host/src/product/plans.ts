@@ -26,7 +26,7 @@ export interface PaidTerm {
   readonly months: number
 }
 
-/** The exclusive end of a paid term: the anchor's day of the month, or the last day of a shorter month. */
+/** Returns the exclusive end of a paid term: on the anchor's day of the month, or on the last day of a shorter month. */
 export function termEnd({ anchorAt, months }: PaidTerm): EpochMs {
   const anchor = new Date(anchorAt)
   const end = new Date(anchorAt)
@@ -38,8 +38,8 @@ export function termEnd({ anchorAt, months }: PaidTerm): EpochMs {
 }
 
 /**
- * The term after one more payment at `now`. It extends a running term, so that a subscription of the 31st
- * stays on the 31st. After a gap, or for the first payment, it starts at `now`.
+ * Returns the term after another payment at `now`. A running term is extended, so that a subscription that began on the 31st
+ * keeps that day. After a gap, or for the first payment, a new term starts at `now`.
  */
 export function extendTerm(term: PaidTerm | undefined, interval: PlanInterval, now: EpochMs): PaidTerm {
   const months = INTERVAL_MONTHS[interval]

@@ -23,7 +23,7 @@ export interface Agreement {
   readonly links: readonly { readonly label: string; readonly url: string }[]
 }
 
-/** How many of each a product has at most: whole lists of them are in responses. */
+/** Maximum numbers of a product's notices, agreements and links, because responses contain the whole lists. */
 export const MAX_NOTICES = 100
 export const MAX_AGREEMENTS = 20
 export const MAX_LINKS = 20
@@ -35,14 +35,14 @@ export interface Product {
   readonly agreements: readonly Agreement[]
 }
 
-/** A product without texts: nothing to accept, nothing to show. */
+/** A product without agreements, notices and support. */
 export const EMPTY_PRODUCT: Product = {
   support: { email: null, url: null, statusUrl: null, hours: null },
   spotlight: [],
   agreements: [],
 }
 
-/** What a sandbox shows when `PRODUCT_FILE` is not set. */
+/** The product of a sandbox without `PRODUCT_FILE`. */
 export const SANDBOX_PRODUCT: Product = {
   support: { email: 'support@example.com', url: 'https://example.com/support', statusUrl: null, hours: null },
   spotlight: [

@@ -1,8 +1,8 @@
 import type { SealedColumn } from '@gatewright/host'
 
 /**
- * All sealed columns. Modules seal and open with the purpose given here, and `data-keys rewrap` reseals every column in this list.
- * A column that is missing here stays under its old key, and becomes unreadable when the operator drops that key.
+ * All sealed columns. Modules use the purposes given here, and `data-keys rewrap` encrypts every column of this list again. A
+ * column that is not listed keeps its old key, and becomes unreadable when the operator removes that key.
  */
 export const sealedColumns = {
   profile: { table: 'gw_users', column: 'profile', purpose: 'profile' },

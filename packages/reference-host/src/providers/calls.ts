@@ -1,29 +1,27 @@
 import { setMaxListeners } from 'node:events'
 import { Fault } from '@gatewright/kernel'
 import type { Port, ProviderOf } from './port.ts'
+import type { Reply } from './reply.ts'
 
 /** How long a call to a provider may take. */
 const CALL_MS = 10_000
 
 /** How a call to a provider ended. */
-type CallOutcome = 'answered' | 'unavailable' | 'malformed'
+export type CallOutcome = 'answered' | 'unavailable' | 'malformed'
 
 /** How calls are limited and counted. */
 export interface CallOptions {
   /** Counts a call. */
-  readonly count: (port: string, outcome: CallOutcome) => void
+  readonly count: (outcome: CallOutcome) => void
   /** How long a call may take. Default 10 000; other values are for tests. */
   readonly limitMs?: number
 }
 
-type AnyCall = (...args: readonly unknown[]) => Promise<unknown>
-
 /**
- * Wraps a provider: its calls end within the time limit and are counted under the name of the port, its replies are checked, and
- * every error becomes a fault whose message contains no personal data. Faults: `ERR_PROVIDER_UNAVAILABLE`, `ERR_PROVIDER_REPLY`.
+ * Wraps a provider: its calls end within the time limit and are counted, its replies are checked, and every error becomes a fault
+ * whose message contains no personal data. Faults: `ERR_PROVIDER_UNAVAILABLE`, `ERR_PROVIDER_REPLY`.
  */
 export function checkedProvider<P extends Port>(
-  portName: string,
   port: P,
   provider: ProviderOf<P>,
   { count, limitMs = CALL_MS }: CallOptions,
@@ -31,37 +29,42 @@ export function checkedProvider<P extends Port>(
   const { name } = provider
   // A provider can be an instance of a class, whose methods and getters a spread would lose.
   const verify = provider.verify?.bind(provider)
-  const methods = provider as unknown as { readonly [M in keyof P]: AnyCall }
-
-  const call = async (method: keyof P & string, args: readonly unknown[], signal: AbortSignal) => {
-    try {
-      const reply = await inTime(name, signal, limitMs, async within => methods[method](...args, within))
-      const problem = port[method]?.validate(reply)
-      if (problem)
-        throw new Fault(
-          'ERR_PROVIDER_REPLY',
-          `provider ${name} sent an invalid reply to ${method}: ${problem.message}`,
-        )
-      count(portName, 'answered')
-      return reply
-    } catch (error) {
-      const fault = providerFault(name, error)
-      count(portName, fault.code === 'ERR_PROVIDER_REPLY' ? 'malformed' : 'unavailable')
-      throw fault
+  const methods = provider as unknown as { readonly [M in keyof P]: (...args: unknown[]) => Promise<unknown> }
+  const replies = Object.entries(port) as [method: keyof P & string, reply: Reply<unknown>][]
+  const calls = replies.map(([method, { validate }]) => {
+    const call = async (...args: unknown[]): Promise<unknown> => {
+      const signal = args.pop() as AbortSignal
+      try {
+        const limits = { name, limitMs, signal }
+        const reply = await inTime(limits, async within => methods[method](...args, within))
+        const problem = validate(reply)
+        if (problem)
+          throw new Fault(
+            'ERR_PROVIDER_REPLY',
+            `provider ${name} sent an invalid reply to ${method}: ${problem.message}`,
+          )
+        count('answered')
+        return reply
+      } catch (error) {
+        const fault = providerFault(name, error)
+        count(fault.code === 'ERR_PROVIDER_REPLY' ? 'malformed' : 'unavailable')
+        throw fault
+      }
     }
-  }
-  const calls = Object.keys(port).map(method => [
-    method,
-    (...args: unknown[]) => call(method, args.slice(0, -1), args.at(-1) as AbortSignal),
-  ])
+    return [method, call]
+  })
   return { name, ...(verify ? { verify } : {}), ...Object.fromEntries(calls) } as ProviderOf<P>
 }
 
-/** Runs a call to a provider. It ends at the time limit, or when the caller's signal aborts. */
+/** When a call of a provider ends: at the time limit, or when the caller's signal aborts. */
+interface CallLimits {
+  readonly name: string
+  readonly limitMs: number
+  readonly signal: AbortSignal
+}
+
 async function inTime<T>(
-  name: string,
-  signal: AbortSignal,
-  limitMs: number,
+  { name, limitMs, signal }: CallLimits,
   call: (within: AbortSignal) => Promise<T>,
 ): Promise<T> {
   // Not `AbortSignal.any`: it holds its sources weakly, so on Node.js 20 a garbage collection can drop the timeout, and the

@@ -3,29 +3,35 @@ import type { Clock } from '@gatewright/kernel'
 import { originOf } from '@gatewright/host/config'
 import type { Backend, Secrets } from '@gatewright/host'
 import type { Config } from '../config/config.ts'
-import { checkedProvider, type CallOptions } from '../providers/calls.ts'
+import { checkedProvider, type CallOutcome } from '../providers/calls.ts'
 import type { NamedProvider, Port, ProviderOf } from '../providers/port.ts'
 import { PORTS, type Providers } from '../providers/ports.ts'
 import { SANDBOX_PROVIDER } from '../providers/sandbox.ts'
 
-/** What the built-in providers work with. */
-interface ProviderServices extends CallOptions {
+/** The services that the built-in providers use. */
+interface ProviderServices {
   readonly config: Config
   readonly backend: Backend
   readonly clock: Clock
   readonly secrets: Secrets
+  /** Counts a call to the provider of a port. */
+  readonly count: (port: string, outcome: CallOutcome) => void
 }
 
-/** The providers of a host. Throws a `TypeError` for a name that does not fit into a path, and for a given one that has the name of the built-in ones. */
+/**
+ * Returns the providers of a host. Throws a `TypeError` for a provider whose name is not valid in a path, or is that of the
+ * built-in providers.
+ */
 export function hostProviders(given: Providers, services: ProviderServices): Providers {
-  const { config, backend, clock, secrets } = services
+  const { config, backend, clock, secrets, count } = services
   const sandbox = { db: backend.sql, clock, origin: originOf(config), secret: sandboxSecret(secrets) }
   const own: Readonly<Record<string, NamedProvider | undefined>> = given
   const providers = Object.entries(PORTS).flatMap(([name, { port, sandbox: builtIn }]) => {
     const provider = own[name] ?? (config.environment === 'sandbox' ? builtIn(sandbox) : undefined)
     if (!provider) return []
     if (provider === own[name]) assertName(name, provider.name)
-    return [[name, checkedProvider<Port>(name, port, provider as ProviderOf<Port>, services)] as const]
+    const options = { count: (outcome: CallOutcome) => count(name, outcome) }
+    return [[name, checkedProvider<Port>(port, provider as ProviderOf<Port>, options)] as const]
   })
   return Object.fromEntries(providers)
 }

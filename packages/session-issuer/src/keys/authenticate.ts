@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { deny, type IssuerDenial, type IssuerReason } from '../codes.ts'
 import { isLive, toApiKey } from './key.ts'
 import type { KeyTexts } from './key-text.ts'
+import { KEY_CACHE_SIZE } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyDigester } from './peppers.ts'
 import type { ApiKey, KeyRecord } from '../storage/port.ts'
@@ -68,9 +69,9 @@ export function createAuthenticator(
   texts: KeyTexts,
   peppers: KeyDigester,
 ): Authenticator {
-  const { keys, clock, keyCacheMs, keyCacheSize } = options
+  const { keys, clock, keyCacheMs } = options
   // `max` is not used, because with it lru-cache allocates all entries at once (2 ms for 10,000).
-  const cache = new LRUCache<string, CachedKey>({ maxSize: keyCacheSize })
+  const cache = new LRUCache<string, CachedKey>({ maxSize: KEY_CACHE_SIZE })
   const uses = createUseLog(options)
 
   const decide = (text: string, found: CachedKey): Promise<Verdict<ApiKey, IssuerDenial>> => {

@@ -1,4 +1,4 @@
-import { keyPolicyId, checkOptions, type EpochMs, type Verdict, type OptionTable } from '@gatewright/kernel'
+import { keyPolicyId, checkOptions, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { actorOf, keyNotes } from '../audit.ts'
 import { endKeys, keyNotFound, raiseVersions, type UpdateAccount, type Decision } from './update-account.ts'
 import {
@@ -15,6 +15,7 @@ import {
 import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive, toApiKey } from './key.ts'
+import { MAX_POLICIES } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
 import type { ApiKey, KeyPolicyRecord, KeyRecord, KeyWrite, PolicyRecord } from '../storage/port.ts'
@@ -26,15 +27,10 @@ export interface KeyChange {
   /**
    * A policy document, checked by the host. For a key below the caller it replaces the key's own policies. For the caller's own
    * key or one above it, it is added to them. It continues their counters: what was used stays used. Denial: `invalid_request`
-   * with the field `policy` if it, the chain of this key, or that of a live key below it would be too large (`maxPolicyBytes`,
-   * `maxChainBytes`, `checkPolicyChain`).
+   * with the field `policy` if it, the chain of this key, or that of a live key below it would be too large (8 KiB,
+   * 32 KiB, `checkPolicyChain`).
    */
   readonly policy?: unknown
-}
-
-const CHANGE: OptionTable<KeyChange> = {
-  scopes: true,
-  policy: true,
 }
 
 /** Makes the methods that change and revoke keys. */
@@ -51,8 +47,8 @@ export function makeChangeKeys(
 
   return {
     async changeKey(caller, keyId, change) {
-      checkOptions('changeKey', change, CHANGE)
-      const policyDenial = denyLargePolicy(change.policy, options)
+      checkOptions('changeKey', change, { scopes: true, policy: true })
+      const policyDenial = denyLargePolicy(change.policy)
       if (policyDenial) return policyDenial
       const accountId = await accountOf(caller, keyId)
       if (accountId === undefined) return keyNotFound
@@ -60,7 +56,7 @@ export function makeChangeKeys(
       const callerPolicies = caller === 'operator' ? [] : await options.sessions.policies(caller.policyIds)
       return updateAccount(accountId, async (keys, now): Promise<Decision<ApiKey>> => {
         const request = { caller, keyId, change, random, callerPolicies }
-        const decided = decideChange(keys, now, request, options.maxPolicies)
+        const decided = decideChange(keys, now, request)
         if (!decided.ok) return decided
         const { value, write } = decided
         const denial = await denyLargeChains(
@@ -107,7 +103,6 @@ function decideChange(
   keys: readonly KeyRecord[],
   now: EpochMs,
   { caller, keyId, change, random, callerPolicies }: ChangeRequest,
-  maxPolicies: number,
 ): IssuerDenial | { readonly ok: true; readonly value: ApiKey; readonly write: KeyWrite } {
   const active = caller === 'operator' ? undefined : findActiveCaller(caller, keys, now)
   if (caller !== 'operator' && !active) return staleCredential
@@ -124,8 +119,8 @@ function decideChange(
       : narrowRights(target, change, policyId)
   if ('ok' in next) return next
   const write = cascadeChange(keys, target, next, now)
-  if (write.keys.some(key => key.policyIds.length > maxPolicies)) {
-    return deny('policy_blocked', `more than ${maxPolicies} policies`, { details: { rule: 'max_depth' } })
+  if (write.keys.some(key => key.policyIds.length > MAX_POLICIES)) {
+    return deny('policy_blocked', `more than ${MAX_POLICIES} policies`, { details: { rule: 'max_depth' } })
   }
   const documents = [
     ...callerPolicies,

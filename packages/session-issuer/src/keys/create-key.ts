@@ -24,6 +24,7 @@ import { toApiKey } from './key.ts'
 import { freeKeySlots } from './key-quotas.ts'
 import type { KeyTexts } from './key-text.ts'
 import { creatorOf, sessionPath } from './creators.ts'
+import { MAX_DEPTH, MAX_POLICIES } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyDigester } from './peppers.ts'
 import { randomBase62 } from '../random.ts'
@@ -40,7 +41,7 @@ export interface KeyRequest {
   readonly scopes: readonly string[]
   /**
    * A policy document, checked by the host. It is added to the chain below the parent's policies. Denial: `invalid_request` with the
-   * field `policy` if it or the chain would be too large (`maxPolicyBytes`, `maxChainBytes`, `checkPolicyChain`).
+   * field `policy` if it or the chain would be too large (8 KiB, 32 KiB, `checkPolicyChain`).
    */
   readonly policy?: unknown
   /** The key or session that creates the key. Absent: a root key, as bootstrap and the operator create them. */
@@ -88,7 +89,7 @@ export function makeCreateKey(
     const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
     if (bad)
       return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
-    const policyDenial = denyLargePolicy(request.policy, options)
+    const policyDenial = denyLargePolicy(request.policy)
     if (policyDenial) return policyDenial
     const generated = texts.generate(request.surface)
     const policyId = keyPolicyId(generated.id, randomBase62(8))
@@ -112,10 +113,10 @@ export function makeCreateKey(
       const createdBy = active ? creatorOf(active, sessionIds) : null
       const identity = { id: generated.id, prefix: display, policyIds, createdBy, ...digest }
       const record = buildKeyRecord(request, active, identity, now)
-      if (policyIds.length > options.maxPolicies || record.ancestry.length > options.maxKeyDepth) {
+      if (policyIds.length > MAX_POLICIES || record.ancestry.length > MAX_DEPTH) {
         return deny(
           'policy_blocked',
-          `key chain deeper than ${options.maxKeyDepth}, or more than ${options.maxPolicies} policies`,
+          `key chain deeper than ${MAX_DEPTH}, or more than ${MAX_POLICIES} policies`,
           { details: { rule: 'max_depth' } },
         )
       }

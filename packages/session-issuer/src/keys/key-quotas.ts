@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { deny, type IssuerDenial } from '../codes.ts'
+import { ROOT_KEY_IDLE_MS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyRecord, KeyWrite } from '../storage/port.ts'
 import { isRoot } from './authority.ts'
@@ -14,7 +15,7 @@ import { endKeys } from './update-account.ts'
 export function freeKeySlots(
   keys: readonly KeyRecord[],
   record: KeyRecord,
-  { maxLiveKeys, maxKeysBelow, rootKeyIdleMs }: CheckedOptions,
+  { maxLiveKeys, maxKeysBelow }: CheckedOptions,
   now: EpochMs,
 ): { readonly ok: true; readonly write: KeyWrite } | IssuerDenial {
   // Nobody holds the key of a console, so it neither counts nor is retired.
@@ -27,7 +28,7 @@ export function freeKeySlots(
   const staying = lineagesOf(live)
   while (staying.size >= maxLiveKeys) {
     const stayingKeys = live.filter(key => staying.has(key.lineageId))
-    const next = mayRetire ? nextToRetire(stayingKeys, now - rootKeyIdleMs) : undefined
+    const next = mayRetire ? nextToRetire(stayingKeys, now - ROOT_KEY_IDLE_MS) : undefined
     if (next === undefined) return tooManyKeys('account', maxLiveKeys)
     staying.delete(next)
   }

@@ -2,6 +2,7 @@ import { isStorableText, keyPolicyId, checkOptions, type OptionTable, type Verdi
 import { actorOf, keyNotes } from '../audit.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
+import { MAX_CONSOLES } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
 import { denyTtl, type IssuedSession, type SessionRequest } from '../sessions/issue-session.ts'
@@ -51,8 +52,7 @@ export function makeOpenConsole(
       request,
       REQUEST,
     )
-    const denial =
-      denyUnstorableIds(about) ?? denyTtl(ttlSeconds, options) ?? denyLargePolicy(request.policy, options)
+    const denial = denyUnstorableIds(about) ?? denyTtl(ttlSeconds, options) ?? denyLargePolicy(request.policy)
     if (denial) return denial
     const { id, text } = texts.generate('user')
     const secret = { id, prefix: texts.display('user', id), ...peppers.digest(text) }
@@ -66,7 +66,7 @@ export function makeOpenConsole(
       const identity = { ...secret, policyIds: policies.map(policy => policy.id), createdBy: null }
       const wanted = { ...about, surface: 'user', expiresAt: now + ttlSeconds * 1000 } as const
       const record = { ...buildKeyRecord(wanted, undefined, identity, now), console: true }
-      const ending = endKeys(keys, oldestConsoles(keys, options.maxConsoles, now), now)
+      const ending = endKeys(keys, oldestConsoles(keys, MAX_CONSOLES, now), now)
       const write = mergeWrites({ keys: [record], policies, feed: [] }, ending)
       const notes = [...keyNotes('key.create', [record]), ...keyNotes('key.retire', ending.keys)]
       return { ok: true, value: toApiKey(record), write: { ...write, by: actorOf('wallet'), notes } }

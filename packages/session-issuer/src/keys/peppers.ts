@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
-import { checkOptions, type OptionTable } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 
 /** A secret of the server that key digests depend on, so that a key cannot be guessed from a copy of the database alone. */
 export interface Pepper {
@@ -8,8 +8,6 @@ export interface Pepper {
   /** At least 32 bytes of UTF-8 or raw bytes. */
   readonly secret: string | Uint8Array
 }
-
-const PEPPER: OptionTable<Pepper> = { id: true, secret: true }
 
 /** The stored digest of a key. It begins with the name of its scheme, so that a later version can distinguish schemes. */
 interface KeyDigest {
@@ -42,7 +40,7 @@ export function createKeyDigester(peppers: readonly Pepper[]): KeyDigester {
   }
   const byId = new Map<string, KeyObject>()
   for (const [index, pepper] of (peppers as readonly Pepper[]).entries()) {
-    const { id, secret } = checkOptions(`createIssuer peppers[${index}]`, pepper, PEPPER)
+    const { id, secret } = checkOptions(`createIssuer peppers[${index}]`, pepper, { id: true, secret: true })
     if (typeof id !== 'string' || !/^[\w-]{1,32}$/.test(id)) {
       throw new TypeError('peppers: an id must be 1 to 32 of A-Z, a-z, 0-9, - and _')
     }

@@ -1,4 +1,4 @@
-import { checkOptions, type EpochMs, type Verdict, type OptionTable } from '@gatewright/kernel'
+import { checkOptions, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { actorOf, keyNotes } from '../audit.ts'
 import { endKeys, keyNotFound, mergeWrites, type UpdateAccount, type Decision } from './update-account.ts'
 import {
@@ -18,18 +18,15 @@ import type { CreatedKey } from './create-key.ts'
 import { isLive, toApiKey } from './key.ts'
 import type { KeyTexts } from './key-text.ts'
 import { creatorOf, sessionPath } from './creators.ts'
+import { MAX_OVERLAP_SECONDS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyDigester } from './peppers.ts'
 import type { KeyRecord, KeyWrite } from '../storage/port.ts'
 
 /** Options of a rotation. */
 export interface RotationOptions {
-  /** How long the old key still works, in seconds, 0 to `maxOverlapSeconds`. Default 0. Its sessions end with it. */
+  /** How long the old key still works, in seconds, 0 to 604 800 (7 days). Default 0. Its sessions end with it. */
   readonly overlapSeconds?: number
-}
-
-const ROTATION: OptionTable<RotationOptions> = {
-  overlapSeconds: true,
 }
 
 /**
@@ -50,10 +47,9 @@ export function makeRotateKey(
   rotation?: RotationOptions,
 ) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async (by, keyId, rotation = {}) => {
-    const { maxOverlapSeconds } = options
-    const { overlapSeconds = 0 } = checkOptions('rotateKey', rotation, ROTATION)
-    if (!Number.isSafeInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > maxOverlapSeconds) {
-      return deny('invalid_request', `overlapSeconds must be an integer from 0 to ${maxOverlapSeconds}`, {
+    const { overlapSeconds = 0 } = checkOptions('rotateKey', rotation, { overlapSeconds: true })
+    if (!Number.isSafeInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > MAX_OVERLAP_SECONDS) {
+      return deny('invalid_request', `overlapSeconds must be an integer from 0 to ${MAX_OVERLAP_SECONDS}`, {
         field: 'overlapSeconds',
       })
     }

@@ -1,6 +1,7 @@
 import { allow, Fault, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { auditEntryBuilder, type AuditedKeyWrite } from '../audit.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
+import { MAX_ENDED_KEYS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyRecord, KeyWrite } from '../storage/port.ts'
 import { endOf, isLive } from './key.ts'
@@ -26,16 +27,12 @@ export type UpdateAccount = <T>(
  */
 const ATTEMPTS = 50
 
-/** Returns the ended keys beyond `maxEndedKeys`: keys of consoles before others, and of each kind those that ended first. */
-function surplusEndedKeys(
-  keys: readonly KeyRecord[],
-  maxEndedKeys: number,
-  now: EpochMs,
-): readonly KeyRecord[] {
+/** Returns the ended keys beyond the latest 200: keys of consoles before others, and of each kind those that ended first. */
+function surplusEndedKeys(keys: readonly KeyRecord[], now: EpochMs): readonly KeyRecord[] {
   return keys
     .filter(key => !isLive(key, now))
     .sort((a, b) => Number(a.console) - Number(b.console) || endOf(b) - endOf(a))
-    .slice(maxEndedKeys)
+    .slice(MAX_ENDED_KEYS)
 }
 
 /**
@@ -44,7 +41,7 @@ function surplusEndedKeys(
  * Fault: `ERR_OVERLOADED`.
  */
 export function createAccountUpdater(
-  { keys, clock, auditRetentionDays, maxEndedKeys, beforeKeysAreDeleted }: CheckedOptions,
+  { keys, clock, auditRetentionDays, beforeKeysAreDeleted }: CheckedOptions,
   policies: ReadPolicies,
   onChange: (key: KeyRecord) => void,
 ): UpdateAccount {
@@ -53,7 +50,7 @@ export function createAccountUpdater(
 
   /** The ids of the keys to delete with a change; none if `beforeKeysAreDeleted` rejects. */
   const keysToDelete = async (all: readonly KeyRecord[], now: EpochMs): Promise<readonly string[]> => {
-    const surplus = surplusEndedKeys(all, maxEndedKeys, now)
+    const surplus = surplusEndedKeys(all, now)
     if (surplus.length === 0) return []
     try {
       const ended = await endedLineages(all, surplus, policies, now)

@@ -1,4 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
+import { LAST_USED_FLUSH_MS, ROOT_KEY_IDLE_MS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyUse } from '../storage/port.ts'
 
@@ -12,6 +13,9 @@ interface UseLog {
   flush(): Promise<void>
 }
 
+/** Keys used within `ROOT_KEY_IDLE_MS` are not retired, so a use must be stored well within that time. */
+const MAX_SILENCE_MS = ROOT_KEY_IDLE_MS / 2
+
 /** Uses per write. */
 const BATCH = 100
 
@@ -19,11 +23,9 @@ const BATCH = 100
  * Makes the log. A batch that cannot be written is kept for the next write; the timer does not keep the process
  * running.
  */
-export function createUseLog({ keys, lastUsedFlushMs, rootKeyIdleMs }: CheckedOptions): UseLog {
+export function createUseLog({ keys }: CheckedOptions): UseLog {
   const waiting = new Map<string, KeyUse>()
   const written = new Map<string, EpochMs>()
-  /** Keys used within `rootKeyIdleMs` are not retired, so a use must be stored well within that time. */
-  const silenceMs = rootKeyIdleMs / 2
   let timer: NodeJS.Timeout | undefined
 
   const flush = async (): Promise<void> => {
@@ -46,8 +48,8 @@ export function createUseLog({ keys, lastUsedFlushMs, rootKeyIdleMs }: CheckedOp
   return {
     record(id, at, storedAt, rehash) {
       waiting.set(id, rehash ? { id, at, rehash } : { id, at })
-      if (at - storedAt >= silenceMs && at - (written.get(id) ?? 0) >= silenceMs) return true
-      timer ??= setTimeout(() => flush().catch(() => undefined), lastUsedFlushMs).unref()
+      if (at - storedAt >= MAX_SILENCE_MS && at - (written.get(id) ?? 0) >= MAX_SILENCE_MS) return true
+      timer ??= setTimeout(() => flush().catch(() => undefined), LAST_USED_FLUSH_MS).unref()
       return false
     },
     flush,

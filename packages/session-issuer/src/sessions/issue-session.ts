@@ -12,6 +12,7 @@ import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
 import { isSession, denyMissingScopes } from '../keys/authority.ts'
 import { denyLargePolicy, type CheckChains } from '../keys/chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
+import { MAX_DEPTH, MAX_LABEL_LENGTH, MAX_POLICIES, MAX_TOKEN_BYTES, MIN_SESSION_SECONDS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
 import type { KeyRing } from '../signing/key-ring.ts'
@@ -23,11 +24,11 @@ export interface SessionRequest {
   readonly scopes?: readonly string[]
   /**
    * A policy document, checked by the host. It is added to the chain, so it can only narrow. Denial: `invalid_request` with the field
-   * `policy` if it or the chain would be too large (`maxPolicyBytes`, `maxChainBytes`, `checkPolicyChain`).
+   * `policy` if it or the chain would be too large (8 KiB, 32 KiB, `checkPolicyChain`).
    */
   readonly policy?: unknown
   /**
-   * Lifetime of the session, `minSessionTtlSeconds` to `maxSessionTtlSeconds`. Default `defaultSessionTtlSeconds`. The session
+   * Lifetime of the session, 60 to `maxSessionTtlSeconds`. Default `defaultSessionTtlSeconds`. The session
    * ends earlier if its key or parent session does.
    */
   readonly ttlSeconds?: number
@@ -37,7 +38,7 @@ export interface SessionRequest {
     readonly userId: string | null
     readonly walletAddress: string | null
   }
-  /** At most `maxLabelLength` characters. */
+  /** At most 120 characters. */
   readonly label?: string
 }
 
@@ -61,7 +62,7 @@ export function makeIssueSession(
   ring: KeyRing,
   checkChains: CheckChains,
 ): (by: ApiKey | Session, request?: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {
-  const { sessions, clock, maxPolicies, maxSessionDepth, maxTokenBytes } = options
+  const { sessions, clock } = options
   const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
   return async (by, request = {}) => {
     checkOptions('issueSession', request, REQUEST)
@@ -85,10 +86,10 @@ export function makeIssueSession(
       })
     }
     const ancestry = parent ? [...parent.ancestry, parent.sessionId] : []
-    if (policyIds.length > maxPolicies || ancestry.length > maxSessionDepth) {
+    if (policyIds.length > MAX_POLICIES || ancestry.length > MAX_DEPTH) {
       return deny(
         'policy_blocked',
-        `session chain deeper than ${maxSessionDepth}, or more than ${maxPolicies} policies`,
+        `session chain deeper than ${MAX_DEPTH}, or more than ${MAX_POLICIES} policies`,
         {
           details: { rule: 'max_depth' },
         },
@@ -102,8 +103,8 @@ export function makeIssueSession(
     const token = await sign(
       JSON.stringify({ ...toClaims(session), iss: options.issuer, aud: options.audience }),
     )
-    if (token.length > maxTokenBytes) {
-      return deny('invalid_request', `the token would be longer than ${maxTokenBytes} bytes`, {
+    if (token.length > MAX_TOKEN_BYTES) {
+      return deny('invalid_request', `the token would be longer than ${MAX_TOKEN_BYTES} bytes`, {
         field: 'scopes',
       })
     }
@@ -120,10 +121,11 @@ export function makeIssueSession(
 /** Denies a lifetime that is not an integer within the bounds of the options. */
 export function denyTtl(
   ttlSeconds: number,
-  { minSessionTtlSeconds: least, maxSessionTtlSeconds: most }: CheckedOptions,
+  { maxSessionTtlSeconds: most }: CheckedOptions,
 ): IssuerDenial | undefined {
-  if (Number.isSafeInteger(ttlSeconds) && ttlSeconds >= least && ttlSeconds <= most) return undefined
-  return deny('invalid_request', `ttlSeconds must be an integer from ${least} to ${most}`, {
+  if (Number.isSafeInteger(ttlSeconds) && ttlSeconds >= MIN_SESSION_SECONDS && ttlSeconds <= most)
+    return undefined
+  return deny('invalid_request', `ttlSeconds must be an integer from ${MIN_SESSION_SECONDS} to ${most}`, {
     field: 'ttlSeconds',
   })
 }
@@ -134,12 +136,12 @@ function validateRequest(
   request: SessionRequest,
   options: CheckedOptions,
 ): IssuerDenial | undefined {
-  const { defaultSessionTtlSeconds, maxLabelLength } = options
+  const { defaultSessionTtlSeconds } = options
   const { ttlSeconds = defaultSessionTtlSeconds, scopes = [], label = '', subject } = request
   const ttlDenial = denyTtl(ttlSeconds, options)
   if (ttlDenial) return ttlDenial
-  if (typeof label !== 'string' || label.length > maxLabelLength || !isStorableText(label)) {
-    const message = `label must be at most ${maxLabelLength} characters of well-formed Unicode without U+0000`
+  if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH || !isStorableText(label)) {
+    const message = `label must be at most ${MAX_LABEL_LENGTH} characters of well-formed Unicode without U+0000`
     return deny('invalid_request', message, { field: 'label' })
   }
   const partnerKey = by.surface === 'partner' && !isSession(by)
@@ -157,7 +159,7 @@ function validateRequest(
       field: 'userId',
     })
   }
-  return denyLargePolicy(request.policy, options) ?? denyMissingScopes(scopes, by.scopes)
+  return denyLargePolicy(request.policy) ?? denyMissingScopes(scopes, by.scopes)
 }
 
 /**

@@ -5,7 +5,6 @@ import {
   warnMemoryStorage,
   type EpochMs,
   type MemoryFeed,
-  type OptionTable,
 } from '@gatewright/kernel'
 import { endOf, isAfter, keyUsed, newestFirst } from './parse-records.ts'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
@@ -25,11 +24,9 @@ export interface MemoryCredentialsOptions {
   readonly feed: MemoryFeed
 }
 
-const OPTIONS: OptionTable<MemoryCredentialsOptions> = { feed: true }
-
 /** Keys, sessions and audit rows in the memory of one process, lost at exit. For tests and single-process tools. */
 export function memoryCredentials(options: MemoryCredentialsOptions): IssuerStorage {
-  const { feed } = checkOptions('memoryCredentials', options, OPTIONS)
+  const { feed } = checkOptions('memoryCredentials', options, { feed: { is: 'object' } })
   warnMemoryStorage('session-issuer')
   const audit: AuditEntry[] = []
   return { keys: keyStorage(feed, audit), sessions: sessionStorage(feed, audit), audit: auditStorage(audit) }

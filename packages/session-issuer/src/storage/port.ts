@@ -45,7 +45,7 @@ export interface ApiKey {
   /** The key is valid while `now < expiresAt`; null: it does not expire. */
   readonly expiresAt: EpochMs | null
   readonly revokedAt: EpochMs | null
-  /** The last use, accurate to `lastUsedFlushMs` of the hosts. */
+  /** The last use, accurate to 10 s. */
   readonly lastUsedAt: EpochMs | null
   /**
    * Whether it is the key of a console: nobody has its text, its one session was issued with it, and both end together.

@@ -1,4 +1,4 @@
-import { DEFAULT_REDIS_PREFIX, checkOptions, type OptionTable } from '@gatewright/kernel'
+import { DEFAULT_REDIS_PREFIX, checkOptions } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { IssuerStorage } from './port.ts'
 import { redisAuditStorage } from './redis-audit.ts'
@@ -11,8 +11,6 @@ export interface RedisCredentialsOptions {
   readonly prefix?: string
 }
 
-const OPTIONS: OptionTable<RedisCredentialsOptions> = { prefix: true }
-
 /**
  * Keys, sessions and audit rows in Redis, which must run with `maxmemory-policy noeviction` and, where it is the
  * authoritative store of keys, with `appendonly yes`: a failover to a replica that lags loses acknowledged writes,
@@ -20,8 +18,8 @@ const OPTIONS: OptionTable<RedisCredentialsOptions> = { prefix: true }
  * step.
  */
 export function redisCredentials(client: RedisClient, options: RedisCredentialsOptions = {}): IssuerStorage {
-  const { prefix = DEFAULT_REDIS_PREFIX } = checkOptions('redisCredentials', options, OPTIONS)
-  if (typeof prefix !== 'string' || !/\{[^{}]+\}/.test(prefix)) {
+  const { prefix } = checkOptions('redisCredentials', options, { prefix: { default: DEFAULT_REDIS_PREFIX } })
+  if (!/\{[^{}]+\}/.test(prefix)) {
     throw new TypeError('prefix must contain a hash tag in braces, as in "{gw}:"')
   }
   return {

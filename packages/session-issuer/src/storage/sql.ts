@@ -1,4 +1,4 @@
-import { checkOptions, type OptionTable } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 import { checkedPrefix, DEFAULT_PREFIX, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import type { IssuerStorage } from './port.ts'
 import type { SigningKeyStorage } from './signing-port.ts'
@@ -23,8 +23,6 @@ export interface SqlSigningOptions extends SqlCredentialsOptions {
   readonly issuer?: string
 }
 
-const OPTIONS: OptionTable<SqlSigningOptions> = { prefix: true, encryptionKey: true, issuer: true }
-
 /** All four storages over one database. */
 export interface SqlCredentialsWithSigning extends IssuerStorage {
   readonly signingKeys: SigningKeyStorage
@@ -39,13 +37,17 @@ export function sqlStorage(
   const {
     prefix: given,
     encryptionKey,
-    issuer = 'default',
-  } = checkOptions(`${dialect}Credentials`, options, OPTIONS)
+    issuer,
+  } = checkOptions(`${dialect}Credentials`, options, {
+    prefix: { default: DEFAULT_PREFIX },
+    encryptionKey: true,
+    issuer: { default: 'default' },
+  })
   if (db.dialect !== dialect)
     throw new TypeError(
       `${dialect}Credentials expects a client with dialect "${dialect}", got ${JSON.stringify(db.dialect)}`,
     )
-  const prefix = checkedPrefix(given ?? DEFAULT_PREFIX)
+  const prefix = checkedPrefix(given)
   const ports = {
     keys: sqlKeyStorage(db, prefix),
     sessions: sqlSessionStorage(db, prefix),

@@ -3,9 +3,12 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import type { Agreement } from '../../product/product.ts'
 
-/** What accounts have accepted: the agreements of the product, all of them, as they read now. */
+/**
+ * Records which accounts have accepted the agreements of the product. An account accepts all of them together, with their
+ * current texts.
+ */
 export interface AgreementAcceptances {
-  /** When the account accepted the texts as they read now; undefined when it has not. Nothing to accept counts as accepted at 0. */
+  /** Returns when the account accepted the current texts; undefined if it has not. If there are no agreements, returns 0. */
   acceptedAt(db: SqlQueries, accountId: string): Promise<EpochMs | undefined>
   /** Records an acceptance; a second one changes nothing. */
   accept(

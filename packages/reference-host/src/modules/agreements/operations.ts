@@ -1,7 +1,7 @@
-import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, instantOrNull, text } from '@gatewright/host/schemas'
-import { type Operation, type Success, operation } from '@gatewright/host'
+import { type Operation, type Success, operation, readOperation } from '@gatewright/host'
+import { instantOrNull, text, component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { MAX_AGREEMENTS, MAX_LINKS } from '../../product/product.ts'
 import * as examples from '../examples.ts'
@@ -20,14 +20,14 @@ const AgreementSchema = Type.Object(
 const ResponseData = Type.Object(
   {
     agreements: Type.Array(AgreementSchema, { maxItems: MAX_AGREEMENTS }),
-    accepted: Type.Boolean({ description: 'Whether all of them are accepted as they read now' }),
+    accepted: Type.Boolean({ description: 'Whether all of them are accepted in their current version' }),
     acceptedAt: instantOrNull('When they were first accepted'),
   },
   component('AgreementList', 'What is to be accepted, and whether it is'),
 )
 const Body = Type.Object(
   { accepted: Type.Boolean({ description: 'Must be `true`' }) },
-  component('AcceptRequest', 'Accepts all agreements as they read now'),
+  component('AcceptRequest', 'Accepts all agreements in their current version'),
 )
 const response = {
   agreements: [{ id: 'terms', text: 'I accept the terms of service.', links: [] }],
@@ -46,29 +46,27 @@ const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'us
 async function read(
   { db, acceptances, product: { agreements } }: ModuleServices,
   accountId: string,
-): Promise<Verdict<Success>> {
+): Promise<Success> {
   const at = await acceptances.acceptedAt(db, accountId)
-  // Nothing to accept counts as accepted, at no time.
+  // Without agreements `at` is 0, and there is no time of acceptance.
   const acceptedAt = at ? new Date(at).toISOString() : null
   const accepted = at !== undefined
-  return allow({
+  return {
     data: { agreements: [...agreements], accepted, acceptedAt },
     summary: accepted ? 'The agreements are accepted.' : 'The agreements are not accepted yet.',
-  })
+  }
 }
 
 function list(surface: Surface, services: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'agreements.list',
     title: 'Read the agreements',
     surface,
-    method: 'GET',
     paths: [`/${surface}/v1/agreements`],
-    credential: 'session',
     response: ResponseData,
     example: { response },
     scopes: scopesOf(surface, 'agreements.read'),
-    handle: ({ caller }) => read(services, caller.session.accountId),
+    read: ({ accountId }) => read(services, accountId),
   })
 }
 
@@ -95,7 +93,7 @@ function accept(surface: Surface, services: ModuleServices): Operation {
       if (surface === 'partner' && (await kyc.read(db, accountId)).status !== 'approved')
         return deny('invalid_state', 'kyc required: submit an application and wait until it is approved')
       await acceptances.accept(db, { accountId, keyId }, clock.now())
-      return read(services, accountId)
+      return allow(await read(services, accountId))
     },
   })
 }

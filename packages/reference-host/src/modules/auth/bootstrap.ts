@@ -89,7 +89,8 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       const requested = requestedRights(body, { aliases, facts })
       if (!requested.ok) return requested
       const { scopes, sessionScopes, policy, sessionPolicy, ignored } = requested.value
-      // A fault if no session can be signed: otherwise each retry would use up a statement and a key slot of the wallet.
+      // Throws a fault if no session can be signed. Otherwise each retry would use up a statement and count towards the
+      // wallet's live keys.
       await issuer.jwks()
 
       const verified = await verifier.verify(body, {
@@ -133,7 +134,10 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
   })
 }
 
-/** Issues the first session of a new key. Revokes the key if that fails: nobody would get its text, and it would hold a slot. */
+/**
+ * Issues the first session of a new key. If that fails, revokes the key: nobody would get its text, and it would count as a
+ * live key.
+ */
 async function firstSession(
   issuer: Issuer,
   key: ApiKey,
@@ -155,7 +159,7 @@ interface RequestedRights {
   readonly sessionScopes: readonly string[]
   readonly policy: { policy?: object }
   readonly sessionPolicy: { policy?: object }
-  /** Retired scopes among both. */
+  /** Retired scopes among the requested ones of key and session. */
   readonly ignored: readonly string[]
 }
 
@@ -179,7 +183,7 @@ function requestedRights(
   if (!policy.ok) return policy
   const sessionPolicy = checkPolicy(body.sessionPolicy, 'sessionPolicy')
   if (!sessionPolicy.ok) return sessionPolicy
-  // The issuer checks this too, but only when the signed statement has been used up.
+  // The issuer checks this, too, but only after the signed statement is used up.
   const chain = [policy.value, sessionPolicy.value].flatMap(({ policy: document }, index) =>
     document ? [{ id: String(index), document }] : [],
   )
@@ -189,7 +193,7 @@ function requestedRights(
   return allow({ scopes, sessionScopes, policy: policy.value, sessionPolicy: sessionPolicy.value, ignored })
 }
 
-/** The digest of the request that a v2 or EIP-4361 statement signs. */
+/** Returns the digest of the request that a v2 or EIP-4361 statement must contain. */
 function statementDigest(body: object): { requestDigest?: string } {
   const digest = requestDigest(body)
   return digest === undefined ? {} : { requestDigest: digest }

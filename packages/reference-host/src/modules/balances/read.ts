@@ -1,7 +1,6 @@
-import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { type Operation, readOperation } from '@gatewright/host'
 import { Currency, component } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
 import { readUserMoney } from './user-money.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -33,15 +32,13 @@ const PartnerResponse = Type.Object(
   { balances: PartnerBalances },
   component('PartnerBalancesResponse', 'The balances of the session user'),
 )
-const common = { id: 'balances.read', method: 'GET', credential: 'session' } as const
 
 /** `GET /user/v1/balances` and `GET /partner/v1/balances`: reads the money of the account. */
 export function balanceOperations({ db }: ModuleServices): Operation[] {
   return [
-    operation({
-      ...common,
+    readOperation({
+      id: 'balances.read',
       title: 'Read the balance of the account',
-      surface: 'user',
       paths: ['/user/v1/balances'],
       scopes: ['balances.read'],
       response: ResponseData,
@@ -50,18 +47,18 @@ export function balanceOperations({ db }: ModuleServices): Operation[] {
           balances: [{ currency: 'USD', availableCents: 10_000, pendingCents: 250, contractsCents: 5000 }],
         },
       },
-      async handle({ caller }) {
-        const money = await readUserMoney(db, caller.session.accountId)
+      async read({ accountId }) {
+        const money = await readUserMoney(db, accountId)
         const { availableCents, contractsCents } = money
         const pendingCents = money.heldForCardsCents + money.heldForWithdrawalsCents
-        return allow({
+        return {
           data: { balances: [{ currency: 'USD', availableCents, pendingCents, contractsCents }] },
           summary: `${availableCents} US cents are available.`,
-        })
+        }
       },
     }),
-    operation({
-      ...common,
+    readOperation({
+      id: 'balances.read',
       title: 'Read the balances of the session user',
       surface: 'partner',
       paths: ['/partner/v1/balances'],
@@ -78,16 +75,16 @@ export function balanceOperations({ db }: ModuleServices): Operation[] {
           },
         },
       },
-      async handle({ caller }) {
-        const money = await readUserMoney(db, caller.session.accountId)
+      async read({ accountId }) {
+        const money = await readUserMoney(db, accountId)
         const { availableCents: spendingPower, heldForCardsCents: pendingCharges } = money
         const creditLimit = spendingPower + pendingCharges
-        return allow({
+        return {
           data: {
             balances: { creditLimit, pendingCharges, postedCharges: 0, balanceDue: 0, spendingPower },
           },
           summary: `${spendingPower} US cents can be spent.`,
-        })
+        }
       },
     }),
   ]

@@ -3,13 +3,13 @@ import { ledgerAccounts } from '@gatewright/host'
 
 /** All money of a user, in cents. */
 interface UserMoney {
-  /** What can be spent now. */
+  /** Money that can be spent now. */
   readonly availableCents: number
-  /** What is promised to merchants. */
+  /** Money that is held for merchants. */
   readonly heldForCardsCents: number
-  /** What is promised to withdrawals under way. */
+  /** Money that is held for open withdrawals. */
   readonly heldForWithdrawalsCents: number
-  /** What is put aside in contracts. */
+  /** Money in contracts. */
   readonly contractsCents: number
 }
 
@@ -17,12 +17,12 @@ const BALANCES = `select a.id, a.balance_cents
     + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t where t.account_id = a.id) as cents
   from gw_ledger_accounts a where a.id in ($1, $2, $3) or (a.id >= $4 and a.id < $5)`
 
-/** Reads all money of a user in one statement, so that money on its way between two accounts is counted once. */
+/** Reads all money of a user in one statement, so that money that moves between two accounts meanwhile is counted once. */
 export async function readUserMoney(db: SqlQueries, accountId: string): Promise<UserMoney> {
   const user = ledgerAccounts.user(accountId)
   const cards = ledgerAccounts.held(accountId, 'cards')
   const withdrawals = ledgerAccounts.held(accountId, 'withdrawals')
-  // The character after `:` ends the range of what begins with it.
+  // `;` is the character after `:`, so it ends the range of the ids that begin with the prefix.
   const contracts = [`contract:${accountId}:`, `contract:${accountId};`]
   const found = await rows(db, BALANCES, [user, cards, withdrawals, ...contracts])
   const sums = new Map<string, number>()

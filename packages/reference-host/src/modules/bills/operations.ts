@@ -1,6 +1,14 @@
 import { allow, type EpochMs } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import {
+  type Operation,
+  type TransactionEntry,
+  ledgerAccounts,
+  ledgerWrite,
+  listOperation,
+  events,
+} from '@gatewright/host'
+import {
   Currency,
   component,
   instant,
@@ -9,18 +17,16 @@ import {
   text,
   textOrNull,
 } from '@gatewright/host/schemas'
-import { type Operation, type TransactionEntry, events, ledgerWrite } from '@gatewright/host'
-import { deny } from '../../product/denials.ts'
 import { systemAccounts } from '../../product/system-accounts.ts'
+import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
-import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
 import { bills, type Bill } from './store.ts'
 
-/** Most open bills of an account. */
+/** Maximum number of open bills of an account. */
 const MOST = 100
 
 const cents = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
@@ -66,7 +72,7 @@ const example = {
 }
 const common = { surface: 'user', method: 'POST', credential: 'session', scopes: ['bills.write'] } as const
 
-/** `GET` and `POST /user/v1/bills`, `POST /user/v1/bills/{id}/pay`: lists, notes and pays bills. */
+/** `GET` and `POST /user/v1/bills`, `POST /user/v1/bills/{id}/pay`: lists, records and pays bills. */
 export function billOperations(services: ModuleServices): Operation[] {
   const { clock, db } = services
   return [
@@ -74,13 +80,13 @@ export function billOperations(services: ModuleServices): Operation[] {
       id: 'bills.list',
       title: 'List the bills, newest first',
       path: '/user/v1/bills',
-      scope: 'bills.read',
+      scopes: ['bills.read'],
       name: 'bills',
-      listName: 'BillList',
+      component: component('BillList', 'A page of bills'),
       item: BillSchema,
-      example: { response: { bills: [example], nextCursor: null } },
-      page: (accountId, page) => bills.page(db, accountId, page),
-      wire: bill => billData(bill, clock.now()),
+      example,
+      rows: (accountId, page) => bills.page(db, accountId, page),
+      write: rows => rows.map(bill => billData(bill, clock.now())),
     }),
     createBill(services),
     payBill(services),

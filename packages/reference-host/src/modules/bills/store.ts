@@ -1,6 +1,6 @@
 import { type Row, instant, integer, nullable, position, table, text } from '@gatewright/host/tables'
 
-/** What accounts note that they owe to somebody outside. A bill without `paidAt` is open. */
+/** The bills that accounts have recorded: what they owe to somebody outside. A bill without `paidAt` is open. */
 export const bills = table('gw_bills', {
   id: text,
   position,

@@ -13,13 +13,16 @@ import {
 import type { Card } from './card.ts'
 import type { CardKeyPolicies } from './key-policies.ts'
 
-/** What binds a card that a session makes: what its key carries at any time, and copies of the other policies of the session. */
+/**
+ * The policies that bind a card which a session makes: those that its key has at any time, and copies of the other policies of
+ * the session.
+ */
 export interface CardOrigin {
   readonly keyLineage: KeyLineage
   readonly sessionPolicies: readonly PolicyDocument[]
 }
 
-/** What the policies of callers and cards are read and compared with. */
+/** The services that read and compare the policies of callers and cards. */
 interface CallerServices {
   readonly issuer: Pick<Issuer, 'lineageOf' | 'lineagePolicies' | 'policies'>
   readonly cardKeyPolicies: Pick<CardKeyPolicies, 'read'>
@@ -36,16 +39,16 @@ async function policiesOf(
   return { keyLineage, ofKey, ofSession: policyIds.map((id, index) => ({ id, document: documents[index] })) }
 }
 
-/** Reads what binds the cards that a session makes. Not inside a transaction: keys can be in another store. */
+/** Reads the policies that bind the cards which a session makes. Do not call it in a transaction: keys can be in another store. */
 export async function originOf(issuer: CallerServices['issuer'], session: Session): Promise<CardOrigin> {
   const caller = await policiesOf(issuer, session)
   return { keyLineage: caller.keyLineage, sessionPolicies: policiesBeyondKey(caller) }
 }
 
 /**
- * Decides whether a session may reveal or loosen a card: only if each policy of the session that blocks or counts payments by card
- * binds the card, too, at least as tightly and on the same counters. If the key of a card is not stored, only the policies of its session
- * bind it. Not inside a transaction. Denial: `policy_blocked` with the rule `card_above_caller`.
+ * Decides whether a session may reveal or loosen a card: only if each policy of the session that blocks or counts payments by
+ * card binds the card, too, at least as tightly and on the same counters. If the key of a card is not stored, only the policies
+ * of its session bind it. Do not call it in a transaction. Denial: `policy_blocked` with the rule `card_above_caller`.
  */
 export async function checkBelowCaller(
   { issuer, cardKeyPolicies }: CallerServices,

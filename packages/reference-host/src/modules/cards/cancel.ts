@@ -21,7 +21,7 @@ const Deleted = Type.Object(
 )
 const common = { id: 'cards.cancel', title: 'Cancel a card, for good', scopes: ['cards.write'] } as const
 
-/** `cards.cancel` of both surfaces. A card that is canceled already gets the same response. */
+/** `cards.cancel` of both surfaces. Canceling a canceled card has the same response. */
 export function cancelOperations(services: ModuleServices): Operation[] {
   const { clock } = services
   const cancel = async (tx: SqlQueries, accountId: string, id: string): Promise<Card | undefined> => {
@@ -67,7 +67,7 @@ export function cancelOperations(services: ModuleServices): Operation[] {
         const card = await cancel(tx, session.accountId, params['cardId'] as string)
         if (!card) return noSuchCard
         const { id: cardId, status, canceledAt, createdAt } = card
-        // A seeded card can be canceled since it was made.
+        // A seeded card can be canceled from its creation on.
         const deletedAt = new Date(canceledAt ?? createdAt).toISOString()
         return allow({ data: { cardId, status, deletedAt }, summary: 'The card is canceled.' })
       },
@@ -78,7 +78,7 @@ export function cancelOperations(services: ModuleServices): Operation[] {
 const OPEN_BY_KEY = `select id from gw_cards
   where key_account_id = $1 and key_lineage_id = $2 and status <> 'canceled' order by id`
 
-/** Cancels the open cards that keys of these lineages made, each in a transaction of its own. Returns how many. */
+/** Cancels the open cards that keys of these lineages made, each in a separate transaction. Returns how many. */
 export async function cancelCardsOf(
   db: SqlClient,
   lineages: readonly KeyLineage[],
@@ -98,7 +98,7 @@ export async function cancelCardsOf(
   return canceled
 }
 
-/** The lineages of a key and of the keys below it, each once; none for an unknown key. */
+/** Returns the lineages of a key and of the keys below it, without repeats; none for an unknown key. */
 export function lineagesFrom(
   keys: readonly Pick<ApiKey, 'id' | 'accountId' | 'lineageId' | 'ancestry'>[],
   keyId: string,

@@ -35,7 +35,7 @@ export interface CardLimit {
   readonly frequency: LimitFrequency
 }
 
-/** Labels of a card that its owner sets. The host stores them encrypted. */
+/** Labels of a card that its owner sets. Clients encrypt them. */
 export const LABEL_NAMES = ['encryptedName', 'encryptedColor', 'encryptedEmoji', 'encryptedMemo'] as const
 export type CardLabels = Readonly<Record<(typeof LABEL_NAMES)[number], EncryptedText | null>>
 
@@ -68,7 +68,7 @@ export const cardTable = table('gw_cards', {
   encryptedEmoji: label,
   encryptedMemo: label,
   folderId: nullable(text),
-  /** Whether a proposal of a disposable card made it. */
+  /** Whether it is a disposable card, made from a proposal. */
   disposable: flag,
   /** Whether the card is canceled in the transaction of its first approved authorization. */
   autoCancelAfterAuth: flag,
@@ -79,7 +79,10 @@ export const cardTable = table('gw_cards', {
     lineageId: named('key_lineage_id', text),
     accountId: named('key_account_id', text),
   }),
-  /** Copies of the policies that the session that made the card had in addition to those of its key. They apply to it, too. */
+  /**
+   * Copies of the policies that the session which made the card had in addition to those of its key. They apply to the card,
+   * too.
+   */
   sessionPolicies: json<readonly PolicyDocument[]>(),
   createdAt: instant,
   canceledAt: nullable(instant),
@@ -90,5 +93,5 @@ export type Card = Row<typeof cardTable>
 /** A card to insert. */
 export type NewCard = Omit<Card, 'accountId' | 'position' | 'createdAt' | 'canceledAt' | 'cancelReason'>
 
-/** What can be changed of a card without changing its status. */
+/** The members of a card that can change without a change of its status. */
 export type CardChanges = Partial<CardLabels & Pick<NewCard, 'limit' | 'folderId'>>

@@ -26,7 +26,7 @@ export const CARD_MOVES: Readonly<Record<CardStatus, readonly CardStatus[]>> = {
   canceled: [],
 }
 
-/** Whether a change lets more be spent with a card than before. */
+/** Whether a change allows more spending with a card than before. */
 export function loosens(
   card: Pick<Card, 'status' | 'limit'>,
   status: CardStatus | undefined,
@@ -39,7 +39,10 @@ export function loosens(
   )
 }
 
-/** `cards.change`: a change that lets more be spent has onboarding requirements, and needs a caller without caps that the card does not have. */
+/**
+ * `cards.change`: a change that allows more spending has onboarding requirements, and needs a caller all of whose caps also
+ * bind the card.
+ */
 export function changeCard(surface: Surface, services: ModuleServices): Operation {
   const { clock, db, requirements } = services
   return ledgerWrite<typeof ChangeBody.user, typeof CardResponse.user, Verdict<undefined, HostDenial>>({
@@ -58,13 +61,13 @@ export function changeCard(surface: Surface, services: ModuleServices): Operatio
     denies: surface === 'user' ? [404] : [404, 409],
     async prepare({ caller: { session }, params }) {
       const card = await cards.find(db, session.accountId, params['cardId'] as string)
-      // Policies can be in another store, and what binds a card never changes: read before the transaction.
+      // Read before the transaction: policies can be in another store, and it never changes which policies bind a card.
       return card ? allow(await checkBelowCaller(services, session, card)) : noSuchCard
     },
     async write({ caller: { session }, params, body }, { tx, prepared }) {
       const { accountId } = session
       const changes = changesOf(surface, body)
-      // Before the card, in the order in which the deletion of a folder locks.
+      // Locked before the card, in the same order as by the deletion of a folder.
       const folder = await checkFolder(tx, accountId, changes.folderId)
       if (!folder.ok) return folder
       const card = await cards.lock(tx, accountId, params['cardId'] as string)

@@ -17,27 +17,27 @@ export type CardBody = Partial<CardLabels> & { readonly folderId?: string | null
 /** The denial of a folder that the account does not have. */
 const noSuchFolder = deny('not_found', 'no folder has this id', { field: 'folderId' })
 
-/** Whether a card may be put into a folder, which is locked so that it stays until the transaction ends. */
+/** Checks whether a folder exists, and locks it so that it is not deleted before the transaction ends. */
 export async function checkFolder(tx: SqlQueries, accountId: string, folderId: string | null | undefined) {
   if (folderId === null || folderId === undefined) return allow(undefined)
   return (await folders.lock(tx, accountId, folderId)) ? allow(undefined) : noSuchFolder
 }
 
-/** The labels of a body, without those that it does not name. */
+/** Returns the labels that a body names. */
 export function labelsOf(body: CardBody): Partial<CardLabels> {
   return Object.fromEntries(
     LABEL_NAMES.filter(name => body[name] !== undefined).map(name => [name, body[name]]),
   )
 }
 
-/** `cards.create`: the issuer is asked before the transaction, so that no card is ever half made. */
+/** `cards.create`: the issuer issues the card before the transaction, so that a stored card always exists at the issuer. */
 export function createCard(surface: Surface, services: ModuleServices): Operation {
   const termsOf = (body: CardBody, effectId: string): CardTerms => ({
     id: `card_${effectId}`,
     limit: limitOf(surface, body) ?? null,
     ...NO_LABELS,
     ...labelsOf(body),
-    // The body of a partner has no such member: what it sends under this name is unchecked.
+    // The schema for partners has no such member, so a value under this name is unchecked.
 
     folderId: surface === 'user' ? (body.folderId ?? null) : null,
     disposable: false,
@@ -61,7 +61,7 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
     async prepare({ caller: { session }, body }, effectId) {
       const terms = termsOf(body, effectId)
       const { folderId } = terms
-      // Before the issuer is asked: it would have a card that nobody ever gets.
+      // Checked before the call to the issuer: otherwise the issuer would have a card that nobody ever gets.
       if (folderId !== null && !(await folders.find(services.db, session.accountId, folderId)))
         return noSuchFolder
       return issueCard(services, session, terms)
@@ -69,13 +69,13 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
     async write({ caller: { session }, body }, { tx, effectId, prepared }) {
       const { accountId } = session
       const terms = termsOf(body, effectId)
-      // Before the folder: the account is locked first, then its rows.
+      // Locked before the folder: the account is locked first, then its rows.
       await lockAccount(tx, accountId)
       const folder = await checkFolder(tx, accountId, terms.folderId)
       if (!folder.ok) return folder
       const made = prepared && (await insertIssued(services, tx, accountId, terms, prepared))
       if (made && !made.ok) return made
-      // The same request again, after its record has ended: the card as it is now.
+      // This is a repeat of a request whose record has expired: respond with the current card.
       const card = made?.value ?? (await cards.find(tx, accountId, terms.id))
       return card ? allow({ data: cardResponse(surface, card), summary: 'The card is made.' }) : noSuchCard
     },

@@ -70,9 +70,9 @@ const common = {
   spends: false,
 } as const
 
-/** What a proposal says. It travels in a sealed text, so no row is needed. */
+/** The content of a proposal. The client keeps it as an encrypted text, so no row is needed. */
 interface Proposal {
-  /** The id of the card that it makes: one, however often it is executed. */
+  /** The id of the card that it makes: the same however often it is executed. */
   readonly cardId: string
   readonly amountCents: number
   readonly limitFrequency: LimitFrequency
@@ -97,7 +97,7 @@ function disposableData(proposalId: string, proposal: Proposal, executedAt?: Epo
   }
 }
 
-/** Disposable cards: a proposal, and the card that is made of it. */
+/** Makes the operations on disposable cards: a proposal, and the card that is made from it. */
 export function disposableOperations(services: ModuleServices): Operation[] {
   return [propose(services), execute(services)]
 }
@@ -126,7 +126,7 @@ function propose({ clock, sealer }: ModuleServices): Operation {
   })
 }
 
-/** A proposal that was opened, with the card at its issuer. */
+/** A decrypted proposal, with the card at its issuer. */
 interface IssuedProposal extends IssuedTerms {
   readonly proposal: Proposal
   readonly terms: CardTerms

@@ -11,13 +11,13 @@ import { originOf, type CardOrigin } from './caller-policies.ts'
 import type { Card, NewCard } from './card.ts'
 import { cards } from './store.ts'
 
-/** Most cards of an account that are not canceled. */
+/** Maximum number of an account's cards that are not canceled. */
 const MAX_CARDS = 50
-/** Most cards that an account makes in 24 hours, canceled ones included: a canceled card is kept. */
+/** Maximum number of cards that an account makes in 24 hours, canceled ones included, because canceled cards are kept. */
 const MAX_CARDS_A_DAY = 200
 const DAY_MS = 86_400_000
 
-/** What a new card is like, before it is issued. */
+/** The properties of a new card, before it is issued. */
 export type CardTerms = Pick<
   NewCard,
   | 'id'
@@ -31,13 +31,13 @@ export type CardTerms = Pick<
   | 'encryptedMemo'
 >
 
-/** A card at its issuer that the host does not have yet. Until then it authorizes nothing. */
+/** A card that its issuer has and the host does not store yet. Until it is stored, no payment with it is authorized. */
 export interface IssuedTerms {
   readonly issued: IssuedCard
   readonly origin: CardOrigin
 }
 
-/** The issuer of a host. Fault: `ERR_PROVIDER_UNAVAILABLE` if the host has no issuer, or not the one that issued the card. */
+/** Returns the issuer of a host. Fault: `ERR_PROVIDER_UNAVAILABLE` if the host has no issuer, or `name` is another issuer's. */
 export function issuerOf({ providers }: Pick<ModuleServices, 'providers'>, name?: string): CardIssuer {
   const issuer = providers.cards
   if (!issuer || (name !== undefined && issuer.name !== name))
@@ -55,7 +55,7 @@ const tooManyToday = deny(
   { details: { rule: 'max_cards' } },
 )
 
-/** Denies another card, when the account has as many as allowed, or has made as many within 24 hours. */
+/** Denies another card if the account has as many as allowed, or has made as many as allowed within 24 hours. */
 async function denyAnother(
   { clock }: Pick<ModuleServices, 'clock'>,
   db: SqlQueries,
@@ -67,8 +67,9 @@ async function denyAnother(
 }
 
 /**
- * Issues a card before the transaction that makes it. Undefined: the account has the card already. Denials: `policy_blocked` with the
- * rule `max_cards`; wrong state with the reason `issuer_refused`. `insertIssued` counts again: other requests may be under way.
+ * Issues a card, before the transaction that stores it. Undefined: the account has the card already. Denials: `policy_blocked`
+ * with the rule `max_cards`; wrong state with the reason `issuer_refused`. `insertIssued` counts again, because other requests
+ * may run at the same time.
  */
 export async function issueCard(
   services: ModuleServices,
@@ -90,9 +91,9 @@ export async function issueCard(
 }
 
 /**
- * Makes an issued card. Undefined: the card exists already. Denied with `policy_blocked`, rule `max_cards`, if the account has 50 open
- * cards: they are counted while its row is locked, so requests at once do not pass 50. What the issuer has made then is no card here,
- * and authorizes nothing.
+ * Stores an issued card. Undefined: the card exists already. Denied with `policy_blocked`, rule `max_cards`, if the account has
+ * 50 open cards: they are counted while its row is locked, so simultaneous requests do not exceed 50. The issuer then has a
+ * card that the host does not store, and with which no payment is authorized.
  */
 export async function insertIssued(
   { clock, providers }: ModuleServices,

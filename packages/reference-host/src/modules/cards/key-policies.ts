@@ -5,17 +5,20 @@ import type { EndedLineage, Issuer, KeyLineage } from '@gatewright/session-issue
 
 /** The policies of the keys that made cards. They bind these cards for ever, also after the keys are deleted. */
 export interface CardKeyPolicies {
-  /** Reads what the cards of a key are bound by now. Undefined: it is not known, and they must decline. Faults: those of the issuer. */
+  /**
+   * Reads the policies that bind the cards of a key now. Undefined: they are not known, so payments must be declined. Faults:
+   * those of the issuer.
+   */
   read(lineage: KeyLineage): Promise<readonly PolicyDocument[] | undefined>
   /**
-   * Copies the last policies of all keys that have ended and have cards which are not canceled, and deletes copies that no such card
-   * needs. Call it before the issuer deletes ended keys. A key that is not stored right is reported and left out. Fault:
-   * `ERR_STORE_UNAVAILABLE`, after which the copy is not complete.
+   * Copies the last policies of all keys that have ended and have cards which are not canceled, and deletes copies that no such
+   * card needs. Call it before the issuer deletes ended keys. A key with invalid stored data is reported and skipped. Fault:
+   * `ERR_STORE_UNAVAILABLE`, after which not all policies were copied.
    */
   keep(signal: AbortSignal, report: (error: unknown) => void): Promise<void>
 }
 
-/** Keys that one statement reads. */
+/** How many keys one statement reads. */
 const PAGE = 500
 
 const KEPT = 'select policies from gw_card_key_policies where account_id = $1 and lineage_id = $2'
@@ -24,7 +27,7 @@ const KEEP = `insert into gw_card_key_policies (account_id, lineage_id, policies
 const DROP = `delete from gw_card_key_policies where not exists (
   select 1 from gw_cards
   where key_account_id = gw_card_key_policies.account_id and key_lineage_id = lineage_id and status <> 'canceled')`
-/** The keys of cards that are not copied, in the order of the index. */
+/** Selects the keys of cards whose policies are not copied, in the order of the index. */
 const NOT_KEPT = `select distinct key_account_id, key_lineage_id from gw_cards
   where key_lineage_id is not null and status <> 'canceled' and (key_account_id, key_lineage_id) > ($1, $2)
     and not exists (select 1 from gw_card_key_policies where account_id = key_account_id and lineage_id = key_lineage_id)
@@ -35,7 +38,7 @@ const HAS_CARDS = `select 1 from gw_cards
 
 /**
  * Copies the last policies of keys that are about to be deleted and have cards which are not canceled. An error is reported and
- * rethrown: then the keys must stay.
+ * rethrown, so that the keys are not deleted.
  */
 export async function keepPoliciesOf(
   db: SqlQueries,
@@ -59,7 +62,7 @@ export async function deletedLineages(db: SqlQueries, keyId: string): Promise<Ke
   return found.map(row => ({ accountId: toText(row['account_id']), lineageId: keyId }))
 }
 
-/** Makes the policies of card keys over the keys of an issuer and copies in the host's database. */
+/** Makes the reader and keeper of these policies, from the keys of an issuer and the copies in the host's database. */
 export function cardKeyPolicies(db: SqlClient, issuer: Issuer): CardKeyPolicies {
   const keepEnded = async (lineage: KeyLineage): Promise<void> => {
     const policies = await issuer.endedLineagePolicies(lineage)

@@ -7,7 +7,7 @@ import { disposableOperations } from './disposable.ts'
 import { listCards, readCard } from './read.ts'
 import { openSecrets, revealCard } from './secrets.ts'
 
-/** Cards, on both surfaces. What needs an issuer is served only with one. */
+/** Makes the operations on cards, on both surfaces. Those that need an issuer are served only if the host has one. */
 export function cardOperations(services: ModuleServices): Operation[] {
   const { providers } = services
   return [

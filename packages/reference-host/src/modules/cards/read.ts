@@ -1,71 +1,51 @@
-import { allow, type Surface } from '@gatewright/kernel'
-import * as Type from 'typebox/type'
-import { type HostDenial, type Operation, operation } from '@gatewright/host'
+import type { Surface } from '@gatewright/kernel'
+import { type HostDenial, type Operation, listOperation, readOperation } from '@gatewright/host'
+import { component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
-import * as examples from '../examples.ts'
-import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
-import { responseExample, CardResponse, cardResponse, cardData, cardExample, CardList } from './wire.ts'
+import { responseExample, CardResponse, cardResponse, cardData, cardExample, CardSchema } from './wire.ts'
 import { cards } from './store.ts'
 
-/** The denial of an id that the account has no card for. */
+/** The denial of an id without a card of the account. */
 export const noSuchCard: HostDenial = deny('not_found', 'no card has this id')
-/** Existing wallet clients read one page, which must have every card. */
-const USER_LIMIT = 100
-const userQuery = Type.Object({
-  ...pagingQuery.properties,
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 100, description: 'Most items of a page' }),
-  ),
-})
+const LIST = {
+  user: component('UserCardList', 'Cards that are not canceled'),
+  partner: component('CardList', 'A page of cards'),
+} as const
 
 /** `cards.list`: users do not see canceled cards, partners do. */
 export function listCards(surface: Surface, { db }: ModuleServices): Operation {
-  return operation({
+  return listOperation({
     id: 'cards.list',
     title: 'List the cards, in the order of issue',
     surface,
-    method: 'GET',
-    paths: [`/${surface}/v1/cards`],
-    credential: 'session',
+    path: `/${surface}/v1/cards`,
     scopes: ['cards.read'],
-    query: surface === 'user' ? userQuery : pagingQuery,
-    response: CardList[surface],
-    example: {
-      response: { cards: [cardExample(surface)], nextCursor: surface === 'user' ? null : examples.CURSOR },
-    },
-    async handle({ caller, facts }) {
-      const paging = readPaging(facts.query, surface === 'user' ? { defaultLimit: USER_LIMIT } : {})
-      if (!paging.ok) return paging
-      const { after, limit } = paging.value
-      // One more than the limit, to know whether there is a next page.
-      const page = { after, limit: limit + 1, open: surface === 'user' }
-      const { items, nextCursor } = cutPage(await cards.page(db, caller.session.accountId, page), limit)
-      return allow({
-        data: { cards: items.map(card => cardData(surface, card)), nextCursor },
-        summary: `${items.length} cards.`,
-      })
-    },
+    // Existing wallet clients read only one page, so it must have every card.
+    defaultLimit: surface === 'user' ? 100 : 20,
+    name: 'cards',
+    component: LIST[surface],
+    item: CardSchema[surface],
+    example: cardExample(surface),
+    rows: (accountId, page) => cards.page(db, accountId, { ...page, open: surface === 'user' }),
+    write: rows => rows.map(card => cardData(surface, card)),
   })
 }
 
 /** `cards.read`. */
 export function readCard(surface: Surface, { db }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'cards.read',
     title: 'Read a card',
     surface,
-    method: 'GET',
     paths: [`/${surface}/v1/cards/{cardId}`],
-    credential: 'session',
     scopes: ['cards.read'],
     response: CardResponse[surface] as typeof CardResponse.user,
     example: { response: responseExample(surface) },
-    denies: [404],
-    async handle({ caller, params }) {
-      const card = await cards.find(db, caller.session.accountId, params['cardId'] as string)
-      if (!card) return noSuchCard
-      return allow({ data: cardResponse(surface, card), summary: 'The card.' })
+    notFound: noSuchCard,
+    async read({ accountId }, id) {
+      const card = await cards.find(db, accountId, id)
+      return card && { data: cardResponse(surface, card), summary: 'The card.' }
     },
   })
 }

@@ -13,7 +13,10 @@ export type SeedCards = (tx: SqlQueries, accountId: string, now: EpochMs) => Pro
 const STATUSES = ['active', 'active', 'active', 'locked', 'not_activated', 'canceled'] as const
 const COUNT = 25
 
-/** Makes the cards of new partner users in a sandbox: 25 made-up cards of the built-in issuer, enough for several pages. */
+/**
+ * Makes the function that gives new partner users of a sandbox 25 random cards of the built-in issuer, enough for several
+ * pages.
+ */
 export function seedSandboxCards(secret: Uint8Array): SeedCards {
   return async (tx, accountId, now) => {
     const made: NewCard[] = []

@@ -79,7 +79,7 @@ const common = {
 
 const ownerOf = ({ accountId, sessionId }: Session): string => `${accountId} ${sessionId}`
 
-/** `cards.openSecrets`: the key travels in a sealed text that the client sends back, so nothing is stored. */
+/** `cards.openSecrets`: the client keeps the key as an encrypted text and sends it back, so nothing is stored. */
 export function openSecrets(surface: Surface, { clock, sealer }: ModuleServices): Operation {
   return operation({
     ...common,
@@ -105,13 +105,13 @@ export function openSecrets(surface: Surface, { clock, sealer }: ModuleServices)
   })
 }
 
-/** Opens the key of a secrets session; undefined if the text is not such a key, has expired, or belongs to another session. */
+/** Decrypts the key of a secrets session; undefined if the text is not such a key, has expired, or belongs to another session. */
 function openKey(sealer: Sealer, session: Session, sessionId: string, now: number): Buffer | undefined {
   const [key, endsAt] = sealer.openFromClient(PURPOSE, ownerOf(session), sessionId)?.split(' ') ?? []
   return key !== undefined && now < Number(endsAt) ? Buffer.from(key, 'hex') : undefined
 }
 
-/** `cards.reveal`: number and security code come from the issuer, are encrypted for the client, and are kept nowhere. */
+/** `cards.reveal`: the card number and security code come from the issuer, are encrypted for the client, and are not stored. */
 export function revealCard(surface: Surface, services: ModuleServices): Operation {
   const { clock, db, sealer } = services
   const canceled = invalidState(surface, 'a canceled card cannot be revealed', 'status')

@@ -29,11 +29,11 @@ const record = (
 export const cards = {
   find: cardTable.find,
   lock: cardTable.lock,
-  /** For card networks, which know only the id of a card. */
+  /** Access without an account, for card networks, which know only the id of a card. */
   anyAccount: cardTable.anyAccount,
-  /** Adds cards to an account, with their first events. Cards whose ids exist already are left out of the result. */
+  /** Adds cards to an account, with their first events. A card whose id exists already is skipped and not returned. */
   async insert(tx: SqlQueries, accountId: string, added: readonly NewCard[], now: EpochMs): Promise<Card[]> {
-    // Positions of one account are given one after the other.
+    // The lock makes simultaneous calls number the cards of an account one after the other.
     await lockAccount(tx, accountId)
     const [newest] = await rows(tx, NEWEST, [accountId])
     let position = toInteger(newest?.['newest'])
@@ -42,7 +42,7 @@ export const cards = {
       position += 1
       const made = await cardTable.insert(tx, { ...card, accountId, position, createdAt: now })
       if (!made) continue
-      // Nobody asked for a seeded card.
+      // A seeded card was not requested, so it has no event.
       if (made.keyLineage) await record(tx, made, { from: null, to: made.status, cause: 'issued' }, now)
       inserted.push(made)
     }
@@ -59,11 +59,11 @@ export const cards = {
   },
   /** Counts the cards of an account that are not canceled. */
   openCount: (db: SqlQueries, accountId: string): Promise<number> => cardTable.count(db, accountId, OPEN),
-  /** How many of the account's newest cards, at most `most`, were made after an instant. */
+  /** Returns how many of the account's newest `most` cards were made after an instant. */
   async madeAfter(db: SqlQueries, accountId: string, after: EpochMs, most: number): Promise<number> {
     return toInteger((await rows(db, MADE_AFTER, [accountId, most, after]))[0]?.['n'])
   },
-  /** Changes what has no event. Lock the card before. */
+  /** Changes members whose changes need no event. Lock the card before. */
   change: (tx: SqlQueries, card: Card, changes: CardChanges): Promise<Card> =>
     cardTable.update(tx, card, changes),
   /** Activates or locks a card and writes the event. The same status again changes nothing. Lock the card before. */
@@ -72,7 +72,7 @@ export const cards = {
     await record(tx, card, { from: card.status, to, cause: 'changed' }, now)
     return cardTable.update(tx, card, { status: to })
   },
-  /** Cancels a card, for good, and writes the event. A canceled card stays as it is. Lock the card before. */
+  /** Cancels a card, for good, and writes the event. A canceled card is unchanged. Lock the card before. */
   async cancelCard(tx: SqlQueries, card: Card, reason: CancelReason, now: EpochMs): Promise<Card> {
     if (card.status === 'canceled') return card
     await record(tx, card, { from: card.status, to: 'canceled', cause: reason }, now)

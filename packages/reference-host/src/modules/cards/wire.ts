@@ -1,30 +1,22 @@
 import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import {
-  component,
-  idText,
-  instant,
-  instantOrNull,
-  nextCursor,
-  text,
-  textOrNull,
-} from '@gatewright/host/schemas'
+import { component, idText, instant, instantOrNull, text, textOrNull } from '@gatewright/host/schemas'
 import { EncryptedNote, encryptedExample } from '../crypto/fields.ts'
 import * as examples from '../examples.ts'
 import { LIMIT_FREQUENCIES, NO_LABELS, type Card, type CardLimit, type CardStatus } from './card.ts'
 
 const orNull = <T extends Type.TSchema>(schema: T, description: string) =>
   Type.Union([schema, Type.Null()], { description })
-/** The name of the amount in a limit: existing clients of each surface read another one. */
+/** The name of the amount in a limit: existing clients of the two surfaces read different names. */
 const AMOUNT = { user: 'amount', partner: 'amountCents' } as const
 const STATUSES: readonly CardStatus[] = ['active', 'locked', 'canceled', 'not_activated']
 
-/** Statuses are in camelCase for users and in snake_case for partners. */
+/** Returns the spelling of a status on a surface: camelCase for users, snake_case for partners. */
 export function spelledFor(surface: Surface, status: CardStatus): string {
   return surface === 'user' && status === 'not_activated' ? 'notActivated' : status
 }
 
-/** The status of a word in either spelling. */
+/** Returns the status for a word in either spelling. */
 export function statusOf(word: string): CardStatus {
   return word === 'notActivated' ? 'not_activated' : (word as CardStatus)
 }
@@ -86,24 +78,14 @@ const PartnerCard = Type.Object(
   component('Card', 'A card of the session user. The full number is never part of an answer'),
 )
 
-/** A card as a response: users get it as `card`, partners in `data` itself. */
+/** Schema of a response with a card: users get it as `card`, partners in `data` itself. */
 export const CardResponse = {
   user: Type.Object({ card: UserCard }, component('UserCardResponse', 'A card')),
   partner: PartnerCard,
 } as const
 export const CardSchema = { user: UserCard, partner: PartnerCard } as const
-export const CardList = {
-  user: Type.Object(
-    { cards: Type.Array(UserCard), nextCursor },
-    component('UserCardList', 'Cards that are not canceled'),
-  ),
-  partner: Type.Object(
-    { cards: Type.Array(PartnerCard), nextCursor },
-    component('CardList', 'A page of cards'),
-  ),
-} as const
 
-/** What a new card can be given. */
+/** The body of `cards.create`, by surface. */
 export const CreateBody = {
   user: Type.Object(
     { ...newLabels, limit: newLimit('user', 'NewUserCardLimit'), folderId },
@@ -114,7 +96,7 @@ export const CreateBody = {
     component('CreateCardRequest', 'What the new card is like. Everything is optional'),
   ),
 } as const
-/** What can be changed of a card. */
+/** The body of `cards.change`, by surface. */
 export const ChangeBody = {
   user: Type.Object(
     { ...CreateBody.user.properties, status: Type.Optional(statusEnum('user')) },
@@ -126,7 +108,7 @@ export const ChangeBody = {
   ),
 } as const
 
-/** Reads the limit of a body: undefined where it has none. */
+/** Reads the limit of a body; undefined if it has none. */
 export function limitOf(surface: Surface, body: { readonly limit?: unknown }): CardLimit | null | undefined {
   const given = body.limit as (Record<string, unknown> & Partial<CardLimit>) | null | undefined
   if (!given) return given
@@ -138,7 +120,7 @@ export function limitOf(surface: Surface, body: { readonly limit?: unknown }): C
 
 const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-/** Writes a card as the surface reads it. */
+/** Converts a card for responses of a surface. */
 export function cardData(surface: Surface, card: Card): Record<string, unknown> {
   const { id, last4, expirationMonth, expirationYear, limit: given } = card
   const common = {
@@ -162,7 +144,7 @@ export function cardData(surface: Surface, card: Card): Record<string, unknown> 
   return { id, ...common, disposable, folderId: folder, canceledAt: iso(canceledAt), cancelReason }
 }
 
-/** Writes a card as a response of the surface. */
+/** Makes the data of a response with a card, by surface. */
 export function cardResponse(surface: Surface, card: Card): Record<string, unknown> {
   return surface === 'user' ? { card: cardData('user', card) } : cardData('partner', card)
 }

@@ -1,15 +1,14 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { type Operation, ledgerAccounts, ledgerWrite, listOperation } from '@gatewright/host'
 import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, ledgerAccounts, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'
-import { listOperation } from '../list-operation.ts'
 import type { ModuleServices } from '../services.ts'
 import { contracts, contractsWithBalances, type Contract } from './store.ts'
 
-/** Most contracts of an account. */
+/** Maximum number of contracts of an account. */
 const MOST = 20
 
 const ContractSchema = Type.Object(
@@ -33,7 +32,7 @@ const example = {
   createdAt: examples.AT,
 }
 
-/** `GET` and `POST /user/v1/contracts`: lists and creates contracts. `deposits.transfer` fills and empties them. */
+/** `GET` and `POST /user/v1/contracts`: lists and creates contracts. `deposits.transfer` moves money into and out of them. */
 export function contractOperations(services: ModuleServices): Operation[] {
   const { db } = services
   return [
@@ -41,13 +40,13 @@ export function contractOperations(services: ModuleServices): Operation[] {
       id: 'contracts.list',
       title: 'List the contracts, newest first',
       path: '/user/v1/contracts',
-      scope: 'contracts.read',
+      scopes: ['contracts.read'],
       name: 'contracts',
-      listName: 'ContractList',
+      component: component('ContractList', 'A page of contracts'),
       item: ContractSchema,
-      example: { response: { contracts: [{ ...example, balanceCents: 5000 }], nextCursor: null } },
-      page: (accountId, page) => contractsWithBalances(db, accountId, page),
-      wire: contract => contractData(contract, contract.balanceCents),
+      example: { ...example, balanceCents: 5000 },
+      rows: (accountId, page) => contractsWithBalances(db, accountId, page),
+      write: rows => rows.map(contract => contractData(contract, contract.balanceCents)),
     }),
     createContract(services),
   ]

@@ -1,7 +1,7 @@
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import { type PageOf, type Row, instant, nullable, position, table, text } from '@gatewright/host/tables'
 
-/** Money that accounts have put aside, out of reach of cards and payments. The money itself is in the ledger. */
+/** The contracts of all accounts: pots for money that cards and payments cannot use. The money itself is in the ledger. */
 export const contracts = table('gw_contracts', {
   id: text,
   position,
@@ -16,7 +16,7 @@ const PAGE = `select c.*, coalesce((select a.balance_cents
     from gw_ledger_accounts a where a.id = 'contract:' || c.account_id || ':' || c.id), 0) as balance
   from gw_contracts c where c.account_id = $1 and c.position < $2 order by c.position desc limit $3`
 
-/** A page of an account's contracts with their balances, newest first. */
+/** Reads a page of an account's contracts with their balances, newest first. */
 export async function contractsWithBalances(
   db: SqlQueries,
   accountId: string,

@@ -13,7 +13,7 @@ export interface EncryptedText {
 /** Why a value was not encrypted or decrypted. */
 export type CipherProblem = 'undecryptable' | 'too_long' | 'malformed'
 
-/** The result of one value. */
+/** The result for one value. */
 export type CipherResult<T> = { readonly value: T } | { readonly problem: CipherProblem }
 
 /** Encrypts texts with AES-256-GCM under the key of an account. No other account can decrypt them. */
@@ -24,7 +24,7 @@ export interface AccountCipher {
   decrypt(accountId: string, values: readonly unknown[]): Promise<readonly CipherResult<string>[]>
 }
 
-/** The longest text, in bytes of UTF-8. */
+/** Maximum length of a text, in bytes of UTF-8. */
 export const MAX_BYTES = 4096
 const VERSION = 1
 const IV_BYTES = 12

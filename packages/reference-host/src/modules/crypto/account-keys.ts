@@ -4,13 +4,13 @@ import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { LRUCache } from 'lru-cache'
 import type { Sealer } from '@gatewright/host'
 
-/** Finds and creates data keys. Each account has one, which encrypts its data: 32 random bytes, stored sealed in `gw_users`. */
+/** Finds and creates data keys. Each account has one, which encrypts its data: 32 random bytes, stored encrypted in `gw_users`. */
 export interface AccountKeys {
   /** Returns the key of an account; undefined if it has none yet. */
   find(accountId: string): Promise<KeyObject | undefined>
   /**
-   * Returns the key of an existing account, and creates it at first use. Simultaneous calls, on any number of hosts, get the same
-   * key. After the key was erased, this creates a new one, which opens nothing that the erased key sealed.
+   * Returns the key of an existing account, and creates it at first use. Simultaneous calls, on any number of hosts, get the
+   * same key. After the key was erased, this creates a new one, which decrypts nothing that the erased key encrypted.
    */
   findOrCreate(accountId: string): Promise<KeyObject>
 }
@@ -28,7 +28,7 @@ const CREATE =
 
 /** Makes the `AccountKeys` of a database, with a cache of the keys that were used last. */
 export function accountKeys(db: SqlQueries, sealer: Sealer, clock: Clock): AccountKeys {
-  // With ttlResolution 0 each lookup asks the clock, so that no key is used after its time.
+  // With ttlResolution 0 each look-up reads the clock, so that no key is used after its time.
   const cache = new LRUCache<string, KeyObject>({
     // Entries have size 1. With `max`, lru-cache would allocate memory for all entries at once.
     maxSize: MAX_CACHED_KEYS,

@@ -6,23 +6,26 @@ const iv = Type.String({
   pattern: '^[A-Za-z0-9_+/-]{16}$',
   description: '12 bytes, base64url. Base64 is read, too',
 })
-/** Ciphertext and tag of at most this many characters. */
+/** Schema of ciphertext and tag, of at most this many characters. */
 const ciphertext = (most: number) =>
   Type.String({
     pattern: `^[A-Za-z0-9_+/=-]{22,${most}}$`,
     description: 'Ciphertext and tag, base64url without padding. Base64 with padding is read, too',
   })
 
-/** Schema of an encrypted text. */
+/** Schema of an encrypted text of at most 4096 bytes. */
 export const Encrypted = Type.Object(
   { v, iv, ct: ciphertext(5484) },
-  component('EncryptedText', 'A text that only this account opens: AES-256-GCM'),
+  component('EncryptedText', 'A text encrypted with the key of this account: AES-256-GCM'),
 )
 
-/** Schema of an encrypted text that the host keeps with a row, of at most 496 bytes. */
+/** Schema of an encrypted text of at most 496 bytes, which the host stores in a row. */
 export const EncryptedNote = Type.Object(
   { v, iv, ct: ciphertext(684) },
-  component('EncryptedNote', 'A text of at most 496 bytes that only this account opens: AES-256-GCM'),
+  component(
+    'EncryptedNote',
+    'A text of at most 496 bytes, encrypted with the key of this account: AES-256-GCM',
+  ),
 )
 
 /** An encrypted text in examples. */

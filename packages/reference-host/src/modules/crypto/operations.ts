@@ -67,7 +67,7 @@ const common = {
   topLevel: true,
 } as const
 
-/** `POST /user/v1/crypto/encrypt` and `/decrypt`: texts of the account, up to 100 at once. */
+/** `POST /user/v1/crypto/encrypt` and `/decrypt`: encrypts or decrypts up to 100 texts of the account. */
 export function cryptoOperations({ cipher }: ModuleServices): Operation[] {
   return [
     operation({

@@ -15,7 +15,7 @@ import { creditPlayMoney, PlayMoney } from './play-money.ts'
 import { DepositResponse, depositData, depositExample, DepositSchema } from './wire.ts'
 import { depositTable } from './deposit.ts'
 
-/** Most deposits of the last 7 days that wait for money. */
+/** Maximum number of deposits of the last 7 days without a payment. */
 const MAX_WAITING = 20
 /** How long a deposit without a payment is listed as active, and counted. */
 export const ACTIVE_MS = 7 * 86_400_000
@@ -25,7 +25,7 @@ const Body = Type.Object(
   { ...assetMembers, amount },
   component('DepositRequest', 'What the account is going to send'),
 )
-/** Both ways of a sandbox: play money, or a deposit of the provider. */
+/** The body in a sandbox: for play money, or for a deposit of the provider. */
 const SandboxBody = Type.Object(
   {
     amountCents: Type.Optional(
@@ -55,7 +55,7 @@ export function createDeposit(
   const { deposits, requirements, clock, jobs, db } = services
   const isPlay = ({ network, currency = 'USD' }: SandboxRequest): boolean =>
     playable && network === undefined && currency === 'USD'
-  /** The requirements of the user surface, which do not apply to play money; the denial there is never stored. */
+  /** Checks the requirements of the user surface, which do not apply to play money. A denial is never stored. */
   const passes = (on: SqlQueries, { caller }: Call<'session', unknown>) =>
     surface === 'user' ? requirements.check(on, caller.session) : Promise.resolve(allow(undefined))
 
@@ -86,7 +86,7 @@ export function createDeposit(
       const id = `dep_${effectId}`
       const { accountId } = caller.session
       if (await depositTable.find(db, accountId, id)) return allow(undefined)
-      // Checked before the provider is called: what is denied afterwards stays open there.
+      // Checked before the call to the provider: a deposit that is denied afterwards stays open at the provider.
       const below = await checkWaiting(db, accountId, clock.now())
       if (!below.ok) return below
       return open(provider, id, body)
@@ -115,7 +115,10 @@ export function createDeposit(
   })
 }
 
-/** Opens the deposit at the provider, where the same id is the same address. An amount outside the range opens nothing. */
+/**
+ * Opens the deposit at the provider, which returns the same address for the same id. For an amount outside the range it opens
+ * nothing.
+ */
 async function open(
   provider: DepositProvider,
   id: string,
@@ -139,7 +142,7 @@ async function open(
   const opened = await provider.open(id, want, noSignal)
   if (isRejection(opened))
     return deny('invalid_request', `currency and network: ${opened.rejected}`, { field: 'currency' })
-  // The limits of an opened deposit may be others than those of the quote.
+  // The limits of an opened deposit may differ from those of the quote.
   const inside = given === null ? allow(undefined) : insideRange(given, opened)
   return inside.ok ? allow({ ...want, ...opened }) : inside
 }

@@ -11,7 +11,7 @@ import {
 } from '@gatewright/host/tables'
 import type { DepositStatus } from '../../providers/deposits/port.ts'
 
-/** Deposits: addresses of a provider where accounts pay to. */
+/** The deposits of all accounts: addresses of a provider to which an account pays. */
 export const depositTable = table('gw_deposits', {
   id: text,
   position,

@@ -6,12 +6,12 @@ import { withId, type ReplyType } from '../../providers/reply.ts'
 import type { DepositRecords } from './records.ts'
 import { depositTable } from './deposit.ts'
 
-/** The kind of the job that asks the provider about a deposit, by the deposit's id. */
+/** The kind of the job that reads a deposit from the provider. Its subject is the deposit's id. */
 export const FIND_JOB = 'deposit.find'
-/** How long after its last change a deposit is asked about. Later payments come as events. */
+/** How long after its last change a deposit is read from the provider. Later payments arrive as events. */
 const ASKED_FOR_MS = 86_400_000
 
-/** What the job works with. */
+/** The services that the job uses. */
 interface FindServices {
   readonly db: SqlClient
   readonly clock: Clock
@@ -20,7 +20,7 @@ interface FindServices {
   readonly count: (outcome: string) => void
 }
 
-/** Asks the provider which payments it has seen. */
+/** Makes the job that asks the provider which payments it has seen. */
 export function findJob({ db, clock, deposits, provider, count }: FindServices): JobHandler {
   return async (id, signal) => {
     const deposit = await depositTable.anyAccount.find(db, id)
@@ -40,7 +40,7 @@ export function findJob({ db, clock, deposits, provider, count }: FindServices):
 
 const event = withId(depositReport)
 
-/** The event `deposit.report`: a report with the `id` of its deposit. Each provider knows its own deposits only. */
+/** The event `deposit.report`: a report with the `id` of its deposit. A provider can report only its own deposits. */
 export function depositReportEvent(deposits: DepositRecords): EventType {
   return {
     validate: event.validate,

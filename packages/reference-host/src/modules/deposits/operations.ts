@@ -1,13 +1,11 @@
 import { allow, type Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, nextCursor } from '@gatewright/host/schemas'
-import { type HostDenial, type Operation, ledgerWrite, operation } from '@gatewright/host'
+import { type HostDenial, type Operation, ledgerWrite, listOperation, readOperation } from '@gatewright/host'
+import { component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider } from '../../providers/deposits/port.ts'
 import { Amount, amountText, quoted } from '../assets.ts'
-import * as examples from '../examples.ts'
-import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { ACTIVE_MS, createDeposit } from './create.ts'
 import { depositQuotes } from './quotes.ts'
@@ -15,17 +13,10 @@ import { DepositResponse, depositData, depositExample, DepositSchema, depositsDa
 import { depositTable } from './deposit.ts'
 
 const SURFACES: readonly Surface[] = ['user', 'partner']
-const List = Type.Object(
-  { deposits: Type.Array(DepositSchema), nextCursor },
-  component('DepositList', 'A page of deposits, newest first'),
-)
-const query = Type.Object({
-  ...pagingQuery.properties,
-  scope: Type.Optional(
-    Type.Enum(['active', 'all'], {
-      description: '`active` (default): those that wait for money since less than 7 days',
-    }),
-  ),
+const scope = Type.Enum(['active', 'all'], {
+  default: 'active',
+  description: '`active` (default): those that wait for money since less than 7 days',
+  expected: 'must be active or all',
 })
 const notFound: HostDenial = deny('not_found', 'nothing has this id')
 
@@ -48,52 +39,38 @@ export function depositOperations(services: ModuleServices): Operation[] {
 const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'user' ? [scope] : [])
 
 function list(surface: Surface, { deposits, db, clock }: ModuleServices): Operation {
-  return operation({
+  return listOperation({
     id: 'deposits.list',
     title: 'List deposits, newest first',
     surface,
-    method: 'GET',
-    paths: [`/${surface}/v1/deposits`],
-    credential: 'session',
-    query,
-    response: List,
+    path: `/${surface}/v1/deposits`,
     scopes: scopesOf(surface, 'deposits.read'),
-    example: { response: { deposits: [depositExample], nextCursor: examples.CURSOR } },
-    async handle({ caller, facts }) {
-      const paging = readPaging(facts.query)
-      if (!paging.ok) return paging
-      const scope = facts.query.get('scope') ?? 'active'
-      if (scope !== 'active' && scope !== 'all')
-        return deny('invalid_request', 'scope must be active or all', { field: 'scope' })
-      const { after, limit } = paging.value
-      const openSince = scope === 'active' ? clock.now() - ACTIVE_MS : undefined
-      const page = { after, limit: limit + 1, openSince }
-      const { items, nextCursor: next } = cutPage(
-        await deposits.page(db, caller.session.accountId, page),
-        limit,
-      )
-      const data = { deposits: await depositsData(deposits, db, items), nextCursor: next }
-      return allow({ data, summary: `${items.length} deposits.` })
+    filters: { scope },
+    name: 'deposits',
+    component: component('DepositList', 'A page of deposits, newest first'),
+    item: DepositSchema,
+    example: depositExample,
+    rows(accountId, page, { query }) {
+      const openSince = query.scope === 'active' ? clock.now() - ACTIVE_MS : undefined
+      return deposits.page(db, accountId, { ...page, openSince })
     },
+    write: rows => depositsData(deposits, db, rows),
   })
 }
 
 function read(surface: Surface, { deposits, db }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'deposits.read',
     title: 'Read a deposit',
     surface,
-    method: 'GET',
-    credential: 'session',
     paths: [`/${surface}/v1/deposits/{depositId}`],
     response: DepositResponse,
     scopes: scopesOf(surface, 'deposits.read'),
     example: { response: { deposit: depositExample } },
-    denies: [404],
-    async handle({ caller, params }) {
-      const deposit = await depositTable.find(db, caller.session.accountId, params['depositId'] as string)
-      if (!deposit) return notFound
-      return allow({ data: await depositData(deposits, db, deposit), summary: `It is ${deposit.status}.` })
+    async read({ accountId }, id) {
+      const deposit = await depositTable.find(db, accountId, id)
+      if (!deposit) return undefined
+      return { data: await depositData(deposits, db, deposit), summary: `It is ${deposit.status}.` }
     },
   })
 }
@@ -103,7 +80,7 @@ const Payment = Type.Object(
   component('SimulatedPayment', 'What is paid. Default: the amount of the deposit, else its smallest'),
 )
 
-/** `deposits.simulate`: a payment arrives, for tests in a sandbox. It is applied as a report of the provider is. */
+/** `deposits.simulate`: a payment arrives, for tests in a sandbox. It is applied like a report of the provider. */
 function simulate(
   surface: Surface,
   { deposits, db, clock }: ModuleServices,
@@ -122,7 +99,7 @@ function simulate(
     spends: false,
     example: { body: { amount: '25' }, response: { deposit: depositExample } },
     denies: [404],
-    /** Prices the payment. One below the smallest amount is worth nothing. */
+    /** Prices the payment. A payment below the smallest amount is worth nothing. */
     async prepare({ caller, params, body }) {
       const deposit = await depositTable.find(db, caller.session.accountId, params['depositId'] as string)
       if (!deposit) return notFound

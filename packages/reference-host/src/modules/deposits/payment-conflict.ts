@@ -10,8 +10,8 @@ export type ReportedPayment = DepositReport['payments'][number]
 const CONFLICT = 'payment_conflict'
 
 /**
- * Keeps a payment that cannot be credited, because its id is that of another payment, for account and operator. A repeated report of
- * it changes nothing.
+ * Records a payment that cannot be credited because another payment has its id. Account and operator can see the record. A
+ * repeated report changes nothing.
  */
 export async function keepConflict(
   tx: SqlQueries,

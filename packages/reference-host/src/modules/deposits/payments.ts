@@ -12,10 +12,10 @@ interface DepositPayment {
   readonly at: EpochMs
 }
 
-/** How many payments of one deposit are shown, the last ones: nothing bounds how many there are. */
+/** How many of a deposit's latest payments a response shows, because their number is not bounded. */
 export const MAX_PAYMENTS = 20
 
-/** What was paid to a deposit. */
+/** The payments to a deposit. */
 export interface DepositPaymentSummary {
   /** The sum of all payments. */
   readonly creditedCents: number
@@ -26,7 +26,7 @@ export interface DepositPaymentSummary {
 const CREDITED = `select amount_cents from gw_transactions
   where source_kind = 'deposit' and source_id = $1 and part = $2`
 
-/** Returns what was paid to each deposit that was paid, by its id. */
+/** Returns the payments to each deposit that has any, by deposit id. */
 export async function readPayments(
   db: SqlQueries,
   deposits: readonly Deposit[],
@@ -51,8 +51,8 @@ export async function readPayments(
 }
 
 /**
- * Credits the account with a payment that the provider reported. `repeated`: this deposit was credited with it before. `conflict`:
- * another payment has its id.
+ * Credits the account with a payment that the provider reported. `repeated`: this payment to this deposit was credited before.
+ * `conflict`: another payment has its id.
  */
 export async function creditPayment(
   tx: SqlQueries,
@@ -80,7 +80,7 @@ export async function creditPayment(
     description: 'Deposit',
   }
   if ((await money.move(tx, transfer, [entry], now)) === 'done') return 'done'
-  // For the ledger, equal payments to two deposits of one account are the same transfer.
+  // The ledger cannot distinguish equal payments to two deposits of one account, so the transaction rows are compared.
   const [credited] = await rows(tx, CREDITED, [id, payment.id])
   return credited && toInteger(credited['amount_cents']) === amountCents ? 'repeated' : 'conflict'
 }

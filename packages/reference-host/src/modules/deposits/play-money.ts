@@ -5,7 +5,7 @@ import { type Success, type WriteContext, ledgerAccounts } from '@gatewright/hos
 import { systemAccounts } from '../../product/system-accounts.ts'
 import type { ModuleServices } from '../services.ts'
 
-/** What `deposits.create` returns for play money. */
+/** Schema of the response of `deposits.create` for play money. */
 export const PlayMoney = Type.Object(
   {
     id: text('The id of the deposit'),
@@ -17,7 +17,7 @@ export const PlayMoney = Type.Object(
   component('PlayMoney', 'Play money that was credited (sandbox only)'),
 )
 
-/** Credits play money at once. A live host has no such money: there it comes from pay-ins, deposits or the operator. */
+/** Credits play money at once. A live host has no play money: its money comes from pay-ins, deposits or the operator. */
 export async function creditPlayMoney(
   { clock, money }: Pick<ModuleServices, 'clock' | 'money'>,
   accountId: string,

@@ -64,7 +64,7 @@ const quote = {
   validUntil: Date.parse(examples.LATER),
 }
 
-/** The operations that say what can be deposited, and for how much. */
+/** Makes the operations about assets, limits and prices of deposits. */
 export function depositQuotes(provider: DepositProvider): Operation[] {
   const common = { surface: 'partner', credential: 'session', scopes: [] } as const
   return [
@@ -77,7 +77,7 @@ export function depositQuotes(provider: DepositProvider): Operation[] {
       query: assetsQuery,
       response: AssetsResponse,
       example: { response: assetsExample },
-      handle: ({ facts }) => listAssets(provider, facts.query),
+      handle: ({ query }) => listAssets(provider, query),
     }),
     operation({
       ...common,

@@ -6,7 +6,7 @@ import { depositTable, type Deposit } from './deposit.ts'
 import { keepConflict } from './payment-conflict.ts'
 import { creditPayment, readPayments, type DepositPaymentSummary } from './payments.ts'
 
-/** A page of a list. With `openSince`, only deposits that wait for money and were made after that time. */
+/** A page of a list. With `openSince`, only deposits without a payment that were made after that time. */
 interface DepositPage {
   readonly after: number
   readonly limit: number
@@ -22,12 +22,13 @@ export interface DepositRecords {
     now: EpochMs,
   ): Promise<Deposit>
   page(db: SqlQueries, accountId: string, page: DepositPage): Promise<Deposit[]>
-  /** Returns what was paid to each deposit that was paid, by its id. */
+  /** Returns the payments to each deposit that has any, by deposit id. */
   payments(db: SqlQueries, deposits: readonly Deposit[]): Promise<ReadonlyMap<string, DepositPaymentSummary>>
   /**
-   * Credits every payment that was not credited before, whatever state the deposit is in, and moves its state. A payment id of a provider
-   * is credited once, ever: a payment with the id of another is kept on the deposit as `attention`, with an event. `ignored`:
-   * nothing changed, or a payment could not be credited and no other was. `unknown`: this provider has no such deposit.
+   * Credits every payment that was not credited before, in any state of the deposit, and changes its state. Each payment id of
+   * a provider is credited once, ever: another payment with the same id is recorded on the deposit as `attention`, with an
+   * event. `ignored`: nothing changed, or a payment could not be credited and no other was. `unknown`: this provider has no
+   * such deposit.
    */
   report(
     tx: SqlQueries,
@@ -37,10 +38,10 @@ export interface DepositRecords {
   ): Promise<EventOutcome>
 }
 
-/** What the records work with. */
+/** The services that the records use. */
 interface DepositServices {
   readonly money: Money
-  /** Takes what an operator must know. */
+  /** Receives warnings for the operator. */
   readonly report: (error: unknown) => void
 }
 
@@ -100,7 +101,8 @@ export function depositRecords(services: DepositServices): DepositRecords {
           outcome = 'applied'
         }
       }
-      // Only a payment completes a deposit: a report without one has seen a payment that is not credited yet.
+      // Only a credited payment completes a deposit. A report `completed` without payments means that a payment was seen and is
+      // not credited yet.
       const to = status === 'completed' ? 'processing' : status
       if (mayMoveDeposit(from, to)) {
         await moveTo(to, 'reported', null)
@@ -111,7 +113,7 @@ export function depositRecords(services: DepositServices): DepositRecords {
   }
 }
 
-/** An address of Ethereum in lower case, so that it is found in whatever case it is given; any other as it is. */
+/** Returns an Ethereum address in lower case, so that it is found in any case. Other addresses are unchanged. */
 export function canonical(address: string): string {
   return /^0x[0-9a-fA-F]{40}$/.test(address) ? address.toLowerCase() : address
 }

@@ -39,8 +39,8 @@ const exampleBody = {
 }
 
 /**
- * `POST /user/v1/deposits/transfer`: moves the account's own money between its balance and its contracts. No cap counts it: it
- * does not leave the account.
+ * `POST /user/v1/deposits/transfer`: moves the account's own money between its balance and its contracts. No cap counts it,
+ * because the money does not leave the account.
  */
 export function transferDeposit({ clock, ledger, money }: ModuleServices): Operation {
   return ledgerWrite({
@@ -106,7 +106,7 @@ export function transferDeposit({ clock, ledger, money }: ModuleServices): Opera
   })
 }
 
-/** The transaction row of a transfer. One between two contracts does not change the balance, and has none. */
+/** Makes the transaction row of a transfer. A transfer between two contracts does not change the balance, and has none. */
 function entriesOf(id: string, accountId: string, body: Static<typeof Body>): TransactionEntry[] {
   const { amountCents, fromContractId: from, toContractId: to } = body
   if (from !== null && to !== null) return []

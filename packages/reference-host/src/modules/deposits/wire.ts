@@ -15,10 +15,10 @@ const Payment = Type.Object(
   },
   component('DepositPayment', 'A payment that was credited'),
 )
-/** A deposit in responses. */
+/** Schema of a deposit in responses. */
 export const DepositSchema = Type.Object(
   {
-    id: text('Names the deposit'),
+    id: text('The id of the deposit'),
     contractId: Type.Null({ description: 'Always null; kept for existing clients' }),
     changeNowId: text("The provider's own id of the deposit"),
     fromCurrency: text('The asset to send'),
@@ -62,7 +62,7 @@ export const depositExample = {
   payments: [{ id: 'pay_1', creditedCents: 2500, at: examples.LATER }],
 }
 
-/** Writes deposits with their payments. */
+/** Converts deposits with their payments for responses. */
 export async function depositsData(records: DepositRecords, db: SqlQueries, deposits: readonly Deposit[]) {
   const payments = await records.payments(db, deposits)
   return deposits.map(deposit => {
@@ -87,7 +87,7 @@ export async function depositsData(records: DepositRecords, db: SqlQueries, depo
   })
 }
 
-/** Writes one deposit. */
+/** Makes the data of a response with one deposit. */
 export async function depositData(records: DepositRecords, db: SqlQueries, deposit: Deposit) {
   return { deposit: (await depositsData(records, db, [deposit]))[0] }
 }

@@ -1,11 +1,10 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, instant, nameText, nextCursor, text } from '@gatewright/host/schemas'
-import { type Operation, ledgerWrite, operation } from '@gatewright/host'
+import { type Operation, ledgerWrite, listOperation } from '@gatewright/host'
+import { component, instant, nameText, text } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'
-import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { deleteFolder, folders, type Folder } from './store.ts'
 
@@ -15,10 +14,6 @@ const FolderSchema = Type.Object(
   component('Folder', 'A folder for cards'),
 )
 const ResponseData = Type.Object({ folder: FolderSchema }, component('FolderResponse', 'A folder'))
-const List = Type.Object(
-  { folders: Type.Array(FolderSchema), nextCursor },
-  component('FolderList', 'A page of folders, oldest first'),
-)
 const Deleted = Type.Object(
   { id: text('Named the folder'), deletedAt: instant('When it was deleted') },
   component('DeletedFolder', 'A folder that was deleted. Its cards are in no folder now'),
@@ -31,30 +26,20 @@ const body = { name: 'Travel' }
 const noSuchFolder = deny('not_found', 'no folder has this id')
 const data = ({ id, name, createdAt }: Folder) => ({ id, name, createdAt: new Date(createdAt).toISOString() })
 
-/** Folders of cards. */
+/** Makes the operations on folders of cards. */
 export function folderOperations({ db, clock }: ModuleServices): Operation[] {
   return [
-    operation({
-      ...common,
+    listOperation({
       id: 'folders.list',
       title: 'List the folders, oldest first',
-      method: 'GET',
-      paths: ['/user/v1/folders'],
+      path: '/user/v1/folders',
       scopes: ['folders.read'],
-      query: pagingQuery,
-      response: List,
-      example: { response: { folders: [example], nextCursor: null } },
-      async handle({ caller: { session }, facts }) {
-        const paging = readPaging(facts.query)
-        if (!paging.ok) return paging
-        const { after, limit } = paging.value
-        const found = await folders.page(db, session.accountId, { after, limit: limit + 1, order: 'oldest' })
-        const { items, nextCursor } = cutPage(found, limit)
-        return allow({
-          data: { folders: items.map(data), nextCursor },
-          summary: `${items.length} folders.`,
-        })
-      },
+      name: 'folders',
+      component: component('FolderList', 'A page of folders, oldest first'),
+      item: FolderSchema,
+      example,
+      rows: (accountId, page) => folders.page(db, accountId, { ...page, order: 'oldest' }),
+      write: rows => rows.map(data),
     }),
     ledgerWrite({
       ...write,

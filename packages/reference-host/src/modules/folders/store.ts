@@ -11,7 +11,7 @@ export const folders = table('gw_card_folders', {
 })
 export type Folder = Row<typeof folders>
 
-/** Deletes a folder; its cards lose it. Lock the folder before. */
+/** Deletes a folder and removes its cards from it. Lock the folder before. */
 export async function deleteFolder(tx: SqlQueries, { accountId, id }: Folder): Promise<void> {
   const empty = 'update gw_cards set folder_id = null where account_id = $1 and folder_id = $2'
   await rows(tx, empty, [accountId, id])

@@ -16,7 +16,7 @@ const OF_SURFACE = {
   },
 } as const
 
-/** `GET /user/v1/identity/data-key` and its partner counterpart: always denied. Kept because existing clients ask. */
+/** `GET /user/v1/identity/data-key` and its partner counterpart: always denied. It exists because existing clients call it. */
 export function denyDataKey(): Operation[] {
   return (['user', 'partner'] as const).map(surface => {
     const { path, scope, instead } = OF_SURFACE[surface]

@@ -1,6 +1,7 @@
 import { allow, type Session } from '@gatewright/kernel'
 import type { CapState } from '@gatewright/scope-guard'
 import * as Type from 'typebox/type'
+import { type Call, type Operation, isKeySession, ledgerWrite, readOperation } from '@gatewright/host'
 import {
   PolicySchema,
   component,
@@ -10,7 +11,6 @@ import {
   text,
   textOrNull,
 } from '@gatewright/host/schemas'
-import { type Call, type Operation, isKeySession, ledgerWrite, operation } from '@gatewright/host'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import type { User } from '../users/store.ts'
@@ -19,7 +19,7 @@ const BindingPolicy = Type.Object(
   { id: text('Names the policy'), policy: PolicySchema },
   component('BindingPolicy', 'A policy that binds the credential, its own or one from above'),
 )
-/** Most caps of a chain: 64 limits, and three caps with a name of each of 16 policies. */
+/** Maximum number of caps of a chain: 64 limits, and the three named caps of each of 16 policies. */
 export const MAX_CAPS = 112
 /** Schema of a cap on a credential. */
 export const Cap = Type.Object(
@@ -101,24 +101,23 @@ const common = {
   response: ResponseData,
 } as const
 
-/** `GET` and `PATCH /user/v1/identity`: the credential of the request. */
+/** `GET` and `PATCH /user/v1/identity`: describes the credential of the request. */
 export function identityOperations({ users, issuer, guard, db }: ModuleServices): Operation[] {
   const rights = async (session: Session): Promise<Rights> => {
     const [policies, caps] = await Promise.all([issuer.policies(session.policyIds), guard.caps(session)])
     return { policies, caps }
   }
   return [
-    operation({
+    readOperation({
       ...common,
       id: 'identity.read',
       title: 'Read what the credential of this request is and may do',
-      method: 'GET',
       scopes: ['identity.read'],
       example: { response: example },
-      async handle({ caller: { session } }) {
+      async read(session) {
         const held = await rights(session)
         const user = await users.ofAccount(db, session.accountId)
-        return allow({ data: identityData(session, user, held), summary: 'This credential.' })
+        return { data: identityData(session, user, held), summary: 'This credential.' }
       },
     }),
     ledgerWrite({
@@ -131,7 +130,7 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
       scopes: ['identity.write'],
       body: Body,
       example: { body: { walletLabel: 'Main' }, response: example },
-      // Before the transaction: policies have a store of their own.
+      // Read before the transaction, because policies can be in another store.
       prepare: async ({ caller: { session } }: Call<'session', unknown>) => allow(await rights(session)),
       async write({ caller: { session }, body: { walletLabel } }, { tx, prepared }) {
         const user = await users.setWalletLabel(tx, session.accountId, walletLabel)
@@ -141,7 +140,7 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
   ]
 }
 
-/** A cap as responses show it. */
+/** Converts a cap for responses. */
 export function capData({ operations, resetsAt, held, ...cap }: CapState): Record<string, unknown> {
   return {
     ...cap,
@@ -151,7 +150,7 @@ export function capData({ operations, resetsAt, held, ...cap }: CapState): Recor
   }
 }
 
-/** What binds a credential. */
+/** The policies and caps that bind a credential. */
 interface Rights {
   readonly policies: readonly unknown[]
   readonly caps: readonly CapState[]

@@ -26,7 +26,7 @@ const ResponseData = Type.Object(
   component('KeyCaps', 'The caps of a key, and how much of each is used'),
 )
 
-/** `GET /user/v1/keys/{keyId}/caps`: the caps of a key that the caller may list. Reads the counters and changes nothing. */
+/** `GET /user/v1/keys/{keyId}/caps`: reads the caps of a key that the caller may list. Reads the counters and changes nothing. */
 export function readKeyCaps({ issuer, guard }: ModuleServices): Operation {
   return operation({
     id: 'keys.caps',

@@ -55,12 +55,12 @@ export const NewKey = Type.Object(
   component('NewApiKey', 'A new API key with its text, which is shown only once'),
 )
 
-/** The paths of a key operation, under both prefixes. */
+/** Returns the paths of a key operation, under both prefixes. */
 export function keyPaths(tail: string): readonly [string, string] {
   return [`/user/v1/keys${tail}`, `/identity/user-api-keys${tail}`]
 }
 
-/** The data of a key. `policy` is an object for one own policy, a list for several, null for none. */
+/** Converts a key for responses. `policy` is an object for one own policy, a list for several, null for none. */
 export function keyData(key: ApiKey, policies: readonly unknown[]): Record<string, unknown> {
   return {
     id: key.id,
@@ -77,7 +77,7 @@ export function keyData(key: ApiKey, policies: readonly unknown[]): Record<strin
   }
 }
 
-/** The key that made or rotated another, and its session where one was used. */
+/** Converts the key that made or rotated another key, with its session if one was used. */
 const shownMaker = (by: KeyCreator | null): object | null =>
   by && { keyId: by.keyId, sessionId: by.sessionIds.at(-1) ?? null }
 

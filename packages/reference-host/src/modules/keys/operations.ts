@@ -1,11 +1,18 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
+import {
+  type Operation,
+  type Success,
+  callerOf,
+  operation,
+  pageParameters,
+  positionCursor,
+  readPositionCursor,
+} from '@gatewright/host'
 import { PolicySchema, component, nextCursor } from '@gatewright/host/schemas'
-import { type Operation, type Success, callerOf, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
-import { pagingQueryUpTo, positionCursor, readPositionPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
@@ -19,8 +26,6 @@ const KeyList = Type.Object(
     'A page of API keys, newest first, without their texts. It ends early where their policies would pass 32 KiB',
   ),
 )
-/** Existing clients read one page: it has all keys of most accounts. */
-const PAGE = { most: 100, defaultLimit: 50 } as const
 const Rights = {
   scopes: Type.Optional(requestedScopes),
   policy: Type.Optional(PolicySchema),
@@ -50,7 +55,7 @@ const RotateBody = Type.Object(
 )
 const common = { surface: 'user', credential: 'session', topLevel: true } as const
 
-/** Operations on API keys. The issuer decides what a caller may do to which key. */
+/** Makes the operations on API keys. The issuer decides what a caller may do to which key. */
 export function keyOperations(services: ModuleServices): Operation[] {
   return [
     createKey(services),
@@ -88,7 +93,8 @@ function createKey({ issuer, aliases, webTokens }: ModuleServices): Operation {
       const { ignored } = scopes.value
       if ('webSession' in authenticated) {
         const { webSession } = authenticated
-        // Checked first and used up before the key is made: a crash in between costs a sign-in, never a second key.
+        // The web token is used up before the key is made: a crash in between costs another sign-in, but never makes a second
+        // key.
         const first = await webTokens.claim(webSession)
         if (!first.ok) return first
         const { accountId, userId, address: walletAddress } = webSession
@@ -111,13 +117,14 @@ function listKeys({ issuer }: ModuleServices): Operation {
     method: 'GET',
     paths: keyPaths(''),
     scopes: ['keys.read'],
-    query: pagingQueryUpTo(PAGE.most, PAGE.defaultLimit),
+    // Existing clients read only one page, so it is large enough for the keys of most accounts.
+    query: Type.Object(pageParameters(100, 50)),
     response: KeyList,
     example: { response: { keys: [examples.listedKey], nextCursor: null } },
-    async handle({ caller, facts }) {
-      const paging = readPositionPaging(facts.query, PAGE)
-      if (!paging.ok) return paging
-      const found = await issuer.listKeys(callerOf(caller), paging.value)
+    async handle({ caller, query: { limit, cursor } }) {
+      const start = readPositionCursor(cursor)
+      if (!start.ok) return start
+      const found = await issuer.listKeys(callerOf(caller), { ...start.value, limit })
       if (!found.ok) return found
       const keys = found.value.keys.map(({ key, policies }) => keyData(key, policies))
       const { next } = found.value
@@ -137,7 +144,7 @@ function changeKey(services: ModuleServices): Operation {
     title: 'Change the scopes or policy of a key, or revoke it',
     method: 'PATCH',
     paths: keyPaths('/{keyId}'),
-    // A policy that is replaced is kept with the key: its counters go on.
+    // Replaced policies stay stored with the key, so changes are limited like mints.
     limit: 'mint',
     scopes: ['keys.write'],
     unknownMembers: 'deny',
@@ -188,7 +195,7 @@ function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
       const keyId = params['keyId'] as string
       if (!('webSession' in caller)) {
-        // Of a session the scope is checked before. A presented key rotates itself without any.
+        // The guard has checked the scope of a session. A presented key needs a scope only to rotate another key.
         if (!('session' in caller) && caller.id !== keyId && !caller.scopes.includes('keys.write'))
           return rotatesOnlyItself
         return newKeyResponse(await issuer.rotateKey(callerOf(caller), keyId, rotation), [])

@@ -9,7 +9,7 @@ import type { ModuleServices } from '../services.ts'
 import * as examples from './examples.ts'
 import { keyData, keyPaths, KeySchema } from './fields.ts'
 
-/** `keys.revoke`: ends a key and its sessions, and on request the cards that it made. */
+/** `keys.revoke`: ends a key and its sessions, and if requested cancels the cards that it made. */
 export function revokeKey(services: ModuleServices): Operation {
   return operation({
     surface: 'user',
@@ -27,34 +27,33 @@ export function revokeKey(services: ModuleServices): Operation {
       cards: Type.Optional(
         Type.Literal('cancel', {
           description: 'Also cancels the cards that it made. Needs the scope `cards.write`',
+          expected: 'must be "cancel", once, or absent',
         }),
       ),
     }),
     response: KeySchema,
     example: { response: examples.revokedKey },
     denies: [404],
-    async handle({ caller, params, facts }) {
+    async handle({ caller, params, query }) {
       const keyId = params['keyId'] as string
-      const cards = await cardsToCancel(services, caller, keyId, facts.query)
-      if (!cards.ok) return cards
+      const cards = query.cards === undefined ? undefined : await cardsToCancel(services, caller, keyId)
+      if (cards?.ok === false) return cards
       const revoked = await services.issuer.revokeKey(callerOf(caller), keyId)
-      if (revoked.ok) await cards.value()
+      if (revoked.ok) await cards?.value()
       return keyResponse(services, revoked)
     },
   })
 }
 
-/** Reads which cards a revocation cancels, because afterwards the caller may have ended. Returns what cancels them. */
+/**
+ * Reads which keys' cards a revocation cancels: afterwards the caller may have ended. Returns the function that cancels the
+ * cards.
+ */
 async function cardsToCancel(
   { issuer, clock, db }: ModuleServices,
   caller: Access,
   keyId: string,
-  query: URLSearchParams,
 ): Promise<Verdict<() => Promise<unknown>>> {
-  const given = query.getAll('cards')
-  if (given.length === 0) return allow(async () => {})
-  if (given.length > 1 || given[0] !== 'cancel')
-    return deny('invalid_request', 'cards must be "cancel", once, or absent', { field: 'cards' })
   if (!caller.session.scopes.includes('cards.write'))
     return deny('insufficient_scope', 'cards=cancel needs the scope cards.write', { field: 'cards' })
   const visible = await issuer.visibleKeys(callerOf(caller))

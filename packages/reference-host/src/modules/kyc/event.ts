@@ -5,7 +5,10 @@ import type { KycRecords } from './records.ts'
 
 const event = withId(kycReport)
 
-/** The event `kyc.report`: a report with the `id` of its application. Only the provider of identity checks knows applications. */
+/**
+ * The event `kyc.report`: a report with the `id` of its application. Only the provider of identity checks can report
+ * applications.
+ */
 export function kycReportEvent(kyc: KycRecords, provider: KycProvider | undefined): EventType {
   return {
     validate: event.validate,

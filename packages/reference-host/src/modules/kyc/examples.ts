@@ -1,4 +1,4 @@
-/** An application, as examples and tests send it. */
+/** An application in examples and tests. */
 export const application = {
   firstName: 'Ada',
   lastName: 'Approved',
@@ -29,5 +29,5 @@ const state = {
   isTermsOfServiceAccepted: false,
 }
 
-/** An approved application, as each surface reads it. */
+/** An approved application, by surface. */
 export const response = { user: { application: state }, partner: state }

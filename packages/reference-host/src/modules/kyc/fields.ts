@@ -53,7 +53,7 @@ const common = {
   referralCode: Type.Optional(described(nameText(0, 40), 'Who recommended this; ignored when unknown')),
 } as const
 
-/** The body of an application by its surface: partners must name an identity document. */
+/** The body of an application, by surface: partners must name an identity document. */
 export const KycBody = {
   user: Type.Object(
     { ...common, nationalId: Type.Optional(NationalId) },
@@ -67,7 +67,10 @@ export const KycBody = {
 
 type Fields = Static<(typeof KycBody)['user']>
 
-/** Reads an application in one vocabulary. Denial: `invalid_request` for a date, an age or a phone that cannot be. */
+/**
+ * Converts a body to an application with the host's codes. Denial: `invalid_request` for an impossible date, an age under 18 or
+ * over 120, or an invalid phone number.
+ */
 export function readApplication(body: Fields, now: EpochMs): Verdict<KycApplication, HostDenial> {
   if (!isAdult(body.birthDate, now)) {
     const message = 'birthDate must be a date of 18 to 120 years ago'
@@ -97,7 +100,7 @@ export function readApplication(body: Fields, now: EpochMs): Verdict<KycApplicat
   })
 }
 
-/** Whether it is a real date on which somebody of 18 to 120 years was born. */
+/** Whether a date exists, and a person born on it is 18 to 120 years old. */
 function isAdult(date: string, now: EpochMs): boolean {
   const born = new Date(`${date}T00:00:00Z`)
   if (Number.isNaN(born.getTime()) || born.toISOString().slice(0, 10) !== date) return false
@@ -106,7 +109,7 @@ function isAdult(date: string, now: EpochMs): boolean {
   return age >= 18 && age <= 120
 }
 
-/** One field of the form, as `kyc.values` describes it. */
+/** The description of one field of the form, by `kyc.values`. */
 interface DescribedField {
   readonly name: string
   readonly required: boolean

@@ -4,10 +4,10 @@ import type { EventOutcome, JobHandler, Metrics } from '@gatewright/host'
 import type { KycProvider } from '../../providers/kyc/port.ts'
 import type { KycRecords } from './records.ts'
 
-/** The kind of the job that submits an application to the provider, by the application's id. */
+/** The kind of the job that submits an application to the provider. Its subject is the application's id. */
 export const SUBMIT_JOB = 'kyc.submit'
 
-/** What the job works with. */
+/** The services that the job uses. */
 interface KycJobServices {
   readonly db: SqlClient
   readonly clock: Clock
@@ -16,16 +16,16 @@ interface KycJobServices {
   readonly count: (outcome: EventOutcome) => void
 }
 
-/** Submits an application, and asks again while it is `pending`. What is decided by then needs no call. */
+/** Makes the job that submits an application, and repeats the call while the application is `pending`. */
 export function submitJob({ db, clock, kyc, provider, count }: KycJobServices): JobHandler {
   return async (id, signal) => {
     const application = await kyc.waiting(db, id)
     if (!application) return tx => kyc.dropNationalId(tx, id)
     const report = await provider.submit(id, application, signal)
     return async tx => {
-      // A decision that was made while the provider was asked is newer than this response.
+      // A decision that was made during the call is newer than this response.
       count(await kyc.report(tx, id, report, clock.now(), { whilePending: true }))
-      // Also after a response that was ignored because a newer report had come while the provider was asked.
+      // Repeated also if this response was ignored because a newer report arrived during the call.
       return (await kyc.waiting(tx, id)) ? 'again' : undefined
     }
   }

@@ -1,4 +1,4 @@
-/** What people do for a living, as an application names it. */
+/** An occupation in an application. */
 interface Occupation {
   readonly code: string
   readonly label: string
@@ -15,7 +15,10 @@ const WORDS: readonly Occupation[] = [
   { code: 'other', label: 'Something else' },
 ]
 
-/** What clients that send US codes send for who has none. The labels differ from those of the words, for a form that shows both. */
+/**
+ * Codes that clients with US codes send for occupations without one. Their labels differ from those of `WORDS`, because a form
+ * may show both.
+ */
 const WITHOUT_US_CODE: readonly Occupation[] = [
   { code: 'SELFEMP', label: 'Self-employed (SELFEMP)' },
   { code: 'UNEMPLO', label: 'Not employed (UNEMPLO)' },
@@ -59,9 +62,9 @@ const US_CODES: readonly Occupation[] = [
   { code: '53-3032', label: 'Heavy and Tractor-Trailer Truck Drivers' },
 ]
 
-/** What `kyc.values` lists: all words, and of the US codes a selection. */
+/** The occupations that `kyc.values` lists: all words, and common US codes. */
 export const OCCUPATIONS: readonly Occupation[] = [...WORDS, ...WITHOUT_US_CODE, ...US_CODES]
 
 const listed = [...WORDS, ...WITHOUT_US_CODE].map(({ code }) => code).join('|')
-/** Every occupation that is taken: a word, a code of those without a US code, or any US code (`NN-NNNN`), listed or not. */
+/** Matches every accepted occupation: a word, a code of `WITHOUT_US_CODE`, or any US code (`NN-NNNN`), listed or not. */
 export const OCCUPATION_PATTERN: string = `^(?:${listed}|[0-9]{2}-[0-9]{4})$`

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type Surface } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
+import { type Operation, type Success, operation, readOperation } from '@gatewright/host'
 import { component, nameText } from '@gatewright/host/schemas'
-import { type Operation, type Success, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { invalidState } from '../invalid-state.ts'
 import { applyReferral } from '../referrals/store.ts'
@@ -37,14 +37,14 @@ async function responseOf(
   { kyc, acceptances, ...services }: Pick<ModuleServices, 'db' | 'kyc' | 'acceptances'>,
   accountId: string,
   db: SqlQueries = services.db,
-): Promise<Verdict<Success>> {
+): Promise<Success> {
   const [state, acceptedAt] = [await kyc.read(db, accountId), await acceptances.acceptedAt(db, accountId)]
   const next = state.status === 'approved' ? { next: `POST /${surface}/v1/agreements` } : {}
-  return allow({
+  return {
     data: kycData(surface, state, acceptedAt !== undefined),
     summary: `The identity check is ${spelledFor(surface, state.status)}.`,
     ...(acceptedAt === undefined ? next : {}),
-  })
+  }
 }
 
 /**
@@ -75,7 +75,7 @@ function submit(surface: Surface, services: ModuleServices): Operation {
         if (result.outcome !== 'submitted') return result
         await jobs.add(tx, SUBMIT_JOB, result.id, now)
         const { referralCode } = body as { readonly referralCode?: string }
-        // The denial of an invalid code is ignored, because it must not prevent the identity check.
+        // The denial for an invalid code is ignored, because it must not prevent the identity check.
         if (referralCode !== undefined) await applyReferral(tx, accountId, referralCode.toUpperCase())
         return result
       })
@@ -89,28 +89,25 @@ function submit(surface: Surface, services: ModuleServices): Operation {
         await Promise.race([jobs.runNow(SUBMIT_JOB, submitted.id), timeUp])
         timer.abort()
       }
-      return responseOf(surface, services, accountId)
+      return allow(await responseOf(surface, services, accountId))
     },
   })
 }
 
 function status(surface: Surface, services: ModuleServices): Operation {
   const { db, kyc } = services
-  return operation({
+  return readOperation({
     id: 'kyc.status',
     title: 'Read how far the identity check is',
     surface,
-    method: 'GET',
     paths: [`/${surface}/v1/kyc/status`],
-    credential: 'session',
     scopes: ['kyc.read'],
     response: KycResponse[surface],
     example: { response: examples.response[surface] },
     ...(surface === 'user' ? { denies: [404] } : {}),
-    async handle({ caller }) {
-      const { accountId } = caller.session
-      if (surface === 'user' && (await kyc.read(db, accountId)).status === 'not_submitted')
-        return deny('not_found', 'no application was submitted: POST /user/v1/kyc')
+    notFound: deny('not_found', 'no application was submitted: POST /user/v1/kyc'),
+    async read({ accountId }) {
+      if (surface === 'user' && (await kyc.read(db, accountId)).status === 'not_submitted') return undefined
       return responseOf(surface, services, accountId)
     },
   })
@@ -124,7 +121,7 @@ const Decision = Type.Object(
   component('KycDecision', 'What the check comes to'),
 )
 
-/** `kyc.simulate`: makes the decision of an operator, for tests in a sandbox. */
+/** `kyc.simulate`: decides like an operator, for tests in a sandbox. */
 function simulate(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, kyc, jobs } = services
   return operation({
@@ -149,8 +146,8 @@ function simulate(surface: Surface, services: ModuleServices): Operation {
         const now = clock.now()
         const id = await kyc.decide(tx, accountId, decision, now)
         if (decision.status === 'pending') await jobs.add(tx, SUBMIT_JOB, id, now)
-        // In the transaction: what this request came to, and not a later one.
-        return responseOf(surface, services, accountId, tx)
+        // Read in the transaction, so that the response shows the outcome of this request and not of a later one.
+        return allow(await responseOf(surface, services, accountId, tx))
       })
     },
   })

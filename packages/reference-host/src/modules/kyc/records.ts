@@ -6,7 +6,7 @@ import { isNewer, lastReported, mayReport, REPORTED } from './reports.ts'
 import { digestOf, sealedFields } from './sealed-fields.ts'
 import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
 
-/** The state of an application, without the personal data in it. */
+/** The state of an application, without its personal data. */
 export interface KycState {
   readonly status: KycStatus
   /** Undefined if nothing was submitted or decided yet. */
@@ -32,8 +32,8 @@ export interface KycRecords {
   waiting(db: SqlQueries, id: string): Promise<KycApplication | undefined>
   /**
    * Applies a report of the provider if the status allows it and it is newer, or the newest one while the status is `pending`.
-   * `whilePending` is for the provider's response to the job: any other decision made meanwhile is kept, and a response without a version counts. In
-   * any case drops `nationalId` from the fields.
+   * `whilePending` is for the provider's response to the job: a decision that was made during the call is kept, and a response
+   * without a version counts. `nationalId` is removed from the fields in any case.
    */
   report(
     tx: SqlQueries,
@@ -42,11 +42,12 @@ export interface KycRecords {
     now: EpochMs,
     only?: { readonly whilePending?: boolean },
   ): Promise<EventOutcome>
-  /** Drops `nationalId` from the fields of an application that needs no further call to the provider. */
+  /** Removes `nationalId` from the fields of an application that needs no further call to the provider. */
   dropNationalId(tx: SqlQueries, id: string): Promise<void>
   /**
-   * Applies the decision of an operator, from any status, and returns the id of the application. No report ends `locked`, `denied` or
-   * `canceled` that an operator decided on. After the decision `pending` the caller must add the job that asks the provider.
+   * Applies the decision of an operator, from any status, and returns the id of the application. No report ends `locked`,
+   * `denied` or `canceled` that an operator decided on. After the decision `pending` the caller must add the job that calls the
+   * provider.
    */
   decide(
     tx: SqlQueries,
@@ -85,7 +86,7 @@ export function kycRecords(sealer: Sealer): KycRecords {
   ): Promise<void> => {
     const { accountId, id, from, to, cause } = change
     if (from === to) {
-      // A lock of the provider that an operator confirms is recorded, once: from then on no report ends it.
+      // If an operator confirms a lock by the provider, that is recorded once: from then on no report ends the lock.
       const mayConfirm = cause !== REPORTED && LOCKED_STATUSES.includes(to)
       if (!mayConfirm || !(await lastReported(tx, change))) return
     }
@@ -125,18 +126,20 @@ export function kycRecords(sealer: Sealer): KycRecords {
       const { status: to, version, reason } = report
       const fields = withoutNationalId(row)
       const known = row['version'] === null ? null : toInteger(row['version'])
-      // A decision back to `pending` asks the provider again: its newest report counts again, a response even without a version.
+      // After a decision `pending` the provider is called again, and its newest report counts again; a response counts even
+      // without a version.
       const repeated = from === 'pending' && (version === known || (whilePending && version === null))
       const late = whilePending && from !== 'pending'
       const newer = !late && (repeated || isNewer(version, known))
       const newest = newer ? (version ?? known) : known
       if (!newer || !(await mayReport(tx, { accountId, id, from, to, version }))) {
         const text = 'update gw_kyc_applications set fields = $2, version = $3 where account_id = $1'
-        // The version of a denied report counts, so that an older report that arrives later does not apply.
+        // The version of a report is stored even if the report is not applied, so that an older report that arrives later is
+        // ignored.
         await rows(tx, text, [accountId, fields, newest])
         return 'ignored'
       }
-      // An erased application gets no links, which open pages about the person.
+      // An erased application gets no links, because they open pages about the person.
       const links = [report.completionLink, report.externalVerificationLink].map(each =>
         each === null || fields === null ? null : JSON.stringify(each),
       )
@@ -154,7 +157,7 @@ export function kycRecords(sealer: Sealer): KycRecords {
     async decide(tx, accountId, { status: to, reason, cause }, now) {
       const { status: from, id: known } = stateOf((await lock(tx, accountId)) as SqlRow)
       const id = known ?? newId('kyc')
-      // The version stays, so that an older report that arrives later does not apply.
+      // The version stays, so that an older report that arrives later is ignored.
       const text = `insert into gw_kyc_applications (account_id, id, reason, submitted_at) values ($1, $2, $3, $4)
         on conflict (account_id) do update set reason = excluded.reason, completion_link = null, verification_link = null`
       await rows(tx, text, [accountId, id, reason, now])

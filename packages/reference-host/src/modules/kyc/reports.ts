@@ -2,10 +2,10 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import { events } from '@gatewright/host'
 import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
 
-/** The cause of events for reports of the provider. */
+/** The cause of events that a report of the provider makes. */
 export const REPORTED = 'reported'
 
-/** The change that a report asks for. */
+/** The change that a report requests. */
 interface ReportedChange {
   readonly accountId: string
   /** The id of the application. */
@@ -15,7 +15,7 @@ interface ReportedChange {
   readonly version: number | null
 }
 
-/** Whether a report is newer than those before. Without a version it is newer only if none of them had one. */
+/** Whether a report is newer than all earlier ones. Without a version it is newer only if none of them had one. */
 export function isNewer(version: number | null, known: number | null): boolean {
   return known === null || (version !== null && version > known)
 }

@@ -4,7 +4,7 @@ import type { Sealer } from '@gatewright/host'
 import type { KycApplication } from '../../providers/kyc/port.ts'
 import { sealedColumns } from '../../product/sealed-columns.ts'
 
-/** The content of the sealed column. The digest recognizes the same fields after `nationalId` was dropped. */
+/** The content of the encrypted column. The digest recognizes the same fields after `nationalId` was removed. */
 interface SealedFields {
   readonly digest: string
   readonly application: KycApplication
@@ -12,7 +12,7 @@ interface SealedFields {
 
 const PURPOSE = sealedColumns.kycFields.purpose
 
-/** Makes the functions that seal and open the personal data of an application, the column `fields`. */
+/** Makes the functions that encrypt and decrypt the personal data of an application, the column `fields`. */
 export function sealedFields(sealer: Sealer) {
   const open = (row: SqlRow): SealedFields | undefined =>
     row['fields'] === null
@@ -20,7 +20,7 @@ export function sealedFields(sealer: Sealer) {
       : (JSON.parse(sealer.open(PURPOSE, toText(row['account_id']), toText(row['fields']))) as SealedFields)
   const seal = (accountId: string, content: SealedFields): string =>
     sealer.seal(PURPOSE, accountId, JSON.stringify(content))
-  /** Returns the sealed fields of a row without `nationalId`; null if they were erased. */
+  /** Returns the encrypted fields of a row without `nationalId`; null if they were erased. */
   const withoutNationalId = (row: SqlRow): string | null => {
     const content = open(row)
     if (!content) return null

@@ -1,12 +1,12 @@
-import { allow, type Surface } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { type Operation, readOperation } from '@gatewright/host'
 import { component, text } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
 import { describeFields, KycBody } from './fields.ts'
 import { OCCUPATIONS } from './occupations.ts'
 import { PURPOSES, salaries, volumes } from './vocabulary.ts'
 
-/** More items than any of these lists has: they are constants of the host. */
+/** An upper bound for the length of these lists, which are constants of the host. */
 const MOST = 100
 
 const KycField = Type.Object(
@@ -33,7 +33,7 @@ const ResponseData = Type.Object(
   component('KycValues', 'What an application must say, and the values that it may have'),
 )
 
-/** `GET /user/v1/kyc/values`, `/partner/v1/kyc/values`: the form, made from the schema that checks it. */
+/** `GET /user/v1/kyc/values`, `/partner/v1/kyc/values`: describes the form, from the schema that checks it. */
 export function kycValues(surface: Surface): Operation {
   const values = {
     fields: describeFields(KycBody[surface]),
@@ -42,19 +42,17 @@ export function kycValues(surface: Surface): Operation {
     expectedMonthlyVolume: [...volumes.shown],
     accountPurpose: [...PURPOSES],
   }
-  return operation({
+  return readOperation({
     id: 'kyc.values',
     title: 'List the fields and values of an application',
     surface,
-    method: 'GET',
     paths:
       surface === 'user' ? ['/user/v1/kyc/values'] : ['/partner/v1/kyc/values', '/partner/v1/kyc/schema'],
-    credential: 'session',
     scopes: ['kyc.read'],
     response: ResponseData,
     example: {
       response: { ...values, fields: values.fields.slice(0, 2).map(field => ({ ...field, enum: [] })) },
     },
-    handle: async () => allow({ data: { ...values }, summary: `${values.fields.length} fields.` }),
+    read: async () => ({ data: { ...values }, summary: `${values.fields.length} fields.` }),
   })
 }

@@ -1,4 +1,4 @@
-/** A code and all the words that clients send for it. The first word is the code, which is stored. */
+/** A code and all the words that clients send for it. The first word is the code itself, which is stored. */
 type Words = readonly [code: string, ...also: string[]]
 
 const SALARIES: readonly Words[] = [
@@ -21,11 +21,11 @@ export const PURPOSES: readonly string[] = [
   'testing',
   'other',
 ]
-/** What a field takes: both vocabularies, on both surfaces, with a hyphen or an en dash. */
+/** The words that a field accepts: those of both vocabularies, on both surfaces, with a hyphen or an en dash. */
 interface Vocabulary {
   /** The words that `kyc.values` shows. */
   readonly shown: readonly string[]
-  /** Every word that is taken. */
+  /** Every accepted word. */
   readonly taken: readonly string[]
   codeOf(word: string): string
 }

@@ -5,12 +5,12 @@ import type { Link } from '../../providers/kyc/port.ts'
 import type { KycState } from './records.ts'
 import { KYC_STATUSES, type KycStatus } from './states.ts'
 
-/** Statuses are in camelCase for users and in snake_case for partners. */
+/** Returns the spelling of a status on a surface: camelCase for users, snake_case for partners. */
 export function spelledFor(surface: Surface, status: KycStatus): string {
   return surface === 'partner' ? status : status.replace(/_(\w)/, (_, letter: string) => letter.toUpperCase())
 }
 
-/** The status of a word in either spelling. */
+/** Returns the status for a word in either spelling. */
 export function statusOf(word: string): KycStatus | undefined {
   return KYC_STATUSES.find(status => status === word || spelledFor('user', status) === word)
 }
@@ -30,12 +30,12 @@ const members = (surface: Surface) => {
     externalVerificationLink: link('Where the person proves who they are'),
     isActive: Type.Boolean({ description: 'Whether the identity is approved' }),
     isTermsOfServiceAccepted: Type.Boolean({
-      description: 'Whether the agreements are accepted as they read now',
+      description: 'Whether the agreements are accepted in their current version',
     }),
   }
 }
 
-/** The response of each surface: users get it as `application`, partners in `data` itself. */
+/** Schema of the response, by surface: users get the state as `application`, partners in `data` itself. */
 export const KycResponse = {
   user: Type.Object(
     { application: Type.Object(members('user'), component('KycApplication', 'The check of the identity')) },
@@ -44,7 +44,7 @@ export const KycResponse = {
   partner: Type.Object(members('partner'), component('PartnerKycApplication', 'The check of the identity')),
 } as const satisfies Record<Surface, Type.TObject>
 
-/** Writes the state of an application as the surface reads it. */
+/** Converts the state of an application for responses of a surface. */
 export function kycData(surface: Surface, state: KycState, accepted: boolean): Record<string, unknown> {
   const { id = null, status, reason } = state
   const link = (value: Link | null): unknown => (surface === 'partner' ? value && urlOf(value) : value)

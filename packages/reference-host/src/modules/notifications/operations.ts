@@ -1,10 +1,18 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import {
+  type Operation,
+  type RecordedEvent,
+  cutPage,
+  events,
+  ledgerWrite,
+  operation,
+  pageParameters,
+  readCursor,
+} from '@gatewright/host'
 import { component, instant, instantOrNull, nextCursor, text } from '@gatewright/host/schemas'
-import { type Operation, type RecordedEvent, events, ledgerWrite, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
-import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { kindOf, textOf } from './texts.ts'
 
@@ -52,7 +60,10 @@ const example = {
 }
 const common = { surface: 'user', credential: 'session' } as const
 
-/** `GET /user/v1/notifications` and `PATCH /user/v1/notifications/{id}`: what happened to what the account has. */
+/**
+ * `GET /user/v1/notifications` and `PATCH /user/v1/notifications/{id}`: lists notifications of the account, and marks one as
+ * read or unread.
+ */
 export function notificationOperations(services: ModuleServices): Operation[] {
   return [listNotifications(services), markNotification(services)]
 }
@@ -66,20 +77,20 @@ function listNotifications({ db }: ModuleServices): Operation {
     paths: ['/user/v1/notifications'],
     scopes: ['notifications.read'],
     query: Type.Object({
-      ...pagingQuery.properties,
-      unread: Type.Optional(Type.Boolean({ description: '`true`: only those that were not read' })),
+      ...pageParameters(),
+      unread: Type.Boolean({
+        default: false,
+        description: '`true`: only those that were not read',
+        expected: 'must be true or false',
+      }),
     }),
     response: List,
     example: { response: { notifications: [example], unreadCount: 1, nextCursor: null } },
-    async handle({ caller: { session }, facts: { query } }) {
-      const paging = readPaging(query)
-      if (!paging.ok) return paging
-      const unread = query.get('unread') ?? 'false'
-      if (unread !== 'true' && unread !== 'false')
-        return deny('invalid_request', 'unread must be true or false', { field: 'unread' })
-      const { after, limit } = paging.value
-      const read = unread === 'true' ? events.unread : events.page
-      const found = await read(db, session.accountId, { after, limit: limit + 1 })
+    async handle({ caller: { session }, query: { limit, cursor, unread } }) {
+      const after = readCursor(cursor)
+      if (!after.ok) return after
+      const read = unread ? events.unread : events.page
+      const found = await read(db, session.accountId, { after: after.value, limit: limit + 1 })
       const { items, nextCursor } = cutPage(found, limit)
       const unreadCount = await events.unreadCount(db, session.accountId)
       return allow({

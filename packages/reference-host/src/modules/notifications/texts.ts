@@ -1,19 +1,19 @@
 import type { RecordedEvent } from '@gatewright/host'
 
-/** The kind of a notification: its subject and the new state, or the cause where the state is the same as before. */
+/** Returns the kind of a notification: its subject and the new state, or the cause if the state did not change. */
 export function kindOf({ subject, from, to, cause }: RecordedEvent): string {
   return `${subject.kind}.${to === null || to === from ? cause : to}`
 }
 
-/** Of a lock of the provider that an operator confirms, the only event of a check that changes no state. */
+/** The text for an operator's confirmation of a lock by the provider, the only event of an identity check that changes no state. */
 const CONFIRMED_LOCK = [
   'Account still locked',
   'A person confirmed that your account is locked. Ask support.',
 ] as const
 
 /**
- * Title and text of each kind. `{amount}` is replaced by the amount of the event; a text with it is cut to its first sentence for an
- * event without one. Never card data, addresses or personal data: only what is written here is shown.
+ * Title and text of each kind. `{amount}` is replaced by the amount of the event. If the event has no amount, a text with
+ * `{amount}` is cut to its first sentence. Never card data, addresses or personal data: only what is written here is shown.
  */
 const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = {
   'authorization.authorized': ['Card payment', 'A card payment was authorized. Amount: {amount}.'],
@@ -88,7 +88,7 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
 }
 const OTHER = ['Something changed', 'Something of your account changed.'] as const
 
-/** What a notification says. */
+/** Returns title and text of a notification. */
 export function textOf(event: RecordedEvent): { readonly title: string; readonly text: string } {
   const [title, text] = TEXTS[kindOf(event)] ?? OTHER
   const { amountCents } = event

@@ -1,12 +1,12 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow } from '@gatewright/kernel'
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
+import { type Operation, type Success, operation, readOperation } from '@gatewright/host'
 import { component, text } from '@gatewright/host/schemas'
-import { type Operation, type Success, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import type { ModuleServices } from '../services.ts'
 
-/** The steps in their order, each with the operation that does it. The last two can be skipped. */
+/** The steps in their order, each with the operation that completes it. The last two can be skipped. */
 const STEPS = [
   ['wallet', 'auth.bootstrap'],
   ['kyc', 'kyc.submit'],
@@ -41,7 +41,8 @@ const example = {
     next: 'kyc',
   },
 }
-// The first credit of an account is of one of these types, and comes before all debits of them, so that few rows are read.
+// The first credit of an account has one of these types and precedes all debits of these types, so that the query reads few
+// rows.
 const FUNDED = `select 1 from gw_transactions where account_id = $1 and type in ('collateral', 'payment')
   and direction = 'credit' and status = 'completed' limit 1`
 const FACTS = `select u.kyc_status, u.skipped_steps,
@@ -52,22 +53,22 @@ const FACTS = `select u.kyc_status, u.skipped_steps,
 /** `GET /user/v1/onboarding` derives the steps from what the account has done; `POST /user/v1/onboarding/{step}` skips an optional one. */
 export function onboardingOperations(services: ModuleServices): Operation[] {
   const { db } = services
-  const shared = { surface: 'user', credential: 'session', response: ResponseData, example } as const
+  const shared = { surface: 'user', response: ResponseData, example } as const
   return [
-    operation({
+    readOperation({
+      ...shared,
       id: 'onboarding.read',
       title: 'Read the steps of the way in',
-      method: 'GET',
-      ...shared,
       paths: ['/user/v1/onboarding'],
       scopes: ['onboarding.read'],
-      handle: ({ caller }) => read(services, caller.session.accountId),
+      read: ({ accountId }) => read(services, accountId),
     }),
     operation({
+      ...shared,
       id: 'onboarding.skip',
       title: 'Skip an optional step',
       method: 'POST',
-      ...shared,
+      credential: 'session',
       paths: ['/user/v1/onboarding/{step}'],
       scopes: ['onboarding.write'],
       async handle({ caller, params }) {
@@ -78,20 +79,20 @@ export function onboardingOperations(services: ModuleServices): Operation[] {
         if (!OPTIONAL.includes(step))
           return deny('invalid_request', `step ${step} cannot be skipped: ${does} does it`, { field: 'step' })
         await skip(db, accountId, step)
-        return read(services, accountId)
+        return allow(await read(services, accountId))
       },
     }),
   ]
 }
 
-/** In one statement, so that two skips at once do not lose one. */
+/** Skips a step, in one statement, so that of two simultaneous skips none is lost. */
 async function skip(db: SqlQueries, accountId: string, step: Step): Promise<void> {
   const text = `update gw_users set skipped_steps = skipped_steps || $2
     where account_id = $1 and skipped_steps not like $3`
   await rows(db, text, [accountId, `${step} `, `%${step}%`])
 }
 
-async function read({ db, acceptances }: ModuleServices, accountId: string): Promise<Verdict<Success>> {
+async function read({ db, acceptances }: ModuleServices, accountId: string): Promise<Success> {
   const [row = {}] = await rows(db, FACTS, [accountId])
   const skipped = toText(row['skipped_steps'])
   const done: Readonly<Record<Step, boolean>> = {
@@ -106,8 +107,8 @@ async function read({ db, acceptances }: ModuleServices, accountId: string): Pro
     return { step, status: done[step] ? 'done' : open, operation: does }
   })
   const next = steps.find(({ status }) => status === 'open')?.step ?? null
-  return allow({
+  return {
     data: { steps, next },
     summary: next === null ? 'Nothing is left to do.' : `The next step is ${next}.`,
-  })
+  }
 }

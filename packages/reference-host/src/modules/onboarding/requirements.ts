@@ -5,7 +5,10 @@ import { deny, type ProductRule } from '../../product/denials.ts'
 import type { AgreementAcceptances } from '../agreements/acceptance.ts'
 import { LOCKED_STATUSES, type KycStatus } from '../kyc/states.ts'
 
-/** Makes the onboarding requirements of a host. On the given surfaces an account needs an approved identity and accepted agreements. */
+/**
+ * Makes the onboarding requirements of a host. On the given surfaces, an account needs an approved identity check and accepted
+ * agreements.
+ */
 export function onboardingRequirements(
   surfaces: readonly Surface[],
   acceptances: AgreementAcceptances,
@@ -28,8 +31,9 @@ export function onboardingRequirements(
 }
 
 /**
- * Whether an account is locked, by its identity check: all writes with onboarding requirements, payments of pay-ins from its balance and payments by
- * card are then denied. Money may come in, and the account may move its own money between its balance and its contracts.
+ * Whether the status of its identity check locks an account. If so, writes with onboarding requirements, payments of pay-ins
+ * from its balance and payments by card are denied. A locked account can still receive money, and move money between its
+ * balance and its contracts.
  */
 export async function isAccountLocked(db: SqlQueries, accountId: string): Promise<boolean> {
   return LOCKED_STATUSES.includes(await kycStatus(db, accountId))
@@ -43,7 +47,10 @@ async function kycStatus(db: SqlQueries, accountId: string): Promise<KycStatus> 
 const accountLocked = (surface: Surface): Verdict<never, HostDenial> =>
   requirementDenied(surface, 'account_locked', 'account locked')
 
-/** Makes the denial for a requirement that is not met. Its message begins with `words`, which partner clients search for, and then says what to do. */
+/**
+ * Makes the denial for an unmet requirement. Its message begins with `words`, which partner clients search for, and then says
+ * what to do.
+ */
 function requirementDenied(surface: Surface, rule: ProductRule, words: string): Verdict<never, HostDenial> {
   const hint = {
     account_locked: 'ask support',

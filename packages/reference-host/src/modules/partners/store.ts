@@ -3,14 +3,14 @@ import { rows, toText, type SqlClient } from '@gatewright/kernel/sql'
 
 /** The host's partner records. Their keys are stored by the issuer. */
 export interface PartnerStore {
-  /** Whether any partner exists. */
+  /** Returns whether any partner exists. */
   hasAny(): Promise<boolean>
-  /** Adds a partner. False when the id exists: of simultaneous calls, one gets true. */
+  /** Adds a partner. False if the id exists: of simultaneous calls, one resolves to true. */
   add(id: string, name: string, now: EpochMs): Promise<boolean>
   list(): Promise<readonly Partner[]>
-  /** Marks a key as accepted on live hosts. Repeating it changes nothing. */
+  /** Marks a key as validated, which live hosts require. Repeating it changes nothing. */
   validate(keyId: string, now: EpochMs): Promise<void>
-  /** Which of these keys are marked as validated. */
+  /** Returns those of the keys that are marked as validated. */
   validatedKeys(keyIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 

@@ -2,19 +2,19 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { isChecksumAddress } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
-import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
 import {
   type HostDenial,
   type Operation,
   type Transaction,
   type TransactionEntry,
-  events,
   ledgerAccounts,
   ledgerWrite,
+  listOperation,
+  events,
 } from '@gatewright/host'
+import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
-import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
 import { findSent, paymentPage, usersOfWallet } from './store.ts'
@@ -72,13 +72,13 @@ export function paymentOperations(services: ModuleServices): Operation[] {
       id: 'payments.list',
       title: 'List payments, sent and received, newest first',
       path: '/user/v1/payments',
-      scope: 'payments.read',
+      scopes: ['payments.read'],
       name: 'payments',
-      listName: 'PaymentList',
+      component: component('PaymentList', 'A page of payments'),
       item: PaymentSchema,
-      example: { response: { payments: [example], nextCursor: null } },
-      page: (accountId, page) => paymentPage(db, accountId, page),
-      wire: paymentData,
+      example,
+      rows: (accountId, page) => paymentPage(db, accountId, page),
+      write: rows => rows.map(paymentData),
     }),
     createPayment(services),
   ]
@@ -157,7 +157,7 @@ async function findReceiver(
   walletAddress: string,
 ): Promise<Verdict<string, HostDenial>> {
   const denied = (message: string): HostDenial => deny('invalid_request', message, { field: 'to' })
-  // An address in one case only carries no checksum.
+  // An address in lower or upper case only has no checksum.
   if (!isChecksumAddress(walletAddress) && !/^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(walletAddress))
     return denied('to.walletAddress has a wrong checksum (EIP-55)')
   const users = await usersOfWallet(tx, walletAddress.toLowerCase())

@@ -2,7 +2,8 @@ import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import type { PageOf } from '@gatewright/host/tables'
 import { type Transaction, transactionTable } from '@gatewright/host'
 
-// A payment is its two transactions: the parts `sent` and `received` under one id, each with the wallet of the other side.
+// A payment has no table: it consists of two transactions with one id, the parts `sent` and `received`, each with the wallet of
+// the other side.
 const PAYMENTS = "where account_id = $1 and source_kind = 'payment'"
 
 /** Finds a payment that an account has sent. */
@@ -29,13 +30,13 @@ export function paymentPage(
 /** A user who signed with a wallet. */
 interface WalletUser {
   readonly accountId: string
-  /** Whether the wallet is a contract, so that its address can have another owner on another chain. */
+  /** Whether the wallet is a contract: its address can then have another owner on another chain. */
   readonly isContract: boolean
 }
 
 /**
- * Finds the wallet users with an address, in lower case. Several if the address signs as a wallet and as a contract, or as
- * contracts on two chains. An address that a partner gave for its user proves nothing and is not found.
+ * Finds the wallet users with an address, in lower case. There are several if the address has signed both as a key and as a
+ * contract, or as contracts on two chains. An address that a partner gave for its user is unverified, so it is not found.
  */
 export async function usersOfWallet(db: SqlQueries, walletAddress: string): Promise<readonly WalletUser[]> {
   const text =

@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { type Operation, ledgerWrite, readOperation } from '@gatewright/host'
 import { component, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, ledgerWrite, operation } from '@gatewright/host'
 import type { ModuleServices } from '../services.ts'
 import { applyReferral, readReferral, type Referral } from './store.ts'
 
@@ -21,38 +21,35 @@ const Body = Type.Object(
   { code: Type.String({ pattern: '^[A-Za-z]{6}$', description: 'Six letters in any case' }) },
   component('ApplyReferralRequest', 'The code of whoever invited'),
 )
-const common = {
-  surface: 'user',
-  paths: ['/user/v1/referrals'],
-  credential: 'session',
-  response: ResponseData,
-} as const
 const data = (referral: Referral) => ({ referral: { ...referral } })
 
-/** `GET` and `POST /user/v1/referrals`: the code of the account, and applying that of another. */
+/** `GET` and `POST /user/v1/referrals`: reads the code of the account, and applies the code of another account. */
 export function referralOperations({ db }: ModuleServices): Operation[] {
   return [
-    operation({
-      ...common,
+    readOperation({
       id: 'referrals.read',
       title: 'Read the code of the account, and how many have applied it',
-      method: 'GET',
+      paths: ['/user/v1/referrals'],
       scopes: ['referrals.read'],
+      response: ResponseData,
       example: { response: { referral: { code: 'KVTRZM', joined: 3, appliedCode: null } } },
-      async handle({ caller: { session } }) {
-        const referral = await readReferral(db, session.accountId)
-        return allow({ data: data(referral), summary: `${referral.joined} accounts have joined.` })
+      async read({ accountId }) {
+        const referral = await readReferral(db, accountId)
+        return { data: data(referral), summary: `${referral.joined} accounts have joined.` }
       },
     }),
     ledgerWrite({
-      ...common,
       id: 'referrals.apply',
       title: 'Apply the code of another account, once',
+      surface: 'user',
       method: 'POST',
+      paths: ['/user/v1/referrals'],
+      credential: 'session',
       idempotency: 'none',
       spends: false,
       scopes: ['referrals.write'],
       body: Body,
+      response: ResponseData,
       example: {
         body: { code: 'KVTRZM' },
         response: { referral: { code: 'BXNDPQ', joined: 0, appliedCode: 'KVTRZM' } },

@@ -4,7 +4,7 @@ import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql
 import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 
-/** The invitations of an account: its own code, how many applied it, and whose it applied. */
+/** The referrals of an account: its own code, how many accounts applied it, and whether it applied another's code. */
 export interface Referral {
   readonly code: string
   readonly joined: number
@@ -21,11 +21,11 @@ const FIND = `select referral_code, referred_by,
 const GIVE_CODE = `update gw_users set referral_code = $2 where account_id = $1 and referral_code is null
   and not exists (select 1 from gw_users taken where taken.referral_code = $2)`
 const OWNER = 'select account_id from gw_users where referral_code = $1'
-// One statement: of two that are applied at once, the first stays.
+// One statement, so that of two codes that are applied simultaneously the first stays.
 const APPLY = `update gw_users set referred_by = $2 where account_id = $1
   and (referred_by is null or referred_by = $2) returning id`
 
-/** Reads the invitations of an account. Its code is made when it is read first, and stays. */
+/** Reads the referrals of an account. Its code is generated at the first read and never changes. */
 export async function readReferral(db: SqlQueries, accountId: string): Promise<Referral> {
   for (;;) {
     const [row] = await rows(db, FIND, [accountId])
@@ -37,13 +37,16 @@ export async function readReferral(db: SqlQueries, accountId: string): Promise<R
         appliedCode: appliedCode === null ? null : toText(appliedCode),
       }
     }
-    // A code that is taken changes nothing, and the next round makes another.
+    // If another account has this code, the statement changes nothing, and the loop generates another code.
     const code = Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
     await rows(db, GIVE_CODE, [accountId, code])
   }
 }
 
-/** Applies the code of another account, once. Denials: `not_found`, `invalid_request` for its own code or after another one. */
+/**
+ * Applies the code of another account, once. Denials: `not_found`, `invalid_request` for the account's own code, or if it has
+ * applied one before.
+ */
 export async function applyReferral(
   tx: SqlQueries,
   accountId: string,

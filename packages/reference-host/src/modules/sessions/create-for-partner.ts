@@ -49,7 +49,7 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
     async handle({ caller, body, facts }) {
       const scopes = parseRequestedScopes('partner', body.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
-      // Before the user is read, because that stores the wallet address for good.
+      // Checked before the user is read, because reading the user stores the wallet address permanently.
       const scope = missingScopes(scopes.value.scopes, caller.scopes)
       if (scope.length > 0)
         return deny('insufficient_scope', `not held: ${scope.join(' ')}`, { details: { scope } })

@@ -44,7 +44,7 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     example: { body: { scopes: ['subscriptions.write'], ttlSeconds: 900 }, response: examples.session },
     async handle({ caller: credential, body, facts }) {
       const caller = callerOf(credential)
-      // The caller's own scopes are parsed too: those that were retired since it was created are left out.
+      // The caller's own scopes are parsed, too, which removes scopes that were retired since the caller was created.
       const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
       const policy = checkPolicy(body.policy, 'policy')

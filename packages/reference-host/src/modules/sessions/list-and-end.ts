@@ -1,10 +1,15 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import {
+  type Operation,
+  callerOf,
+  operation,
+  pageParameters,
+  positionCursor,
+  readPositionCursor,
+} from '@gatewright/host'
 import { component, grantedScopes, instant, nextCursor, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, callerOf, operation } from '@gatewright/host'
-import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
-import { pagingQueryUpTo, positionCursor, readPositionPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 
 const SessionSchema = Type.Object(
@@ -26,7 +31,6 @@ const SessionList = Type.Object(
     'A page of live sessions, latest end first. Of a key that is no root it can be short, or empty, before the last one',
   ),
 )
-const PAGE = { most: 100, defaultLimit: 50 } as const
 const count = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })
 const EndedSessions = Type.Object(
   {
@@ -51,7 +55,7 @@ function listSessions({ issuer }: ModuleServices): Operation {
     title: 'List the live sessions of the keys that the caller may see',
     method: 'GET',
     paths: ['/user/v1/sessions'],
-    query: pagingQueryUpTo(PAGE.most, PAGE.defaultLimit),
+    query: Type.Object(pageParameters(100, 50)),
     response: SessionList,
     example: {
       response: {
@@ -69,10 +73,10 @@ function listSessions({ issuer }: ModuleServices): Operation {
         nextCursor: null,
       },
     },
-    async handle({ caller, facts }) {
-      const paging = readPositionPaging(facts.query, PAGE)
-      if (!paging.ok) return paging
-      const found = await issuer.listSessions(callerOf(caller), paging.value)
+    async handle({ caller, query: { limit, cursor } }) {
+      const start = readPositionCursor(cursor)
+      if (!start.ok) return start
+      const found = await issuer.listSessions(callerOf(caller), { ...start.value, limit })
       if (!found.ok) return found
       const { next } = found.value
       const sessions = found.value.sessions.map(
@@ -106,17 +110,18 @@ function endSession({ issuer }: ModuleServices): Operation {
     unknownMembers: 'deny',
     query: Type.Object({
       keys: Type.Optional(
-        Type.Literal('revoke', { description: 'Also revokes the keys that the ended sessions created' }),
+        Type.Literal('revoke', {
+          description: 'Also revokes the keys that the ended sessions created',
+          expected: 'must be "revoke", once, or absent',
+        }),
       ),
     }),
     response: EndedSessions,
     example: { response: { ended: 1, revokedKeys: 2 } },
     denies: [404],
-    async handle({ caller: authenticated, params, facts }) {
+    async handle({ caller: authenticated, params, query }) {
       const [caller, sessionId] = [callerOf(authenticated), params['sessionId'] as string]
-      const withKeys = revokesKeys(facts.query)
-      if (!withKeys.ok) return withKeys
-      if (!withKeys.value) {
+      if (query.keys === undefined) {
         const ended = await issuer.endSession(caller, sessionId)
         if (!ended.ok) return ended
         return allow({ data: { ended: ended.value }, summary: 'The session has ended.' })
@@ -128,15 +133,4 @@ function endSession({ issuer }: ModuleServices): Operation {
       return allow({ data: { ended: sessions, revokedKeys: keys }, summary })
     },
   })
-}
-
-/**
- * Whether the keys made by the session are revoked too. Denies any `keys` parameter except a single
- * `keys=revoke`.
- */
-function revokesKeys(query: URLSearchParams): Verdict<boolean> {
-  const given = query.getAll('keys')
-  if (given.length === 0) return allow(false)
-  if (given.length === 1 && given[0] === 'revoke') return allow(true)
-  return deny('invalid_request', 'keys must be "revoke", once, or absent', { field: 'keys' })
 }

@@ -1,7 +1,6 @@
-import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, instant, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
+import { type Operation, readOperation } from '@gatewright/host'
+import { instant, text, component, textOrNull } from '@gatewright/host/schemas'
 import { MAX_NOTICES } from '../../product/product.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -12,7 +11,7 @@ const Item = Type.Object(
     text: text('What it says. Plain text'),
     url: textOrNull('Where to read on, https'),
     startsAt: instant('When it is first shown'),
-    endsAt: instant('When it is shown no longer'),
+    endsAt: instant('When it stops being shown'),
   },
   component('SpotlightItem', 'A notice of the operator'),
 )
@@ -21,20 +20,17 @@ const ResponseData = Type.Object(
   component('SpotlightList', 'The notices that are shown now, in the order of the operator'),
 )
 
-/** `GET /user/v1/spotlight`: the notices that are shown now. */
+/** `GET /user/v1/spotlight`: lists the notices that are shown now. */
 export function listSpotlight({ product, clock }: ModuleServices): Operation {
   const items = product.spotlight.map(item => ({
     item,
     from: Date.parse(item.startsAt),
     until: Date.parse(item.endsAt),
   }))
-  return operation({
+  return readOperation({
     id: 'spotlight.list',
     title: 'List the notices that are shown now',
-    surface: 'user',
-    method: 'GET',
     paths: ['/user/v1/spotlight'],
-    credential: 'session',
     scopes: ['spotlight.read'],
     response: ResponseData,
     example: {
@@ -51,10 +47,10 @@ export function listSpotlight({ product, clock }: ModuleServices): Operation {
         ],
       },
     },
-    async handle() {
+    async read() {
       const now = clock.now()
       const shown = items.filter(({ from, until }) => from <= now && now < until).map(({ item }) => item)
-      return allow({ data: { items: shown }, summary: `${shown.length} notices.` })
+      return { data: { items: shown }, summary: `${shown.length} notices.` }
     },
   })
 }

@@ -27,7 +27,7 @@ const subscriptionTable = table('gw_subscriptions', {
   /** The paid term; null before the first payment. */
   term: nullableGroup({ anchorAt: instant, months: named('paid_months', integer) }),
   createdAt: instant,
-  /** When it was canceled: it then gets no further pay-in. */
+  /** When it was canceled. After that it gets no further pay-in. */
   canceledAt: nullable(instant),
 })
 export type Subscription = Row<typeof subscriptionTable>
@@ -49,7 +49,7 @@ export const subscriptions = {
   find: subscriptionTable.find,
   lock: subscriptionTable.lock,
   page: subscriptionTable.page,
-  /** Adds a subscription in the caller's transaction, one per effect: a repeat gets the existing one. */
+  /** Adds a subscription in the caller's transaction, one per effect: a repeat returns the existing one. */
   async insert(
     tx: SqlQueries,
     effectId: string,
@@ -72,9 +72,9 @@ export const subscriptions = {
     const { term, interval } = subscription
     await subscriptionTable.update(tx, subscription, { term: extendTerm(term ?? undefined, interval, now) })
   },
-  /** Finds a subscription for a new pay-in: it cannot be canceled until the transaction ends. */
+  /** Finds a subscription for a new pay-in. The subscription cannot be canceled until the transaction ends. */
   async findForPayin(tx: SqlQueries, accountId: string, id: string): Promise<Subscription | undefined> {
-    // The weakest lock that keeps `cancel` out: a settlement, which locks caps first, must not wait for it.
+    // The weakest lock that makes `cancel` wait. A stronger one would make a settlement wait, which locks caps first.
     const conditions = `where id = $1 and account_id = $2${rowLock(tx, 'for key share')}`
     return (await subscriptionTable.select(tx, conditions, [id, accountId]))[0]
   },

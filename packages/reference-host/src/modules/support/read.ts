@@ -1,7 +1,6 @@
-import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
+import { type Operation, readOperation } from '@gatewright/host'
+import { textOrNull, component, text } from '@gatewright/host/schemas'
 import { HOST_VERSION } from '../../product/version.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -24,15 +23,12 @@ const ResponseData = Type.Object(
   component('SupportResponse', 'Where to find help, and what to quote there'),
 )
 
-/** `GET /user/v1/support`: where to find help. */
+/** `GET /user/v1/support`: reads where people find help. */
 export function readSupport({ product: { support }, environment }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'support.read',
     title: 'Read where to find help, and what to quote there',
-    surface: 'user',
-    method: 'GET',
     paths: ['/user/v1/support'],
-    credential: 'session',
     scopes: ['support.read'],
     response: ResponseData,
     example: {
@@ -43,10 +39,9 @@ export function readSupport({ product: { support }, environment }: ModuleService
         accountId: 'acc_5b0b4f9be2b84b6a9d8d6a2f65d3e2aa',
       },
     },
-    handle: async ({ caller: { session } }) =>
-      allow({
-        data: { support, environment, version: HOST_VERSION, accountId: session.accountId },
-        summary: 'Where to find help.',
-      }),
+    read: async ({ accountId }) => ({
+      data: { support, environment, version: HOST_VERSION, accountId },
+      summary: 'Where to find help.',
+    }),
   })
 }

@@ -1,9 +1,7 @@
-import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, nextCursor, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
+import { type Operation, listOperation, operation } from '@gatewright/host'
 import type { PayinReceiver } from '../../chain/receivers.ts'
-import { cutPage, pagingQueryUpTo, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import type { TokenUse } from './token.ts'
 
@@ -26,54 +24,35 @@ const Token = Type.Object(
   },
   component('Token', 'A token that this host takes or pays'),
 )
-const ResponseData = Type.Object(
-  { tokens: Type.Array(Token), nextCursor },
-  component('TokenList', 'A page of the tokens of this host, by network, contract and symbol'),
-)
-/** Existing clients read one page, which has every token of most hosts. */
-const LIMIT = 100
 
 /** `GET /user/v1/tokens`: lists the tokens for pay-ins, deposits and withdrawals. */
 export function listTokens({ receivers, providerTokens }: ModuleServices): Operation {
-  return operation({
+  return listOperation({
     id: 'tokens.list',
     title: 'List the tokens that this host takes or pays',
-    surface: 'user',
-    method: 'GET',
-    paths: ['/user/v1/tokens'],
-    credential: 'session',
+    path: '/user/v1/tokens',
     scopes: ['tokens.read'],
-    query: pagingQueryUpTo(LIMIT, LIMIT),
-    response: ResponseData,
+    // Existing clients read one page, which has every token of most hosts.
+    defaultLimit: 100,
+    name: 'tokens',
+    component: component('TokenList', 'A page of the tokens of this host, by network, contract and symbol'),
+    item: Token,
     example: {
-      response: {
-        tokens: [
-          {
-            symbol: 'USDC',
-            name: 'USD Coin',
-            chainId: 8453,
-            network: 'base',
-            decimals: 6,
-            address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
-            uses: ['payin', 'deposit'],
-          },
-        ],
-        nextCursor: null,
-      },
+      symbol: 'USDC',
+      name: 'USD Coin',
+      chainId: 8453,
+      network: 'base',
+      decimals: 6,
+      address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+      uses: ['payin', 'deposit'],
     },
-    async handle({ facts }) {
-      const paging = readPaging(facts.query, { most: LIMIT, defaultLimit: LIMIT })
-      if (!paging.ok) return paging
-      const { after, limit } = paging.value
+    async rows(_accountId, { after, limit }) {
       // Receivers first: a pay-in names its asset by exactly this symbol.
       const all = mergeTokens([...receivers.map(receiverToken), ...(await providerTokens())])
       const numbered = all.map((token, index) => ({ token, position: index + 1 }))
-      const { items, nextCursor: next } = cutPage(numbered.slice(after, after + limit + 1), limit)
-      return allow({
-        data: { tokens: items.map(({ token }) => token), nextCursor: next },
-        summary: `${items.length} tokens.`,
-      })
+      return numbered.slice(after, after + limit)
     },
+    write: rows => rows.map(({ token }) => token),
   })
 }
 
@@ -83,8 +62,8 @@ function receiverToken({ chainId, asset, token, decimals }: PayinReceiver): Toke
 }
 
 /**
- * Merges tokens by network, contract and symbol, and sorts by the same. Of several, the first gives the symbol, and the first with a
- * name of its own the name.
+ * Merges tokens with the same network, contract and symbol (in any case), and sorts them by these. The merged token has the
+ * symbol of the first, and the first name that differs from the symbol.
  */
 export function mergeTokens(given: readonly TokenUse[]): readonly TokenUse[] {
   const merged = new Map<string, TokenUse>()

@@ -2,7 +2,10 @@ import type { Asset } from '../../providers/catalogue.ts'
 import type { ModuleServices } from '../services.ts'
 import type { TokenUse } from './token.ts'
 
-/** Reads what the providers of deposits and withdrawals take and send. Rejects with the fault of one that is down. */
+/**
+ * Reads the tokens that the providers of deposits accept and those of withdrawals send. Rejects with the fault of a provider
+ * that is down.
+ */
 export async function providerTokens({
   deposits,
   withdrawals,

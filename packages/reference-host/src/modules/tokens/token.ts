@@ -1,4 +1,4 @@
-/** A token on a network, and what this host takes or pays it for. */
+/** A token on a network, with the uses that it has on this host. */
 export interface TokenUse {
   readonly symbol: string
   readonly name: string

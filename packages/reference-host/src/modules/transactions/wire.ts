@@ -41,7 +41,7 @@ const commonData = ({ type, status, amountCents, direction, description, cardId,
 })
 const ID = 'txn_0c8d64aa6ff94d8f8c3c3c7c22a70b1d'
 
-/** A transaction on the user surface. */
+/** The form of a transaction on the user surface. */
 export const userForm = {
   schema: Type.Object(
     {
@@ -88,7 +88,7 @@ export const userForm = {
   },
 }
 
-/** A transaction on the partner surface. */
+/** The form of a transaction on the partner surface. */
 export const partnerForm = {
   schema: Type.Object(
     {

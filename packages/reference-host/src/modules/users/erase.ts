@@ -1,7 +1,7 @@
 import { rowLock, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { userMoney } from '../balances/user-money.ts'
 
-/** What keeps a user from being erased. */
+/** The obstacles to erasing a user: money and open cards. */
 interface EraseObstacles {
   readonly moneyCents: number
   readonly openCards: number
@@ -12,7 +12,7 @@ type EraseResult =
   | { readonly erased: true; readonly accountId: string }
   | { readonly erased: false; readonly obstacles: EraseObstacles | undefined }
 
-/** Counts what keeps a user from being erased. */
+/** Counts the obstacles to erasing a user. */
 export async function eraseObstacles(db: SqlQueries, accountId: string): Promise<EraseObstacles> {
   const text = "select count(*) as n from gw_cards where account_id = $1 and status <> 'canceled'"
   const [row] = await rows(db, text, [accountId])
@@ -20,9 +20,9 @@ export async function eraseObstacles(db: SqlQueries, accountId: string): Promise
 }
 
 /**
- * Blanks the personal data of a user: profile, KYC fields, and the data key, without which no text that the account
- * has encrypted opens again. Denied while money or an open card is left, and for an unknown user (no obstacles).
- * The account stays, with what happened on it. Repeating it changes nothing.
+ * Erases the personal data of a user: profile, KYC fields, and the data key, so that texts which the account has encrypted can
+ * never be decrypted. Denied while the user has money or an open card, and for an unknown user (without obstacles). The account
+ * stays, with its transactions and events. Repeating it changes nothing.
  */
 export async function eraseUser(tx: SqlQueries, userId: string): Promise<EraseResult> {
   const [user] = await rows(tx, `select account_id from gw_users where id = $1${rowLock(tx, 'for update')}`, [
@@ -33,7 +33,7 @@ export async function eraseUser(tx: SqlQueries, userId: string): Promise<EraseRe
   const obstacles = await eraseObstacles(tx, accountId)
   if (obstacles.moneyCents !== 0 || obstacles.openCards > 0) return { erased: false, obstacles }
   await rows(tx, 'update gw_users set profile = null, data_key = null where account_id = $1', [accountId])
-  // The links open the person's pages at the provider.
+  // The links are erased, too, because they open the person's pages at the provider.
   const blank = `update gw_kyc_applications
     set fields = null, reason = null, completion_link = null, verification_link = null where account_id = $1`
   await rows(tx, blank, [accountId])

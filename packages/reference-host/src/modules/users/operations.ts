@@ -1,8 +1,8 @@
 import { allow, type Surface } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
+import { type Operation, ledgerWrite, readOperation } from '@gatewright/host'
 import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, ledgerWrite, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
@@ -39,7 +39,9 @@ const WalletUser = Type.Object(
   {
     id: text('Names the user in this API'),
     ...common,
-    agreementsAccepted: Type.Boolean({ description: 'Whether the agreements are accepted as they read now' }),
+    agreementsAccepted: Type.Boolean({
+      description: 'Whether the agreements are accepted in their current version',
+    }),
     createdAt,
   },
   component('WalletUser', 'The user of the session'),
@@ -75,19 +77,17 @@ export function userOperations(services: ModuleServices): Operation[] {
 
 function readUser(services: ModuleServices, surface: Surface): Operation {
   const { users, db } = services
-  return operation({
+  return readOperation({
     id: 'users.read',
     title: 'Read the user of the session',
     surface,
-    method: 'GET',
     paths: [`/${surface}/v1/users`],
-    credential: 'session',
     scopes: ['users.read'],
     response: ResponseData[surface],
     example: { response: exampleResponse[surface] },
-    async handle({ caller: { session } }) {
-      const user = await users.ofAccount(db, session.accountId)
-      return allow({ data: await userData(services, db, surface, user), summary: 'The user.' })
+    async read({ accountId }) {
+      const user = await users.ofAccount(db, accountId)
+      return { data: await userData(services, db, surface, user), summary: 'The user.' }
     },
   })
 }

@@ -2,7 +2,7 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Sealer } from '@gatewright/host'
 import type { User, UserStore } from './store.ts'
 
-/** The personal data of a user. Stored as one sealed column. */
+/** The personal data of a user, stored in one encrypted column. */
 interface Profile {
   readonly displayName: string | null
   readonly email: string | null
@@ -11,13 +11,13 @@ interface Profile {
 const PURPOSE = 'profile'
 const EMPTY: Profile = { displayName: null, email: null }
 
-/** Opens the profile of a user. Faults: those of `Sealer.open`. */
+/** Decrypts the profile of a user. Faults: those of `Sealer.open`. */
 export function openProfile(sealer: Sealer, { accountId, sealedProfile }: User): Profile {
   if (sealedProfile === null) return EMPTY
   return JSON.parse(sealer.open(PURPOSE, accountId, sealedProfile)) as Profile
 }
 
-/** Changes the named members of a profile. The user is locked, so that of two changes at once none is lost. */
+/** Changes the given members of a profile. Locks the user, so that of two simultaneous changes none is lost. */
 export async function changeProfile(
   tx: SqlQueries,
   { users, sealer }: { readonly users: UserStore; readonly sealer: Sealer },

@@ -4,17 +4,17 @@ import { type Row, instant, named, nullable, table, text } from '@gatewright/hos
 import { type HostDenial, newId } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 
-/** The users: of wallets, or of partners under the partners' own ids. The two never share an account. */
+/** The users: wallet users, and users of partners, who have the partners' own ids. The two kinds never share an account. */
 const userTable = table('gw_users', {
   id: text,
   accountId: text,
   /** The partner's id for the user; null for a wallet user. */
   externalId: nullable(text),
-  /** What the wallet proved: an address, or `eip155:<chain>:<address>` of a contract. Null for a partner's user. */
+  /** The verified wallet: an address, or `eip155:<chain>:<address>` of a contract. Null for a partner's user. */
   wallet: named('principal', nullable(text)),
   walletAddress: nullable(text),
   walletLabel: nullable(text),
-  /** The personal data of the user, sealed; null for nothing. See `openProfile`. */
+  /** The personal data of the user, encrypted; null if there is none. See `openProfile`. */
   sealedProfile: named('profile', nullable(text)),
   kycStatus: text,
   createdAt: instant,
@@ -51,19 +51,19 @@ export interface UserStore {
    */
   findResolved(request: PartnerUserRequest): Promise<Verdict<User, HostDenial>>
   /**
-   * The verified wallet from which an account can pay on a chain. A contract wallet belongs to its owner on
-   * its own chain only, and a wallet address that a partner sent proves nothing. An address with code that
-   * signs in both ways (EIP-7702) can belong to two accounts, and then identifies neither.
+   * Returns the verified wallet from which an account can pay on a chain. A contract wallet belongs to its owner on its own
+   * chain only, and a wallet address that a partner sent proves nothing. An address with code that has signed both as a key and
+   * as a contract (EIP-7702) can belong to two accounts; it then identifies neither.
    */
   payingWallet(tx: SqlQueries, accountId: string, chainId: number): Promise<string | undefined>
   /**
-   * The account with this verified wallet on a chain. Of two accounts that share the address, the one without
-   * a contract.
+   * Returns the account with this verified wallet on a chain. If two accounts share the address, returns the one that signed
+   * with the key.
    */
   accountOfWallet(chainId: number, address: string): Promise<string | undefined>
-  /** The user of an account. Fault `ERR_STORE_REPLY` if no user has it: every session has a user. */
+  /** Returns the user of an account. Fault `ERR_STORE_REPLY` if there is none: every session has a user. */
   ofAccount(db: SqlQueries, accountId: string): Promise<User>
-  /** The same, locked until the transaction ends. */
+  /** Returns the user of an account, locked until the transaction ends. */
   lock(tx: SqlQueries, accountId: string): Promise<User>
   setProfile(tx: SqlQueries, accountId: string, sealed: string): Promise<User>
   setWalletLabel(tx: SqlQueries, accountId: string, label: string | null): Promise<User>
@@ -76,7 +76,7 @@ const FIND = 'select * from gw_users where partner_id = $1 and external_id = $2'
 
 /** Creates the user store over SQL. */
 export function userStore(db: SqlClient): UserStore {
-  /** Stores the wallet of a user without one, atomically with the check; denies a different one. */
+  /** Stores the wallet address of a user who has none, atomically with the check. Denies a different address. */
   const withWallet = async (
     tx: SqlQueries,
     user: User,

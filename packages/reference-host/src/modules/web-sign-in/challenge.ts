@@ -3,7 +3,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { renderEip4361, REQUEST_RESOURCE, type WalletProof } from '@gatewright/signature-verifier'
 import type { Sealer } from '@gatewright/host'
 
-/** What a wallet is asked to sign. It travels with the client as a sealed text. */
+/** The content of a challenge, which a wallet signs. The client keeps it as an encrypted text. */
 export interface Challenge {
   /** With its checksum. */
   readonly address: string
@@ -17,7 +17,7 @@ export interface Challenge {
   readonly cli?: { readonly requestId: string; readonly code: string }
 }
 
-/** The host as challenges name it. */
+/** The facts about the host in challenges. */
 interface ChallengeHost {
   readonly sealer: Sealer
   readonly serviceName: string
@@ -25,7 +25,7 @@ interface ChallengeHost {
   readonly origin: string
 }
 
-/** Makes challenges, and the proof for one. */
+/** Makes challenges and reads them back. */
 export interface ChallengeCodec {
   make(
     wallet: Pick<Challenge, 'address' | 'connector' | 'chainId' | 'walletLabel' | 'cli'>,
@@ -33,7 +33,7 @@ export interface ChallengeCodec {
   ): Challenge
   message(challenge: Challenge): string
   seal(challenge: Challenge): string
-  /** Opens a sealed challenge; undefined unless this host made it for its own domain. */
+  /** Decrypts a challenge; undefined unless this host made it for its own domain. */
   open(text: string): Challenge | undefined
   proof(challenge: Challenge, signature: string): WalletProof
 }
@@ -44,8 +44,8 @@ const WORST_CASE =
   'Whoever gets this signature can make an API key for your account, and a key can move money.'
 
 /**
- * The request that the signed text binds. Bootstrap takes EIP-4361 messages too, and denies a text that binds another request, so
- * a signature for a sign-in makes no key there.
+ * The request that the signed text binds. Bootstrap also accepts EIP-4361 messages, but denies a text that binds another
+ * request. So a signature for a sign-in cannot create a key there.
  */
 export const LOGIN_DIGEST: string = createHash('sha256').update('POST /auth/login').digest('hex')
 
@@ -56,7 +56,7 @@ export function createChallengeCodec({ sealer, serviceName, origin }: ChallengeH
   const domain = new URL(origin).host
   // The grammar of EIP-4361 allows no other characters in a statement.
   const service = serviceName.replaceAll(/[^\w.~/?#[\]@!$&'()*+,;= -]/g, '?')
-  // What the signature can do at worst: a web token makes a key with every scope.
+  // The statement names the worst case of a signature: a web token can create a key with every scope.
   const statement = `Sign in to ${service}. ${WORST_CASE}`
   const message = ({ address, nonce, issuedAt, expiresAt, chainId, cli }: Challenge): string =>
     renderEip4361({

@@ -3,7 +3,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { WebSession } from '@gatewright/host'
 
-/** A sign-in that a command line asks for and a person approves in a browser. */
+/** A sign-in that a command line requests and a person approves in a browser. */
 export interface CliRequest {
   readonly requestId: string
   /** 8 characters, without the dash. */
@@ -19,7 +19,7 @@ interface StartedRequest extends CliRequest {
   readonly requestToken: string
 }
 
-/** How a poll finds a request. An expired one is unknown. */
+/** The outcome of a poll. An expired request is unknown. */
 export type PollOutcome =
   | { readonly state: 'pending'; readonly expiresAt: EpochMs }
   | { readonly state: 'completed'; readonly session: WebSession }
@@ -36,7 +36,7 @@ const INSERT = `insert into gw_cli_requests
   values ($1, $2, $3, 'started', $4, $5, $6, $7)`
 const NAMED = '(request_id = $1 or token_digest = $2)'
 const OPEN = `${NAMED} and status = 'started' and expires_at > $3`
-// One statement each: of any number at once, every wrong code counts and every change of state has one winner.
+// Each is one statement: of any number of simultaneous calls, every wrong code counts, and one call makes each change of state.
 const ENTER_CODE = `update gw_cli_requests set
     wrong_codes = wrong_codes + case when code = $4 then 0 else 1 end,
     status = case when code <> $4 and wrong_codes + 1 >= ${MAX_WRONG_CODES} then 'denied'
@@ -69,7 +69,7 @@ export async function startRequest(
   const expiresAt = now + LIFETIME_MS
   const started = {
     requestId: randomBytes(16).toString('hex'),
-    // The end is in the token too, so that a poll that comes too quick gets its response without the database.
+    // The token contains the end of the request, so that a poll that comes too soon is answered without a query.
     requestToken: `${randomBytes(32).toString('base64url')}.${expiresAt}`,
     code: Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join(''),
     clientName,
@@ -83,7 +83,7 @@ export async function startRequest(
   return started
 }
 
-/** Reads from a request token when its request ends; undefined if the text is not a request token. */
+/** Returns the end of the request from its token; undefined if the text is not a request token. */
 export function endOf(requestToken: string): EpochMs | undefined {
   const [, end] = /^[\w-]{43}\.(\d{13})$/.exec(requestToken) ?? []
   return end === undefined ? undefined : Number(end)
@@ -96,8 +96,8 @@ export async function findOpen(db: SqlQueries, id: string, now: EpochMs): Promis
 }
 
 /**
- * Enters the code of an open request, to go on or to deny it. Undefined for a wrong code, which counts: the fifth one ends the
- * request.
+ * Checks the code of an open request, before it is approved or denied. Undefined for a wrong code, which is counted: the fifth
+ * one ends the request.
  */
 export async function enterCode(
   db: SqlQueries,
@@ -111,7 +111,7 @@ export async function enterCode(
   return row && row['code'] === code ? toRequest(row) : undefined
 }
 
-/** Approves a request of a command line for the account that signed in. False if the request is not open (now). */
+/** Approves a request of a command line for the account that signed in. False if the request is not open. */
 export async function approve(
   db: SqlQueries,
   requestId: string,
@@ -121,7 +121,7 @@ export async function approve(
   return (await rows(db, APPROVE, [requestId, JSON.stringify(session), now])).length === 1
 }
 
-/** Looks whether a request was approved, and takes its session. Of any number of simultaneous calls one gets it. */
+/** Returns whether a request was approved, and takes its session. Of any number of simultaneous calls, one gets the session. */
 export async function poll(db: SqlQueries, requestToken: string, now: EpochMs): Promise<PollOutcome> {
   const digest = digestOf(requestToken)
   const [row] = await rows(db, 'select * from gw_cli_requests where token_digest = $1', [digest])

@@ -73,7 +73,7 @@ const Denied = Type.Object(
 const common = { surface: 'public', method: 'POST', credential: 'none', topLevel: true } as const
 const iso = (at: EpochMs): string => new Date(at).toISOString()
 
-/** `/auth/cli/*`: a command line is signed in by a person in a browser (as RFC 8628 does). */
+/** `/auth/cli/*`: a person signs in a command line by a browser (like RFC 8628). */
 export function cliOperations(services: ModuleServices): Operation[] {
   return [start(services), pollOnce(services), inspect(services), denyRequest(services)]
 }
@@ -153,7 +153,7 @@ function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
       const now = clock.now()
       const end = endOf(requestToken)
       if (end === undefined || now >= end) return response({ state: 'unknown' })
-      // A poll that comes too quick is not looked up, and not denied: clients take a 429 for the end of the request.
+      // A poll that comes too soon is neither looked up nor denied: clients treat a 429 as the end of the request.
       return limited.ok ? response(await poll(db, requestToken, now)) : pending(end)
     },
   })

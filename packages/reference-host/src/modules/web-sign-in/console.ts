@@ -8,15 +8,15 @@ import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 
 const LIFETIME_SECONDS = 3600
-/** Scopes by which a console changes something. None of them moves money. */
+/** The write scopes of a console. None of them moves money. */
 const WRITES = ['keys', 'sessions', 'notifications', 'kyc', 'agreements', 'onboarding'].map(
   tag => `${tag}.write`,
 )
-/** What a console may do. It reads no card numbers: whoever has them moves money. */
+/** The scopes of a console. It cannot read card numbers, because whoever has one can spend money. */
 export const CONSOLE_SCOPES: readonly string[] = userScopes.names.filter(
   name => WRITES.includes(name) || (name.endsWith('.read') && name !== 'cards.secrets.read'),
 )
-/** Denies every amount, should an operation ever move money by a scope above. It also keeps cards from being revealed. */
+/** Denies every amount, in case an operation with one of these scopes moves money. It also prevents that cards are revealed. */
 const POLICY = { maxAuthAmountCents: 0 }
 
 const ResponseData = Type.Object(
@@ -44,7 +44,7 @@ export function openConsole({ issuer, webTokens }: ModuleServices): Operation {
     response: ResponseData,
     example: { response: { ...examples.session, scopes: [...CONSOLE_SCOPES] } },
     async handle({ caller: { webSession } }) {
-      // A fault if no session can be signed: otherwise a retry would find the web token used up.
+      // Throws a fault if no session can be signed. Otherwise the web token would be used up, and a retry would fail.
       await issuer.jwks()
       const first = await webTokens.claim(webSession)
       if (!first.ok) return first

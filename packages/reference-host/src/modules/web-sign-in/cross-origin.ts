@@ -3,9 +3,9 @@ import type { HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 
 /**
- * Denies what a web page of another origin sent. A page that the victim visits could otherwise start a request of its own from
- * the victim's network, and then `sameNetwork` would be true and no warning shown. Browsers set both header fields and let no
- * page change them (Fetch standard); command lines send neither. Denial: `policy_blocked`.
+ * Denies a request from a web page of another origin. Otherwise a page that the victim visits could start a sign-in from the
+ * victim's network, so that `sameNetwork` is true and the victim sees no warning. Browsers set both header fields, and a page
+ * cannot change them (Fetch standard); command lines send neither. Denial: `policy_blocked`.
  */
 export function denyOtherOrigin({ header }: RequestFacts, ownOrigin: string): HostDenial | undefined {
   const origin = header('origin') ?? ownOrigin

@@ -4,7 +4,7 @@ import type { HostDenial, WebSession } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { LATER, owner, WALLET } from '../examples.ts'
 
-/** A request of a command line is unknown, over, or was named with a wrong code. */
+/** The denial for a request of a command line that is unknown or has ended, or for a wrong code. */
 export const challengeNotFound: HostDenial = deny(
   'challenge_not_found',
   'no open request has this id and code: start again in the terminal',
@@ -58,7 +58,7 @@ export const TokenState = Type.Object(
   component('WebTokenState', 'What a web token is worth'),
 )
 
-/** A sign-in as responses show it. */
+/** Converts a sign-in for responses. */
 export function shownSession(session: WebSession, status: 'valid' | 'expired' = 'valid') {
   const { sessionId, address, userId, connector, chainId, walletLabel, expiresAt } = session
   return {

@@ -1,10 +1,11 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, idText } from '@gatewright/host/schemas'
 import { type Operation, operation } from '@gatewright/host'
+import { component, text } from '@gatewright/host/schemas'
 
+// Any text: a person who opens the address must see a page, not an error.
 const Query = Type.Object({
-  request: Type.Optional(idText(120, 'The id of a request, or its token where the client built the address')),
+  request: Type.Optional(text('The id of a request, or its token where the client built the address')),
 })
 const Nothing = Type.Object({}, component('Redirect', 'No body'))
 const common = {
@@ -21,7 +22,7 @@ const common = {
 const to = (fragment: string) =>
   allow({ document: undefined, status: 302, headers: [['Location', `/helper${fragment}`] as const] })
 
-/** Addresses that existing clients open in a browser. A `code` in them is dropped: the person types it. */
+/** Addresses that existing clients open in a browser. A `code` in them is removed, because the person must type it. */
 export function signInRedirects(): Operation[] {
   return [
     operation({
@@ -30,8 +31,7 @@ export function signInRedirects(): Operation[] {
       title: 'Open the page that approves a command line',
       paths: ['/auth/cli'],
       query: Query,
-      async handle({ facts: { query } }) {
-        const request = query.get('request') ?? ''
+      async handle({ query: { request = '' } }) {
         return to(/^[!-~]{1,120}$/.test(request) ? `#request=${encodeURIComponent(request)}` : '')
       },
     }),

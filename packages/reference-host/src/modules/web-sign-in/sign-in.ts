@@ -42,12 +42,12 @@ const ChallengeResponse = Type.Object(
     nonce: text('The nonce of the text, usable once'),
     message: text('The text to sign (EIP-4361), with `personal_sign`'),
     siwe: Type.Boolean({ description: 'Always true: the text follows EIP-4361' }),
-    expiresAt: instant('When the text can no longer be used'),
+    expiresAt: instant('When the text expires'),
     challengeToken: text('Goes back with the signature, unchanged'),
   },
   component('Challenge', 'A text for the wallet to sign'),
 )
-// Only what must agree with the challenge is read. The rest of its fields travels in the challenge itself.
+// Only fields that must agree with the challenge are read. The challenge itself contains the others.
 const LoginBody = Type.Object(
   {
     address: wallet.address,
@@ -63,7 +63,7 @@ const SessionBody = Type.Object(
 )
 const common = { surface: 'public', method: 'POST', credential: 'none', topLevel: true } as const
 
-/** The address with its checksum; undefined unless the text is an address, with that checksum where it has mixed case. */
+/** Returns an address with its checksum; undefined if the text is not an address, or has a wrong checksum in mixed case. */
 function readAddress(text: string): string | undefined {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined
   const [digits, address] = [text.slice(2), toChecksumAddress(text)]
@@ -71,7 +71,7 @@ function readAddress(text: string): string | undefined {
   return caseless || text === address ? address : undefined
 }
 
-/** One body for every cause, the same as that of the signature verifier. */
+/** The denial for every cause, the same as that of the signature verifier. */
 const notProven = deny('invalid_signature', 'The wallet proof is not valid.')
 
 /** `/auth/challenge`, `/auth/login` and `/auth/session`: a wallet signs in on the web. */

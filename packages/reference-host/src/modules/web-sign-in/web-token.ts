@@ -7,10 +7,13 @@ import { deny } from '../../product/denials.ts'
 const PURPOSE = 'web token'
 const LIFETIME_MS = 600_000
 
-/** One body for a token that is unknown, expired or used before. */
+/** The denial for a token that is unknown, expired or was used before. */
 const notValid = deny('unauthorized', 'the web token is not valid: sign in again')
 
-/** Makes and reads web tokens: sealed texts, so that no row is stored before one makes a key. `origin` is the host's own. */
+/**
+ * Makes and reads web tokens. They are encrypted texts, so that no row is stored before one is used. `origin` is the host's
+ * own.
+ */
 export function webTokens({
   sealer,
   nonces,
@@ -36,14 +39,14 @@ export function webTokens({
     async claim({ sessionId, expiresAt }) {
       const now = clock.now()
       if (now >= expiresAt) return notValid
-      // Other nonces begin with the address of a wallet.
+      // The prefix distinguishes web tokens from other nonces, which begin with the address of a wallet.
       const first = await nonces.claim(`web token\n${sessionId}`, expiresAt + GRACE_MS, now)
       return first ? allow(undefined) : notValid
     },
   }
 }
 
-/** Starts the session of a sign-in. */
+/** Makes the session of a sign-in. */
 export function newWebSession(
   signedIn: Omit<WebSession, 'sessionId' | 'expiresAt'>,
   now: EpochMs,

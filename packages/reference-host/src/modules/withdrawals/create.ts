@@ -20,7 +20,7 @@ import { WithdrawalResponse, withdrawalResponse, withdrawalBodyExample, withdraw
 import { countOpenWithdrawals, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
 const MAX_OPEN = 20
-/** How long after a `pending` response an equal request of a partner is a poll. */
+/** How long after a `pending` response an equal request of a partner counts as a poll of the same withdrawal. */
 const POLLED_FOR_MS = 600_000
 
 /** Makes `withdrawals.create` of a surface. */
@@ -67,8 +67,8 @@ export function createWithdrawal(
       const { tx, effectId, prepared, permits } = context
       const { accountId } = caller.session
       const now = clock.now()
-      // Two equal requests of a partner at once are one withdrawal: the second waits here, and then finds the first. What is under way
-      // is counted later.
+      // Two simultaneous equal requests of a partner are one withdrawal: the second waits for this lock, and then finds the
+      // first. Open withdrawals are counted later.
       await lockAccount(tx, accountId)
       const polled =
         'terms' in prepared && surface === 'partner'
@@ -117,7 +117,7 @@ async function make(
   return allow(made)
 }
 
-/** Responds with a withdrawal as it is now. For a partner it stays open to polling while that response is `pending`. */
+/** Responds with a withdrawal as it is now. For a partner, it stays open to polling as long as the response is `pending`. */
 async function response(
   surface: Surface,
   { withdrawals, clock }: ModuleServices,

@@ -31,7 +31,7 @@ export interface OldDestination {
   readonly chainId: string | number
 }
 
-/** Addresses of networks without EIP-155 chain ids. Others are only checked for their length. */
+/** The syntax of addresses on networks without an EIP-155 chain id. On other such networks only the length is checked. */
 const ADDRESSES: Readonly<Record<string, RegExp>> = {
   bitcoin: /^(?:bc1[02-9ac-hj-np-z]{8,87}|[13][1-9A-HJ-NP-Za-km-z]{25,34})$/,
   ripple: /^r[1-9A-HJ-NP-Za-km-z]{24,34}$/,
@@ -40,7 +40,7 @@ const ADDRESSES: Readonly<Record<string, RegExp>> = {
 const badField = (name: string, message: string): HostDenial =>
   deny('invalid_request', `destination.${name} ${message}`, { field: `destination.${name}` })
 
-/** Reads a destination in one spelling. */
+/** Reads a destination, with names in lower case. */
 export function readDestination({
   currency,
   network,
@@ -51,7 +51,7 @@ export function readDestination({
   return { ...asset, address: canonical(address), extraId }
 }
 
-/** Reads the old form, through the catalogue. Denial: `invalid_request` for a token that it does not have. */
+/** Converts the old form to the current one. Denial: `invalid_request` for a token that is not in the catalogue. */
 export function fromOldForm(
   assets: readonly Asset[],
   { tokenAddress, recipientAddress, chainId }: OldDestination,
@@ -93,7 +93,7 @@ export function checkDestination(
   return allow(asset)
 }
 
-/** Whether a text is an address of Ethereum. In mixed case its checksum (EIP-55) must be right. */
+/** Whether a text is an Ethereum address. In mixed case its checksum (EIP-55) must be valid. */
 function isEthereumAddress(text: string): boolean {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text) || /^0x0{40}$/.test(text)) return false
   return /^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(text) || isChecksumAddress(text)

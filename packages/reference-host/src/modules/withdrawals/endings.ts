@@ -6,7 +6,7 @@ import { systemAccounts } from '../../product/system-accounts.ts'
 import type { WithdrawalReport } from '../../providers/withdrawals/port.ts'
 import { entryOf, isOpen, KIND, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
-/** What the records work with. */
+/** The services that the records use. */
 export interface WithdrawalServices {
   readonly money: Money
   readonly guard: Guard
@@ -19,7 +19,7 @@ type End = Omit<WithdrawalReport, 'status'> & {
   readonly detail?: string
 }
 
-/** What an event says of a change. */
+/** The content of the event of a change. */
 interface Change {
   readonly from?: string
   readonly to: string
@@ -27,14 +27,14 @@ interface Change {
   readonly detail?: string | null
 }
 
-/** Makes what changes a stored withdrawal. Each function takes one that is locked in `tx`. */
+/** Makes the functions that change a stored withdrawal. The withdrawal must be locked in `tx`. */
 export function withdrawalEndings({ money, guard, spendStorage }: WithdrawalServices) {
   const recordEvent = (tx: SqlQueries, w: Withdrawal, change: Change, now: EpochMs): Promise<void> => {
     const { id, accountId, amountCents } = w
     return events.record(tx, { accountId, subject: { kind: KIND, id }, amountCents, ...change }, now)
   }
 
-  /** Moves the held money where the withdrawal ends, and ends its hold under the caps. */
+  /** Moves the held money to the provider's account or back to the balance, and ends the hold under the caps. */
   const end = async (tx: SqlQueries, w: Withdrawal, to: End, now: EpochMs): Promise<Withdrawal> => {
     const { id, accountId, amountCents, feeCents, hold } = w
     const { status, cause, detail = null, reason, txHash, paidCents, relay } = to

@@ -10,7 +10,7 @@ import {
 import type { WithdrawalRecords } from './records.ts'
 import { isOpen, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 
-/** What the job works with. */
+/** The services that the job uses. */
 interface SendServices {
   readonly db: SqlClient
   readonly clock: Clock
@@ -21,8 +21,8 @@ interface SendServices {
 }
 
 /**
- * Sends a withdrawal at most once, then asks about it until it ends. Every round asks first, and sends only what the provider says it never
- * received: after a crash nobody knows whether an earlier round has sent it.
+ * Sends a withdrawal at most once, then reads its state until it ends. Every round first asks the provider, and sends the
+ * withdrawal only if the provider never received it: after a crash it is unknown whether an earlier round has sent it.
  */
 export function sendJob(services: SendServices): JobHandler {
   const { db, clock, withdrawals, provider, count, report } = services
@@ -41,13 +41,13 @@ export function sendJob(services: SendServices): JobHandler {
   }
 }
 
-/** Returns what the provider knows, or undefined if nobody knows. */
+/** Returns the provider's report, or undefined if the outcome is unknown. */
 async function findOrSend(
   provider: WithdrawalProvider,
   { id, status, provider: sentTo, amountCents, feeCents, destination }: Withdrawal,
   signal: AbortSignal,
 ): Promise<WithdrawalReport | undefined> {
-  // Another provider would not know the id, and would pay it out again.
+  // Another provider does not know the id, and would pay the withdrawal out again.
   if (sentTo !== provider.name) return undefined
   const found = await provider.find(id, signal)
   // If the provider had accepted the withdrawal before and does not find it now, it may have paid it out: do not send it again.
@@ -60,7 +60,7 @@ async function findOrSend(
 
 const event = withId(withdrawalReport)
 
-/** The event `withdrawal.report`: a report with the `id` of its withdrawal. Each provider knows its own ones only. */
+/** The event `withdrawal.report`: a report with the `id` of its withdrawal. A provider can report only its own withdrawals. */
 export function withdrawalReportEvent(withdrawals: WithdrawalRecords): EventType {
   return {
     validate: event.validate,

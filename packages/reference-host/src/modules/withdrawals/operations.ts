@@ -1,20 +1,10 @@
-import { allow } from '@gatewright/kernel'
-import * as Type from 'typebox/type'
-import { component, nextCursor } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
-import { deny } from '../../product/denials.ts'
-import * as examples from '../examples.ts'
-import { cutPage, pagingQuery, readPaging } from '../paging.ts'
+import { type Operation, listOperation, readOperation } from '@gatewright/host'
+import { component } from '@gatewright/host/schemas'
 import type { ModuleServices } from '../services.ts'
 import { createWithdrawal } from './create.ts'
 import { withdrawalQuotes } from './quotes.ts'
 import { WithdrawalResponse, withdrawalData, withdrawalExample, WithdrawalSchema } from './wire.ts'
 import { withdrawalTable } from './withdrawal.ts'
-
-const List = Type.Object(
-  { withdrawals: Type.Array(WithdrawalSchema), nextCursor },
-  component('WithdrawalList', 'A page of withdrawals, newest first'),
-)
 
 /** Makes the operations of withdrawals, if the host has a provider. */
 export function withdrawalOperations(services: ModuleServices): Operation[] {
@@ -29,47 +19,36 @@ export function withdrawalOperations(services: ModuleServices): Operation[] {
 }
 
 function list({ db }: ModuleServices): Operation {
-  return operation({
+  return listOperation({
     id: 'withdrawals.list',
     title: 'List withdrawals, newest first',
-    surface: 'user',
-    method: 'GET',
-    paths: ['/user/v1/withdrawals'],
-    credential: 'session',
-    query: pagingQuery,
-    response: List,
+    path: '/user/v1/withdrawals',
     scopes: ['transactions.read'],
-    example: { response: { withdrawals: [withdrawalExample], nextCursor: examples.CURSOR } },
-    async handle({ caller, facts }) {
-      const paging = readPaging(facts.query)
-      if (!paging.ok) return paging
-      const { after, limit } = paging.value
-      const found = await withdrawalTable.page(db, caller.session.accountId, { after, limit: limit + 1 })
-      const { items, nextCursor: next } = cutPage(found, limit)
-      const data = { withdrawals: items.map(withdrawalData), nextCursor: next }
-      return allow({ data, summary: `${items.length} withdrawals.` })
-    },
+    name: 'withdrawals',
+    component: component('WithdrawalList', 'A page of withdrawals, newest first'),
+    item: WithdrawalSchema,
+    example: withdrawalExample,
+    rows: (accountId, page) => withdrawalTable.page(db, accountId, page),
+    write: rows => rows.map(withdrawalData),
   })
 }
 
 function read({ db }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'withdrawals.read',
     title: 'Read a withdrawal',
-    surface: 'user',
-    method: 'GET',
     paths: ['/user/v1/withdrawals/{withdrawalId}'],
-    credential: 'session',
     scopes: ['transactions.read'],
     response: WithdrawalResponse.user,
-    denies: [404],
     example: { response: { withdrawal: withdrawalExample } },
-    async handle({ caller, params }) {
-      const id = params['withdrawalId'] as string
-      const found = await withdrawalTable.find(db, caller.session.accountId, id)
-      if (!found) return deny('not_found', 'nothing has this id')
-      const data = { withdrawal: withdrawalData(found) }
-      return allow({ data, summary: `The withdrawal is ${found.status}.` })
+    async read({ accountId }, id) {
+      const found = await withdrawalTable.find(db, accountId, id)
+      return (
+        found && {
+          data: { withdrawal: withdrawalData(found) },
+          summary: `The withdrawal is ${found.status}.`,
+        }
+      )
     },
   })
 }

@@ -81,7 +81,7 @@ const lower = ({ currency, network }: { currency: string; network: string }) => 
   network: network.toLowerCase(),
 })
 
-/** The operations that say what can be withdrawn, and for how much. */
+/** Makes the operations about assets, limits and prices of withdrawals. */
 export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
   const common = {
     surface: 'partner',
@@ -108,7 +108,7 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
       query: assetsQuery,
       response: AssetsResponse,
       example: { response: assetsExample },
-      handle: ({ facts }) => listAssets(provider, facts.query),
+      handle: ({ query }) => listAssets(provider, query),
     }),
     operation({
       ...common,

@@ -23,12 +23,12 @@ export interface WithdrawalRecords {
     report: WithdrawalReport & { readonly id: string },
     now: EpochMs,
   ): Promise<EventOutcome>
-  /** Notes that a call to the provider was lost. */
+  /** Records that the outcome of a call to the provider is unknown. */
   lost(tx: SqlQueries, id: string): Promise<void>
   /**
-   * Applies the decision of an operator: ends an open withdrawal, or settles the attention of one that ended in that state. Returns
-   * undefined, and changes nothing, for any other. `being_sent`, and nothing is changed: a worker is about to send the withdrawal that
-   * is to fail, so the provider may take it yet.
+   * Applies the decision of an operator: ends an open withdrawal, or clears the attention of one that ended in that state. For
+   * any other it changes nothing and returns undefined. `being_sent`: nothing was changed, because a worker is about to send a
+   * withdrawal that the operator wants to fail, so the provider may still accept it.
    */
   resolve(
     tx: SqlQueries,
@@ -90,7 +90,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
         await end(tx, w, { ...report, status, cause: 'reported' }, now)
         return 'applied'
       }
-      // The provider has it, so its outcome is known: it is under way. A report never takes `ready` back.
+      // The provider has the withdrawal, so its outcome is not unknown. A report never changes `ready` to `pending`.
       const ready = w.status === 'pending' && status === 'ready'
       if (!ready && w.attention === null) return 'ignored'
       const to = ready ? 'ready' : w.status
@@ -121,7 +121,10 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
   }
 }
 
-/** Whether a worker runs the job of a withdrawal. Locks the job, after the withdrawal as workers do, so that no worker leases it meanwhile. */
+/**
+ * Whether a worker runs the job of a withdrawal. Locks the job, so that no worker leases it meanwhile. The withdrawal must be
+ * locked first: workers lock in the same order.
+ */
 async function isLeased(tx: SqlQueries, id: string, now: EpochMs): Promise<boolean> {
   const text = `select leased_until from gw_jobs where kind = $1 and subject_id = $2${rowLock(tx, 'for update')}`
   const [job] = await rows(tx, text, [SEND_JOB, id])

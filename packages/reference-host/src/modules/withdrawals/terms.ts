@@ -44,12 +44,12 @@ export const Body = {
 }
 type PartnerRequest = Type.Static<(typeof Body)['partner']>
 
-/** What was found out before the transaction: the terms of a new withdrawal, or the id of one that exists. */
+/** The result of `prepare`: the terms of a new withdrawal, or the id of an existing one. */
 export type PreparedWithdrawal = { readonly terms: NewWithdrawal } | { readonly existing: string }
 
 type Terms = Pick<NewWithdrawal, 'amountCents' | 'destination'>
 
-/** Whether a withdrawal has the same amount and destination. */
+/** Returns a function that tells whether a withdrawal has the same amount and destination. */
 export const isEqual =
   (wanted: Terms) =>
   ({ amountCents, destination }: Withdrawal): boolean =>
@@ -88,7 +88,7 @@ export async function priced(
   return outside ?? allow({ terms: { amountCents, feeCents, destination } })
 }
 
-/** Denies an amount outside the limits of a quote, or one that the fee would use up. */
+/** Denies an amount outside the limits of a quote, or one that does not exceed the fee. */
 export function outsideCents(
   amountCents: number,
   {

@@ -40,12 +40,12 @@ const members = {
   createdAt: instant('When it was made'),
   updatedAt: instant('When its state last changed'),
 }
-/** A withdrawal of the user surface. */
+/** Schema of a withdrawal on the user surface. */
 export const WithdrawalSchema = Type.Object(
   members,
   component('Withdrawal', 'Money on its way out of the account'),
 )
-/** What `withdrawals.create` returns. */
+/** Schema of the response of `withdrawals.create`, by surface. */
 export const WithdrawalResponse = {
   user: Type.Object({ withdrawal: WithdrawalSchema }, component('WithdrawalResponse', 'A withdrawal')),
   partner: Type.Object(
@@ -59,7 +59,7 @@ export const WithdrawalResponse = {
   ),
 } as const
 
-/** Writes a withdrawal. */
+/** Converts a withdrawal for responses. */
 export function withdrawalData(withdrawal: Withdrawal) {
   const { id, status, attention, amountCents, feeCents, destination, relay, txHash, reason } = withdrawal
   const { currency, network, address, extraId } = destination
@@ -93,7 +93,7 @@ export function withdrawalData(withdrawal: Withdrawal) {
   }
 }
 
-/** Writes a withdrawal as the surface reads it: partners get the members in `data` itself. */
+/** Makes the data of a response with a withdrawal: partners get the members in `data` itself. */
 export function withdrawalResponse(
   surface: Surface,
   withdrawal: Withdrawal,
@@ -106,7 +106,7 @@ export function withdrawalResponse(
 }
 
 const destination = { currency: 'usdc', network: 'base', address: examples.WALLET, extraId: null }
-/** A withdrawal that was just made. */
+/** A new withdrawal, in examples. */
 export const withdrawalExample = {
   id: 'wd_9c2f6a7e',
   status: 'pending' as const,

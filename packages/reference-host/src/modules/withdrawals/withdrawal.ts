@@ -16,12 +16,13 @@ import type { TransactionEntry } from '@gatewright/host'
 import type { NewWithdrawal, WithdrawalReport, WithdrawalStatus } from '../../providers/withdrawals/port.ts'
 
 /**
- * Why a person must look at a withdrawal. `outcome_unknown`: a call to the provider was lost; money and caps stay held. `amount_differs`:
- * the provider paid another amount. `paid_after_failure`, `returned`: it reported the opposite of the final state.
+ * Why a person must look at a withdrawal. `outcome_unknown`: a call to the provider was lost; money and caps stay held.
+ * `amount_differs`: the provider paid another amount. `paid_after_failure`, `returned`: the provider reported the opposite of
+ * the final state.
  */
 export type Attention = 'outcome_unknown' | 'amount_differs' | 'paid_after_failure' | 'returned'
 
-/** Money on its way out of accounts. */
+/** The withdrawals of all accounts. */
 export const withdrawalTable = table('gw_withdrawals', {
   id: text,
   position,
@@ -38,7 +39,7 @@ export const withdrawalTable = table('gw_withdrawals', {
   destination: json<NewWithdrawal['destination']>(),
   relay: nullable(json<NonNullable<WithdrawalReport['relay']>>()),
   hold: json<SpendHold>(),
-  /** Until when an equal request of a partner is a poll of this withdrawal; null if it is a new one. */
+  /** Until when an equal request of a partner counts as a poll of this withdrawal; null: it would be a new withdrawal. */
   openToPollingUntil: nullable(instant),
   createdAt: instant,
   updatedAt: instant,
@@ -50,7 +51,7 @@ export function countOpenWithdrawals(db: SqlQueries, accountId: string): Promise
   return withdrawalTable.count(db, accountId, "status in ('pending', 'ready')")
 }
 
-/** The kind of the job that sends a withdrawal and asks about it until it ends, by the withdrawal's id. */
+/** The kind of the job that sends a withdrawal and reads its state until it ends. Its subject is the withdrawal's id. */
 export const SEND_JOB = 'withdrawal.send'
 /** The kind of withdrawals in events, transactions and causes of transfers. */
 export const KIND = 'withdrawal'
@@ -60,7 +61,7 @@ export function isOpen(status: WithdrawalStatus): boolean {
   return status === 'pending' || status === 'ready'
 }
 
-/** The transaction row of a withdrawal. */
+/** Makes the transaction row of a withdrawal. */
 export function entryOf(
   { id, accountId, amountCents }: Withdrawal,
   status: TransactionEntry['status'],

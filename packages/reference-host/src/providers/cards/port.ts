@@ -37,6 +37,6 @@ export const cardPort = {
 }
 /**
  * Issues cards and keeps their numbers. A card that only the issuer knows authorizes nothing, because the host decides every
- * authorization. For time limits and faults see `ProviderOf`.
+ * authorization. Time limits and faults: docs/identity-check.md.
  */
 export type CardIssuer = ProviderOf<typeof cardPort>

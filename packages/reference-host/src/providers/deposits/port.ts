@@ -48,5 +48,5 @@ export const depositPort = {
   /** Every payment it ever saw for the deposit: an address can be paid twice. Undefined: the id is unknown. */
   find: takes<[id: string]>().replies(orUndefined(depositReport)),
 }
-/** Takes payments in other assets for accounts. For time limits and faults see `ProviderOf`. */
+/** Takes payments in other assets for accounts. Time limits and faults: docs/identity-check.md. */
 export type DepositProvider = ProviderOf<typeof depositPort>

@@ -73,7 +73,7 @@ export const kycPort = {
 }
 /**
  * Checks the identity of people. The host applies a report only if the status of the application allows the change
- * (docs/identity-check.md). The same call may be repeated at any time, also by several hosts at the same time. For time limits and
- * faults see `ProviderOf`.
+ * (docs/identity-check.md, also for time limits and faults). The same call may be repeated at any time, also by several hosts at the
+ * same time.
  */
 export type KycProvider = ProviderOf<typeof kycPort>

@@ -54,5 +54,5 @@ export const withdrawalPort = {
   /** Undefined: `id` never arrived, and never will unless it is sent again. */
   find: takes<[id: string]>().replies(orUndefined(withdrawalReport)),
 }
-/** Pays out money of accounts in other assets. For time limits and faults see `ProviderOf`. */
+/** Pays out money of accounts in other assets. Time limits and faults: docs/identity-check.md. */
 export type WithdrawalProvider = ProviderOf<typeof withdrawalPort>

@@ -4,26 +4,29 @@ import { events } from '@gatewright/host'
 import type { NetworkResponse } from './response-in-time.ts'
 import { authorizationTable, type Authorization } from './store.ts'
 
-/** Most conflicts of one authorization that are kept in its history. Further ones are declined, counted and logged, too. */
+/** How many conflicts of one authorization its history keeps. Further ones are also declined, counted and logged. */
 const MAX_CONFLICTS = 20
 
-/** What a card network asks for under an id: an amount, its currency, and the ids that it names. A repeat must ask for the same. */
+/**
+ * The terms that a card network requests under an id: an amount, its currency, and the ids that it names. A repeat must request
+ * the same terms.
+ */
 type RequestedTerms = Readonly<Record<string, string | number>> & {
   readonly amountCents: number
   readonly currency: string
 }
 
-/** How a repeated id asks for something else. */
+/** A request that repeats an id with other terms. */
 export interface Conflict {
   /** The id that was repeated: that of the authorization, or of its increment. */
   readonly id: string
   /** The members that differ, with both values, such as `amountCents 700 instead of 600`. */
   readonly differences: string
-  /** What the repeat asks for, in US cents; 0 in another currency. */
+  /** The amount that the repeat requests, in US cents; 0 for another currency. */
   readonly amountCents: number
 }
 
-/** Compares what a repeated id asks for with what was decided. Undefined: it is the same. */
+/** Compares the terms of a repeated id with those that were decided. Undefined: they are the same. */
 export function conflictOf(
   id: string,
   decided: RequestedTerms,
@@ -38,8 +41,8 @@ export function conflictOf(
 }
 
 /**
- * Declines a conflict: moves nothing, keeps it in the history of the authorization, marks the row for the operator, and reports it.
- * A conflict that was kept before is not kept again. Lock the authorization before.
+ * Declines a conflict: moves no money, records the conflict in the history of the authorization, marks the row for the
+ * operator, and reports it. A conflict is recorded only once. Lock the authorization before.
  */
 export async function declineConflict(
   tx: SqlQueries,

@@ -11,13 +11,13 @@ import { exceedsLimit, isExpired, windowStart } from './limits.ts'
 import type { DeclineReason } from './states.ts'
 import { countedCents } from './store.ts'
 
-/** A payment by card that a merchant asks for. */
+/** A payment by card that a merchant requests. */
 export interface AuthorizationRequest {
   readonly id: string
   readonly amountCents: number
   readonly currency: string
   readonly merchant: Merchant
-  /** The attempt of a card network that makes it. Default null: it is made by a request of the API. */
+  /** The id of the attempt by which a card network makes it. Default null: a request of the API makes it. */
   readonly attempt?: string
   /** Why the issuer itself declines it. */
   readonly issuerReason?: DeclineReason | undefined
@@ -25,7 +25,7 @@ export interface AuthorizationRequest {
 
 /** An amount to hold: that of a payment, or of an increment. */
 export interface HeldAmount extends Omit<AuthorizationRequest, 'attempt'> {
-  /** What the authorization holds already. A limit or a cap on one payment counts it. Default 0. */
+  /** The amount that the authorization holds already, which counts for a limit or cap on one payment. Default 0. */
   readonly heldCents?: number
 }
 
@@ -35,15 +35,15 @@ export interface DeclineCause {
   readonly rule?: string
 }
 
-/** What decisions are made with. */
+/** The services that decisions use. */
 export interface DecisionServices {
   readonly guard: Guard
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
 
 /**
- * Reads the policies that bind a card (`policiesOnCard`). Call it before the transaction. Undefined: they cannot be read, and the card
- * must decline.
+ * Reads the policies that bind a card (`policiesOnCard`). Call it before the transaction. Undefined: they cannot be read, so
+ * the payment must be declined.
  */
 export async function cardPolicies(
   keyPolicies: Pick<CardKeyPolicies, 'read'>,
@@ -55,8 +55,8 @@ export async function cardPolicies(
 }
 
 /**
- * Decides about an amount, except whether the account has the money, and reserves the amount under the caps of the card.
- * The card must be locked. The order of the checks is part of the contract.
+ * Decides about an amount, except whether the account has the money, and reserves the amount under the caps of the card. The
+ * card must be locked. The order of the checks decides the reason that clients see.
  */
 export async function decide(
   { guard, spendStorage }: DecisionServices,
@@ -78,8 +78,8 @@ export async function decide(
 }
 
 /**
- * Decides whether policies allow a payment of an account, and reserves the amount under their caps. A cap on one operation binds the
- * whole authorization: `heldCents` and the amount. The counters of a day, a month and a total take the amount alone.
+ * Decides whether policies allow a payment of an account, and reserves the amount under their caps. A cap on one operation
+ * binds the whole authorization: `heldCents` and the amount. The counters of a day, a month and a total count the amount alone.
  */
 export async function reserveUnder(
   guard: Guard,
@@ -97,7 +97,7 @@ export async function reserveUnder(
   return hold.ok ? hold.value : blockedBy(hold)
 }
 
-/** A locked card, and what binds it. */
+/** A locked card, and the policies that bind it. */
 export interface CardAtNow {
   readonly card: Card
   readonly policies: readonly PolicyDocument[] | undefined
@@ -109,7 +109,7 @@ function blockedBy(denial: Pick<Denial, 'details'> | undefined): DeclineCause {
   return { reason: 'policy_blocked', ...(typeof rule === 'string' ? { rule } : {}) }
 }
 
-/** What cannot be read is as good as absent. Errors other than a `Fault` are rethrown. */
+/** Runs a read. If it fails with a `Fault`, returns undefined. Other errors are rethrown. */
 async function orUndefined<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
   try {
     return await read()
@@ -119,13 +119,13 @@ async function orUndefined<T>(read: () => Promise<T | undefined>): Promise<T | u
   }
 }
 
-/** What the built-in issuer declines, by the name of the merchant in lower case. */
+/** The merchants, by name in lower case, that the built-in issuer declines, with the reason. */
 const DECLINED_MERCHANTS: ReadonlyMap<string, DeclineReason> = new Map([
   ['decline fraud', 'suspected_fraud'],
   ['decline merchant', 'merchant_blocked'],
 ])
 
-/** Why the issuer of a card declines an authorization, if it does. */
+/** Returns why the issuer of a card declines an authorization; undefined if it does not. */
 export function issuerReason(
   { issuer }: Card,
   { issuerReason: given, merchant }: HeldAmount,

@@ -3,15 +3,15 @@ import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import type { Authorization } from './store.ts'
 import { incrementTable, approvedIncrements } from './increment-store.ts'
 
-/** What ends holds under the caps. */
+/** The services that end holds under the caps. */
 export interface CapServices {
   readonly guard: Guard
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
 
 /**
- * Ends the holds of an authorization under the caps. Of `clearedCents`, the amount of the authorization itself counts first, then its
- * increments in their order: each in the period in which it was made.
+ * Ends the holds of an authorization under the caps. `clearedCents` is attributed first to the amount of the authorization
+ * itself, then to its increments in their order. Each part counts in the period in which it was requested.
  */
 export async function endHolds(
   { guard, spendStorage }: CapServices,

@@ -13,31 +13,31 @@ import { endHolds, type CapServices } from './end-holds.ts'
 import { mayMove } from './states.ts'
 import { authorizationTable, type Attention, type Authorization, type AuthorizationChanges } from './store.ts'
 
-/** What clearings, reversals and refunds work with. */
+/** The services that clearings, reversals and refunds use. */
 interface EndingServices extends CapServices {
   readonly money: Money
 }
 
-/** Who reverses. `unavailable`: the host, because it had responded in the meantime that it could not decide. */
+/** Why a payment is reversed. `unavailable`: the host had already responded that it could not decide. */
 type ReversalCause = 'reversed' | 'operator' | 'unavailable'
 
-/** Money that a merchant gives back. One id of an authorization is credited once, ever. */
+/** Money that a merchant pays back. Each refund id of an authorization is credited once, ever. */
 interface Refund {
   readonly id: string
   readonly amountCents: number
 }
 
 /**
- * What happens to an authorization after its decision. Lock it before. Money beyond what is held, or beyond what cleared, cannot
- * move: it is kept on the row as excess, with `attention`, for the operator to book. Each function returns the same row object if it
- * changes nothing.
+ * What happens to an authorization after its decision. Lock it before. Money beyond the hold, or beyond what cleared, cannot
+ * move: the row stores it as excess, with `attention`, for the operator to book. Each function returns the same row object if
+ * it changes nothing.
  */
 export interface AuthorizationEndings {
-  /** Pays the merchant up to the hold and gives back the rest. */
+  /** Pays the merchant up to the hold and returns the rest. */
   clear(tx: SqlQueries, row: Authorization, amountCents: number, now: EpochMs): Promise<Authorization>
-  /** Gives back all of the hold. An authorization without a hold stays as it is. */
+  /** Returns the whole hold. An authorization without a hold is unchanged. */
   reverse(tx: SqlQueries, row: Authorization, cause: ReversalCause, now: EpochMs): Promise<Authorization>
-  /** Credits what the merchant gave back, up to what cleared and was not refunded yet. */
+  /** Credits a refund, up to what cleared and was not refunded yet. */
   refund(tx: SqlQueries, row: Authorization, refund: Refund, now: EpochMs): Promise<Authorization>
 }
 
@@ -69,12 +69,12 @@ export function endings(services: EndingServices): AuthorizationEndings {
   ): Promise<Authorization> => {
     if (amountCents === 0) return row
     const excessCents = row.excessCents + amountCents
-    // The row adds up both directions; its events distinguish them.
+    // The row has the sum of both kinds of excess; its events distinguish them.
     const event = { cause: 'excess', detail: attention, amountCents, now }
     return change(tx, row, { attention, excessCents }, event)
   }
 
-  /** Moves money out of the hold. A transfer of nothing is left out. */
+  /** Moves money out of the hold, unless the amount is 0. */
   const moveHeld = async (
     tx: SqlQueries,
     { accountId, id }: Authorization,
@@ -129,7 +129,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
       const source = { kind: 'authorization', id: row.id, part: `refund:${refundId}` }
       const entry = { ...entryOf(row, 'completed', refunded), source, description: 'Card refund' }
       const result = await money.move(tx, transfer, [{ ...entry, direction: 'credit' }], now)
-      // An outside account cannot run short: this refund was booked before.
+      // An outside account can go below zero, so any other result means that this refund was booked before.
       if (result !== 'done') return row
       const event = { cause: 'refunded', amountCents: refunded, now }
       const changed = await change(tx, row, { refundedCents: row.refundedCents + refunded }, event)
@@ -138,7 +138,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
   }
 }
 
-/** The transaction row of an authorization. */
+/** Makes the transaction row of an authorization. */
 export function entryOf(
   {
     id,

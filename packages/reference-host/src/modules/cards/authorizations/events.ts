@@ -31,7 +31,7 @@ const Increment = Type.Object({
   id: idText(),
   /** The network's id of the increment, unique per provider. */
   incrementId: idText(),
-  /** What is added to the amount of the authorization. */
+  /** The amount to add to that of the authorization. */
   amountCents: Amount,
   currency: Currency,
   declineReason: IssuerReason,
@@ -41,14 +41,14 @@ type NetworkIncrement = Type.Static<typeof Increment>
 const Reversal = Type.Object({ id: idText() })
 const Movement = Type.Object({ id: idText(), amountCents: Amount })
 
-/** Our id of an authorization, derived from the provider and its id. */
+/** Derives the host's id of an authorization from the provider's name and the provider's id. */
 function authorizationId(provider: string, networkId: string): string {
   return `auth_${hash('sha256', JSON.stringify([provider, networkId])).slice(0, 32)}`
 }
 
 /**
- * Our id of an increment, derived from the provider and its id only: one increment id under two authorizations of a provider is
- * the same increment.
+ * Derives the host's id of an increment from the provider's name and the provider's id only: one increment id under two
+ * authorizations of a provider is the same increment.
  */
 function incrementId(provider: string, networkId: string): string {
   return `inc_${hash('sha256', JSON.stringify([provider, networkId])).slice(0, 32)}`
@@ -58,8 +58,8 @@ function incrementId(provider: string, networkId: string): string {
 export function authorizationEvents(services: NetworkIncrementServices): Readonly<Record<string, EventType>> {
   const { authorizations } = services
   /**
-   * An event about an existing authorization. An authorization of another provider is unknown, because our id includes the
-   * provider's name.
+   * Makes an event about an existing authorization. An authorization of another provider is unknown, because its id is derived
+   * from the provider's name.
    */
   const eventOnExisting = <S extends typeof Movement | typeof Reversal>(
     schema: S,

@@ -11,15 +11,15 @@ import {
 } from './decide.ts'
 import type { DeclineReason } from './states.ts'
 
-/** What holding money works with. */
+/** The services that hold money. */
 export interface HoldServices extends DecisionServices {
   readonly ledger: Ledger
   readonly money: Money
 }
 
 /**
- * Decides about an amount, reserves it under the caps of the card and moves it into the hold, with `entry` as the transaction row of the
- * account. Of a declined amount nothing is left: neither caps nor money. Lock the card before.
+ * Decides about an amount, reserves it under the caps of the card and moves it into the hold, with `entry` as the transaction
+ * row of the account. A declined amount leaves neither caps nor money held. Lock the card before.
  */
 export async function holdMoney(
   services: HoldServices,
@@ -36,7 +36,10 @@ export async function holdMoney(
   return { reason }
 }
 
-/** Moves the money into the hold. Returns why it cannot: the issuer has the last word. */
+/**
+ * Moves the money into the hold. Returns why it cannot, after all other checks: the balance is too small, or the issuer
+ * declines.
+ */
 async function moveMoney(
   { ledger, money }: HoldServices,
   tx: SqlQueries,

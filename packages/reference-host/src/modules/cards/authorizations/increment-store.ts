@@ -23,16 +23,16 @@ export const incrementTable = table('gw_authorization_increments', {
   cardId: text,
   amountCents: integer,
   currency: text,
-  /** What it counts for the limit of the card: all of it while it is held, then what cleared of it. */
+  /** The part that counts for the limit of the card: the whole amount while it is held, then what cleared of it. */
   countedCents: integer,
   /** Null: it was approved. */
   declineReason: nullable(oneOf<IncrementDeclineReason>()),
   /** The member of the policy that declined it. */
   declineRule: nullable(text),
-  /** What counts against the caps of the card; null for a declined one. */
+  /** The hold under the caps of the card; null if it was declined. */
   hold: nullable(json<SpendHold>()),
   createdAt: instant,
-  /** The requests of a card network whose response may have said approved, as of an authorization. */
+  /** The attempts of a card network whose response may have been `approved`, as for an authorization. */
   attempts: words,
 })
 export type Increment = Row<typeof incrementTable>

@@ -9,33 +9,36 @@ import { incrementTable, type Increment } from './increment-store.ts'
 import { mayMove, type IncrementDeclineReason } from './states.ts'
 import { authorizationTable, type Authorization } from './store.ts'
 
-/** An amount by which a card network asks to raise an authorization. */
+/** A request of a card network to raise the amount of an authorization. */
 export interface IncrementRequest {
   readonly id: string
   readonly amountCents: number
   readonly currency: string
-  /** The attempt of the card network that makes it. */
+  /** The id of the card network's attempt that makes it. */
   readonly attempt: string
   /** Why the issuer itself declines it. */
   readonly issuerReason?: DeclineCause['reason'] | undefined
 }
 
-/** What raising an authorization works with. */
+/** The services that raise an authorization. */
 export interface IncrementServices extends HoldServices {
   readonly count: (outcome: 'incremented' | 'increment_declined', reason: string) => void
 }
 
-/** What happens to the amount of an authorization before it is cleared. Lock the card and then the authorization before. */
+/**
+ * The functions that change the amount of an authorization before it is cleared. Lock the card and then the authorization
+ * before.
+ */
 export interface AuthorizationIncrements {
   /**
-   * Decides about an increment as about a new payment, under the limit of the card, all caps and the balance. A limit on one payment
-   * and a cap on one operation bind the whole authorization. An approved one raises the amount and what is held. A declined one leaves its own row and an event.
-   * Its id must be new.
+   * Decides about an increment as about a new payment, under the limit of the card, all caps and the balance. A limit on one
+   * payment and a cap on one operation bind the whole authorization. An approved increment raises the amount and the hold. A
+   * declined one leaves only its own row and an event. Its id must be new.
    */
   increment(tx: SqlQueries, at: CardAtNow, row: Authorization, request: IncrementRequest): Promise<Increment>
   /**
-   * Gives back what one increment holds, because the host had already responded that it could not decide. An authorization without a
-   * hold stays as it is.
+   * Returns the money that one increment holds, because the host had already responded that it could not decide. An
+   * authorization without a hold is unchanged.
    */
   takeBack(tx: SqlQueries, row: Authorization, increment: Increment, now: EpochMs): Promise<void>
 }

@@ -12,7 +12,7 @@ const WINDOW_MS: Readonly<Record<Exclude<LimitFrequency, 'perAuthorization'>, nu
   allTime: Infinity,
 }
 
-/** The instant after which an authorization counts for a limit. Undefined: earlier authorizations do not count. */
+/** The instant after which an authorization counts for a limit. Undefined: only the current authorization counts. */
 export function windowStart(frequency: LimitFrequency, now: EpochMs): EpochMs | undefined {
   return frequency === 'perAuthorization' ? undefined : Math.max(now - WINDOW_MS[frequency], -1)
 }
@@ -26,11 +26,11 @@ export function exceedsLimit(
   return countedCents + amountCents > limit
 }
 
-/** Whether a card has expired: it is good until its last month has ended, in UTC. */
+/** Whether a card has expired: it is valid until its last month has ended, in UTC. */
 export function isExpired(
   { expirationMonth, expirationYear }: { readonly expirationMonth: number; readonly expirationYear: number },
   now: EpochMs,
 ): boolean {
-  // Months count from 0 there, so this is the first instant of the next month.
+  // `Date.UTC` counts months from 0, so this is the first instant of the next month.
   return now >= Date.UTC(expirationYear, expirationMonth)
 }

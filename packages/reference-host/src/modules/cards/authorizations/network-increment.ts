@@ -14,18 +14,18 @@ import type { NetworkServices } from './network-request.ts'
 import { authorizationTable, lockAuthorizationId, type Authorization } from './store.ts'
 import { cards } from '../store.ts'
 
-/** What events about increments work with. */
+/** The services of events about increments. */
 export interface NetworkIncrementServices extends NetworkServices {}
 
-/** An increment that a card network asks for. */
+/** An increment that a card network requests. */
 interface NetworkIncrement extends Omit<IncrementRequest, 'attempt'> {
   readonly authorizationId: string
   readonly now: EpochMs
 }
 
 /**
- * Decides about an increment in time. An id that was decided before keeps its decision; with another amount, currency or authorization
- * it is a conflict, as of an authorization. Undefined: this provider has no such authorization.
+ * Decides about an increment in time. An id that was decided before keeps its decision. With another amount, currency or
+ * authorization it is a conflict, as for an authorization. Undefined: this provider has no such authorization.
  */
 export function decideIncrementInTime(
   services: NetworkIncrementServices,
@@ -42,7 +42,7 @@ export function decideIncrementInTime(
 }
 
 function decisionOf(row: Authorization, { declineReason }: Increment): NetworkResponse['decision'] {
-  // As of an authorization: after a reversal nothing is held.
+  // As for an authorization: after a reversal nothing is held.
   const reason = declineReason ?? (row.status === 'reversed' ? 'reversed' : null)
   return { approved: reason === null, authorizationId: row.id, declineReason: reason }
 }
@@ -83,7 +83,7 @@ async function decideIncrement(
   })
 }
 
-/** What the network asked for when it asked first. */
+/** Returns the terms of the network's first request. */
 function askedBy({ amountCents, currency, authorizationId }: Increment) {
   return { amountCents, currency, authorizationId }
 }
@@ -94,7 +94,7 @@ async function undoIncrement(
   attempt: Attempt,
 ): Promise<void> {
   await db.transaction(async tx => {
-    // Waits for the attempt itself, as of an authorization.
+    // The lock waits for the attempt, as for an authorization.
     const row = await authorizationTable.anyAccount.lock(tx, authorizationId)
     const increment = await incrementTable.anyAccount.find(tx, id)
     if (!row || increment?.declineReason !== null || !increment.attempts.includes(attempt.id)) return

@@ -14,16 +14,16 @@ import type { Authorizations } from './service.ts'
 import { authorizationTable, lockAuthorizationId, type Authorization } from './store.ts'
 import { cards } from '../store.ts'
 
-/** What the events of card networks work with. */
+/** The services of events of card networks. */
 export interface NetworkServices {
   readonly db: SqlClient
   readonly cardKeyPolicies: CardKeyPolicies
   readonly authorizations: Authorizations
-  /** Called with conflicts, and with errors of work that goes on after the response. */
+  /** Called with conflicts, and with errors of work that continues after the response. */
   readonly report: (error: unknown) => void
 }
 
-/** A payment that a card network asks for. */
+/** A payment that a card network requests. */
 interface NetworkRequest extends AuthorizationRequest {
   readonly provider: string
   readonly cardId: string
@@ -31,9 +31,9 @@ interface NetworkRequest extends AuthorizationRequest {
 }
 
 /**
- * Decides about a payment in time. An id that was decided before keeps its decision; with another amount, currency or card it is a
- * conflict, which is declined and marked for the operator. Of requests at once with one id the first is decided. Undefined: this
- * provider has no such card.
+ * Decides about a payment in time. An id that was decided before keeps its decision; with another amount, currency or card it
+ * is a conflict, which is declined and marked for the operator. Of simultaneous requests with one id, the first is decided.
+ * Undefined: this provider has no such card.
  */
 export function decideInTime(
   services: NetworkServices,
@@ -68,13 +68,13 @@ async function decideRequest(
   return db.transaction(async tx => {
     await lockAuthorizationId(tx, request.id)
     const card = ownCard && (await cards.anyAccount.lock(tx, cardId))
-    // Locked, so that it is not undone while it is reported.
+    // Locked, so that it cannot be undone before this response.
     const known = await authorizationTable.anyAccount.lock(tx, request.id)
     const response = async (): Promise<NetworkResponse | undefined> => {
       const conflict = known && conflictOf(known.id, askedBy(known), { amountCents, currency, cardId })
       if (conflict) return declineConflict(tx, services, known, conflict, now)
       if (known) {
-        // This response may approve what an earlier attempt approved too late: the earlier one must not undo it.
+        // This response may approve a decision that an earlier attempt made too late, so that attempt must not undo it.
         if (known.status === 'authorized' && known.attempts.length > 0)
           await authorizationTable.update(tx, known, { attempts: withAttempt(known.attempts, attempt) })
         return { outcome: 'repeated', decision: decisionOf(known) }
@@ -91,7 +91,7 @@ async function decideRequest(
   })
 }
 
-/** What the network asked for when it asked first. */
+/** Returns the terms of the network's first request. */
 function askedBy({ amountCents, incrementedCents, currency, cardId }: Authorization) {
   return { amountCents: amountCents - incrementedCents, currency, cardId }
 }
@@ -102,7 +102,7 @@ async function undoRequest(
   attempt: Attempt,
 ): Promise<void> {
   await db.transaction(async tx => {
-    // Waits for the attempt itself, whose commit can still be under way although its time is up.
+    // The lock waits for the attempt: its commit may still be running although its time is over.
     await cards.anyAccount.lock(tx, cardId)
     const row = await authorizationTable.anyAccount.lock(tx, id)
     if (!row?.attempts.includes(attempt.id)) return

@@ -1,18 +1,17 @@
 import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { component, idText, nameText, nextCursor } from '@gatewright/host/schemas'
 import {
   type HostDenial,
   type Operation,
   type Success,
-  events,
   ledgerWrite,
-  operation,
+  listOperation,
+  events,
 } from '@gatewright/host'
+import { component, idText, nameText } from '@gatewright/host/schemas'
 import { deny } from '../../../product/denials.ts'
 import { invalidState } from '../../invalid-state.ts'
-import { cutPage, pagingQuery, readPaging } from '../../paging.ts'
 import type { ModuleServices } from '../../services.ts'
 import { cardPolicies } from './decide.ts'
 import { authorizationTable, type Authorization } from './store.ts'
@@ -20,12 +19,8 @@ import { authorizationData, AuthorizationSchema, exampleAuthorization, withHisto
 import { cards } from '../store.ts'
 
 const SURFACES: readonly Surface[] = ['user', 'partner']
-/** What a merchant says of itself where a request says nothing. */
+/** The default merchant of a simulated payment. */
 const MERCHANT = { name: 'Sandbox Merchant', mcc: '5734', city: null, country: 'US' }
-const AuthorizationList = Type.Object(
-  { authorizations: Type.Array(AuthorizationSchema), nextCursor },
-  component('AuthorizationList', 'A page of authorizations'),
-)
 const ResponseData = Type.Object(
   { authorization: AuthorizationSchema },
   component('AuthorizationResponse', 'An authorization as it stands'),
@@ -53,7 +48,7 @@ const AmountBody = Type.Object(
 )
 const NoBody = Type.Object({}, component('SimulatedReversal', 'Nothing is needed'))
 
-/** Makes the operations on authorizations: the list, and the simulations of a sandbox, in which the caller plays the merchant. */
+/** Makes the operations on authorizations: the list, and the simulations of a sandbox, in which the caller acts as the merchant. */
 export function authorizationOperations(services: ModuleServices): Operation[] {
   const simulations = SURFACES.flatMap(surface => [
     simulateAuthorization(surface, services),
@@ -64,40 +59,29 @@ export function authorizationOperations(services: ModuleServices): Operation[] {
 
 /** `GET /user/v1/cards/{cardId}/authorizations`: lists the authorizations of a card, newest first. */
 function listAuthorizations({ db }: ModuleServices): Operation {
-  return operation({
+  return listOperation({
     id: 'cards.authorizations',
     title: 'List the authorizations of a card, newest first',
-    surface: 'user',
-    method: 'GET',
-    paths: ['/user/v1/cards/{cardId}/authorizations'],
-
-    credential: 'session',
+    path: '/user/v1/cards/{cardId}/authorizations',
     scopes: ['transactions.read'],
-    query: pagingQuery,
-    response: AuthorizationList,
-    example: { response: { authorizations: [exampleAuthorization], nextCursor: null } },
-    denies: [404],
-    async handle({ caller, facts, params }) {
-      const paging = readPaging(facts.query)
-      if (!paging.ok) return paging
-      const { accountId } = caller.session
+    name: 'authorizations',
+    component: component('AuthorizationList', 'A page of authorizations'),
+    item: AuthorizationSchema,
+    example: exampleAuthorization,
+    async rows(accountId, page, { params }) {
       const card = await cards.find(db, accountId, params['cardId'] as string)
       if (!card) return deny('not_found', 'no such card')
-      const { after, limit } = paging.value
-      // One more than the limit, to know whether there is a next page.
-      const page = { after, limit: limit + 1 }
-      const found = await authorizationTable.page(db, accountId, page, { cardId: card.id })
-      const { items, nextCursor } = cutPage(found, limit)
-      const histories = await events.histories(
-        ...([db, accountId, 'authorization', items.map(row => row.id)] as const),
-      )
-      const authorizations = items.map(row => authorizationData(row, histories.get(row.id) ?? []))
-      return allow({ data: { authorizations, nextCursor }, summary: `${items.length} authorizations.` })
+      return authorizationTable.page(db, accountId, page, { cardId: card.id })
+    },
+    async write(rows, accountId) {
+      const ids = rows.map(row => row.id)
+      const histories = await events.histories(db, accountId, 'authorization', ids)
+      return rows.map(row => authorizationData(row, histories.get(row.id) ?? []))
     },
   })
 }
 
-/** `cards.simulateAuthorization`: a merchant asks for a payment. A decline is a decision of the network, not an error. */
+/** `cards.simulateAuthorization`: a merchant requests a payment. A decline is a decision of the network, not an error. */
 function simulateAuthorization(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, cardKeyPolicies, authorizations } = services
   return ledgerWrite({
@@ -144,14 +128,14 @@ function success(authorization: Type.Static<typeof AuthorizationSchema>): Verdic
   return allow({ data: { authorization }, summary: `The authorization is ${authorization.status}.` })
 }
 
-/** What a merchant does with an authorization later. */
+/** A simulated action of a merchant on an authorization. */
 interface Ending {
   readonly verb: 'clear' | 'reverse' | 'refund'
   readonly id: string
   readonly title: string
-  /** The status in which it can be done. */
+  /** The status that it requires. */
   readonly from: Authorization['status']
-  /** The most that it can move. */
+  /** Returns the maximum amount that it can move. */
   most(row: Authorization): number
   apply(
     authorizations: ModuleServices['authorizations'],

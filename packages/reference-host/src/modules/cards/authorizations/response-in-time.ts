@@ -3,17 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '@gatewright/kernel'
 import type { IncrementDeclineReason } from './states.ts'
 
-/** Within what time the host responds to a card network, which waits for 2 seconds. The rest is for the network's round trip. */
+/** The time limit of a response to a card network. The network waits 2 seconds; the rest is for the round trip. */
 const DECIDED_WITHIN_MS = 1800
-/** How long to wait between tries to undo what came too late: 10 minutes in total. */
+/** The pauses between attempts to undo a late decision: 10 minutes in total. */
 const UNDO_PAUSES_MS = [1000, 5000, 30_000, 60_000, 120_000, 180_000, 204_000]
-/** Most attempts that an authorization or increment names: the latest. */
+/** How many attempts an authorization or increment stores: the latest. */
 const MAX_ATTEMPTS = 20
 
 /** The response to a card network. */
 export interface NetworkResponse {
   /**
-   * `repeated`: this id was decided before, and keeps its decision. `conflict`: this id was decided before, for something else.
+   * `repeated`: this id was decided before, and keeps its decision. `conflict`: this id was decided before, with other terms.
    * `unavailable`: the database was down or late.
    */
   readonly outcome: 'applied' | 'repeated' | 'conflict' | 'unavailable'
@@ -25,26 +25,26 @@ export interface NetworkResponse {
   }
 }
 
-/** One try to decide, and how far it is. */
+/** One attempt to decide, with its progress. */
 export interface Attempt {
   readonly id: string
   /** Whether the response was sent already. */
   late: boolean
-  /** Whether it wrote something that may be committed. */
+  /** Whether it wrote rows that may be committed. */
   mayBeStored: boolean
 }
 
-/** What is asked of the host, and how to take it back. */
+/** A decision for a card network, and how to undo it. */
 interface TimedDecision {
-  /** Our id of the authorization that is decided about. */
+  /** The host's id of the authorization. */
   readonly authorizationId: string
-  /** Decides, in a transaction that ends with `commitInTime`. Undefined: what the request names does not exist here. */
+  /** Decides, in a transaction that ends with `commitInTime`. Undefined: the host does not have the object of the request. */
   decide(attempt: Attempt): Promise<NetworkResponse | undefined>
-  /** Takes back what this attempt made or repeated, unless another attempt's response may have said approved. */
+  /** Undoes the decision that this attempt made or repeated, unless the response of another attempt may have been `approved`. */
   undo(attempt: Attempt): Promise<void>
 }
 
-/** Thrown in a transaction to roll it back: the response said that the payment is not approved. */
+/** Thrown to roll a transaction back: the network was already told that the payment is not approved. */
 class TooLate extends Error {}
 
 /** Rolls the transaction of an attempt back if the response was sent already. Call it last in the transaction. */
@@ -54,15 +54,15 @@ export function commitInTime(attempt: Attempt): void {
   throw new TooLate()
 }
 
-/** Adds an attempt to those whose response may have said approved. */
+/** Adds an attempt to those whose response may be `approved`. */
 export function withAttempt(attempts: readonly string[], { id }: Attempt): readonly string[] {
   return [...attempts, id].slice(-MAX_ATTEMPTS)
 }
 
 /**
  * Responds to a card network within 1.8 seconds. If the database is down or late, the payment is not approved. If the decision
- * is made after that response, it is undone; this is tried for 10 minutes. Undefined: the object of the request does not exist here.
- * `report` is called with errors of work that goes on after the response.
+ * is made after that response, it is undone; this is tried for 10 minutes. Undefined: the host does not have the object of the
+ * request. `report` is called with errors of work that continues after the response.
  */
 export async function responseInTime(
   { authorizationId, decide, undo }: TimedDecision,
@@ -88,7 +88,7 @@ export async function responseInTime(
   }
 }
 
-/** Undoes an attempt once it has ended, such as a commit whose reply was lost. While the database is away it is tried again. */
+/** Undoes an attempt after it has ended, for example a commit whose reply was lost. While the database is down, it tries again. */
 async function undoLate(
   attempt: Attempt,
   deciding: Promise<unknown>,
@@ -96,7 +96,7 @@ async function undoLate(
   report: (error: unknown) => void,
 ): Promise<void> {
   await deciding.catch(() => {})
-  // While the database is down, each request would try for 10 minutes to undo nothing.
+  // Otherwise each request during an outage of the database would try for 10 minutes to undo nothing.
   if (!attempt.mayBeStored) return
   for (const pauseMs of UNDO_PAUSES_MS) {
     try {

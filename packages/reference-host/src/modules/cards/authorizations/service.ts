@@ -11,7 +11,7 @@ import {
 import { authorizationTable, type Authorization } from './store.ts'
 import { cards } from '../store.ts'
 
-/** What authorizations work with. */
+/** The services that authorizations use. */
 interface AuthorizationServices extends Omit<IncrementServices, 'count'> {
   /** Counts a decision: `authorized` or `incremented`, or `declined` or `increment_declined` with its reason. */
   readonly count: (
@@ -21,13 +21,13 @@ interface AuthorizationServices extends Omit<IncrementServices, 'count'> {
 }
 
 /**
- * Everything that happens to authorizations, for card networks, simulations and the operator alike. Each function changes row, caps,
+ * The functions that change authorizations, for card networks, simulations and the operator. Each function changes row, caps,
  * money, transaction and history in the caller's transaction, and takes locks in the order card or authorization, caps, ledger.
  */
 export interface Authorizations extends AuthorizationEndings, AuthorizationIncrements {
   /**
-   * Decides about a payment with a locked card. An id that was decided before keeps its decision. A decline leaves nothing but its
-   * own row, transaction and event.
+   * Decides about a payment with a locked card. An id that was decided before keeps its decision. A declined payment leaves
+   * only its own row, transaction and event.
    */
   authorize(tx: SqlQueries, at: CardAtNow, request: AuthorizationRequest): Promise<Authorization>
 }

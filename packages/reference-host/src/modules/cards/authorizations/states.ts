@@ -15,11 +15,11 @@ export const AUTHORIZATION_MOVES = {
   increment: { from: 'authorized', to: 'authorized' },
   /** Nothing is held. */
   decline: { from: null, to: 'declined' },
-  /** The merchant took its money, once, up to what is held. The rest goes back. */
+  /** The merchant collected its money, once, up to the hold. The rest is returned. */
   clear: { from: 'authorized', to: 'cleared' },
-  /** All of the hold goes back. */
+  /** The whole hold is returned. */
   reverse: { from: 'authorized', to: 'reversed' },
-  /** The merchant gave money back, up to what cleared and was not refunded yet. */
+  /** The merchant paid money back, up to what cleared and was not refunded yet. */
   refund: { from: 'cleared', to: 'cleared' },
 } as const satisfies Readonly<Record<string, Move>>
 

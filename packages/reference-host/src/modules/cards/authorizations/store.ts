@@ -33,13 +33,13 @@ export const authorizationTable = table('gw_authorizations', {
   /** The name of the provider that issued the card. */
   issuer: text,
   status: oneOf<AuthorizationStatus>(),
-  /** What the merchant asked for, with the increments that were approved. */
+  /** The requested amount, approved increments included. */
   amountCents: integer,
-  /** The approved increments of `amountCents`. */
+  /** The part of `amountCents` from approved increments. */
   incrementedCents: defaulted(integer),
   clearedCents: defaulted(integer),
   refundedCents: defaulted(integer),
-  /** What the provider reported beyond the hold or beyond what cleared. It moved nothing: the operator books it. */
+  /** Money that the provider reported beyond the hold, or beyond what cleared. It was not moved: the operator books it. */
   excessCents: defaulted(integer),
   attention: nullable(oneOf<Attention>()),
   currency: text,
@@ -47,19 +47,19 @@ export const authorizationTable = table('gw_authorizations', {
   declineReason: nullable(oneOf<DeclineReason>()),
   /** The member of the policy that declined it. */
   declineRule: nullable(text),
-  /** What counts against the caps of the card, without increments, which have their own; null for a declined one. */
+  /** The hold under the caps of the card; null if it was declined. Increments have their own. */
   hold: nullable(json<SpendHold>()),
   createdAt: instant,
   /**
-   * The requests of a card network whose response may have said approved: that which made it, and its repeats. One that came too
-   * late is taken out. Empty if the API made it.
+   * The attempts of a card network whose response may have been `approved`: the one that made the authorization, and repeats.
+   * An attempt that ended too late is removed. Empty if the API made it.
    */
   attempts: named('attempt', words),
 })
 /** A payment by card. */
 export type Authorization = Row<typeof authorizationTable>
 
-/** What changes of an authorization. */
+/** The members of an authorization that can change. */
 export type AuthorizationChanges = Partial<
   Pick<
     Authorization,
@@ -83,16 +83,16 @@ const COUNTED = `select
 const LOCK_ID = `select pg_advisory_xact_lock(hashtextextended('gatewright authorization ' || $1, 0))`
 
 /**
- * Takes a lock on the id of an authorization until the transaction ends, before any other lock, so that requests at once with one id
- * are decided one after the other, whichever card or authorization each of them names.
+ * Locks the id of an authorization until the transaction ends. Call it before any other lock, so that simultaneous requests
+ * with one id are decided one after the other, whichever card or authorization they name.
  */
 export async function lockAuthorizationId(tx: SqlQueries, id: string): Promise<void> {
   if (tx.dialect === 'postgres') await rows(tx, LOCK_ID, [id])
 }
 
 /**
- * Adds up what the authorizations of a card hold or have cleared, of those that were made after `since`, and of older ones the
- * increments that were made after `since`. Lock the card before: two authorizations at once would each miss the other.
+ * Adds up the held and cleared amounts of a card's authorizations that were made after `since`, and of increments that were
+ * made after `since` to older ones. Lock the card before: two simultaneous authorizations would each miss the other.
  */
 export async function countedCents(tx: SqlQueries, cardId: string, since: EpochMs): Promise<number> {
   const [row] = await rows(tx, COUNTED, [cardId, since])

@@ -51,7 +51,7 @@ export const AuthorizationSchema = Type.Object(
   component('Authorization', 'A payment by card'),
 )
 
-/** An authorization in responses, with its history. */
+/** Converts an authorization with its history for responses. */
 export function authorizationData(
   row: Authorization,
   history: readonly RecordedEvent[],
@@ -80,7 +80,7 @@ export function authorizationData(
   }
 }
 
-/** Reads the history of an authorization and returns both as a response has them. */
+/** Reads the history of an authorization, and converts both for responses. */
 export async function withHistory(
   db: SqlQueries,
   row: Authorization,

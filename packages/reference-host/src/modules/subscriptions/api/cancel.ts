@@ -14,7 +14,7 @@ const ResponseData = Type.Object(
   component('SubscriptionResponse', 'A subscription'),
 )
 
-/** `POST /user/v1/subscriptions/{id}/cancel`: ends a subscription after the paid time. Nothing is paid back. */
+/** `POST /user/v1/subscriptions/{id}/cancel`: ends a subscription after the paid time. Nothing is refunded. */
 export function cancelSubscription({ clock }: ModuleServices): Operation {
   return ledgerWrite({
     id: 'subscriptions.cancel',

@@ -13,8 +13,8 @@ const Body = Type.Object(
 )
 
 /**
- * `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. It waits for no identity check, but
- * a locked account is denied.
+ * `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. It does not require an
+ * identity check, but a locked account is denied.
  */
 export function confirmBalance(services: ModuleServices): Operation {
   const { clock, requirements, settlement } = services

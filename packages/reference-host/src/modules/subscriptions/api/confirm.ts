@@ -19,7 +19,7 @@ const Body = Type.Object(
   component('ConfirmPayinRequest', 'Which transaction pays which pay-in'),
 )
 
-/** Moves after which no further transaction is accepted, so that histories stay short. */
+/** The number of moves after which no further transaction is accepted, so that histories stay short. */
 const MAX_MOVES = 30
 
 /** `POST /user/v1/subscriptions/payin/confirm`: submits the transaction that pays a pay-in. */
@@ -64,9 +64,8 @@ export function confirmPayin(services: ModuleServices): Operation {
 }
 
 /**
- * Reads the transaction from its chain. Undefined when the chain cannot be read: the pay-in then becomes
- * `confirming` and the watcher settles it. A closed pay-in, as in a replay of a stored response, causes no call
- * to the node.
+ * Reads the transaction from its chain. Undefined when the chain cannot be read: the pay-in then becomes `confirming` and the
+ * watcher settles it. For a closed pay-in, as in a replay of a stored response, the node is not called.
  */
 async function askChain(
   { db, receivers, lookups }: ModuleServices,

@@ -12,7 +12,7 @@ import { payins } from '../payins/payin-store.ts'
 import { subscriptions } from '../subscription-store.ts'
 
 const Plan = idText(120, 'A plan, by its id')
-// Both bodies are open: a pay-in keeps members that the host does not use.
+// Both bodies accept other members: a pay-in stores members that the host does not use.
 const PayinBody = Type.Object(
   {
     subscriptionId: Type.Optional(idText(120, 'A subscription of the account')),
@@ -113,9 +113,7 @@ export function checkout(services: ModuleServices): Operation {
   })
 }
 
-/**
- * Reads what a pay-in pays for, and its price: that of the subscription or plan, else the requested amount.
- */
+/** Reads what a pay-in pays for, and the price: that of the subscription or plan, else the requested amount. */
 async function readPurchase(
   { plans }: ModuleServices,
   { tx, effectId }: Pick<WriteContext, 'tx' | 'effectId'>,
@@ -125,7 +123,7 @@ async function readPurchase(
   if (subscriptionId !== undefined) {
     const found = await subscriptions.findForPayin(tx, accountId, subscriptionId)
     if (!found) return deny('not_found', 'no such subscription', { field: 'subscriptionId' })
-    // A repeat of an earlier request gets its pay-in.
+    // A repeat of an earlier request still gets its pay-in.
     if (found.canceledAt !== null && !(await payins.findByEffect(tx, effectId))) {
       const message = 'this subscription is canceled: subscribe again by a checkout'
       return deny('invalid_request', message, { field: 'subscriptionId' })

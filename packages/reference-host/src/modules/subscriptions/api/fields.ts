@@ -59,7 +59,7 @@ const PayinMoveSchema = Type.Object(
     detail: textOrNull('A transaction or a reason, depending on the cause'),
     at: instant('When it moved'),
   },
-  component('PayinMove', 'One step in the history of a pay-in'),
+  component('PayinMove', 'A move of a pay-in between two statuses'),
 )
 
 /** Schema of a pay-in with its history and the unused members of its request. */
@@ -72,7 +72,7 @@ export const PayinDetailSchema = Type.Object(
     ),
     history: Type.Array(PayinMoveSchema, {
       maxItems: MAX_MOVES,
-      description: 'Its last 100 steps, oldest first',
+      description: 'Its last 100 moves, oldest first',
     }),
   },
   component('PayinDetail', 'A pay-in with its history'),
@@ -108,7 +108,7 @@ export const PlanSchema = Type.Object(
   component('Plan', 'A plan to subscribe to'),
 )
 
-/** The data of a pay-in. */
+/** Converts a pay-in for responses. */
 export function payinData(payin: Payin): Record<string, unknown> {
   const { id, status, subscriptionId, planId, amountCents, currency, method, payTo, seen } = payin
   return {
@@ -138,7 +138,7 @@ export function payinData(payin: Payin): Record<string, unknown> {
   }
 }
 
-/** The data of a pay-in with its history and the unused members of its request. */
+/** Converts a pay-in for responses, with its history and the unused members of its request. */
 export function payinDetailData(
   payin: Payin,
   properties: NewPayin['properties'],
@@ -151,7 +151,7 @@ export function payinDetailData(
   }
 }
 
-/** The data of a subscription at `now`. */
+/** Converts a subscription for responses, with its status at `now`. */
 export function subscriptionData(subscription: Subscription, now: number): Record<string, unknown> {
   const { id, planId, amountCents, interval, term, createdAt, canceledAt } = subscription
   return {
@@ -167,7 +167,7 @@ export function subscriptionData(subscription: Subscription, now: number): Recor
   }
 }
 
-/** The data of a plan. */
+/** Converts a plan for responses. */
 export function planData({ id, title, amountCents, interval }: Plan): Record<string, unknown> {
   return { id, title, amountCents, currency: 'USD', interval }
 }

@@ -28,7 +28,7 @@ export async function lockPayin(
   return denyPayin(`is ${status}: ask for a new one`)
 }
 
-/** Denies a payment of a pay-in in its current state. */
+/** Makes the denial of a payment that the current state of a pay-in does not allow. */
 export function denyPayin(why: string): HostDenial {
   return deny('invalid_request', `this pay-in ${why}`, { field: 'payinId' })
 }

@@ -1,10 +1,7 @@
-import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { type Operation, listOperation, readOperation } from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
 import { deny } from '../../../product/denials.ts'
-import { CURSOR } from '../../examples.ts'
-import { listOperation } from '../../list-operation.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import {
@@ -29,49 +26,37 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       id: 'subscriptions.list',
       title: 'List the subscriptions, newest first',
       path: '/user/v1/subscriptions',
-      scope: 'subscriptions.read',
+      scopes: ['subscriptions.read'],
       name: 'subscriptions',
-      listName: 'SubscriptionList',
+      component: component('SubscriptionList', 'A page of subscriptions'),
       item: SubscriptionSchema,
-      example: {
-        response: {
-          subscriptions: [
-            { ...examples.subscription, status: 'active', paidThrough: '2026-12-01T12:00:00.000Z' },
-          ],
-          nextCursor: null,
-        },
-      },
-      page: (accountId, page) => subscriptions.page(db, accountId, page),
-      wire: subscription => subscriptionData(subscription, clock.now()),
+      example: { ...examples.subscription, status: 'active', paidThrough: '2026-12-01T12:00:00.000Z' },
+      rows: (accountId, page) => subscriptions.page(db, accountId, page),
+      write: rows => rows.map(subscription => subscriptionData(subscription, clock.now())),
     }),
     listOperation({
       id: 'subscriptions.plans',
       title: 'List the plans',
       path: '/user/v1/subscriptions/plans',
-      scope: 'subscriptions.read',
+      scopes: ['subscriptions.read'],
       name: 'plans',
-      listName: 'PlanList',
+      component: component('PlanList', 'A page of plans'),
       item: PlanSchema,
-      example: {
-        response: {
-          plans: [{ id: 'basic', title: 'Basic', amountCents: 500, currency: 'USD', interval: 'month' }],
-          nextCursor: null,
-        },
-      },
-      page: async (_accountId, { after, limit }) => numbered.slice(after, after + limit),
-      wire: ({ plan }) => planData(plan),
+      example: { id: 'basic', title: 'Basic', amountCents: 500, currency: 'USD', interval: 'month' },
+      rows: async (_accountId, { after, limit }) => numbered.slice(after, after + limit),
+      write: rows => rows.map(({ plan }) => planData(plan)),
     }),
     listOperation({
       id: 'subscriptions.payins',
       title: 'List the pay-ins, newest first',
       path: '/user/v1/subscriptions/payins',
-      scope: 'subscriptions.read',
+      scopes: ['subscriptions.read'],
       name: 'payins',
-      listName: 'PayinList',
+      component: component('PayinList', 'A page of payins'),
       item: PayinSchema,
-      example: { response: { payins: [examples.onchainPayin], nextCursor: CURSOR } },
-      page: (accountId, page) => payins.page(db, accountId, page),
-      wire: payinData,
+      example: examples.onchainPayin,
+      rows: (accountId, page) => payins.page(db, accountId, page),
+      write: rows => rows.map(payinData),
     }),
     readPayin(services),
   ]
@@ -84,28 +69,23 @@ const PayinDetailResponse = Type.Object(
 
 /** `GET /user/v1/subscriptions/payins/{id}`: reads one pay-in with its history. */
 function readPayin({ db }: ModuleServices): Operation {
-  return operation({
+  return readOperation({
     id: 'subscriptions.readPayin',
     title: 'Read a pay-in and its history',
-    surface: 'user',
-    method: 'GET',
     paths: ['/user/v1/subscriptions/payins/{id}'],
-    credential: 'session',
     scopes: ['subscriptions.read'],
     response: PayinDetailResponse,
     example: { response: { payin: examples.payinDetail } },
-    denies: [404],
-    async handle({ caller, params }) {
-      const id = params['id'] as string
-      const { accountId } = caller.session
+    notFound: deny('not_found', 'no such pay-in'),
+    async read({ accountId }, id) {
       const payin = await payins.find(db, accountId, id)
       const properties = await payins.properties(db, accountId, id)
-      if (!payin || !properties) return deny('not_found', 'no such pay-in')
+      if (!payin || !properties) return undefined
       const history = await payins.history(db, payin.id)
-      return allow({
+      return {
         data: { payin: payinDetailData(payin, properties, history) },
         summary: `The pay-in is ${payin.status}.`,
-      })
+      }
     },
   })
 }

@@ -44,9 +44,9 @@ export const payinTerms = {
 const Terms = Type.Object(payinTerms)
 type Terms = Static<typeof Terms>
 
-/** Most bytes of the members that a pay-in keeps of its request, as JSON in UTF-8. */
+/** Maximum size of the unused request members that a pay-in stores, in bytes of JSON in UTF-8. */
 export const MAX_PROPERTIES_BYTES = 4096
-/** Most pay-ins of an account that can still be paid. */
+/** Maximum number of an account's pay-ins that can still be paid. */
 export const MAX_OPEN_PAYINS = 100
 
 /** What a pay-in pays for. */
@@ -70,10 +70,10 @@ const KNOWN_PROPERTIES = new Set([
 ])
 
 /**
- * Reserves the price under the caller's caps and creates the pay-in. A repeat of the same request gets the
- * existing pay-in in its current state. Denials: `invalid_request` (members that the pay-in would keep are larger than 4096
- * bytes, no such receiver, or nothing would tie the payment to this account), `policy_blocked` (a cap, or rule `max_payins`:
- * the account has 100 open pay-ins, which are counted while its row is locked, so requests at once do not pass 100).
+ * Reserves the price under the caller's caps and creates the pay-in. A repeat of the same request gets the existing pay-in in
+ * its current state. Denials: `invalid_request` (the unused members are larger than 4096 bytes, there is no such receiver, or
+ * nothing would identify this account as the payer), `policy_blocked` (a cap, or rule `max_payins`: the account has 100 open
+ * pay-ins). Pay-ins are counted while the row of the account is locked, so simultaneous requests do not exceed 100.
  */
 export async function requestPayin(
   services: Pick<ModuleServices, 'clock' | 'users' | 'receivers' | 'addressAllocator'>,
@@ -85,7 +85,7 @@ export async function requestPayin(
   const { currency = 'USD', method = 'onchain' } = body
   const { amountCents } = purchase
   const now = services.clock.now()
-  // Checked before a hold is reserved: a hold without a new pay-in would never be released.
+  // Checked before a hold is reserved: without a new pay-in, nothing would ever release the hold.
   const existing = await payins.findByEffect(tx, effectId)
   if (existing) {
     const permitted = await permits(existing)
@@ -99,8 +99,8 @@ export async function requestPayin(
   if ((await payins.countOpen(tx, accountId)) >= MAX_OPEN_PAYINS) return tooManyPayins
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
-  // The address comes after the hold. An allocation locks a row that other requests wait for, so it must not itself
-  // wait for a cap.
+  // The address is allocated after the hold: an allocation locks a row that other requests wait for, so it must not itself wait
+  // for a cap.
   const request = { accountId, clientBucket: addressBucket(facts.address), now }
   const payment = { amountCents, payFrom: body.payFrom, request }
   const payTo =
@@ -128,10 +128,13 @@ const tooManyPayins = deny(
   { details: { rule: 'max_payins' } },
 )
 
-/** Longest name of a member that a denial repeats, in characters. */
+/** Maximum length of a member's name that a denial repeats, in characters. */
 const LONGEST_FIELD = 120
 
-/** The members of a request that the pay-in keeps as they came. Denied, naming the largest, if they are larger than 4096 bytes. */
+/**
+ * Returns the unused request members that the pay-in stores unchanged. Denied, with the largest one as field, if they are
+ * larger than 4096 bytes.
+ */
 function keptProperties(body: Terms): Verdict<Readonly<Record<string, unknown>>, HostDenial> {
   const kept = Object.entries(body).filter(([name]) => !KNOWN_PROPERTIES.has(name))
   const properties = Object.fromEntries(kept)

@@ -5,20 +5,20 @@ import { INDEX_LIMIT } from '../../../chain/xpub.ts'
 import { lockedIndex, skipUpTo, type ReceivingXpub } from './skip-addresses.ts'
 
 /**
- * The next addresses of each xpub, none of which this database has given out. A payment to one of them means
- * that the database was replaced by an older backup.
+ * Watches the next addresses of each xpub, which this database has never allocated. A payment to one of them means that the
+ * database was restored from an older backup.
  */
 export interface AddressGap {
   /** The next 20 addresses of each xpub of the chain. */
   addresses(): Promise<readonly string[]>
   /**
-   * Moves an xpub's sequence past each address of the last `addresses()` that was paid and not given out
-   * since. True when there was one: then the addresses after it must be read too.
+   * Moves an xpub's next index past each address of the last `addresses()` that was paid and was not allocated since. True if
+   * there was one: then the addresses after it must be read, too.
    */
   skipPaid(transfers: readonly TokenTransfer[]): Promise<boolean>
 }
 
-/** Wallets look at this many unused addresses in a row (the gap limit). */
+/** How many unused addresses in a row wallets watch (the gap limit). */
 const AHEAD = 20
 
 interface GapAddress {
@@ -26,7 +26,7 @@ interface GapAddress {
   readonly index: number
 }
 
-/** Creates the gap addresses of one chain, on which these xpubs receive. */
+/** Creates the watcher of the next addresses on one chain. `xpubs` are those that receive on it. */
 export function addressGap(
   db: SqlClient,
   xpubs: readonly ReceivingXpub[],
@@ -68,7 +68,7 @@ export function addressGap(
   }
 }
 
-/** Skips all addresses up to this one. False when it was given out or skipped meanwhile. */
+/** Skips all addresses up to this one. False if it was allocated or skipped meanwhile. */
 async function skipPast(tx: SqlQueries, { xpub, index }: GapAddress): Promise<boolean> {
   const first = await lockedIndex(tx, xpub.branch.id)
   if (index < first) return false

@@ -6,14 +6,14 @@ import { branchOfXpub } from '../../../chain/xpub.ts'
 import type { ProductMetrics } from '../../../product/metrics.ts'
 import { CLIENT_RETENTION_MS } from './allocate-address.ts'
 
-/** A list with at most this part of its addresses free causes a warning. */
+/** A list causes a warning if at most this part of its addresses is free. */
 const LOW_PART = 1 / 10
-/** Most rows whose client one round deletes. */
+/** From how many rows one round deletes the client at most. */
 const LIMIT = 1000
 
 /**
- * Measures how many deposit addresses are free, and warns each time that at most a tenth are free and the number
- * has fallen. Also deletes the client of an address when no budget counts the address.
+ * Measures how many deposit addresses are free, and warns each time that at most a tenth are free and the number has fallen.
+ * Also deletes the client of an address as soon as no limit counts the address.
  */
 export function addressSupply(
   db: SqlClient,

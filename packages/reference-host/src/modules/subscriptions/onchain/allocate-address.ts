@@ -5,10 +5,10 @@ import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
 import { deny, type ProductRule } from '../../../product/denials.ts'
 
-/** Who requests a deposit address. */
+/** The request of a deposit address. */
 export interface AddressRequest {
   readonly accountId: string
-  /** `addressBucket` of the client's address, so that many accounts of one client share a budget. */
+  /** `addressBucket` of the client's address: all accounts of one client share a limit. */
   readonly clientBucket: string
   readonly now: EpochMs
 }
@@ -16,10 +16,10 @@ export interface AddressRequest {
 /** Allocates deposit addresses, each of which serves one pay-in. */
 export interface AddressAllocator {
   /**
-   * Allocates an address in the caller's transaction: the next one of the receiver's xpub, or a free one of
-   * its list; undefined when the list has none left. A rollback returns the address. Simultaneous calls for
-   * one source run one after another, so that no two get the same index and the budgets hold. Denial:
-   * `policy_blocked`, when the account or the client has too many unpaid addresses.
+   * Allocates an address in the caller's transaction: the next one of the receiver's xpub, or a free one of its list; undefined
+   * when the list has none left. A rollback frees the address. Simultaneous calls for one source run one after another, so that
+   * no two get the same index and no limit is exceeded. Denial: `policy_blocked`, when the account or the client has too many
+   * unpaid addresses.
    */
   allocate(
     tx: SqlQueries,
@@ -30,23 +30,24 @@ export interface AddressAllocator {
 
 const DAY_MS = 86_400_000
 /**
- * Most unpaid addresses of one account: ever for a list, whose addresses are used up; within a day for an
+ * Maximum number of unpaid addresses of one account: in total for a list, whose addresses run out, and within a day for an
  * xpub.
  */
 const MAX_UNPAID_ADDRESSES = 10
-/** Most unpaid addresses of one xpub that one client gets in a day. Each is searched for transfers for ever. */
+/** Maximum number of unpaid addresses of one xpub for one client in a day. Each is searched for transfers for ever. */
 const MAX_UNPAID_ADDRESSES_OF_CLIENT = 200
-/** One client gets at most this part of a list in 30 days, and at least 10 addresses. */
+/** The part of a list that one client can get in 30 days, but at least 10 addresses. */
 const CLIENT_PART = 1 / 4
 const CLIENT_LEAST = 10
 /** How long the client of an address is stored, in ms (30 days). */
 export const CLIENT_RETENTION_MS = 30 * DAY_MS
 /**
- * Most indexes in a row that may be used for something else, such as those of a list that the xpub replaces.
+ * How many indexes in a row are skipped at most because their addresses are used already, for example by a list that the xpub
+ * replaces.
  */
 const MAX_SKIPPED = 1000
 
-/** Takes the next index of a source. Its row lock makes simultaneous calls wait for each other. */
+/** Increments the next index of a source. The row lock makes simultaneous calls wait for each other. */
 const NEXT = `insert into gw_deposit_sources as s (id, next_index) values ($1, 1)
   on conflict (id) do update set next_index = s.next_index + 1 returning next_index`
 
@@ -55,7 +56,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[]): AddressAl
   const branches = new Map(receivers.flatMap(({ xpub }) => (xpub ? [[xpub, branchOfXpub(xpub)]] : [])))
   const inUse = new Set(receivers.flatMap(({ receiver, token }) => [receiver, token]))
 
-  /** A free address of the receiver's list. */
+  /** Returns a free address of the receiver's list. */
   async function listed(
     tx: SqlQueries,
     { chainId, token }: PayinReceiver,
@@ -70,7 +71,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[]): AddressAl
     return row && toText(row['address'])
   }
 
-  /** The address at the first index, starting at `first`, that was never used for anything. */
+  /** Returns the address of the first index, from `first` on, whose address was never used. */
   async function derived(
     tx: SqlQueries,
     branch: AddressBranch,
@@ -97,7 +98,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[]): AddressAl
     async allocate(tx, receiver, request) {
       const { xpub, chainId, token } = receiver
       const branch = xpub === undefined ? undefined : branches.get(xpub)
-      // Taken first: until this transaction ends, nothing that the budgets count can change.
+      // Incremented first: until this transaction ends, no other can change the numbers that the limits count.
       const index = await nextIndex(tx, branch?.id ?? `${chainId} ${token}`)
       const denial = await overBudget(tx, receiver, request)
       if (denial) return denial
@@ -113,7 +114,7 @@ async function nextIndex(tx: SqlQueries, source: string): Promise<number> {
   return toInteger(row?.['next_index']) - 1
 }
 
-/** Denies when the account or the client has used up its budget of unpaid addresses. */
+/** Denies if the account or the client has too many unpaid addresses. */
 async function overBudget(
   tx: SqlQueries,
   { chainId, token, xpub, depositAddresses }: PayinReceiver,

@@ -7,25 +7,24 @@ import { confirmationsOf, mismatch } from './match-transfer.ts'
 import { payinsOnChain } from './payins-on-chain.ts'
 import { payins } from '../payins/payin-store.ts'
 
-/** The stores that applying transfers needs. */
+/** The services that apply transfers. */
 export interface ApplyServices {
   readonly settlement: PayinSettlement
 }
 
-/** Transfers of a chain and how deep they are. */
+/** Transfers of a chain, with its newest block and the required confirmations. */
 export interface ChainView {
   readonly transfers: readonly TokenTransfer[]
   /** The newest block up to which the transfers were read. */
   readonly head: number
-  /** How many blocks must hold a transfer before it settles. */
+  /** How many confirmations a transfer needs before it settles. */
   readonly confirmations: number
 }
 
 /**
- * Applies transfers to an open pay-in that the caller has locked in `tx`: settles it with the first matching
- * transfer that has enough confirmations, else records a matching transfer as seen. Transfers already
- * assigned to another pay-in are ignored. Faults: `ERR_STORE_*`, also when two pay-ins take one transfer at
- * once: one succeeds, the other must retry.
+ * Applies transfers to an open pay-in that the caller has locked in `tx`: settles it with the first matching transfer that has
+ * enough confirmations, else records a matching transfer as seen. Transfers already assigned to another pay-in are ignored.
+ * Faults: `ERR_STORE_*`, also if two pay-ins are assigned one transfer simultaneously: one succeeds, the other must retry.
  */
 export async function applyTransfers(
   { settlement }: ApplyServices,
@@ -50,10 +49,10 @@ export async function applyTransfers(
 }
 
 /**
- * Whether the transfer is assigned to another pay-in; a unique index decides races. A transaction that has
- * settled a pay-in and is then found in another block was reorganised after its confirmations: the same
- * money, perhaps at another log index, must not settle a second pay-in. One that is confirming for another
- * pay-in stays with it in another block too, unless this pay-in has a transfer of the same transaction.
+ * Whether the transfer is assigned to another pay-in; a unique index decides races. A transaction that has settled a pay-in and
+ * is then found in another block was reorganised after its confirmations: the same money, perhaps at another log index, must
+ * not settle a second pay-in. A transaction that is confirming for another pay-in stays assigned to it in another block, too,
+ * unless this pay-in has a transfer of the same transaction.
  */
 async function isAssignedElsewhere(
   tx: SqlQueries,

@@ -22,9 +22,9 @@ export interface AssignmentServices extends ApplyServices {
 /** Assigns the transfers of a chain to pay-ins. */
 export interface TransferAssignment {
   /**
-   * Applies the transfers of blocks from `fromBlock` on. Each goes to the pay-in it is assigned to, else to
-   * one that had it before a reorganisation, else to one that submitted its transaction, else to the oldest
-   * that it matches. Tries all of them, then rejects when one failed.
+   * Applies the transfers of blocks from `fromBlock` on. Each goes to the pay-in that it is assigned to; else to one that had
+   * it before a reorganisation; else to one for which its transaction was submitted; else to the oldest that it matches.
+   * Applies all of them, then rejects if one failed.
    */
   apply(transfers: readonly TokenTransfer[], head: number, fromBlock: number): Promise<void>
   /**
@@ -33,14 +33,14 @@ export interface TransferAssignment {
    */
   applyTo(id: string, transfers: readonly TokenTransfer[], head: number): Promise<boolean>
   /**
-   * Looks up seen transfers that the last reading did not show: they may have moved to another block, or be
-   * gone. A transfer counts as gone after two calls in a row, so that a single reply of a lagging node does
-   * no harm. A failure is reported and the next transfer is looked up.
+   * Looks up seen transfers that were not among those read last: they may have moved to another block, or have been removed by
+   * a reorganisation. A transfer counts as removed after two calls in a row, so that a single reply of a lagging node does no
+   * harm. A failure is reported, and the next transfer is looked up.
    */
   recheckMissing(shown: readonly TokenTransfer[], head: number, signal: AbortSignal): Promise<void>
 }
 
-/** Open pay-ins tried for one transfer at a time. */
+/** How many open pay-ins are read at a time to match one transfer. */
 const CANDIDATES = 5
 
 const eventKey = ({ txHash, logIndex, blockHash }: AssignedTransfer['seen']): string =>
@@ -65,11 +65,14 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
       const view = { transfers, head, confirmations: depthOf(payin.payTo?.token ?? '') }
       const { seen, status } = await applyTransfers(services, tx, payin, view, clock.now())
       const found = seen === null ? undefined : transfers.find(transfer => isSameEvent(seen, transfer))
-      // A transfer that is deep enough and did not settle this pay-in is assigned to another one.
+      // If a transfer has its confirmations and did not settle this pay-in, it is assigned to another one.
       return found !== undefined && (status === 'settled' || !isDeep(found, head))
     })
 
-  /** Assigns a transfer to the first pay-in that it matches: a reorganisation must not take it from the one that has it. */
+  /**
+   * Assigns a transfer to the first pay-in that it matches. Pay-ins that had this transfer in another block come first, so that
+   * they keep it after a reorganisation.
+   */
   async function assign(transfer: TokenTransfer, head: number): Promise<void> {
     for (const find of [
       () => pending.moved(transfer, CANDIDATES),
@@ -87,7 +90,7 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
     }
   }
 
-  /** The transfer is gone, so the pay-in waits for a payment again. */
+  /** Records that the transfer was removed by a reorganisation: the pay-in waits for a payment again. */
   const recordReorganisation = ({ id, seen }: AssignedTransfer): Promise<void> =>
     db.transaction(async tx => {
       const payin = await payins.anyAccount.lock(tx, id)
@@ -105,7 +108,7 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
       const failures: unknown[] = []
       for (const transfer of transfers) {
         const owner = assigned.get(eventKey(transfer))
-        // Nothing changes for a transfer that settled its pay-in, or that is known and not deep enough.
+        // Nothing changes if the transfer has settled its pay-in, or is known and lacks confirmations.
         if (owner && !(owner.confirming && isDeep(transfer, head))) continue
         const applied = owner ? applyTo(owner.id, [transfer], head) : assign(transfer, head)
         await applied.catch((error: unknown) => failures.push(error))

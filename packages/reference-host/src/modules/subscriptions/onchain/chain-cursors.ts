@@ -23,22 +23,20 @@ interface ChainCursorStore {
   ): Promise<ChainCursor | 'never_read' | undefined>
   /** Releases a lease, so that another host can read. */
   release(chainId: number, owner: string): Promise<void>
-  /** Records the first reading, up to `headBlock`. Of simultaneous calls, one counts. */
+  /** Records the first reading, up to `headBlock`. Only the first call has an effect. */
   start(chainId: number, headBlock: number, nextBlock: number): Promise<void>
-  /**
-   * Records that everything before `nextBlock` is final and applied. Never moves back, in whichever order it
-   * is called.
-   */
+  /** Records that everything before `nextBlock` is final and applied. A smaller number than the stored one is ignored. */
   advance(chainId: number, nextBlock: number): Promise<void>
   /**
-   * Records that the chain was read and applied up to `headBlock`, mined at `scannedAt`. Never moves back.
+   * Records that the chain was read and applied up to `headBlock`, mined at `scannedAt`. Smaller values than the stored ones
+   * are ignored.
    */
   recordHead(chainId: number, headBlock: number, scannedAt: EpochMs): Promise<void>
 }
 
 /** `next_block` of a chain that was never read. */
 const NEVER_READ = -1
-/** Longer leases are ignored: they come from a host whose clock is far ahead, in ms. */
+/** The longest valid lease, in ms. A longer one comes from a host whose clock is far ahead, and is ignored. */
 const MAX_LEASE_MS = 1_000_000
 
 /** Creates the cursors over SQL. */
@@ -65,8 +63,8 @@ export function chainCursorStore(db: SqlClient): ChainCursorStore {
     async start(chainId, headBlock, nextBlock) {
       const text = `update gw_chain_cursors set next_block = $1, head_block = $2
         where chain_id = $3 and next_block = ${NEVER_READ}`
-      // Inserted first: a host killed in between starts again, and the search for unmatched transfers
-      // begins no later than the reading.
+      // Inserted first: if the host is killed in between, the start is repeated, and the search for unmatched transfers begins
+      // no later than the reading.
       const search = `insert into gw_chain_audits (chain_id, next_block, claimed_at) values ($1, $2, 0)
         on conflict (chain_id) do nothing`
       await rows(db, search, [chainId, nextBlock])

@@ -34,13 +34,13 @@ interface PayinsOnChain {
     limit: number,
   ): Promise<readonly Omit<SubmittedTransaction, 'txHash'>[]>
   /**
-   * Unsettled pay-ins of this amount with a transfer of the same transaction in another block, that of the same log index first. A
-   * transaction is in one block, so what they have seen is gone.
+   * Unsettled pay-ins of this amount with a transfer of the same transaction in another block, that of the same log index
+   * first. A transaction is in one block only, so the transfers that these pay-ins have seen are not in the chain.
    */
   moved(transfer: TokenTransfer, limit: number): Promise<readonly string[]>
-  /** Pay-ins without a transfer that submitted this transaction. */
+  /** Pay-ins without a transfer for which this transaction was submitted. */
   submittedWith(chainId: number, txHash: string, limit: number): Promise<readonly string[]>
-  /** Pay-ins without a transfer that submitted any transaction, in a fixed order after `after`. */
+  /** Pay-ins without a transfer for which any transaction was submitted, in a fixed order after `after`. */
   nextSubmitted(
     chainId: number,
     after: SubmittedTransaction | undefined,

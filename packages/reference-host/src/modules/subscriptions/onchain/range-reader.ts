@@ -5,7 +5,7 @@ import { payinsOnChain } from './payins-on-chain.ts'
 
 /** Reads the transfers of block ranges to all watched addresses of a chain. */
 interface RangeReader {
-  /** How many blocks the next range may have. */
+  /** Returns how many blocks the next range may have. */
   span(): number
   /** Reads the transfers of a range of any length. */
   find(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]>
@@ -13,7 +13,7 @@ interface RangeReader {
   read(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]>
 }
 
-/** Most blocks in one range. */
+/** Maximum number of blocks in one range. */
 const MAX_BLOCKS = 20_000
 
 /** Creates the range reader of a chain. */

@@ -2,16 +2,16 @@ import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/ke
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
 
-/** An xpub, with one of its tokens for each chain on which it receives. */
+/** An xpub with the chains on which it receives, and one of its tokens on each. */
 export interface ReceivingXpub {
   readonly branch: AddressBranch
   readonly tokens: ReadonlyMap<number, string>
 }
 
-/** Most addresses that one transaction skips. */
+/** How many addresses one transaction skips at most. */
 const BATCH = 500
 
-/** The xpubs of all receivers, each once, however it is spelled. */
+/** Returns the xpubs of all receivers, each once, even if it is given as account key and as branch key. */
 export function receivingXpubs(receivers: readonly PayinReceiver[]): readonly ReceivingXpub[] {
   const byId = new Map<string, { branch: AddressBranch; tokens: Map<number, string> }>()
   for (const { xpub, chainId, token } of receivers) {
@@ -25,9 +25,9 @@ export function receivingXpubs(receivers: readonly PayinReceiver[]): readonly Re
 }
 
 /**
- * Skips the next `count` addresses of an xpub and returns the next index. None of them is ever given out, and each is
- * searched for unmatched transfers on every chain of the xpub, since it may have been given out by a database that is lost.
- * Works in batches, which stay skipped when a later one fails; calls `note` with how many addresses are skipped.
+ * Skips the next `count` addresses of an xpub and returns the next index. None of them is ever allocated, and each is searched
+ * for unmatched transfers on every chain of the xpub, since a lost database may have allocated it. Works in batches: if one
+ * fails, the earlier ones stay skipped. Calls `note` with the number of skipped addresses after each.
  */
 export async function skipAddresses(
   db: SqlClient,
@@ -64,7 +64,7 @@ export async function skipUpTo(
   await rows(tx, 'update gw_deposit_sources set next_index = $1 where id = $2', [end, branch.id])
 }
 
-/** The next index of an xpub, locked until the transaction ends. */
+/** Returns the next index of an xpub, and locks it until the transaction ends. */
 export async function lockedIndex(tx: SqlQueries, id: string): Promise<number> {
   const text = `insert into gw_deposit_sources as s (id, next_index) values ($1, 0)
     on conflict (id) do update set next_index = s.next_index returning next_index`

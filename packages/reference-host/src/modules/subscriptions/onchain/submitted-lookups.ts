@@ -2,14 +2,14 @@ import type { AssignmentServices, TransferAssignment } from './assign-transfers.
 import { confirmationsOf } from './match-transfer.ts'
 import { payinsOnChain, type SubmittedTransaction } from './payins-on-chain.ts'
 
-/** Submitted transactions that one round looks up at most. */
+/** How many submitted transactions one round looks up at most. */
 const LOOK_UPS = 20
-/** Most failed look-ups in one round, since each can take as long as the timeout of a call. */
+/** After how many failed look-ups a round stops, since each can take as long as the timeout of a call. */
 const MAX_FAILED = 3
 
 /**
- * Creates the function that looks up submitted transactions and applies their transfers, a few per round in
- * turn: a node that lagged behind may have missed their events. A failed look-up is reported.
+ * Creates the function that looks up submitted transactions and applies their transfers, in turn, a few per round: a node that
+ * lagged behind may have missed their events. A failed look-up is reported.
  */
 export function submittedLookups(
   { db, reader, report }: Pick<AssignmentServices, 'db' | 'reader' | 'report'>,
@@ -22,7 +22,7 @@ export function submittedLookups(
     let failed = 0
     for (const each of found) {
       if (signal.aborted || failed === MAX_FAILED) return
-      // Set before the look-up, so that the next transaction has its turn even if this one always fails.
+      // Set before the look-up, so that the next transactions are looked up even if this one always fails.
       last = each
       try {
         const made = (await reader.ofTransaction(each.txHash)) ?? []

@@ -2,9 +2,8 @@ import { rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 
 /**
- * Makes the configured deposit addresses available, and removes those that are no longer configured and were
- * never used. An address that served a pay-in stays used for ever. Safe on many hosts at once, which must
- * have the same configuration.
+ * Makes the configured deposit addresses available, and removes those that are not configured and were never used. An address
+ * that served a pay-in is never used again. Several hosts may call it simultaneously; they must have the same configuration.
  */
 export async function syncDepositAddresses(
   db: SqlClient,
@@ -17,7 +16,7 @@ export async function syncDepositAddresses(
   const configured = new Set(entries.map(({ chainId, address }) => addressKey(chainId, address)))
   await db.transaction(async tx => {
     for (const { chainId, address, token } of entries) {
-      // An address that has served a pay-in on one chain is not entries on another.
+      // An address that has served a pay-in on one chain is not added on another.
       const add = `insert into gw_deposit_addresses as a (chain_id, address, token)
         select cast($1 as bigint), $2, $3 where not exists (select 1 from gw_deposit_addresses
           where address = $2 and (payin_id is not null or xpub is not null))

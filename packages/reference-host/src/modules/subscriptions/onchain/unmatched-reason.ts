@@ -4,7 +4,7 @@ import { isOpen, type PayinStatus } from '../payins/states.ts'
 
 /** Why a transfer to one of the host's addresses matches no pay-in. */
 export type UnmatchedReason =
-  /** To an address that was never given to a pay-in. */
+  /** To an address that was never allocated to a pay-in. */
   | 'never_given_out'
   /** In another token than the pay-in requires. */
   | 'wrong_token'
@@ -14,14 +14,14 @@ export type UnmatchedReason =
   | 'paid_already'
   /** Not exactly the amount of the pay-in. */
   | 'wrong_amount'
-  /** After the pay-in's deadline or closing. */
+  /** After the pay-in's deadline, or after it was closed. */
   | 'late'
   /** From an account's wallet to a shared address, without a matching open pay-in. */
   | 'no_payin'
 
 /** The deposit address that a transfer was sent to. */
 export interface DepositAddress {
-  /** The pay-in that was given this address; undefined if none was. */
+  /** The pay-in to which this address was allocated; undefined if there is none. */
   readonly payin:
     | {
         readonly id: string

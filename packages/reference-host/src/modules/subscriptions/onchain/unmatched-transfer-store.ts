@@ -21,16 +21,13 @@ interface UnmatchedTransfer {
 
 /** Storage of unmatched transfers, and of how far each chain was searched for them. */
 export interface UnmatchedTransferStore {
-  /**
-   * Starts a search if the last one, of any host, started at `lastSearchBefore` or earlier, and returns the blocks to
-   * read.
-   */
+  /** Starts a search and returns the blocks to read. Undefined if any host started one after `lastSearchBefore`. */
   claim(
     chainId: number,
     now: EpochMs,
     lastSearchBefore: EpochMs,
   ): Promise<{ readonly fromBlock: number; readonly toBlock: number } | undefined>
-  /** The next addresses that the host ever used on a chain, in order. */
+  /** Lists up to `limit` addresses that the host ever used on a chain, in order, after `after`. */
   addresses(chainId: number, after: string, limit: number): Promise<readonly string[]>
   /** Whether the event is assigned to a pay-in, or its transaction settled one from another block. */
   isMatched(transfer: TokenTransfer): Promise<boolean>
@@ -46,7 +43,7 @@ export interface UnmatchedTransferStore {
     },
     now: EpochMs,
   ): Promise<boolean>
-  /** Records that all blocks before `nextBlock` were searched. Never moves back. */
+  /** Records that all blocks before `nextBlock` were searched. A smaller number than the stored one is ignored. */
   advance(chainId: number, nextBlock: number): Promise<void>
 }
 
@@ -111,9 +108,7 @@ function toDepositAddress(row: SqlRow): DepositAddress {
   }
 }
 
-/**
- * The newest unmatched transfers that are not handled. Transfers that settled a pay-in since are left out.
- */
+/** The newest unmatched transfers that are not handled. Transfers that have settled a pay-in since then are left out. */
 export async function listUnmatched(db: SqlQueries, limit: number): Promise<readonly UnmatchedTransfer[]> {
   const text = `select * from gw_unmatched_transfers u where handled_at is null and not exists (
       select 1 from gw_payins p where p.chain_id = u.chain_id and p.transfer_tx = u.tx_hash

@@ -4,7 +4,7 @@ import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { unmatchedReason, type UnmatchedReason } from './unmatched-reason.ts'
 import type { UnmatchedTransferStore } from './unmatched-transfer-store.ts'
 
-/** What the search for unmatched transfers on one chain needs. */
+/** The services of the search for unmatched transfers on one chain. */
 interface SearchServices {
   readonly store: UnmatchedTransferStore
   readonly clock: Clock
@@ -13,23 +13,22 @@ interface SearchServices {
   readonly receivers: readonly PayinReceiver[]
   /** Finds the account whose wallet has this address. */
   readonly accountOf: (address: string) => Promise<string | undefined>
-  /** Called with the reason of each transfer that this host recorded first. */
+  /** Called with the reason of each transfer that this host has newly recorded. */
   readonly count: (reason: UnmatchedReason) => void
 }
 
 /** Pause between two searches of a chain, over all hosts, in ms (5 minutes). */
 const EVERY_MS = 300_000
-/** Most blocks in one call to the node. */
+/** Maximum number of blocks in one call to the node. */
 const BLOCKS = 2000
-/** Most deposit addresses in one call to the node. */
+/** Maximum number of deposit addresses in one call to the node. */
 const ADDRESSES = 500
 
 /**
- * Makes the job that records transfers that match no pay-in: those to every deposit address in the database, and those
- * from accounts' wallets to shared addresses. A run does nothing if any host searched this chain in the last five
- * minutes. Each block is read once, after the watcher has applied it and considers it final, so that no later
- * reorganisation makes a record wrong. Transfers of zero units are left out, since anyone can create them in anyone's
- * name.
+ * Makes the job that records transfers that match no pay-in: those to every deposit address in the database, and those from
+ * accounts' wallets to shared addresses. A run does nothing if any host searched this chain in the last five minutes. Each
+ * block is read once, after the watcher has applied it and considers it final, so that no later reorganisation makes a record
+ * wrong. Transfers of zero units are left out, since anyone can create them with any sender.
  */
 export function unmatchedTransferSearch(services: SearchServices): (signal: AbortSignal) => Promise<void> {
   const { store, clock, reader, receivers, accountOf, count } = services
@@ -41,7 +40,7 @@ export function unmatchedTransferSearch(services: SearchServices): (signal: Abor
     if (transfer.units === 0n || (await store.isMatched(transfer))) return
     const depositAddress = await store.depositAddress(chainId, transfer.to)
     const accountId = depositAddress ? depositAddress.payin?.accountId : await accountOf(transfer.from)
-    // Without an account, the sender to a shared address could be anyone.
+    // A transfer to a shared address is recorded only if its sender is an account's wallet.
     if (!depositAddress && accountId === undefined) return
     const reason = depositAddress ? unmatchedReason(transfer, depositAddress) : 'no_payin'
     const finding = { reason, accountId: accountId ?? null, payinId: depositAddress?.payin?.id ?? null }

@@ -17,19 +17,19 @@ interface WatcherServices extends AssignmentServices {
   readonly leaseMs: number
 }
 
-/** Final blocks that are read again: a node may know a block before it can search its events. */
+/** How many final blocks are read again: a node may know a block before it can search its events. */
 const MARGIN = 20
-/** When the newest block is further ahead of this host's clock, its time is ignored, in ms (1 hour). */
+/** If the newest block is further ahead of this host's clock, its time is ignored, in ms (1 hour). */
 const FAR_AHEAD_MS = 3_600_000
 
 /**
- * Creates the watcher of a chain, which settles pay-ins without any client's call. The returned function runs
- * one round: it reads new blocks and applies their transfers. It rejects when something could not be read or
- * applied; what was applied stays, and the next round repeats the rest.
+ * Creates the watcher of a chain, which settles pay-ins without any client's call. The returned function runs one round: it
+ * reads new blocks and applies their transfers. It rejects when something could not be read or applied; what was applied stays,
+ * and the next round repeats the rest.
  *
- * Blocks that are not final are read again in every round. A block counts as read only once all of its
- * transfers are applied, and the chain as read up to its newest block, by that block's own time. One host at
- * a time reads a chain; if several do, they find the same transfers, and each is applied once.
+ * Blocks that are not final are read again in every round. A block counts as read only once all of its transfers are applied,
+ * and the chain as read up to its newest block, by that block's own time. One host at a time reads a chain. If several do
+ * nevertheless, they find the same transfers, and each is applied once.
  */
 export function chainWatcher(services: WatcherServices): (signal: AbortSignal) => Promise<void> {
   const { db, clock, reader, receivers, xpubs, leaseMs, report } = services
@@ -58,7 +58,8 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
     const shown: TokenTransfer[] = []
     // Confirmations are counted from the head, so the node must know that block before anything settles.
     if (nextBlock + ranges.span() - 1 < head) await ranges.find(head, head)
-    // A lost transfer is read again from its own block on, since another transfer may have replaced it.
+    // Reading starts at the earliest block with a confirming transfer: after a reorganisation, another transfer may have
+    // replaced it.
     const seen = (await pending.confirmingTransfers(chainId)).map(each => each.seen.blockNumber)
     const final = Math.min(firstNotFinal(head), ...seen)
     for (let from = nextBlock; from <= head && !signal.aborted; ) {
@@ -76,30 +77,29 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
   }
 
   /**
-   * Runs a round of the host that has the lease. Returns whether to keep it: true when it has read further
-   * than any host before.
+   * Runs a round on the host that has the lease. Returns whether to keep the lease: true if this round has read further than
+   * any before.
    */
   async function round(cursor: ChainCursor | 'never_read', signal: AbortSignal): Promise<boolean> {
     const { number: head, minedAt } = await reader.head()
     if (cursor === 'never_read') {
-      // No pay-in on this chain exists before its first reading. This call proves that the node has the
-      // block.
+      // Before the first reading of a chain there are no pay-ins on it. This call checks that the node has the block.
       await ranges.find(head, head)
       await cursors.start(chainId, head, firstNotFinal(head))
       return true
     }
     if (head < cursor.headBlock) {
-      // Reading on would make seen transfers look lost.
+      // If it continued, transfers that were seen would seem to be removed.
       const message = `chain ${chainId}: the node is at block ${head}, and ${cursor.headBlock} was read before`
       throw new Fault('ERR_RPC_UNAVAILABLE', message)
     }
     const shown = await readAll(cursor, head, signal)
     if (signal.aborted) return false
-    // A look-up that always fails, of an invented hash say, must not stop the reading of the chain.
+    // A look-up that always fails, for example of a made-up hash, must not stop the reading of the chain.
     await transfers.recheckMissing(shown, head, signal).catch(report)
     await lookUpSubmitted(head, signal).catch(report)
     const now = clock.now()
-    // A block time in the future does not say up to which time the chain was read.
+    // If the block's time is in the future, it does not show up to which time the chain was read.
     await cursors.recordHead(chainId, head, minedAt > now + FAR_AHEAD_MS ? 0 : Math.min(minedAt, now))
     return head > cursor.headBlock
   }
@@ -111,7 +111,7 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
     try {
       keep = await round(cursor, signal)
     } finally {
-      // Another host may have a better node, or may still work.
+      // Another host may have a better node.
       if (!keep) await cursors.release(chainId, owner).catch(report)
     }
   }

@@ -1,14 +1,14 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rowLock, rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 
-/** How long a pay-in that was not paid is kept after its deadline, in ms (30 days). */
+/** How long an unpaid pay-in is kept after its deadline, in ms (30 days). */
 export const UNPAID_KEPT_MS = 30 * 86_400_000
 
 /**
  * Deletes up to `limit` pay-ins that ended unpaid 30 days ago or earlier, counted from their deadline, with their history, and
- * the subscriptions that were never paid and have no pay-in left. Returns how many pay-ins it deleted. Kept for ever are settled
- * pay-ins, which are the history of money, pay-ins with a transfer, and pay-ins with a deposit address of their own, to which
- * somebody may still send. Of several hosts at once, each deletes other rows. Faults: `ERR_STORE_*`.
+ * the subscriptions that were never paid and have no pay-in left. Returns how many pay-ins it deleted. Some pay-ins are kept
+ * for ever: settled ones, which document payments; those with a transfer; and those with a deposit address of their own, to
+ * which somebody may still send. Several hosts that call it simultaneously delete different rows. Faults: `ERR_STORE_*`.
  */
 export function collectUnpaidPayins(db: SqlClient, limit: number, now: EpochMs): Promise<number> {
   const due = `select id, subscription_id from gw_payins

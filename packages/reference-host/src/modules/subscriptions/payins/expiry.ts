@@ -17,10 +17,10 @@ interface ExpiryServices {
 const CHAIN_GRACE_MS = 60_000
 
 /**
- * Creates the function that closes due pay-ins, at most `limit` per call, and returns how many it closed. A
- * pay-in without an address closes at `dueAt`. One with an address closes once its chain was read up to
- * `dueAt` plus a grace period without a payment. Many hosts may run it at once: each takes pay-ins that no
- * other has locked. A failing one is reported and the next ones still close.
+ * Creates the function that closes due pay-ins, at most `limit` per call, and returns how many it closed. A pay-in without an
+ * address closes at `dueAt`. One with an address closes once its chain was read up to `dueAt` plus a grace period without a
+ * payment. Many hosts may run it at once: each takes pay-ins that no other has locked. If one fails, that is reported, and the
+ * next ones still close.
  */
 export function payinExpiry(
   services: ExpiryServices,
@@ -70,7 +70,7 @@ async function endAll(
       ended += 1
     } catch (error) {
       report(error)
-      // When even the query for due pay-ins fails, it is not repeated in this round.
+      // The position did not advance: the query for due pay-ins itself failed, so the round ends.
       if (position === before) return ended
     }
   }

@@ -5,7 +5,7 @@ import { newId } from '@gatewright/host'
 import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 
-/** What a move changes besides the status. Omitted members stay. */
+/** The members that a move changes besides the status. Omitted members are unchanged. */
 interface PayinChange {
   readonly method?: Payin['method']
   readonly submittedTx?: string
@@ -13,7 +13,7 @@ interface PayinChange {
   readonly detail?: string
 }
 
-/** How many moves of one pay-in are shown, the last ones. */
+/** How many of a pay-in's latest moves a response shows. */
 export const MAX_MOVES = 100
 
 /** How long a pay-in waits for its payment, in ms (24 hours). */
@@ -31,10 +31,10 @@ const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, 
   where id = $9 and moves = $10 returning ${payinTable.columns}`
 const ASSIGN_ADDRESS = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
 
-/** How long a lost transfer may take to be mined again, in ms (1 hour). */
+/** How long a transfer that a reorganisation removed may take to be mined again, in ms (1 hour). */
 const REMINE_MS = 3_600_000
 
-/** When a pay-in may be closed: at its deadline, and at least one hour after its transfer was lost. */
+/** Returns when a pay-in may be closed: at its deadline, but at least one hour after a reorganisation removed its transfer. */
 function dueAt({ dueAt, expiresAt }: Payin, cause: PayinCause, now: EpochMs): EpochMs {
   return cause === 'reorganised' ? Math.max(expiresAt, now + REMINE_MS) : dueAt
 }
@@ -45,7 +45,7 @@ export const payins = {
   page: payinTable.page,
   /** Locks a pay-in of an account until the transaction ends, so that moves happen one after another. */
   lock: payinTable.lock,
-  /** For the work beside requests. */
+  /** Access without an account, for background work. */
   anyAccount: payinTable.anyAccount,
   /**
    * Adds a pay-in, one per effect. Fault: `ERR_STORE_*` when the effect has one already, so call
@@ -84,20 +84,14 @@ export const payins = {
     if (payTo?.ownReceiver) await rows(tx, ASSIGN_ADDRESS, [created.id, payTo.chainId, payTo.address])
     return created
   },
-  /**
-   * The pay-in that an effect has created before, for a request repeated after its idempotency record
-   * expired.
-   */
+  /** Finds the pay-in of an effect, for a request that is repeated after its idempotency record expired. */
   async findByEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined> {
     return (await payinTable.select(tx, 'where effect_id = $1', [effectId]))[0]
   },
-  /** How many pay-ins of an account can still be paid. Lock the account first, if nothing may be added meanwhile. */
+  /** Counts the pay-ins of an account that can still be paid. Lock the account before, if no pay-in may be added meanwhile. */
   countOpen: (tx: SqlQueries, accountId: string): Promise<number> =>
     payinTable.count(tx, accountId, "status in ('awaiting_payment', 'confirming')"),
-  /**
-   * Applies a cause to a locked pay-in and records it. Throws when the cause cannot happen in this status:
-   * see `nextStatus`.
-   */
+  /** Moves a locked pay-in by a cause and records the move. Throws if the cause is not allowed in this status: see `nextStatus`. */
   async move(
     tx: SqlQueries,
     payin: Payin,
@@ -125,12 +119,12 @@ export const payins = {
     await rows(tx, INSERT_MOVE, [moved.id, moved.moves, payin.status, to, cause, detail ?? null, now])
     return moved
   },
-  /** Whether a host has started to read a chain, so that no transfer from now on is missed. */
+  /** Returns whether a host has started to read a chain, so that every transfer from now on will be found. */
   async isChainRead(tx: SqlQueries, chainId: number): Promise<boolean> {
     const text = 'select 1 from gw_chain_cursors where chain_id = $1 and next_block >= 0'
     return (await rows(tx, text, [chainId])).length > 0
   },
-  /** The members of its request that the host does not use. Undefined: the account has no such pay-in. */
+  /** Reads the request members that the host does not use. Undefined: the account has no such pay-in. */
   async properties(
     db: SqlQueries,
     accountId: string,
@@ -140,7 +134,7 @@ export const payins = {
     const [row] = await rows(db, text, [id, accountId])
     return row && (JSON.parse(toText(row['properties'])) as NewPayin['properties'])
   },
-  /** The last `MAX_MOVES` moves of a pay-in, in order. */
+  /** Reads the last `MAX_MOVES` moves of a pay-in, in order. */
   async history(db: SqlQueries, id: string): Promise<readonly PayinMove[]> {
     const text = 'select * from gw_payin_moves where payin_id = $1 order by number desc limit $2'
     return (await rows(db, text, [id, MAX_MOVES])).toReversed().map(row => ({

@@ -17,7 +17,7 @@ import {
 } from '@gatewright/host/tables'
 import type { PayinCause, PayinStatus } from './states.ts'
 
-/** Where a pay-in is paid on a chain, fixed at its creation. Addresses are in lower case. */
+/** The address and amount by which a pay-in is paid on a chain, fixed at its creation. Addresses are in lower case. */
 export interface PayTo {
   readonly chainId: number
   readonly asset: string
@@ -56,7 +56,7 @@ export interface SeenTransfer {
   readonly blockHash: string
 }
 
-/** The pay-ins of all accounts, without the members of their requests that the host does not use: they may be large. */
+/** The pay-ins of all accounts. Unused request members are left out, because they may be large. */
 export const payinTable = table('gw_payins', {
   id: text,
   /** Position among all pay-ins, in order of creation. */
@@ -72,7 +72,7 @@ export const payinTable = table('gw_payins', {
   status: oneOf<PayinStatus>(),
   /** Number of recorded moves, its creation included. */
   moves: integer,
-  /** The spend that the caller's policies hold until the pay-in closes. */
+  /** The hold under the caller's policies until the pay-in closes. */
   hold: json<SpendHold>(),
   payTo: nullableGroup({
     chainId: integer,
@@ -94,12 +94,12 @@ export const payinTable = table('gw_payins', {
   createdAt: instant,
   /** It can be paid while `now < expiresAt`. A transfer that is confirming may still settle it later. */
   expiresAt: instant,
-  /** When it may be closed: at its deadline, or later while a lost transfer may be mined again. */
+  /** When it may be closed: at its deadline, or later while a removed transfer may be mined again. */
   dueAt: instant,
 })
 export type Payin = Row<typeof payinTable>
 
-/** One recorded step of a pay-in. */
+/** One recorded move of a pay-in. */
 export interface PayinMove {
   readonly from: PayinStatus | null
   readonly to: PayinStatus

@@ -23,8 +23,8 @@ interface SettlementServices {
 }
 
 /**
- * Settles and closes pay-ins. Each function takes a pay-in locked in `tx`, and changes money, caps and status
- * together. Locks are always taken in the order pay-in, caps, ledger. Faults: `ERR_STORE_*`.
+ * Settles and closes pay-ins. Each function needs a pay-in that is locked in `tx`, and changes money, caps and status together.
+ * Locks are always taken in the order pay-in, caps, ledger. Faults: `ERR_STORE_*`.
  */
 export interface PayinSettlement {
   /**
@@ -50,7 +50,10 @@ export interface PayinSettlement {
   ): Promise<Payin>
 }
 
-/** The transaction rows of a paid pay-in. One that is paid on chain and buys a plan does not change the balance. */
+/**
+ * Makes the transaction rows of a paid pay-in. If it is paid on chain and buys a plan, the balance does not change, and there
+ * are none.
+ */
 function entriesOf(
   { id, planId, accountId, amountCents }: Pick<Payin, 'id' | 'planId' | 'accountId' | 'amountCents'>,
   from: Debit,
@@ -96,7 +99,7 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
     return true
   }
 
-  /** The last move of a pay-in, and the event that notifies its account. */
+  /** Records the last move of a pay-in, and the event that notifies its account. */
   const end = async (tx: SqlQueries, payin: Payin, ...move: EndMove): Promise<Payin> => {
     const [cause, , now] = move
     const ended = await payins.move(tx, payin, ...move)

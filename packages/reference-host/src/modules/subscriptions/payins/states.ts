@@ -22,11 +22,11 @@ export const PAYIN_MOVES = {
   submitted: { from: OPEN, to: 'confirming' },
   /** A matching transfer was seen without enough confirmations. */
   seen: { from: OPEN, to: 'confirming' },
-  /** The seen transfer is no longer in the chain. */
+  /** A reorganisation removed the seen transfer from the chain. */
   reorganised: { from: ['confirming'], to: 'confirming' },
   /** A matching transfer has its confirmations. */
   paid_on_chain: { from: OPEN, to: 'settled' },
-  /** Paid from the balance. Not while a payment on a chain is confirming, since that would pay twice. */
+  /** Paid from the balance. Not allowed while a payment on a chain is confirming, because the pay-in would be paid twice. */
   paid_from_balance: { from: ['awaiting_payment'], to: 'settled' },
   /** No payment arrived in time. */
   deadline_passed: { from: OPEN, to: 'expired' },
@@ -43,7 +43,7 @@ export function isOpen(status: PayinStatus): boolean {
   return OPEN.includes(status)
 }
 
-/** The status after `cause`; undefined when the cause cannot happen in this status. */
+/** Returns the status after `cause`; undefined if the cause is not allowed in this status. */
 export function nextStatus(status: PayinStatus, cause: PayinCause): PayinStatus | undefined {
   const { from, to }: Move = PAYIN_MOVES[cause]
   return from.includes(status) ? to : undefined

@@ -1,0 +1,82 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { ListPosition } from '@gatewright/session-issuer'
+import * as Type from 'typebox/type'
+import { deny, type HostDenial } from './codes.ts'
+
+/** The longest cursor, in characters. */
+const MAX_CURSOR = 120
+const foreign = 'must come from an earlier nextCursor'
+
+/** The query parameters of a paged list: `limit`, of at most `most`, and `cursor`. */
+export const pageParameters = (most = 100, defaultLimit = 20) => ({
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: most,
+    default: defaultLimit,
+    description: 'Most items of a page',
+    expected: `must be an integer from 1 to ${most}`,
+  }),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: `^[A-Za-z0-9_-]{1,${MAX_CURSOR}}$`,
+      description: '`nextCursor` of the page before',
+      expected: foreign,
+    }),
+  ),
+})
+
+/** Reads the position after which a page begins: 0 without a cursor. Denial: `invalid_request`. */
+export function readCursor(cursor: string | undefined): Verdict<number, HostDenial> {
+  if (cursor === undefined) return allow(0)
+  const found = matchCursor(/^after:([1-9]\d{0,14})$/, cursor)
+  return found ? allow(Number(found[1])) : foreignCursor
+}
+
+/**
+ * Reads the cursor of a list of the issuer, which is ordered by an instant and then by id: what `positionCursor` has made of the last
+ * item before. Denial: `invalid_request`.
+ */
+export function readPositionCursor(
+  cursor: string | undefined,
+): Verdict<{ readonly after?: ListPosition }, HostDenial> {
+  if (cursor === undefined) return allow({})
+  const found = matchCursor(/^at:([1-9]\d{0,14}):([A-Za-z0-9_-]{1,64})$/, cursor)
+  return found ? allow({ after: { at: Number(found[1]), id: found[2] as string } }) : foreignCursor
+}
+
+const foreignCursor: HostDenial = deny('invalid_request', `cursor ${foreign}`, { field: 'cursor' })
+
+/**
+ * Cuts one page out of `found`, which holds up to `limit + 1` items. `nextCursor` is null on the last page. A
+ * cursor is opaque to clients and grants nothing, since reads are bound to the caller's account.
+ */
+export function cutPage<T extends { readonly position: number }>(
+  found: readonly T[],
+  limit: number,
+): { readonly items: readonly T[]; readonly nextCursor: string | null } {
+  const items = found.slice(0, limit)
+  const last = items.at(-1)
+  if (found.length <= limit || !last) return { items, nextCursor: null }
+  return { items, nextCursor: cursorOf(last.position) }
+}
+
+/** The cursor of the page after a place in a list of the issuer. */
+export function positionCursor({ at, id }: ListPosition): string {
+  return encoded(`at:${at}:${id}`)
+}
+
+/** The cursor of the page after a position. */
+function cursorOf(position: number): string {
+  return encoded(`after:${position}`)
+}
+
+function encoded(text: string): string {
+  return Buffer.from(text, 'latin1').toString('base64url')
+}
+
+/** Matches what a cursor encodes with a pattern. */
+function matchCursor(pattern: RegExp, cursor: string): RegExpExecArray | null {
+  const found = pattern.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
+  // The decoder skips characters outside base64url, so the cursor is compared with its own encoding.
+  return found && encoded(found[0]) === cursor ? found : null
+}

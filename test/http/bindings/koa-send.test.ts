@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { HttpResponse } from '@gatewright/http'
+import { send } from '@gatewright/http/koa'
+import Koa from 'koa'
+import t from 'tap'
+
+let output: HttpResponse
+const app = new Koa()
+app.use(async ctx => send(ctx, output))
+const server = createServer(app.callback()).listen(0, '127.0.0.1')
+await once(server, 'listening')
+t.teardown(() => server.close())
+
+async function sent(given: HttpResponse) {
+  output = given
+  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+t.test('sends a value as JSON, with every field of a repeated name', async t => {
+  const headers = [
+    ['X-One', '1'],
+    ['Link', '<a>; rel="a"'],
+    ['Link', '<b>; rel="b"'],
+  ] as const
+  const { status, headers: fields, text } = await sent({ status: 201, headers, body: { a: 1 } })
+  t.same([status, text], [201, '{"a":1}'])
+  t.match(fields.get('content-type'), /^application\/json/)
+  t.equal(fields.get('x-one'), '1')
+  t.equal(fields.get('link'), '<a>; rel="a", <b>; rel="b"')
+})
+
+t.test('sends a text as it is, and keeps the status of a response without a body', async t => {
+  const html = await sent({ status: 404, headers: [['Content-Type', 'text/html']], body: '<p>' })
+  t.same([html.status, html.text, html.headers.get('content-type')], [404, '<p>', 'text/html'])
+  const none = await sent({ status: 200, headers: [], body: undefined })
+  t.same([none.status, none.text], [200, ''])
+})

@@ -1,0 +1,162 @@
+import { rows } from '@gatewright/kernel/sql'
+import { ledgerAccounts } from '@gatewright/host'
+import { systemAccounts } from '@gatewright/reference-host'
+import t from 'tap'
+import { internals } from '../../../../harness/internals.ts'
+import { uniqueName } from '../../../../harness/stores.ts'
+import { openPayins, PAY_TO, SEEN } from './open-payins.ts'
+
+const { db, clock, ledger, services, settlement, addAccount, balance, history, ...payinsOf } =
+  await openPayins(t)
+const { make, hold, reserve, used, find, locked, moves, sums } = payinsOf
+const usedInAll = async (accountId: string): Promise<number> =>
+  Object.values(await used(accountId)).reduce((sum, each) => sum + each, 0)
+const denial = { ok: false, code: 'policy_blocked', status: 403, message: 'no' } as const
+const CREATED = [null, 'awaiting_payment', 'created', null]
+const entries = async (accountId: string): Promise<unknown[]> =>
+  (await internals.transactions.page(db, accountId, { after: 0, limit: 20 }))
+    .filter(({ source }) => source.kind === 'payin')
+    .map(each => [each.direction, each.amountCents, each.status, each.description])
+const eventsOf = async (accountId: string, id: string): Promise<readonly unknown[]> =>
+  history(accountId, 'payin', id)
+const subscribe = (accountId: string) =>
+  db.transaction(tx => {
+    const plan = { id: 'pro', amountCents: 100, interval: 'month', name: 'Pro', features: [] } as never
+    return internals.subscriptions.insert(tx, uniqueName(), accountId, plan, clock.now())
+  })
+const termOf = async (accountId: string, id: string): Promise<unknown> =>
+  (await internals.subscriptions.find(db, accountId, id))?.term
+
+t.test('a payment from the balance counts under the caps of the payer only', async t => {
+  const accountId = await addAccount(500)
+  const { id } = await make(accountId, {}, await hold(accountId))
+  const [asker] = Object.keys(await used(accountId)) as [string]
+  t.same(await used(accountId), { [asker]: 100 })
+  const before = await sums(accountId)
+  clock.advance(1)
+  const paid = await locked(id, (tx, payin) =>
+    settlement.payFromBalance(tx, payin, () => reserve(tx, accountId, 'payer'), clock.now()),
+  )
+  t.match(paid, { ok: true, value: { status: 'settled', method: 'balance', moves: 2 } })
+  const { [asker]: ofAsker, ...ofPayer } = await used(accountId)
+  t.same([ofAsker, Object.values(ofPayer)], [0, [100]])
+  t.same(await rows(db, 'select 1 from gw_spend_holds'), [], 'no hold is left')
+  t.same(
+    (await sums(accountId)).map((cents, at) => cents - before[at]!),
+    [-100, 100, 0],
+  )
+  t.same(await entries(accountId), [['debit', 100, 'completed', 'Plan pro']])
+  t.same(await moves(id), [CREATED, ['awaiting_payment', 'settled', 'paid_from_balance', null]])
+  t.same(await eventsOf(accountId, id), [['awaiting_payment', 'settled', 'paid_from_balance', 100, null]])
+})
+
+t.test('pays without caps, too, and extends the subscription that it is for', async t => {
+  const accountId = await addAccount(500)
+  const { id: subscriptionId } = await subscribe(accountId)
+  const other = await subscribe(accountId)
+  const { id } = await make(accountId, { subscriptionId })
+  const pay = (payinId: string) =>
+    locked(payinId, (tx, payin) =>
+      settlement.payFromBalance(tx, payin, () => reserve(tx, accountId), clock.now()),
+    )
+  t.match(await pay(id), { ok: true })
+  t.same(await termOf(accountId, subscriptionId), { anchorAt: clock.now(), months: 1 })
+  t.equal(await termOf(accountId, other.id), null)
+  await t.rejects(pay(id), /the ledger already has it: repeated/)
+  t.equal(await balance(ledgerAccounts.user(accountId)), 400)
+})
+
+t.test('denies what the caps or the balance of the payer do not allow', async t => {
+  const accountId = await addAccount(99)
+  const { id } = await make(accountId)
+  const before = await sums(accountId)
+  const pay = (answer?: typeof denial) =>
+    locked(id, async (tx, payin) => {
+      const result = await settlement.payFromBalance(
+        tx,
+        payin,
+        async () => answer ?? reserve(tx, accountId),
+        clock.now(),
+      )
+      throw Object.assign(new Error('rolled back'), { result })
+    }).catch(({ result }) => result)
+  t.same(await pay(denial), denial)
+  t.match(await pay(), { ok: false, code: 'invalid_request', field: 'payinId' })
+  t.match(await find(id), { status: 'awaiting_payment', moves: 1 })
+  t.same([await sums(accountId), await eventsOf(accountId, id)], [before, []])
+})
+
+t.test('a payment on a chain buys a plan, or fills the balance', async t => {
+  const accountId = await addAccount(100)
+  let spent = 0
+  for (const [planId, changes, entry] of [
+    ['pro', [0, 100, -100], undefined],
+    [null, [100, 0, -100], ['credit', 100, 'completed', 'Payment into the balance']],
+  ] as const) {
+    const { id } = await make(accountId, { planId, payTo: PAY_TO }, await hold(accountId))
+    const before = await sums(accountId)
+    clock.advance(1)
+    const seen = { ...SEEN, txHash: `0x${planId}` }
+    const settled = await locked(id, (tx, payin) => settlement.settleOnChain(tx, payin, seen, clock.now()))
+    t.match(settled, { status: 'settled', method: 'onchain', seen, moves: 2 })
+    t.same(await find(id), settled)
+    t.same(
+      (await sums(accountId)).map((cents, at) => cents - before[at]!),
+      changes,
+    )
+    t.same(await entries(accountId), entry ? [entry] : [])
+    spent += 100
+    t.equal(await usedInAll(accountId), spent, 'it counts as spent')
+    t.same(await moves(id), [CREATED, ['awaiting_payment', 'settled', 'paid_on_chain', seen.txHash]])
+    t.same(await eventsOf(accountId, id), [['awaiting_payment', 'settled', 'paid_on_chain', 100, null]])
+  }
+  t.same(await rows(db, 'select 1 from gw_spend_holds'), [])
+  const without = await make(accountId, { payTo: PAY_TO })
+  t.match(await locked(without.id, (tx, payin) => settlement.settleOnChain(tx, payin, SEEN, clock.now())), {
+    status: 'settled',
+  })
+})
+
+t.test('throws, and moves nothing, when the ledger has the transfer of an open pay-in already', async t => {
+  const accountId = await addAccount(100)
+  const { id } = await make(accountId, { payTo: PAY_TO })
+  const debit = systemAccounts.operator
+  const transfer = { id: `payin:${id}`, debit, credit: systemAccounts.fees, amountCents: 1, cause: 'x' }
+  await db.transaction(tx => services.money.move(tx, transfer, [], clock.now()))
+  const before = await sums(accountId)
+  await t.rejects(
+    locked(id, (tx, payin) => settlement.settleOnChain(tx, payin, SEEN, clock.now())),
+    /was open, but the ledger already has it: conflict/,
+  )
+  t.same([await sums(accountId), (await find(id))?.status], [before, 'awaiting_payment'])
+})
+
+t.test('gives the caps back when a pay-in closes unpaid', async t => {
+  const accountId = await addAccount()
+  for (const [from, cause, to] of [
+    ['awaiting_payment', 'deadline_passed', 'expired'],
+    ['confirming', 'payment_invalid', 'failed'],
+    ['confirming', 'canceled', 'canceled'],
+  ] as const) {
+    const { id } = await make(accountId, {}, await hold(accountId))
+    if (from === 'confirming')
+      await locked(id, (tx, payin) =>
+        internals.payins.move(tx, payin, 'submitted', { submittedTx: '0x9' }, clock.now()),
+      )
+    const known = (await find(id))!
+    const closed = await locked(id, (tx, payin) => settlement.close(tx, payin, cause, clock.now()))
+    t.same(closed, { ...known, status: to, moves: known.moves + 1 })
+    t.equal(await usedInAll(accountId), 0)
+    t.same((await moves(id)).at(-1), [from, to, cause, null])
+    t.same(await eventsOf(accountId, id), [[from, to, cause, 100, null]])
+  }
+  const { id } = await make(accountId)
+  t.match(await locked(id, (tx, payin) => settlement.close(tx, payin, 'canceled', clock.now())), {
+    status: 'canceled',
+  })
+  t.same(await rows(db, 'select 1 from gw_spend_holds'), [])
+})
+
+t.test('leaves a ledger in which all sums are right', async t => {
+  t.match(await ledger.check(), { sumCents: 0, wrongAccounts: [] })
+})
