@@ -7,14 +7,11 @@ import type { WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { component, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'
 import {
-  AssetsResponse,
   assetMembers,
-  assetsExample,
-  assetsQuery,
+  assetsOperation,
   estimateData,
   estimateMembers,
   findAsset,
-  listAssets,
   noSignal,
   quoted,
   rangeData,
@@ -100,16 +97,11 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
     return { minAmountCents, maxAmountCents, destinationSupportsExtraId }
   }
   return [
-    operation({
-      ...common,
+    assetsOperation(provider, {
       id: 'withdrawals.assets',
       title: 'List the assets that can be withdrawn',
-      method: 'GET',
       paths: ['/partner/v1/withdrawals/assets'],
-      query: assetsQuery,
-      response: AssetsResponse,
-      example: { response: assetsExample },
-      handle: ({ query }) => listAssets(provider, query),
+      anyOf: common.anyOf,
     }),
     operation({
       ...common,
