@@ -1,5 +1,5 @@
 import { allow, type Session, type Surface } from '@gatewright/kernel'
-import type { TObject } from 'typebox/type'
+import type { Static, TObject } from 'typebox/type'
 import { deny, type HostDenial } from './codes.ts'
 import { operation, type Operation, type PlainOperation, type Success } from './operation.ts'
 
@@ -7,11 +7,13 @@ import { operation, type Operation, type PlainOperation, type Success } from './
 interface ReadRule<D extends TObject>
   extends Pick<
     PlainOperation<'session', TObject, D>,
-    'id' | 'title' | 'paths' | 'response' | 'example' | 'topLevel' | 'denies'
+    'id' | 'title' | 'paths' | 'response' | 'topLevel' | 'denies'
   > {
   /** Default: `user`. */
   readonly surface?: Surface
   readonly scopes: readonly string[]
+  /** The `data` of a response, in the API description. */
+  readonly example: Static<D>
   /** Default: `nothing has this id`. */
   readonly notFound?: HostDenial
   /**
@@ -26,6 +28,7 @@ const nothing: HostDenial = deny('not_found', 'nothing has this id')
 /** Declares a read of one record of the caller's account, or of the account itself. */
 export function readOperation<D extends TObject>({
   notFound = nothing,
+  example,
   read,
   ...rule
 }: ReadRule<D>): Operation {
@@ -34,6 +37,7 @@ export function readOperation<D extends TObject>({
     method: 'GET',
     credential: 'session',
     ...rule,
+    example: { response: example },
     async handle({ caller, params }) {
       const [id = ''] = Object.values(params)
       const found = await read(caller.session, id)

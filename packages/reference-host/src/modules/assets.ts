@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, idText, text, textOrNull } from '@gatewright/host/schemas'
-import type { HostDenial, Success } from '@gatewright/host'
+import { type HostDenial, type Operation, type PlainOperation, operation } from '@gatewright/host'
+import { idText, component, textOrNull, text } from '@gatewright/host/schemas'
 import { deny } from '../product/denials.ts'
 import {
   MAX_NETWORKS,
@@ -36,12 +36,11 @@ const AssetSchema = Type.Object(
   component('Asset', 'An asset, and the networks on which it can be used'),
 )
 
-/** What `assets` operations return. */
-export const AssetsResponse = Type.Object(
+const AssetsResponse = Type.Object(
   { assets: Type.Array(AssetSchema, { maxItems: 100 }) },
   component('AssetList', 'Assets and their networks'),
 )
-export const assetsExample = {
+const assetsExample = {
   assets: [
     {
       ticker: 'usdc',
@@ -60,7 +59,7 @@ export const assetsExample = {
     },
   ],
 }
-export const assetsQuery = Type.Object({
+const assetsQuery = Type.Object({
   q: Type.Optional(
     Type.String({
       pattern: '^(?:[A-Za-z0-9._-][A-Za-z0-9 ._-]{0,39})?$',
@@ -77,17 +76,29 @@ export const assetsQuery = Type.Object({
   }),
 })
 
-/** Lists the assets of a provider, as the query asks. */
-export async function listAssets(
+/** Declares the list of a provider's assets on the partner surface. */
+export function assetsOperation(
   provider: Catalogue,
-  { q = '', limit }: Type.Static<typeof assetsQuery>,
-): Promise<Verdict<Success>> {
-  const wanted = q.toLowerCase()
-  const all = await provider.assets(noSignal)
-  const assets = all
-    .filter(({ ticker, name }) => ticker.includes(wanted) || name.toLowerCase().includes(wanted))
-    .slice(0, limit)
-  return allow({ data: { assets }, summary: `${assets.length} assets.` })
+  rule: Pick<PlainOperation<'session'>, 'id' | 'title' | 'paths' | 'anyOf'>,
+): Operation {
+  return operation({
+    ...rule,
+    surface: 'partner',
+    method: 'GET',
+    credential: 'session',
+    scopes: [],
+    query: assetsQuery,
+    response: AssetsResponse,
+    example: { response: assetsExample },
+    async handle({ query: { q = '', limit } }) {
+      const wanted = q.toLowerCase()
+      const all = await provider.assets(noSignal)
+      const assets = all
+        .filter(({ ticker, name }) => ticker.includes(wanted) || name.toLowerCase().includes(wanted))
+        .slice(0, limit)
+      return allow({ data: { assets }, summary: `${assets.length} assets.` })
+    },
+  })
 }
 
 /** An asset on one network. */

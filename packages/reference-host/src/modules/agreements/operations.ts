@@ -64,7 +64,7 @@ function list(surface: Surface, services: ModuleServices): Operation {
     surface,
     paths: [`/${surface}/v1/agreements`],
     response: ResponseData,
-    example: { response },
+    example: response,
     scopes: scopesOf(surface, 'agreements.read'),
     read: ({ accountId }) => read(services, accountId),
   })

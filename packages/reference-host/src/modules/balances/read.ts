@@ -43,9 +43,7 @@ export function balanceOperations({ db }: ModuleServices): Operation[] {
       scopes: ['balances.read'],
       response: ResponseData,
       example: {
-        response: {
-          balances: [{ currency: 'USD', availableCents: 10_000, pendingCents: 250, contractsCents: 5000 }],
-        },
+        balances: [{ currency: 'USD', availableCents: 10_000, pendingCents: 250, contractsCents: 5000 }],
       },
       async read({ accountId }) {
         const money = await readUserMoney(db, accountId)
@@ -65,14 +63,12 @@ export function balanceOperations({ db }: ModuleServices): Operation[] {
       scopes: [],
       response: PartnerResponse,
       example: {
-        response: {
-          balances: {
-            creditLimit: 10_250,
-            pendingCharges: 250,
-            postedCharges: 0,
-            balanceDue: 0,
-            spendingPower: 10_000,
-          },
+        balances: {
+          creditLimit: 10_250,
+          pendingCharges: 250,
+          postedCharges: 0,
+          balanceDue: 0,
+          spendingPower: 10_000,
         },
       },
       async read({ accountId }) {

@@ -41,7 +41,7 @@ export function readCard(surface: Surface, { db }: ModuleServices): Operation {
     paths: [`/${surface}/v1/cards/{cardId}`],
     scopes: ['cards.read'],
     response: CardResponse[surface] as typeof CardResponse.user,
-    example: { response: responseExample(surface) },
+    example: responseExample(surface),
     notFound: noSuchCard,
     async read({ accountId }, id) {
       const card = await cards.find(db, accountId, id)

@@ -66,7 +66,7 @@ function read(surface: Surface, { deposits, db }: ModuleServices): Operation {
     paths: [`/${surface}/v1/deposits/{depositId}`],
     response: DepositResponse,
     scopes: scopesOf(surface, 'deposits.read'),
-    example: { response: { deposit: depositExample } },
+    example: { deposit: depositExample },
     async read({ accountId }, id) {
       const deposit = await depositTable.find(db, accountId, id)
       if (!deposit) return undefined

@@ -7,13 +7,10 @@ import type { DepositProvider } from '../../providers/deposits/port.ts'
 import {
   Amount,
   amountText,
-  AssetsResponse,
   assetMembers,
-  assetsExample,
-  assetsQuery,
+  assetsOperation,
   estimateData,
   estimateMembers,
-  listAssets,
   quoted,
   rangeData,
   rangeMembers,
@@ -68,16 +65,10 @@ const quote = {
 export function depositQuotes(provider: DepositProvider): Operation[] {
   const common = { surface: 'partner', credential: 'session', scopes: [] } as const
   return [
-    operation({
-      ...common,
+    assetsOperation(provider, {
       id: 'deposits.assets',
       title: 'List the assets that can be deposited',
-      method: 'GET',
       paths: ['/partner/v1/deposits/assets'],
-      query: assetsQuery,
-      response: AssetsResponse,
-      example: { response: assetsExample },
-      handle: ({ query }) => listAssets(provider, query),
     }),
     operation({
       ...common,

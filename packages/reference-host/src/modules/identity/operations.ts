@@ -113,7 +113,7 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
       id: 'identity.read',
       title: 'Read what the credential of this request is and may do',
       scopes: ['identity.read'],
-      example: { response: example },
+      example,
       async read(session) {
         const held = await rights(session)
         const user = await users.ofAccount(db, session.accountId)

@@ -103,7 +103,7 @@ function status(surface: Surface, services: ModuleServices): Operation {
     paths: [`/${surface}/v1/kyc/status`],
     scopes: ['kyc.read'],
     response: KycResponse[surface],
-    example: { response: examples.response[surface] },
+    example: examples.response[surface],
     ...(surface === 'user' ? { denies: [404] } : {}),
     notFound: deny('not_found', 'no application was submitted: POST /user/v1/kyc'),
     async read({ accountId }) {

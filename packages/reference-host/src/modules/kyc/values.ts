@@ -50,9 +50,7 @@ export function kycValues(surface: Surface): Operation {
       surface === 'user' ? ['/user/v1/kyc/values'] : ['/partner/v1/kyc/values', '/partner/v1/kyc/schema'],
     scopes: ['kyc.read'],
     response: ResponseData,
-    example: {
-      response: { ...values, fields: values.fields.slice(0, 2).map(field => ({ ...field, enum: [] })) },
-    },
+    example: { ...values, fields: values.fields.slice(0, 2).map(field => ({ ...field, enum: [] })) },
     read: async () => ({ data: { ...values }, summary: `${values.fields.length} fields.` }),
   })
 }

@@ -33,13 +33,11 @@ const ResponseData = Type.Object(
   component('Onboarding', 'The steps of the way in, and which is next'),
 )
 const example = {
-  response: {
-    steps: [
-      { step: 'wallet', status: 'done' as const, operation: 'auth.bootstrap' },
-      { step: 'kyc', status: 'open' as const, operation: 'kyc.submit' },
-    ],
-    next: 'kyc',
-  },
+  steps: [
+    { step: 'wallet', status: 'done' as const, operation: 'auth.bootstrap' },
+    { step: 'kyc', status: 'open' as const, operation: 'kyc.submit' },
+  ],
+  next: 'kyc',
 }
 // The first credit of an account has one of these types and precedes all debits of these types, so that the query reads few
 // rows.
@@ -53,12 +51,13 @@ const FACTS = `select u.kyc_status, u.skipped_steps,
 /** `GET /user/v1/onboarding` derives the steps from what the account has done; `POST /user/v1/onboarding/{step}` skips an optional one. */
 export function onboardingOperations(services: ModuleServices): Operation[] {
   const { db } = services
-  const shared = { surface: 'user', response: ResponseData, example } as const
+  const shared = { surface: 'user', response: ResponseData } as const
   return [
     readOperation({
       ...shared,
       id: 'onboarding.read',
       title: 'Read the steps of the way in',
+      example,
       paths: ['/user/v1/onboarding'],
       scopes: ['onboarding.read'],
       read: ({ accountId }) => read(services, accountId),
@@ -67,6 +66,7 @@ export function onboardingOperations(services: ModuleServices): Operation[] {
       ...shared,
       id: 'onboarding.skip',
       title: 'Skip an optional step',
+      example: { response: example },
       method: 'POST',
       credential: 'session',
       paths: ['/user/v1/onboarding/{step}'],

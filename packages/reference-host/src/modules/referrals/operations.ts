@@ -32,7 +32,7 @@ export function referralOperations({ db }: ModuleServices): Operation[] {
       paths: ['/user/v1/referrals'],
       scopes: ['referrals.read'],
       response: ResponseData,
-      example: { response: { referral: { code: 'KVTRZM', joined: 3, appliedCode: null } } },
+      example: { referral: { code: 'KVTRZM', joined: 3, appliedCode: null } },
       async read({ accountId }) {
         const referral = await readReferral(db, accountId)
         return { data: data(referral), summary: `${referral.joined} accounts have joined.` }

@@ -34,18 +34,16 @@ export function listSpotlight({ product, clock }: ModuleServices): Operation {
     scopes: ['spotlight.read'],
     response: ResponseData,
     example: {
-      response: {
-        items: [
-          {
-            id: 'maintenance',
-            title: 'Maintenance',
-            text: 'Cards cannot be made on Sunday.',
-            url: null,
-            startsAt: '2026-11-01T00:00:00.000Z',
-            endsAt: '2026-11-02T00:00:00.000Z',
-          },
-        ],
-      },
+      items: [
+        {
+          id: 'maintenance',
+          title: 'Maintenance',
+          text: 'Cards cannot be made on Sunday.',
+          url: null,
+          startsAt: '2026-11-01T00:00:00.000Z',
+          endsAt: '2026-11-02T00:00:00.000Z',
+        },
+      ],
     },
     async read() {
       const now = clock.now()

@@ -32,12 +32,10 @@ export function readSupport({ product: { support }, environment }: ModuleService
     scopes: ['support.read'],
     response: ResponseData,
     example: {
-      response: {
-        support: { email: 'support@example.com', url: null, statusUrl: null, hours: 'Mon-Fri 9-17 UTC' },
-        environment,
-        version: HOST_VERSION,
-        accountId: 'acc_5b0b4f9be2b84b6a9d8d6a2f65d3e2aa',
-      },
+      support: { email: 'support@example.com', url: null, statusUrl: null, hours: 'Mon-Fri 9-17 UTC' },
+      environment,
+      version: HOST_VERSION,
+      accountId: 'acc_5b0b4f9be2b84b6a9d8d6a2f65d3e2aa',
     },
     read: async ({ accountId }) => ({
       data: { support, environment, version: HOST_VERSION, accountId },

@@ -84,7 +84,7 @@ function readUser(services: ModuleServices, surface: Surface): Operation {
     paths: [`/${surface}/v1/users`],
     scopes: ['users.read'],
     response: ResponseData[surface],
-    example: { response: exampleResponse[surface] },
+    example: exampleResponse[surface],
     async read({ accountId }) {
       const user = await users.ofAccount(db, accountId)
       return { data: await userData(services, db, surface, user), summary: 'The user.' }

@@ -40,7 +40,7 @@ function read({ db }: ModuleServices): Operation {
     paths: ['/user/v1/withdrawals/{withdrawalId}'],
     scopes: ['transactions.read'],
     response: WithdrawalResponse.user,
-    example: { response: { withdrawal: withdrawalExample } },
+    example: { withdrawal: withdrawalExample },
     async read({ accountId }, id) {
       const found = await withdrawalTable.find(db, accountId, id)
       return (

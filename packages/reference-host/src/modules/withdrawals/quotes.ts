@@ -6,14 +6,11 @@ import { deny } from '../../product/denials.ts'
 import { formatDollars } from '../../providers/decimal.ts'
 import type { WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import {
-  AssetsResponse,
   assetMembers,
-  assetsExample,
-  assetsQuery,
+  assetsOperation,
   estimateData,
   estimateMembers,
   findAsset,
-  listAssets,
   noSignal,
   quoted,
   rangeData,
@@ -99,16 +96,11 @@ export function withdrawalQuotes(provider: WithdrawalProvider): Operation[] {
     return { minAmountCents, maxAmountCents, destinationSupportsExtraId }
   }
   return [
-    operation({
-      ...common,
+    assetsOperation(provider, {
       id: 'withdrawals.assets',
       title: 'List the assets that can be withdrawn',
-      method: 'GET',
       paths: ['/partner/v1/withdrawals/assets'],
-      query: assetsQuery,
-      response: AssetsResponse,
-      example: { response: assetsExample },
-      handle: ({ query }) => listAssets(provider, query),
+      anyOf: common.anyOf,
     }),
     operation({
       ...common,

@@ -75,7 +75,7 @@ function readPayin({ db }: ModuleServices): Operation {
     paths: ['/user/v1/subscriptions/payins/{id}'],
     scopes: ['subscriptions.read'],
     response: PayinDetailResponse,
-    example: { response: { payin: examples.payinDetail } },
+    example: { payin: examples.payinDetail },
     notFound: deny('not_found', 'no such pay-in'),
     async read({ accountId }, id) {
       const payin = await payins.find(db, accountId, id)
