@@ -11,6 +11,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/http/limits.js') &
   typeof import('../../packages/reference-host/dist/http/query.js') &
   typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
+  typeof import('../../packages/reference-host/dist/http/paging.js') &
   typeof import('../../packages/reference-host/dist/http/open-responses.js') &
   typeof import('../../packages/reference-host/dist/http/request-target.js') &
   typeof import('../../packages/reference-host/dist/http/request-time.js') &
@@ -106,6 +107,7 @@ const FILES = [
   'http/limits',
   'http/query',
   'http/provider-messages',
+  'http/paging',
   'http/open-responses',
   'http/request-target',
   'http/request-time',
