@@ -16,6 +16,7 @@ type Host = typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/host/dist/http/request-time.js') &
   typeof import('../../packages/host/dist/http/unknown-names.js') &
   typeof import('../../packages/host/dist/http/key-session.js') &
+  typeof import('../../packages/host/dist/http/paging.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/cards/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
@@ -181,6 +182,7 @@ const FILES = [
   'reference-host/dist/modules/subscriptions/payins/collect',
   'reference-host/dist/modules/subscriptions/payins/expiry',
   'reference-host/dist/modules/subscriptions/payins/settlement',
+  'host/dist/http/paging',
 ]
 const load = (file: string): Promise<object> =>
   import(`${process.cwd()}/packages/${file}.js`) as Promise<object>

@@ -73,16 +73,11 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
     reason: 'no pay-in is due in the first millisecond of 1970',
   },
   {
-    source: `${MODULES}/withdrawals/operations.ts`,
+    source: 'packages/host/src/http/list.ts',
     before:
-      'const found = await withdrawals.page(db, caller.session.accountId, { after, limit: limit + 1 });',
-    after: 'const found = await withdrawals.page(db, caller.session.accountId, { after, limit: limit + 2 });',
-    reason: 'reads a row more, which the page leaves out',
-  },
-  {
-    source: `${MODULES}/deposits/operations.ts`,
-    before: 'const page = { after, limit: limit + 1, openSince };',
-    after: 'const page = { after, limit: limit + 2, openSince };',
+      'const found = await rule.rows(accountId, { after: after.value, limit: limit + 1 }, { params, query: query });',
+    after:
+      'const found = await rule.rows(accountId, { after: after.value, limit: limit + 2 }, { params, query: query });',
     reason: 'reads a row more, which the page leaves out',
   },
 ]

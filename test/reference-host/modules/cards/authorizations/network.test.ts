@@ -1,124 +1,15 @@
-// What card networks ask for, without a host: decisions, their repeats, and what is undone when a commit was not confirmed.
-import { Fault } from '@gatewright/kernel'
-import { rows, type SqlClient } from '@gatewright/kernel/sql'
+// What card networks ask for, without a host: decisions and their repeats.
+import { keyDigest } from '@gatewright/kernel'
+import { rows, toInteger } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '@gatewright/host'
 import t from 'tap'
-import { NEW_CARD } from '../../../../harness/card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'
-import { openMoney } from '../../../../harness/money-operations.ts'
 import { uniqueName } from '../../../../harness/stores.ts'
+import { increment, openNetwork, repeated, request } from './open-network.ts'
 
-const { db, clock, services, addAccount, balance, history } = await openMoney(t)
-const { authorizationTable, incrementTable, cards } = internals
-const { guard, ledger, money, spendStorage } = services
-const counted: string[] = []
-const authorizations = internals.authorizations({
-  guard,
-  ledger,
-  money,
-  spendStorage,
-  count: (outcome, reason) => counted.push(`${outcome} ${reason}`),
-})
-const reported: unknown[] = []
-const report = (error: unknown): void => void reported.push(error)
-const cardKeyPolicies = { read: async () => [], keep: async () => {} }
-const eventsOn = (client: SqlClient) =>
-  internals.authorizationEvents({ db: client, cardKeyPolicies, authorizations, report })
-const all = eventsOn(db)
-
-/** A database that commits and then fails, as one whose reply is lost. The calls of `hold` end when the test says so. */
-function losesReplies({ times = 1, hold = async () => {} } = {}) {
-  let transactions = 0
-  const ended: unknown[] = []
-  const client: SqlClient = {
-    ...db,
-    query: (text, values) => db.query(text, values),
-    async transaction(work, options) {
-      transactions += 1
-      const isLost = transactions <= times
-      const result = await db.transaction(work, options).finally(() => ended.push(work))
-      if (!isLost) return result
-      await hold()
-      throw new Fault('ERR_STORE_UNAVAILABLE', 'the reply is lost')
-    },
-  }
-  const untilEnded = async (count: number): Promise<void> => {
-    while (ended.length < count) await new Promise(resolve => setImmediate(resolve))
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(resolve => setImmediate(resolve))
-  }
-  return { client, untilEnded, transactions: () => transactions }
-}
-
-interface Response {
-  readonly outcome: string
-  readonly decision: {
-    readonly approved: boolean
-    readonly authorizationId: string
-    readonly declineReason: string | null
-  }
-}
-/** A card of an account with 1000 cents. */
-async function card(more: object = {}): Promise<{ readonly accountId: string; readonly cardId: string }> {
-  const [accountId, id] = [await addAccount(1000), `card_${uniqueName()}`]
-  await db.transaction(tx => cards.insert(tx, accountId, [{ ...NEW_CARD, ...more, id }], clock.now()))
-  return { accountId, cardId: id }
-}
 const MERCHANT = { name: 'Corner Shop', mcc: '5411', country: 'US' }
-type Event = 'request' | 'increment'
-/** Asks for a decision, as a card network. */
-async function ask(
-  event: Event,
-  data: object,
-  { events = all, provider = 'sandbox' } = {},
-): Promise<Response> {
-  const { validate, decide } = events[`authorization.${event}`] as never as {
-    validate(data: unknown): { message: string } | undefined
-    decide(provider: string, data: unknown, now: number): Promise<Response>
-  }
-  const problem = validate(data)
-  if (problem) throw new Error(problem.message)
-  return decide(provider, data, clock.now())
-}
-const request = (cardId: string, more: object = {}) => ({
-  id: uniqueName(),
-  cardId,
-  amountCents: 100,
-  currency: 'USD',
-  merchant: MERCHANT,
-  ...more,
-})
-const increment = (id: string, more: object = {}) => ({
-  id,
-  incrementId: uniqueName(),
-  amountCents: 50,
-  currency: 'USD',
-  ...more,
-})
-/** Reports what a merchant did. */
-const tell = (
-  event: string,
-  data: object,
-  messageId = uniqueName(),
-  provider = 'sandbox',
-): Promise<string> => {
-  const { apply } = all[`authorization.${event}`] as never as {
-    apply(tx: unknown, provider: string, data: object, now: number, messageId: string): Promise<string>
-  }
-  return db.transaction(tx => apply(tx, provider, data, clock.now(), messageId))
-}
-const rowOf = async ({ decision }: Response) =>
-  (await authorizationTable.anyAccount.find(db, decision.authorizationId))!
-const incrementsOf = async (authorizationId: string) =>
-  incrementTable.select(db, 'where authorization_id = $1 order by position', [authorizationId])
-const held = (accountId: string): Promise<number> => balance(ledgerAccounts.held(accountId, 'cards'))
-const causes = async (accountId: string, id: string): Promise<unknown[]> =>
-  (await history(accountId, 'authorization', id)).map(([from, to, cause, cents, detail]) =>
-    [from, to, cause, cents, detail].join(' '),
-  )
-const repeated = (declineReason: string | null) => ({
-  outcome: 'repeated',
-  decision: { approved: declineReason === null, declineReason },
-})
+const { db, all, counted, reported, card, ask, tell, rowOf, incrementsOf, held, causes, balance, ledger } =
+  await openNetwork(t)
 
 t.test('decides about a payment once, under an id of its provider', async t => {
   const { accountId, cardId } = await card()
@@ -183,7 +74,7 @@ t.test('decides about an increment once, under an id of its provider', async t =
   const { authorizationId } = decision
   const raise = increment(data.id)
   t.same(await ask('increment', raise), { outcome: 'applied', decision })
-  t.match(await authorizationTable.anyAccount.find(db, authorizationId), {
+  t.match(await internals.authorizationTable.anyAccount.find(db, authorizationId), {
     amountCents: 150,
     incrementedCents: 50,
   })
@@ -289,142 +180,9 @@ t.test('declines a repeated id with other terms, keeps each conflict once and re
   t.match(await ask('increment', { ...raise, id: second.id }), { outcome: 'conflict' }, 'of another payment')
   for (let amountCents = 1; amountCents <= 20; amountCents += 1)
     await ask('request', { ...data, amountCents })
-  const kept = (await causes(accountId, authorizationId)).filter(each => String(each).includes(' conflict '))
+  const kept = (await causes(accountId, authorizationId)).filter(each => each.includes(' conflict '))
   t.equal(kept.length, 20)
   t.equal(reported.splice(0).length, 21)
-})
-
-t.test('undoes a decision whose commit was not confirmed', async t => {
-  const { accountId, cardId } = await card()
-  const data = request(cardId)
-  const lost = losesReplies()
-  const unavailable = { outcome: 'unavailable', decision: { approved: false, declineReason: 'unavailable' } }
-  const response = await ask('request', data, { events: eventsOn(lost.client) })
-  t.match(response, unavailable)
-  await lost.untilEnded(2)
-  t.match(await rowOf(response), { status: 'reversed', declineReason: 'unavailable' })
-  t.equal(await held(accountId), 0)
-  const next = request(cardId)
-  const made = await ask('request', next)
-  const again = losesReplies()
-  const raised = await ask('increment', increment(next.id), { events: eventsOn(again.client) })
-  t.match(raised, unavailable)
-  t.equal(raised.decision.authorizationId, made.decision.authorizationId)
-  await again.untilEnded(2)
-  t.match(await rowOf(made), { status: 'authorized', amountCents: 100, incrementedCents: 0 })
-  t.match(await incrementsOf(made.decision.authorizationId), [
-    { countedCents: 0, declineReason: 'unavailable', attempts: [] },
-  ])
-  t.equal(await held(accountId), 100)
-  t.same((await causes(accountId, made.decision.authorizationId)).slice(1), [
-    'authorized authorized incremented 50 ',
-    'authorized authorized increment_declined 50 unavailable',
-  ])
-  const [entry] = await internals.transactions.page(db, accountId, { after: 0, limit: 1 })
-  t.match(entry, { status: 'pending', amountCents: 100, source: { id: made.decision.authorizationId } })
-  t.same(reported, [])
-})
-
-t.test('undoes nothing that another request has reported as approved', async t => {
-  const { accountId, cardId } = await card()
-  const data = request(cardId)
-  const raise = increment(data.id)
-  for (const [event, terms] of [
-    ['request', data],
-    ['increment', raise],
-  ] as const) {
-    let next: Response | undefined
-    const lost = losesReplies({ hold: async () => void (next = await ask(event, terms)) })
-    const events = eventsOn(lost.client)
-    t.match(await ask(event, terms, { events }), { outcome: 'unavailable' })
-    await lost.untilEnded(2)
-    t.match(next, repeated(null))
-    const row = await rowOf(next!)
-    const [made] = await incrementsOf(row.id)
-    t.match([row.status, row.attempts.length], ['authorized', 1])
-    if (made) t.match([made.declineReason, made.attempts.length], [null, 1])
-  }
-  t.equal(await held(accountId), 150)
-  // A repeat that fails is taken out alone.
-  const again = losesReplies()
-  await ask('request', data, { events: eventsOn(again.client) })
-  await again.untilEnded(2)
-  const later = losesReplies()
-  await ask('increment', raise, { events: eventsOn(later.client) })
-  await later.untilEnded(2)
-  t.equal(await held(accountId), 150)
-})
-
-t.test('undoes nothing that has ended meanwhile', async t => {
-  const { accountId, cardId } = await card()
-  const data = request(cardId)
-  const made = await ask('request', data)
-  const lost = losesReplies({
-    hold: async () => void (await tell('cleared', { id: data.id, amountCents: 150 })),
-  })
-  t.match(await ask('increment', increment(data.id), { events: eventsOn(lost.client) }), {
-    outcome: 'unavailable',
-  })
-  await lost.untilEnded(2)
-  t.match(await rowOf(made), { status: 'cleared', clearedCents: 150, amountCents: 150 })
-  t.equal(await held(accountId), 0)
-  t.match(await incrementsOf(made.decision.authorizationId), [{ countedCents: 50, declineReason: null }])
-})
-
-t.test('a declined increment whose commit was not confirmed stays declined', async t => {
-  const { accountId, cardId } = await card()
-  const data = request(cardId)
-  const made = await ask('request', data)
-  const lost = losesReplies()
-  await ask('increment', increment(data.id, { amountCents: 2000 }), { events: eventsOn(lost.client) })
-  await lost.untilEnded(2)
-  t.match(await incrementsOf(made.decision.authorizationId), [{ declineReason: 'insufficient_funds' }])
-  t.equal(await held(accountId), 100)
-})
-
-t.test('tries again when a decision cannot be undone at once', async t => {
-  const { accountId, cardId } = await card()
-  const lost = losesReplies({ times: 1 })
-  let tries = 0
-  const client: SqlClient = {
-    ...lost.client,
-    async transaction(work, options) {
-      tries += 1
-      if (tries === 2) throw new Fault('ERR_STORE_UNAVAILABLE', 'still down')
-      return lost.client.transaction(work, options)
-    },
-  }
-  const response = await ask('request', request(cardId), { events: eventsOn(client) })
-  await lost.untilEnded(2)
-  t.match(reported.splice(0), [{ message: 'still down' }])
-  t.match(await rowOf(response), { status: 'reversed' })
-  t.equal(await held(accountId), 0)
-  t.equal(tries, 3)
-})
-
-t.test('undoes nothing after an outage before the decision', async t => {
-  const { cardId } = await card()
-  const down = new Fault('ERR_STORE_UNAVAILABLE', 'down')
-  let transactions = 0
-  const client: SqlClient = {
-    ...db,
-    query: () => Promise.reject(down),
-    transaction: () => {
-      transactions += 1
-      return Promise.reject(down)
-    },
-  }
-  for (const [event, data] of [
-    ['request', request(cardId)],
-    ['increment', increment('x')],
-  ] as const) {
-    t.match(await ask(event, data, { events: eventsOn(client) }), { outcome: 'unavailable' })
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(resolve => setImmediate(resolve))
-  }
-  t.equal(transactions, 0)
-  const bug: SqlClient = { ...db, transaction: () => Promise.reject(new RangeError('a bug')) }
-  await t.rejects(ask('request', request(cardId), { events: eventsOn(bug) }), RangeError)
-  t.same(reported, [])
 })
 
 t.test('clears, reverses and refunds what a merchant reports', async t => {
@@ -443,6 +201,41 @@ t.test('clears, reverses and refunds what a merchant reports', async t => {
   t.equal(await balance(ledgerAccounts.user(accountId)), 970)
   const [last, first] = await internals.transactions.page(db, accountId, { after: 0, limit: 2 })
   t.match([last?.amountCents, last?.direction, first?.amountCents], [20, 'credit', 30])
+})
+
+t.test('counts under the caps of a card what cleared, and gives the rest of them back', async t => {
+  const policy = { id: uniqueName(), document: { dailySpendCapCents: 500 } }
+  const { accountId, cardId } = await card({ sessionPolicies: [policy] })
+  const used = async (): Promise<number> => {
+    const text = 'select coalesce(max(used), 0) as n from gw_spend_counters where account = $1'
+    return toInteger((await rows(db, text, [keyDigest(accountId)]))[0]?.['n'])
+  }
+  const pay = async (...increments: number[]): Promise<string> => {
+    const data = request(cardId)
+    await ask('request', data)
+    for (const amountCents of increments) await ask('increment', increment(data.id, { amountCents }))
+    return data.id
+  }
+  const [raised, other, alone] = [await pay(50, 30), await pay(20), await pay()]
+  t.equal(await used(), 400)
+  t.equal(await tell('cleared', { id: raised, amountCents: 120 }), 'applied')
+  t.equal(await used(), 340)
+  t.equal(await tell('reversed', { id: other }), 'applied')
+  t.equal(await used(), 220)
+  t.equal(await tell('reversed', { id: alone }), 'applied')
+  t.equal(await used(), 120)
+  t.equal(await tell('cleared', { id: await pay(), amountCents: 40 }), 'applied')
+  t.equal(await used(), 160)
+  t.same(await rows(db, 'select 1 from gw_spend_holds where account = $1', [keyDigest(accountId)]), [])
+  const cleared = await rows(
+    db,
+    'select counted_cents from gw_authorization_increments where card_id = $1 order by position',
+    [cardId],
+  )
+  t.same(
+    cleared.map(row => toInteger(row['counted_cents'])),
+    [20, 0, 0],
+  )
 })
 
 t.test('checks what a card network sends', async t => {

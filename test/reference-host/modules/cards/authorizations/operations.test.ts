@@ -58,7 +58,7 @@ t.test('declares what each operation needs, and simulates only in a sandbox', as
   ])
   const writes = 'spends card, required'
   t.same(declared, [
-    ['user cards.authorizations', 'reads', '404'],
+    ['user cards.authorizations', 'reads', undefined],
     ['user cards.simulateAuthorization', writes, '404'],
     ['user cards.simulateClearing', writes, '404'],
     ['user cards.simulateReversal', writes, '404'],

@@ -1,0 +1,115 @@
+// What card networks ask for, without a host around it.
+import type { SqlClient } from '@gatewright/kernel/sql'
+import { ledgerAccounts } from '@gatewright/host'
+import type { Test } from 'tap'
+import { NEW_CARD } from '../../../../harness/card-bench.ts'
+import { internals } from '../../../../harness/internals.ts'
+import { openMoney, type MoneySetUp } from '../../../../harness/money-operations.ts'
+import { uniqueName } from '../../../../harness/stores.ts'
+
+/** What a card network is told. */
+export interface Response {
+  readonly outcome: string
+  readonly decision: {
+    readonly approved: boolean
+    readonly authorizationId: string
+    readonly declineReason: string | null
+  }
+}
+type Events = ReturnType<typeof internals.authorizationEvents>
+type Authorization = NonNullable<Awaited<ReturnType<typeof internals.authorizationTable.find>>>
+type Increment = NonNullable<Awaited<ReturnType<typeof internals.incrementTable.anyAccount.find>>>
+
+export interface OpenNetwork extends MoneySetUp {
+  /** The events of card networks, and those on another connection. */
+  readonly all: Events
+  eventsOn(client: SqlClient): Events
+  /** Outcome and reason of each decision that was counted, and what was reported to the operator. */
+  readonly counted: string[]
+  readonly reported: unknown[]
+  /** Makes a card of a new account with 1000 cents. */
+  card(more?: object): Promise<{ readonly accountId: string; readonly cardId: string }>
+  /** Asks for a decision, as a card network. */
+  ask(
+    event: 'request' | 'increment',
+    data: object,
+    by?: { readonly events?: Events; readonly provider?: string },
+  ): Promise<Response>
+  /** Reports what a merchant did. */
+  tell(event: string, data: object, messageId?: string, provider?: string): Promise<string>
+  rowOf(response: Response): Promise<Authorization>
+  incrementsOf(authorizationId: string): Promise<readonly Increment[]>
+  held(accountId: string): Promise<number>
+  /** The history of an authorization: from, to, cause, cents and detail. */
+  causes(accountId: string, id: string): Promise<readonly string[]>
+}
+
+/** The data of a request for 100 cents, under an id of its own. */
+export function request(
+  cardId: string,
+  more: object = {},
+): { readonly id: string } & Record<string, unknown> {
+  const merchant = { name: 'Corner Shop', mcc: '5411', country: 'US' }
+  return { id: uniqueName(), cardId, amountCents: 100, currency: 'USD', merchant, ...more }
+}
+
+/** The data of an increment of 50 cents, under an id of its own. */
+export function increment(id: string, more: object = {}): Record<string, unknown> {
+  return { id, incrementId: uniqueName(), amountCents: 50, currency: 'USD', ...more }
+}
+
+/** The response to a repeat of an id that was decided before. */
+export function repeated(declineReason: string | null): object {
+  return { outcome: 'repeated', decision: { approved: declineReason === null, declineReason } }
+}
+
+/** Opens a database with the events of card networks. */
+export async function openNetwork(t: Test): Promise<OpenNetwork> {
+  const setUp = await openMoney(t)
+  const { db, clock, services, addAccount, balance, history } = setUp
+  const { authorizationTable, incrementTable, cards } = internals
+  const { guard, ledger, money, spendStorage } = services
+  const [counted, reported]: [string[], unknown[]] = [[], []]
+  const count = (outcome: string, reason: string): void => void counted.push(`${outcome} ${reason}`)
+  const authorizations = internals.authorizations({ guard, ledger, money, spendStorage, count })
+  const report = (error: unknown): void => void reported.push(error)
+  const cardKeyPolicies = { read: async () => [], keep: async () => {} }
+  const eventsOn = (client: SqlClient): Events =>
+    internals.authorizationEvents({ db: client, cardKeyPolicies, authorizations, report })
+  const all = eventsOn(db)
+
+  return {
+    ...setUp,
+    all,
+    eventsOn,
+    counted,
+    reported,
+    async card(more = {}) {
+      const [accountId, id] = [await addAccount(1000), `card_${uniqueName()}`]
+      await db.transaction(tx => cards.insert(tx, accountId, [{ ...NEW_CARD, ...more, id }], clock.now()))
+      return { accountId, cardId: id }
+    },
+    async ask(event, data, { events = all, provider = 'sandbox' } = {}) {
+      const { validate, decide } = events[`authorization.${event}`] as never as {
+        validate(data: unknown): { message: string } | undefined
+        decide(provider: string, data: unknown, now: number): Promise<Response>
+      }
+      const problem = validate(data)
+      if (problem) throw new Error(problem.message)
+      return decide(provider, data, clock.now())
+    },
+    tell(event, data, messageId = uniqueName(), provider = 'sandbox') {
+      const { apply } = all[`authorization.${event}`] as never as {
+        apply(tx: unknown, provider: string, data: object, now: number, messageId: string): Promise<string>
+      }
+      return db.transaction(tx => apply(tx, provider, data, clock.now(), messageId))
+    },
+    rowOf: async ({ decision }) => (await authorizationTable.anyAccount.find(db, decision.authorizationId))!,
+    incrementsOf: id => incrementTable.select(db, 'where authorization_id = $1 order by position', [id]),
+    held: accountId => balance(ledgerAccounts.held(accountId, 'cards')),
+    causes: async (accountId, id) =>
+      (await history(accountId, 'authorization', id)).map(([from, to, cause, cents, detail]) =>
+        [from, to, cause, cents, detail].join(' '),
+      ),
+  }
+}
