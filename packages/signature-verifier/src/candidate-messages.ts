@@ -23,12 +23,13 @@ export interface CandidateMessageList {
  */
 export function candidateMessages(
   { templates, rendered, skewMs }: CheckedOptions,
-  { fields, message, template: hint }: Statement,
+  { fields, message, template: templateName }: Statement,
   now: EpochMs,
 ): CandidateMessageList | ProofDenial {
-  const allowed = hint === undefined ? templates : templates.filter(template => template.name === hint)
+  const allowed =
+    templateName === undefined ? templates : templates.filter(template => template.name === templateName)
   if (allowed.length === 0) return invalidRequest('template', 'is not known here')
-  const tried = message === undefined && hint === undefined ? rendered : allowed
+  const tried = message === undefined && templateName === undefined ? rendered : allowed
   const input = { fields, message }
   let mismatch: string | undefined
   let missing: string | undefined

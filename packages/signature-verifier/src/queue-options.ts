@@ -6,7 +6,7 @@ import { createFairQueue, type FairQueue, integerOption, type OptionTable } from
  */
 export interface QueueLimits {
   /**
-   * Checks running at once, 1 to 1024. Default 1 for recoveries, because more has no benefit unless `recover` runs in another
+   * Maximum number of simultaneous checks, 1 to 1024. Default 1 for recoveries, because more has no benefit unless `recover` runs in another
    * thread, and 16 for contract wallets.
    */
   readonly atOnce?: number

@@ -18,8 +18,8 @@ export interface MemoryIdempotencyOptions {
 const OPTIONS: OptionTable<MemoryIdempotencyOptions> = { capacity: true }
 
 /**
- * Keeps the records in this process; they are gone when it ends. For tests and single-process tools: after a restart a
- * retry runs the write again, with the same `effectId`.
+ * Keeps the records in the memory of this process. They are lost when the process ends. For tests and single-process tools:
+ * after a restart a retry runs the write again, with the same `effectId`.
  */
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStorage {
   const { capacity = 10_000 } = checkOptions('memoryIdempotency', options, OPTIONS)

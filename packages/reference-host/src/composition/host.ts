@@ -33,7 +33,7 @@ export interface RunningHost {
   readonly url: string
   /** The address of the operator page; undefined if it is off. */
   readonly operatorUrl: string | undefined
-  /** Its background tasks. A caller may run a round at once. */
+  /** Its background tasks. A caller may run a round immediately. */
   readonly chores: readonly Chore[]
   /** The sandbox's first partner key; undefined except on the start that created it. */
   readonly partnerKey: string | undefined

@@ -44,7 +44,7 @@ export interface ContractWalletOptions extends QueueLimits {
   readonly chains: Readonly<Record<number, ContractWalletChain>>
   /** Maximum wait for a reply, in ms, time in the queue included, 100 to 30 000. Default 5 000. */
   readonly timeoutMs?: number
-  /** Checks running at once, 1 to 1024. Default 16. */
+  /** Maximum number of simultaneous checks, 1 to 1024. Default 16. */
   readonly atOnce?: number
   /** Checks that may wait, 1 to 65 536. Default 64. */
   readonly waiting?: number
