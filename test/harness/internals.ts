@@ -12,6 +12,11 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/http/query.js') &
   typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
   typeof import('../../packages/reference-host/dist/http/paging.js') &
+  typeof import('../../packages/reference-host/dist/modules/web-sign-in/redirects.js') &
+  typeof import('../../packages/reference-host/dist/modules/web-sign-in/console.js') &
+  typeof import('../../packages/reference-host/dist/modules/web-sign-in/cli.js') &
+  typeof import('../../packages/reference-host/dist/modules/web-sign-in/sign-in.js') &
+  typeof import('../../packages/reference-host/dist/http/list.js') &
   typeof import('../../packages/reference-host/dist/http/open-responses.js') &
   typeof import('../../packages/reference-host/dist/http/request-target.js') &
   typeof import('../../packages/reference-host/dist/http/request-time.js') &
@@ -108,6 +113,11 @@ const FILES = [
   'http/query',
   'http/provider-messages',
   'http/paging',
+  'modules/web-sign-in/redirects',
+  'modules/web-sign-in/console',
+  'modules/web-sign-in/cli',
+  'modules/web-sign-in/sign-in',
+  'http/list',
   'http/open-responses',
   'http/request-target',
   'http/request-time',
