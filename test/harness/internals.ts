@@ -17,6 +17,11 @@ type Host = typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/host/dist/http/unknown-names.js') &
   typeof import('../../packages/host/dist/http/key-session.js') &
   typeof import('../../packages/host/dist/http/paging.js') &
+  typeof import('../../packages/reference-host/dist/modules/web-sign-in/redirects.js') &
+  typeof import('../../packages/reference-host/dist/modules/web-sign-in/console.js') &
+  typeof import('../../packages/reference-host/dist/modules/web-sign-in/cli.js') &
+  typeof import('../../packages/reference-host/dist/modules/web-sign-in/sign-in.js') &
+  typeof import('../../packages/host/dist/http/list.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/cards/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
@@ -183,6 +188,11 @@ const FILES = [
   'reference-host/dist/modules/subscriptions/payins/expiry',
   'reference-host/dist/modules/subscriptions/payins/settlement',
   'host/dist/http/paging',
+  'reference-host/dist/modules/web-sign-in/redirects',
+  'reference-host/dist/modules/web-sign-in/console',
+  'reference-host/dist/modules/web-sign-in/cli',
+  'reference-host/dist/modules/web-sign-in/sign-in',
+  'host/dist/http/list',
 ]
 const load = (file: string): Promise<object> =>
   import(`${process.cwd()}/packages/${file}.js`) as Promise<object>

@@ -25,7 +25,10 @@ t.test('refuses an option outside its bounds, and names option and bounds', asyn
 })
 
 t.test('refuses an unknown fingerprint, and a recover that is not a function', async t => {
-  t.throws(make({ fingerprint: 'md5' }), { name: 'TypeError', message: /fingerprint.*raw or canonical-json/ })
+  t.throws(make({ fingerprint: 'md5' }), {
+    name: 'TypeError',
+    message: /fingerprint must be "raw" or "canonical-json", not "md5"/,
+  })
   t.throws(make({ recover: true }), { name: 'TypeError', message: /recover must be a function, not boolean/ })
 })
 

@@ -91,6 +91,11 @@ t.test('every paged list denies a limit and a cursor that it does not know', asy
     const encoded = ['at:1:', 'after:NaN', 'at:NaN:'].map(text => Buffer.from(text).toString('base64url'))
     for (const cursor of ['', '0', 'x'.repeat(121), ...encoded])
       t.match(await read(`cursor=${cursor}`), { status: 400, body: { field: 'cursor' } }, `${path} ${cursor}`)
+    t.match(
+      await read('limit=1&limit=1'),
+      { status: 400, body: { field: 'limit', message: 'limit must be given once' } },
+      `${path} twice`,
+    )
     // A list below an id responds with 404 for an unknown one.
     t.ok([200, 404].includes((await read(`limit=${most}`)).status), path)
   }

@@ -101,7 +101,7 @@ t.test('rejects a malformed address and invalid challenge options by name', asyn
   const wrong: [RegExp, Partial<VerifierOptions>][] = [
     [/ChallengeStorage/, { nonces: { claim, collect } }],
     [/challenges.templates/, { challenges: { templates: ['C'] } }],
-    [/challenges.ttlMs/, { challenges: { templates: ['A'], ttlMs: 9_999 } }],
+    [/challenges: ttlMs/, { challenges: { templates: ['A'], ttlMs: 9_999 } }],
   ]
   for (const [message, options] of wrong) {
     const base = { service: 'Gatewright', nonces: memoryNonces(), domain, challenges }

@@ -277,13 +277,13 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user withdrawals.create': {
     ...account,
 
-    keeps: 'a withdrawal, its hold, transactions, events; 20 under way at a time',
+    keeps: 'a withdrawal, its hold, transactions, events; 20 unfinished at a time',
     bytes: 6000,
     requiresIdentity: true,
   },
   'partner withdrawals.create': {
     ...account,
-    keeps: 'the response; a withdrawal, 20 under way at a time',
+    keeps: 'the response; a withdrawal, 20 unfinished at a time',
     bytes: 1000,
     requiresIdentity: true,
   },
@@ -415,7 +415,7 @@ Reads keep nothing but the counters of policies that count them, and the time of
 
 ## Why
 
-A wallet costs nothing, so the sum over accounts is bounded by what an operator's proxy lets through by address. What one account adds is
+A wallet costs nothing, so the sum over accounts is bounded by the requests per address that an operator's proxy admits. What one account adds is
 bounded here. Pay-ins keep 4096 bytes of unknown members and card notes 684 characters each, because the stored response of an
 idempotent write holds them once more for 24 hours. Canceled cards are kept for their authorizations, so cards are also counted by day.
 `

@@ -1,9 +1,9 @@
-import { checkOptions, type EpochMs, type OptionTable, type Verdict } from '@gatewright/kernel'
+import { type EpochMs, type Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from './codes.ts'
 import { createCoordinator } from './execution/coordinator.ts'
 import { decide, type ExecutionStrategy } from './execution/decide.ts'
 import { endRun, type EndPlan } from './execution/end-run.ts'
-import { BASE_OPTIONS, checkedSettings, type IdempotencyBaseOptions, type Settings } from './options.ts'
+import { checkedSettings, type IdempotencyBaseOptions, type Settings } from './options.ts'
 import { within } from './execution/timer.ts'
 import { identify, type IdempotentRequest } from './request/identify.ts'
 import { retain } from './response/retention.ts'
@@ -14,8 +14,6 @@ import type { BeginResult, IdempotencyStorage } from './storage/port.ts'
 export interface IdempotencyOptions extends IdempotencyBaseOptions {
   readonly storage: IdempotencyStorage
 }
-
-const OPTIONS: OptionTable<IdempotencyOptions> = { ...BASE_OPTIONS, storage: true }
 
 /** The right to run a write once. Plain data. */
 export interface Claim {
@@ -88,13 +86,13 @@ export interface Idempotency {
 
 /** Makes idempotent writes whose effect and record are in different places. Throws a `TypeError` for a wrong option. */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
-  const { storage } = checkOptions('createIdempotency', options, OPTIONS)
+  const settings = checkedSettings('createIdempotency', options, { storage: true })
+  const { storage } = options
   if (typeof storage?.begin !== 'function' || typeof storage.end !== 'function') {
     throw new TypeError(
       'createIdempotency: storage must be an IdempotencyStorage, such as memoryIdempotency() or postgresIdempotency(db)',
     )
   }
-  const settings = checkedSettings(options)
   const coordinator = createCoordinator(settings, storage)
   const now = (): EpochMs => settings.clock.now()
   const strategy: ExecutionStrategy<Extract<BeginResult, { state: 'started' }>, RunOrReplay> = {

@@ -1,4 +1,4 @@
-import { type Clock, integerOption, type OptionTable, systemClock } from '@gatewright/kernel'
+import { checkOptions, type Clock, integerOption, type OptionTable, systemClock } from '@gatewright/kernel'
 import { nodeTimer, type Timer } from './execution/timer.ts'
 import type { FingerprintMode } from './request/fingerprint.ts'
 import type { StoredResponse } from './response/stored-response.ts'
@@ -33,32 +33,32 @@ export type RecoveryResult =
 export interface IdempotencyBaseOptions {
   /** Default: the machine's clock. */
   readonly clock?: Clock
-  /** Minimum length of a key in characters. Default 8, 1..255. */
+  /** Minimum length of a key in characters, 1 to 255, default 8. */
   readonly minKeyLength?: number
-  /** Maximum length of a key in characters. Default 255, minKeyLength..1024. */
+  /** Maximum length of a key in characters, `minKeyLength` to 1024, default 255. */
   readonly maxKeyLength?: number
   /**
-   * How long a run may take, in ms. Default 60 000, 1 000..86 400 000. It must be longer than the longest handler: a run
+   * How long a run may take, in ms, 1000 to 86 400 000, default 60 000. It must be longer than the longest handler: a run
    * that outlives its lease is reported as `outcome_unknown`, and never run again automatically.
    */
   readonly leaseMs?: number
-  /** How long a response is replayed, in ms. Default 86 400 000 (24 h), 60 000..31 536 000 000. */
+  /** How long a response is replayed, in ms, 60 000 to 31 536 000 000, default 86 400 000 (24 h). */
   readonly retentionMs?: number
-  /** How long a duplicate waits for the first response, in ms. Default 5 000, 0..60 000. */
+  /** How long a duplicate waits for the first response, in ms, 0 to 60 000, default 5000. */
   readonly waitMs?: number
   /**
    * How many duplicates wait at once in this process, shared fairly among accounts; further ones are denied immediately.
-   * Default 200, 0..100 000. When all places are taken, the account with the most waiting duplicates gives up a place to an
+   * 0 to 100 000, default 200. When all places are taken, the account with the most waiting duplicates gives up a place to an
    * account with fewer, so one account's duplicates never keep another account's first duplicate from waiting.
    */
   readonly maxWaiters?: number
   /** Header fields that are stored with a response. Default `content-type`, `content-language`, `location`, `link`. */
   readonly storedHeaders?: readonly string[]
-  /** Maximum stored body, in bytes. Default 262 144, 0..16 777 216. A larger body is left out (`bodyOmitted`). */
+  /** Maximum stored body, in bytes, 0 to 16 777 216, default 262 144. A larger body is left out (`bodyOmitted`). */
   readonly maxResponseBytes?: number
   /**
-   * Size of this process's cache of replayed responses, in bytes, which saves store calls on further replays. Default
-   * 8 388 608, 0..1 073 741 824; 0 turns it off. A response of more than half the size is not cached.
+   * Size of this process's cache of replayed responses, in bytes, which saves store calls on further replays, 0 to
+   * 1 073 741 824, default 8 388 608; 0 turns it off. A response of more than half the size is not cached.
    */
   readonly maxCachedBytes?: number
   /**
@@ -72,22 +72,9 @@ export interface IdempotencyBaseOptions {
   readonly timer?: Timer
 }
 
-/** The names of the base options. */
-export const BASE_OPTIONS: OptionTable<IdempotencyBaseOptions> = {
-  clock: true,
-  minKeyLength: true,
-  maxKeyLength: true,
-  leaseMs: true,
-  retentionMs: true,
-  waitMs: true,
-  maxWaiters: true,
-  storedHeaders: true,
-  maxResponseBytes: true,
-  maxCachedBytes: true,
-  fingerprint: true,
-  recover: true,
-  timer: true,
-}
+/** All base options have a default in the table but `maxKeyLength`, whose bounds depend on `minKeyLength`. */
+type CheckedBaseOptions = Required<Omit<IdempotencyBaseOptions, 'maxKeyLength'>> &
+  Pick<IdempotencyBaseOptions, 'maxKeyLength'>
 
 /** The base options, checked and with their defaults. */
 export interface Settings
@@ -106,36 +93,41 @@ function checkedHeaders(names: readonly string[]): ReadonlySet<string> {
   return set
 }
 
-function checkedFingerprint(value: unknown): FingerprintMode {
-  if (value === 'raw' || value === 'canonical-json') return value
-  throw new TypeError(`fingerprint must be raw or canonical-json, not ${typeof value} ${String(value)}`)
+/** What the option `retentionMs` must be. */
+export const RETENTION: { readonly min: number; readonly max: number; readonly default: number } = {
+  min: 60_000,
+  max: 365 * DAY_MS,
+  default: DAY_MS,
 }
 
-function checkedFunction<T>(name: string, value: T): T {
-  if (typeof value === 'function') return value
-  throw new TypeError(`${name} must be a function, not ${typeof value}`)
+const BASE_OPTIONS: OptionTable<IdempotencyBaseOptions> = {
+  clock: { default: systemClock },
+  minKeyLength: { min: 1, max: 255, default: 8 },
+  maxKeyLength: true,
+  leaseMs: { min: 1000, max: DAY_MS, default: 60_000 },
+  retentionMs: RETENTION,
+  waitMs: { min: 0, max: 60_000, default: 5000 },
+  maxWaiters: { min: 0, max: 100_000, default: 200 },
+  storedHeaders: { default: DEFAULT_HEADERS },
+  maxResponseBytes: { min: 0, max: 16_777_216, default: 262_144 },
+  maxCachedBytes: { min: 0, max: 1_073_741_824, default: 8_388_608 },
+  fingerprint: { is: ['raw', 'canonical-json'], default: 'raw' },
+  recover: { default: async () => ({ state: 'unknown' }) },
+  timer: { default: nodeTimer },
 }
 
-/** Checks the base options and fills in their defaults. Throws a `TypeError` that names the option and its bounds. */
-export function checkedSettings(options: IdempotencyBaseOptions): Settings {
-  const min = integerOption('minKeyLength', options.minKeyLength ?? 8, 1, 255)
-  return {
-    clock: options.clock ?? systemClock,
-    keyLength: { min, max: integerOption('maxKeyLength', options.maxKeyLength ?? 255, min, 1024) },
-    leaseMs: integerOption('leaseMs', options.leaseMs ?? 60_000, 1_000, DAY_MS),
-    retentionMs: checkedRetention(options.retentionMs),
-    waitMs: integerOption('waitMs', options.waitMs ?? 5_000, 0, 60_000),
-    maxWaiters: integerOption('maxWaiters', options.maxWaiters ?? 200, 0, 100_000),
-    storedHeaders: checkedHeaders(options.storedHeaders ?? DEFAULT_HEADERS),
-    maxResponseBytes: integerOption('maxResponseBytes', options.maxResponseBytes ?? 262_144, 0, 16_777_216),
-    maxCachedBytes: integerOption('maxCachedBytes', options.maxCachedBytes ?? 8_388_608, 0, 1_073_741_824),
-    fingerprint: checkedFingerprint(options.fingerprint ?? 'raw'),
-    recover: checkedFunction('recover', options.recover ?? (async () => ({ state: 'unknown' }))),
-    timer: options.timer ?? nodeTimer,
-  }
-}
-
-/** Checks how long a response is replayed, in ms. Throws a `TypeError` outside of its bounds. */
-export function checkedRetention(retentionMs: number = DAY_MS): number {
-  return integerOption('retentionMs', retentionMs, 60_000, 365 * DAY_MS)
+/**
+ * Checks the options of the function `where` and fills in the defaults of the base options. `own` declares its other options. Throws
+ * a `TypeError` that names the option, what was expected and what came.
+ */
+export function checkedSettings<Options extends IdempotencyBaseOptions>(
+  where: string,
+  options: Options,
+  own: OptionTable<Omit<Options, keyof IdempotencyBaseOptions>>,
+): Settings {
+  const table = { ...BASE_OPTIONS, ...own } as OptionTable<Readonly<Record<string, unknown>>>
+  const checked = checkOptions<object, object>(where, options, table) as CheckedBaseOptions
+  const { minKeyLength: min, maxKeyLength = 255 } = checked
+  const max = integerOption(`${where}: maxKeyLength`, maxKeyLength, min, 1024)
+  return { ...checked, keyLength: { min, max }, storedHeaders: checkedHeaders(checked.storedHeaders) }
 }

@@ -1,4 +1,4 @@
-import { allow, Fault, checkOptions, type EpochMs, type OptionTable, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, type EpochMs, type Verdict } from '@gatewright/kernel'
 import {
   withinTransactionScope,
   type SqlClient,
@@ -10,7 +10,7 @@ import { createCoordinator } from './execution/coordinator.ts'
 import { decide, type AttemptResult, type ExecutionStrategy, type StartedRun } from './execution/decide.ts'
 import { within } from './execution/timer.ts'
 import { controlsTransaction } from './execution/transaction-control.ts'
-import { BASE_OPTIONS, checkedSettings, type IdempotencyBaseOptions } from './options.ts'
+import { checkedSettings, type IdempotencyBaseOptions } from './options.ts'
 import { identify, type IdempotentRequest, type IdentifiedRequest } from './request/identify.ts'
 import { retain } from './response/retention.ts'
 import { classify, type StoredResponse } from './response/stored-response.ts'
@@ -23,8 +23,6 @@ export interface TransactionalOptions extends IdempotencyBaseOptions {
   /** Makes the storage of the records in an open transaction: `postgresTransactionalIdempotency` or `sqliteIdempotency`. */
   readonly storage: (tx: SqlTransaction) => TransactionStorage
 }
-
-const OPTIONS: OptionTable<TransactionalOptions> = { ...BASE_OPTIONS, db: true, storage: true }
 
 /** The second argument of the handler, after its transaction. */
 export interface RunContext {
@@ -77,7 +75,9 @@ const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
 
 /** Makes idempotent writes that commit together with the business rows. Throws a `TypeError` for a wrong option. */
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
-  const { db, storage } = checkOptions('createTransactionalIdempotency', options, OPTIONS)
+  const own = { db: true, storage: true } as const
+  const settings = checkedSettings('createTransactionalIdempotency', options, own)
+  const { db, storage } = options
   if (typeof db?.transaction !== 'function') {
     throw new TypeError('createTransactionalIdempotency: db must be a SqlClient, such as fromPgPool(pool)')
   }
@@ -86,7 +86,6 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       'createTransactionalIdempotency: storage must be a function of the transaction, such as postgresTransactionalIdempotency',
     )
   }
-  const settings = checkedSettings(options)
   const coordinator = createCoordinator(settings, storage(db))
 
   const runInTransaction = async (

@@ -1,12 +1,4 @@
-import {
-  type Clock,
-  type EpochMs,
-  integerOption,
-  keyDigest,
-  checkOptions,
-  type OptionTable,
-  systemClock,
-} from '@gatewright/kernel'
+import { type Clock, type EpochMs, keyDigest, checkOptions, systemClock } from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageBatch, AliasUsageStorage } from './storage/port.ts'
 
 /** Options of `createUsageLog`. */
@@ -15,26 +7,18 @@ export interface UsageLogOptions {
   /** Default: the machine's clock. */
   readonly clock?: Clock
   /**
-   * How long uses are collected before they are written, 100..600 000 ms. Default 5 000. A killed process loses what it has
+   * How long uses are collected before they are written, 100 to 600 000 ms, default 5000. A killed process loses what it has
    * collected.
    */
   readonly flushMs?: number
   /**
-   * Maximum number of pairs of alias and caller in memory, 1 000..1 000 000. Default 20 000, about 6 MB. At half of it they
+   * Maximum number of pairs of alias and caller in memory, 1000 to 1 000 000, default 20 000, about 6 MB. At half of it they
    * are written at once, so it is reached only while the store is down or slow; uses of further pairs are dropped, and `dropped`
    * counts them.
    */
   readonly maxPairs?: number
   /** Called when a write fails. The batch is kept and sent again after `flushMs`. Default: does nothing. */
   readonly onFailure?: (error: unknown) => void
-}
-
-const OPTIONS: OptionTable<UsageLogOptions> = {
-  storage: true,
-  clock: true,
-  flushMs: true,
-  maxPairs: true,
-  onFailure: true,
 }
 
 /** Collects uses of old names in memory and writes them in batches. */
@@ -66,17 +50,17 @@ const isPrintable = (text: string): boolean => /^[\x20-\x7e]{1,256}$/.test(text)
  * process alive. On Workers, a timer ends with the request that started it: pass `flush()` to `waitUntil` there.
  */
 export function createUsageLog(options: UsageLogOptions): UsageLog {
-  const {
-    storage,
-    clock = systemClock,
-    onFailure = () => undefined,
-  } = checkOptions('createUsageLog', options, OPTIONS)
+  const { storage, clock, flushMs, maxPairs, onFailure } = checkOptions('createUsageLog', options, {
+    storage: true,
+    clock: { default: systemClock },
+    flushMs: { min: 100, max: 600_000, default: 5000 },
+    maxPairs: { min: 1000, max: 1_000_000, default: 20_000 },
+    onFailure: { default: () => undefined },
+  })
   if (typeof storage?.add !== 'function')
     throw new TypeError(
       'createUsageLog: storage must be an AliasUsageStorage, such as memoryAliasUsage() or postgresAliasUsage(db)',
     )
-  const flushMs = integerOption('flushMs', options.flushMs ?? 5_000, 100, 600_000)
-  const maxPairs = integerOption('maxPairs', options.maxPairs ?? 20_000, 1_000, 1_000_000)
   // Generated for the first batch, because Workers allow no random values while a module is loaded.
   let writer: string | undefined
   const unsent = new Map<string, AliasUsage>()

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
 import type { CheckedOptions } from './options.ts'
-import type { Statement } from './proof.ts'
+import { MAX_SKEW_MS, type Statement } from './proof.ts'
 import type { Template, TemplateInput, TemplateMatch } from './templates/template.ts'
 
 /** A message that the wallet may have signed, and the name of its template. */
@@ -22,13 +22,14 @@ export interface CandidateMessageList {
  * the request or the host, or is not valid yet.
  */
 export function candidateMessages(
-  { templates, rendered, skewMs }: CheckedOptions,
-  { fields, message, template: hint }: Statement,
+  { templates, rendered }: CheckedOptions,
+  { fields, message, template: templateName }: Statement,
   now: EpochMs,
 ): CandidateMessageList | ProofDenial {
-  const allowed = hint === undefined ? templates : templates.filter(template => template.name === hint)
+  const allowed =
+    templateName === undefined ? templates : templates.filter(template => template.name === templateName)
   if (allowed.length === 0) return invalidRequest('template', 'is not known here')
-  const tried = message === undefined && hint === undefined ? rendered : allowed
+  const tried = message === undefined && templateName === undefined ? rendered : allowed
   const input = { fields, message }
   let mismatch: string | undefined
   let missing: string | undefined
@@ -36,7 +37,7 @@ export function candidateMessages(
     const template = tried[index] as Template
     const match = matchTemplate(template, input)
     if (match?.kind === 'match') {
-      if (match.notBefore !== undefined && match.notBefore > now + skewMs)
+      if (match.notBefore !== undefined && match.notBefore > now + MAX_SKEW_MS)
         return invalidSignature('not valid yet')
       const others = (): readonly CandidateMessage[] =>
         tried.slice(index + 1).flatMap(other => candidatesOf(other, input))

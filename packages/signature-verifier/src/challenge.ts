@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { integerOption, checkOptions, type Clock, type EpochMs, type OptionTable } from '@gatewright/kernel'
+import { checkOptions, type Clock, type EpochMs } from '@gatewright/kernel'
 import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 import type { Template } from './templates/template.ts'
 
@@ -7,13 +7,8 @@ import type { Template } from './templates/template.ts'
 export interface ChallengeOptions {
   /** Names of the templates that accept only nonces from `issueChallenge`. */
   readonly templates: readonly string[]
-  /** How long a challenge is valid, in ms, 10 000 to 3 600 000. Default 600 000. */
+  /** How long a challenge is valid, in ms, 10 000 to 3 600 000, default 600 000. */
   readonly ttlMs?: number
-}
-
-const OPTIONS: OptionTable<ChallengeOptions> = {
-  templates: true,
-  ttlMs: true,
 }
 
 /** The checked options and the storage of challenges. */
@@ -29,7 +24,10 @@ export function checkedChallenges(
   nonces: NonceStorage,
   known: readonly Template[],
 ): CheckedChallenges {
-  const { templates, ttlMs } = checkOptions('createVerifier challenges', options, OPTIONS)
+  const { templates, ttlMs } = checkOptions('createVerifier challenges', options, {
+    templates: true,
+    ttlMs: { min: 10_000, max: 3_600_000, default: 600_000 },
+  })
   const storage = nonces as ChallengeStorage
   if (typeof storage.issue !== 'function' || typeof storage.consume !== 'function') {
     throw new TypeError('nonces must be a ChallengeStorage (issue and consume) when challenges is given')
@@ -37,11 +35,7 @@ export function checkedChallenges(
   const unknown = templates.find(name => !known.some(template => template.name === name))
   if (unknown !== undefined)
     throw new TypeError(`challenges.templates must name templates of this verifier, got "${unknown}"`)
-  return {
-    storage,
-    templates: new Set(templates),
-    ttlMs: integerOption('challenges.ttlMs', ttlMs ?? 600_000, 10_000, 3_600_000),
-  }
+  return { storage, templates: new Set(templates), ttlMs }
 }
 
 /** A nonce that this host accepts once. */

@@ -1,13 +1,6 @@
-import {
-  type Clock,
-  type FairQueue,
-  integerOption,
-  checkOptions,
-  type OptionTable,
-  systemClock,
-} from '@gatewright/kernel'
+import { checkOptions, type Clock, type FairQueue, systemClock } from '@gatewright/kernel'
 import { checkedChallenges, type ChallengeOptions } from './challenge.ts'
-import { createCheckQueue, QUEUE_LIMITS, type QueueLimits } from './queue-options.ts'
+import { createCheckQueue, queueLimits, type QueueLimits } from './queue-options.ts'
 import { createContractWallets, type ContractWalletOptions } from './signatures/contract-wallet.ts'
 import { keccakWithJsSha3, recoverWithJs, type Keccak256, type Recover } from './signatures/recover.ts'
 import type { NonceStorage } from './storage/port.ts'
@@ -25,10 +18,8 @@ export interface VerifierOptions {
   readonly clock?: Clock
   /** The host's own authority (`app.example.com`, `localhost:3000`). Templates that bind the domain need it. */
   readonly domain?: string
-  /** Longest time from `issuedAt` to `expiresAt` in ms, 1 000 to 86 400 000. Default 600 000; existing clients use 300 000. */
+  /** Longest time from `issuedAt` to `expiresAt` in ms, 1000 to 86 400 000, default 600 000; existing clients use 300 000. */
   readonly windowMs?: number
-  /** How far a client's clock may be ahead, in ms, 0 to 600 000. Default 60 000. */
-  readonly skewMs?: number
   /**
    * The accepted templates. Default A and B, and with a `domain` also v2 and EIP-4361. Without `template` and `message`
    * in the proof, the verifier tries the first two templates that render from fields, so a proof costs two recoveries
@@ -48,21 +39,6 @@ export interface VerifierOptions {
   readonly contractWallets?: ContractWalletOptions
   /** Templates whose nonce the server issues; `nonces` must then be a `ChallengeStorage`. Default none. */
   readonly challenges?: ChallengeOptions
-}
-
-const OPTIONS: OptionTable<VerifierOptions> = {
-  service: true,
-  nonces: true,
-  clock: true,
-  domain: true,
-  windowMs: true,
-  skewMs: true,
-  templates: true,
-  recover: true,
-  keccak256: true,
-  recoveries: true,
-  contractWallets: true,
-  challenges: true,
 }
 
 /** The checked options with their defaults. */
@@ -104,60 +80,48 @@ function checkedText(name: string, value: unknown, pattern: RegExp, expected: st
  */
 const MAX_TURN_MS = { js: 2, other: 4.5 }
 
-/** Throws a `TypeError` for an option of the wrong type. */
-function assertTypes({ nonces, clock, recover, keccak256, templates, domain }: WithDefaults): void {
+/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, what was expected and what came. */
+export function checkedOptions(given: VerifierOptions): CheckedOptions {
+  const bound = given?.domain === undefined ? [] : [boundBootstrap, signInWithEthereum]
+  const { contractWallets, ...options } = checkOptions('createVerifier', given, {
+    service: true,
+    nonces: true,
+    clock: { default: systemClock },
+    domain: true,
+    windowMs: { min: 1000, max: 86_400_000, default: 600_000 },
+    templates: { default: [bootstrap, agentBootstrap, ...bound] },
+    recover: { default: recoverWithJs },
+    keccak256: { default: keccakWithJsSha3 },
+    recoveries: true,
+    contractWallets: true,
+    challenges: true,
+  })
+  const { nonces, domain, templates, recover, challenges } = options
   if (typeof nonces?.claim !== 'function')
     throw new TypeError(`nonces must be a NonceStorage with a function claim(), got ${typeof nonces}`)
-  if (typeof clock?.now !== 'function') throw new TypeError('clock must have a function now()')
-  if (typeof recover !== 'function') throw new TypeError(`recover must be a function, got ${typeof recover}`)
-  if (typeof keccak256 !== 'function')
-    throw new TypeError(`keccak256 must be a function, got ${typeof keccak256}`)
+  if (typeof options.clock.now !== 'function') throw new TypeError('clock must have a function now()')
   if (templates.length === 0 || new Set(templates.map(template => template.name)).size !== templates.length) {
     throw new TypeError('templates must be a list of at least one template, each with a name of its own')
   }
   const needsDomain = domain === undefined && templates.find(template => template.uses.includes('domain'))
   if (needsDomain) throw new TypeError(`domain must be given for template "${needsDomain.name}"`)
-}
-
-type WithDefaults = VerifierOptions &
-  Required<Pick<VerifierOptions, 'clock' | 'recover' | 'keccak256' | 'templates'>>
-
-function withDefaults(options: VerifierOptions): WithDefaults {
-  const bound = options.domain === undefined ? [] : [boundBootstrap, signInWithEthereum]
-  return {
-    ...options,
-    clock: options.clock ?? systemClock,
-    recover: options.recover ?? recoverWithJs,
-    keccak256: options.keccak256 ?? keccakWithJsSha3,
-    templates: options.templates ?? [bootstrap, agentBootstrap, ...bound],
-  }
-}
-
-/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and the given value. */
-export function checkedOptions(given: VerifierOptions): CheckedOptions {
-  const options = withDefaults(checkOptions('createVerifier', given, OPTIONS))
-  const { nonces, clock, recover, keccak256, templates, domain } = options
-  const { recoveries = {}, challenges, contractWallets } = options
-  const limits = checkOptions('createVerifier recoveries', recoveries, QUEUE_LIMITS)
-  assertTypes(options)
   const service = /^(?! ).{1,64}(?<! )$/su
-  const turnMs = recover === recoverWithJs ? MAX_TURN_MS.js : MAX_TURN_MS.other
   const texts = new Set(['connector', 'walletLabel', ...templates.flatMap(template => template.uses)])
   return {
+    ...options,
     service: checkedText('service', options.service, service, 'one plain line of 1 to 64 characters'),
     domain:
       domain === undefined ? undefined : checkedText('domain', domain, /^[^\s/@]{1,255}$/, 'an authority'),
-    windowMs: integerOption('windowMs', options.windowMs ?? 600_000, 1000, 86_400_000),
-    skewMs: integerOption('skewMs', options.skewMs ?? 60_000, 0, 600_000),
-    nonces,
-    clock,
-    recover,
-    keccak256,
-    templates,
     rendered: templates.filter(template => template.source === 'fields').slice(0, 2),
-    recoveryQueue: createCheckQueue('recoveries', limits, 1, turnMs),
+    recoveryQueue: createRecoveryQueue(options.recoveries, recover),
     challenges: challenges === undefined ? undefined : checkedChallenges(challenges, nonces, templates),
     contracts: contractWallets === undefined ? undefined : createContractWallets(contractWallets),
     lines: [...texts].filter(field => !KNOWN.has(field)),
   }
+}
+
+function createRecoveryQueue(given: QueueLimits = {}, recover: Recover): FairQueue {
+  const limits = checkOptions('createVerifier recoveries', given, queueLimits(1))
+  const turnMs = recover === recoverWithJs ? MAX_TURN_MS.js : MAX_TURN_MS.other
+  return createCheckQueue('createVerifier recoveries', limits, turnMs)
 }

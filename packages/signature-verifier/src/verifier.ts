@@ -8,7 +8,14 @@ import {
   type ProofDenial,
 } from './codes.ts'
 import { checkedOptions, type CheckedOptions, type VerifierOptions } from './options.ts'
-import { validateChecksum, validateTimes, readAddress, readStatement, type WalletProof } from './proof.ts'
+import {
+  validateChecksum,
+  validateTimes,
+  MAX_SKEW_MS,
+  readAddress,
+  readStatement,
+  type WalletProof,
+} from './proof.ts'
 import { findSigner } from './signatures/signer.ts'
 import type { Binding } from './templates/template.ts'
 import { candidateMessages } from './candidate-messages.ts'
@@ -85,14 +92,14 @@ async function verify(
   proof: WalletProof,
   context: ProofContext,
 ): Promise<Verdict<VerifiedWallet, ProofDenial>> {
-  const { clock, nonces, challenges, skewMs, service, domain } = options
+  const { clock, nonces, challenges, service, domain } = options
   const { requestDigest } = context
   const complete = isOnlyMessage(proof) ? withFieldsOfMessage(proof, options.templates, service) : undefined
   if (complete && !complete.ok) return complete
   const statement = readStatement(complete?.value ?? proof, options.lines, { service, domain, requestDigest })
   if ('ok' in statement) return statement
   const started = clock.now()
-  const wrongTime = validateTimes(statement, started, options)
+  const wrongTime = validateTimes(statement, started, options.windowMs)
   if (wrongTime) return wrongTime
   // Checked before anything is hashed, so that the requests of a flood beyond their share cost only parsing.
   if (isClassFull(options.recoveryQueue, context.addressBucket)) return rateLimited(RETRY_AFTER_SECONDS)
@@ -114,7 +121,7 @@ async function verify(
   }
   // Claimed for the address and not for the wallet id: one statement has one claim, whatever the encoding of its signature, the
   // kind of wallet and the template.
-  const first = await nonces.claim(`${address}\n${nonce}`, expiresAt + skewMs + GRACE_MS, now)
+  const first = await nonces.claim(`${address}\n${nonce}`, expiresAt + MAX_SKEW_MS + GRACE_MS, now)
   if (!first) return invalidSignature('nonce used before')
   return allow({ wallet, address, template: message.template, binds: message.match.binds, expiresAt })
 }

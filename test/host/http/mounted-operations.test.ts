@@ -223,6 +223,29 @@ t.test('responds to other methods and paths, to OPTIONS and with pages', async t
     t.equal((await send(path)).headers.get('connection'), 'close', path)
 })
 
+t.test('checks the path and the query after the limit, whatever the limit is', async t => {
+  for (const change of [
+    { credential: 'none', limit: 'none' },
+    { credential: 'none', limit: 'bootstrap' },
+    { credential: 'none', limit: 'token-check' },
+    { credential: 'none', limit: 'document' },
+    { credential: 'session' },
+    { credential: 'session', limit: 'mint' },
+  ]) {
+    const { send } = await serve([
+      sample({ ...change, unknownMembers: 'deny', paths: ['/user/v1/things/{id}'] }),
+    ])
+    const denied = await send('/user/v1/things/a?other=1')
+    t.match(
+      denied,
+      { status: 400, body: { error: 'invalid_request', field: 'other' } },
+      change.limit ?? 'none',
+    )
+    t.match(await send('/user/v1/things/a%20b'), { status: 404, body: { error: 'not_found' } })
+    t.equal((await send('/user/v1/things/a')).status, 200)
+  }
+})
+
 t.test('gives an operation for signed messages the message and its body', async t => {
   const seen: unknown[] = []
   const operation = sample({

@@ -54,13 +54,13 @@ export const IDEMPOTENCY_STORE: readonly Equivalent[] = [
   },
   {
     source: `${SOURCES}/storage/postgres-transaction.ts`,
-    before: 'statementsOf.set(options.prefix, statements);',
+    before: 'statementsOf.set(prefix, statements);',
     reason: 'remembers what is built again without it',
   },
   {
     source: `${SOURCES}/storage/postgres.ts`,
     before:
-      'return transactionStorage(tx, () => postgresIdempotency(tx, { ...options, batching: false }), options);',
+      'return transactionStorage(tx, () => postgresIdempotency(tx, { prefix, batching: false }), prefix);',
     reason: 'a transaction has no method `transaction`, so its calls share no statement in either case',
   },
   {

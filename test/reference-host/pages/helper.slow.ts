@@ -69,6 +69,7 @@ t.test('shows that a request is over while the page waits for its code', async t
   await page.clock.install()
   await pick(page, wallet.name)
   await heading(page, 'Does this come from you?')
+  t.same(await page.locator('dl.facts dt').allInnerTexts(), ['Program', 'From', 'Requested', 'Your account'])
   await page.route('**/auth/cli/inspect', route =>
     route.fulfill({ status: 404, json: { error: 'challenge_not_found' } }),
   )

@@ -3,7 +3,7 @@ export interface Chore {
   readonly name: string
   /** From the end of one round to the start of the next, in ms. */
   readonly everyMs: number
-  /** Whether the first round starts at once. */
+  /** Whether the first round starts immediately. */
   readonly atStart?: boolean
   /** Runs one round. It may end early when `signal` aborts. */
   run(signal: AbortSignal): Promise<unknown>

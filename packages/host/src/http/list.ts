@@ -56,6 +56,7 @@ export function listOperation<
     paths: [path],
     credential: 'session',
     scopes,
+    denies: path.includes('{') ? [404] : [],
     query: Type.Object({ ...pageParameters(rule.most, rule.defaultLimit), ...rule.filters }),
     response: Type.Object({ [name]: Type.Array(item), nextCursor }, component),
     example: { response: { [name]: [example], nextCursor: null } },

@@ -36,6 +36,7 @@ export function readOperation<D extends TObject>({
     surface: 'user',
     method: 'GET',
     credential: 'session',
+    denies: rule.paths[0].includes('{') ? [404] : [],
     ...rule,
     example: { response: example },
     async handle({ caller, params }) {

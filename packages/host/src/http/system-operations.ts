@@ -149,7 +149,7 @@ function notReady({ document: body, headers }: Document): Document {
   return { document: { ...(body as object), status: 'not_ready' }, headers, status: 503 }
 }
 
-/** Checks all dependencies at once. The cause of a failure is logged and not published. */
+/** Checks all dependencies in parallel. The cause of a failure is logged and not published. */
 async function readiness(checks: SystemServices['checks']): Promise<Document> {
   const states = await Promise.all(
     Object.entries(checks).map(

@@ -99,7 +99,7 @@ export interface Ledger {
   check(statementMs?: number): Promise<LedgerReport>
 }
 
-/** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start at once. */
+/** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start simultaneously. */
 export async function migrateLedger(db: SqlClient): Promise<void> {
   const ddl = readFileSync(new URL('../../src/ledger/ledger.sql', import.meta.url), 'utf8')
   await migrate(db, { namespace: 'ledger', ddl })

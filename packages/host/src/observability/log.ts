@@ -21,7 +21,7 @@ export function createLogger(level: string): Logger {
 }
 
 /**
- * Writes each line at once, and drops it if that fails, as on a full disk. The destinations of pino would keep such lines in
+ * Writes each line immediately, and drops it if that fails, as on a full disk. The destinations of pino would keep such lines in
  * memory without bound, and throw uncaught errors.
  */
 function lineWriter(fd: number): { write(line: string): void } {

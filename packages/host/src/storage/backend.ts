@@ -29,7 +29,7 @@ export interface Backend {
   readonly limiter?: LimiterStore
   /** Dependency checks by the name that `/readyz` shows. */
   readonly checks: Readonly<Record<string, DependencyCheck>>
-  /** Creates or updates the tables; safe when many hosts start at once. */
+  /** Creates or updates the tables; safe when many hosts start simultaneously. */
   migrate(): Promise<void>
   close(): Promise<void>
 }

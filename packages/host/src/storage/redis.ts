@@ -96,7 +96,7 @@ async function assertServer(send: SendToServer): Promise<void> {
 
 /**
  * The client reconnects by itself, and again after `silentMs` if the server does not reply to its handshake. With
- * `disableOfflineQueue` a command fails at once during an outage instead of waiting.
+ * `disableOfflineQueue` a command fails immediately during an outage instead of waiting.
  */
 function clientOptions(silentMs: number): Pick<RedisClientOptions, 'disableOfflineQueue' | 'socket'> {
   return {

@@ -21,11 +21,14 @@ export interface AuthorizedRequest {
   readonly fields: readonly HeaderField[]
 }
 
-/** Whether the client is still connected. */
+/** The connection to the client of a request. */
 export interface Connection {
   /** Whether the client disconnected before the response was complete. */
   readonly ended: boolean
-  /** Aborts when the client disconnects. It is created when it is first read: most handlers never read it, and creating it costs more than a route. */
+  /**
+   * Aborts when the client disconnects. It is created when it is first read: most handlers never read it, and creating it costs
+   * more than all other work of a route.
+   */
   readonly signal: AbortSignal
 }
 
@@ -38,7 +41,7 @@ export interface RequestSource extends InputSource {
   replaceBody?(fields: Record<string, unknown>): void
 }
 
-/** A request whose handler may run. Exactly one of its functions is called, once, to end the run. They never reject. */
+/** A request whose handler may run. Exactly one of the functions below is called, once, to end the run. None of them rejects. */
 export interface StartedCall<C> {
   readonly call: C
   readonly fields: readonly HeaderField[]

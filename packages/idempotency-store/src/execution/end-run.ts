@@ -18,10 +18,10 @@ export interface EndPlan<Result> {
 const RETRY_DELAYS_MS = [50, 250]
 
 /**
- * Ends a run in the store. Tries up to three times, because repeating an ending is safe, and a run that took effect must
- * not become unknown because one connection broke. Then gives the outcome to the duplicates that wait in this process; if
- * the store failed, they ask it themselves. Throws the fault of the last try. Errors other than `Fault` are rethrown
- * immediately.
+ * Ends a run in the store. Tries up to three times, because repeating an ending is safe, and a run that took effect must not
+ * become unknown because one connection broke. Then gives the outcome to the duplicates that wait in this process; if the store
+ * failed, each of them reads the record from the store. Throws the fault of the last attempt. Errors other than `Fault` are
+ * rethrown immediately.
  */
 export async function endRun<Result>(
   { settings, storage, runs }: Coordinator,

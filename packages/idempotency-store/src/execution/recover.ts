@@ -6,7 +6,7 @@ import type { Coordinator } from './coordinator.ts'
 
 /**
  * Calls the `recover` option for a lost run and stores its result. Returns false if the outcome stays unknown. If several hosts
- * recover the run at once, the first to write decides. Faults: any error of the callback, and a result whose response is not
+ * recover the run simultaneously, the first to write decides. Faults: any error of the callback, and a result whose response is not
  * final.
  */
 export async function recover(

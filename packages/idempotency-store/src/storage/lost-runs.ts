@@ -1,6 +1,6 @@
-import { checkOptions, type EpochMs, type OptionTable } from '@gatewright/kernel'
+import { checkOptions, type EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
-import { checkedRetention, type RecoveryResult } from '../options.ts'
+import { RETENTION, type RecoveryResult } from '../options.ts'
 import { encodeResponse } from '../response/encoding.ts'
 import { classify, isStoredResponse } from '../response/stored-response.ts'
 import { SQL_OPTIONS, tableName, type SqlIdempotencyOptions } from './statements.ts'
@@ -36,21 +36,22 @@ export interface LostRuns {
 /** Options of `lostRuns`. */
 interface LostRunsOptions extends SqlIdempotencyOptions {
   /**
-   * How long the response of a decision is replayed, in ms: give the `retentionMs` of the hosts. Default 86 400 000 (24 h),
-   * with the same bounds.
+   * How long the response of a decision is replayed, in ms: give the `retentionMs` of the hosts. 60 000 to 31 536 000 000,
+   * default 86 400 000 (24 h).
    */
   readonly retentionMs?: number
 }
-
-const LOST_RUNS_OPTIONS: OptionTable<LostRunsOptions> = { ...SQL_OPTIONS, retentionMs: true }
 
 /**
  * Lists and decides the lost runs of an SQL table directly, without the hosts that use the table. The same statements run on
  * Postgres, where an index holds the lost runs, and on SQLite, where `list` reads the whole table.
  */
 export function lostRuns(db: SqlQueries, options: LostRunsOptions = {}): LostRuns {
-  const table = tableName(checkOptions('lostRuns', options, LOST_RUNS_OPTIONS))
-  const retentionMs = checkedRetention(options.retentionMs)
+  const { prefix, retentionMs } = checkOptions('lostRuns', options, {
+    ...SQL_OPTIONS,
+    retentionMs: RETENTION,
+  })
+  const table = tableName(prefix)
   const list = `select digest, fingerprint, fence, until from ${table}
     where state = 'running' and until <= $1 order by until, digest limit $2`
   const resolve = `update ${table} set state = $3, response = $4, until = $5

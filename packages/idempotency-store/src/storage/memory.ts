@@ -1,12 +1,4 @@
-import {
-  type EpochMs,
-  Fault,
-  GRACE_MS,
-  integerOption,
-  checkOptions,
-  type OptionTable,
-  warnMemoryStorage,
-} from '@gatewright/kernel'
+import { type EpochMs, Fault, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
 import type { IdempotencyStorage } from './port.ts'
 
 /** Options of `memoryIdempotency`. */
@@ -15,15 +7,14 @@ export interface MemoryIdempotencyOptions {
   readonly capacity?: number
 }
 
-const OPTIONS: OptionTable<MemoryIdempotencyOptions> = { capacity: true }
-
 /**
- * Keeps the records in this process; they are gone when it ends. For tests and single-process tools: after a restart a
- * retry runs the write again, with the same `effectId`.
+ * Keeps the records in the memory of this process. They are lost when the process ends. For tests and single-process tools:
+ * after a restart a retry runs the write again, with the same `effectId`.
  */
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStorage {
-  const { capacity = 10_000 } = checkOptions('memoryIdempotency', options, OPTIONS)
-  integerOption('capacity', capacity, 1, Infinity)
+  const { capacity } = checkOptions('memoryIdempotency', options, {
+    capacity: { min: 1, max: Infinity, default: 10_000 },
+  })
   warnMemoryStorage('IdempotencyStorage')
   const records = new Map<
     string,

@@ -1,7 +1,7 @@
 import { Fault, malformedReply, type EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries, type SqlRow, type SqlTransaction } from '@gatewright/kernel/sql'
 import type { BeginResult, Ending, IdempotencyStorage, TransactionStorage } from './port.ts'
-import { endingValues, readExisting, tableName, type SqlIdempotencyOptions } from './statements.ts'
+import { endingValues, readExisting, tableName } from './statements.ts'
 
 /** A run that has begun in a transaction. Its record is written when it ends. */
 interface PendingRun {
@@ -30,13 +30,13 @@ const isDecidedByAnotherRun = (error: unknown): boolean => {
 }
 
 /** The statements of each prefix, built once because a storage is made for every transaction. */
-const statementsOf = new Map<string | undefined, ReturnType<typeof buildStatements>>()
+const statementsOf = new Map<string, ReturnType<typeof buildStatements>>()
 
-function statementsFor(options: SqlIdempotencyOptions): ReturnType<typeof buildStatements> {
-  let statements = statementsOf.get(options.prefix)
+function statementsFor(prefix: string): ReturnType<typeof buildStatements> {
+  let statements = statementsOf.get(prefix)
   if (!statements) {
-    statements = buildStatements(tableName(options))
-    statementsOf.set(options.prefix, statements)
+    statements = buildStatements(tableName(prefix))
+    statementsOf.set(prefix, statements)
   }
   return statements
 }
@@ -65,9 +65,9 @@ function buildStatements(table: string): { readonly begin: string; readonly writ
 export function transactionStorage(
   tx: SqlTransaction,
   storage: () => IdempotencyStorage,
-  options: SqlIdempotencyOptions,
+  prefix: string,
 ): TransactionStorage {
-  const { begin, write } = statementsFor(options)
+  const { begin, write } = statementsFor(prefix)
   const endWith =
     (queries: SqlQueries): IdempotencyStorage['end'] =>
     async (key, fence, ending, now) => {

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionTable } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries, type SqlTransaction } from '@gatewright/kernel/sql'
 import type { IdempotencyStorage, TransactionStorage } from './port.ts'
 import { batchedStatements } from './postgres-batching.ts'
@@ -29,8 +29,6 @@ export interface PostgresIdempotencyOptions extends SqlIdempotencyOptions {
   readonly batching?: boolean
 }
 
-const POSTGRES_OPTIONS: OptionTable<PostgresIdempotencyOptions> = { ...SQL_OPTIONS, batching: true }
-
 /**
  * Stores the records in Postgres. One statement per call, under READ COMMITTED (the default) or a stricter isolation level.
  * Calls that are made while others are in flight share statements; a shared statement that the server rejects is repeated call
@@ -40,8 +38,11 @@ export function postgresIdempotency(
   db: SqlQueries,
   options: PostgresIdempotencyOptions = {},
 ): IdempotencyStorage {
-  const table = tableName(checkOptions('postgresIdempotency', options, POSTGRES_OPTIONS))
-  const { batching = true } = options
+  const { prefix, batching } = checkOptions('postgresIdempotency', options, {
+    ...SQL_OPTIONS,
+    batching: { default: true },
+  })
+  const table = tableName(prefix)
   // A record that has not ended is read, and nothing is written. Otherwise the INSERT decides, on the newest version of the
   // row and not on the statement's snapshot.
   const begin = `with
@@ -66,6 +67,6 @@ export function postgresTransactionalIdempotency(
   tx: SqlTransaction,
   options: SqlIdempotencyOptions = {},
 ): TransactionStorage {
-  checkOptions('postgresTransactionalIdempotency', options, SQL_OPTIONS)
-  return transactionStorage(tx, () => postgresIdempotency(tx, { ...options, batching: false }), options)
+  const { prefix } = checkOptions('postgresTransactionalIdempotency', options, SQL_OPTIONS)
+  return transactionStorage(tx, () => postgresIdempotency(tx, { prefix, batching: false }), prefix)
 }

@@ -1,4 +1,4 @@
-import { checkOptions, toFault, type OptionTable } from '@gatewright/kernel'
+import { checkOptions, toFault } from '@gatewright/kernel'
 import { runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { IdempotencyStorage } from './port.ts'
 import { batched, type SendKeyCommand } from './redis-batching.ts'
@@ -10,8 +10,6 @@ export interface RedisIdempotencyOptions {
   /** Prefix of every key. Default `gw:idempotency:`. */
   readonly prefix?: string
 }
-
-const OPTIONS: OptionTable<RedisIdempotencyOptions> = { prefix: true }
 
 /** Longer responses are sent in commands of their own: sending them takes longest, and a batch of them would block the server. */
 const LONGEST_BATCHED = 16_384
@@ -31,7 +29,7 @@ export function redisIdempotency(
   client: RedisClient,
   options: RedisIdempotencyOptions = {},
 ): IdempotencyStorage {
-  const { prefix = 'gw:idempotency:' } = checkOptions('redisIdempotency', options, OPTIONS)
+  const { prefix } = checkOptions('redisIdempotency', options, { prefix: { default: 'gw:idempotency:' } })
   // A single begin needs no script. Only a key that is started again does, in a second round trip.
   const beginSingle: SendKeyCommand = ({ key, args: [record = ''] }) =>
     client.run(key, ['SET', key, record, 'NX', 'GET'])

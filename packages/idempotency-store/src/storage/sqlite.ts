@@ -22,7 +22,7 @@ export type { SqlIdempotencyOptions } from './statements.ts'
  * one, so that a replay neither waits for writers nor writes.
  */
 export function sqliteIdempotency(db: SqlQueries, options: SqlIdempotencyOptions = {}): IdempotencyStorage {
-  const table = tableName(checkOptions('sqliteIdempotency', options, SQL_OPTIONS))
+  const table = tableName(checkOptions('sqliteIdempotency', options, SQL_OPTIONS).prefix)
   const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${hasEnded('$5')}`
   const begin = `insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
     values ($1, $2, $3, $5, 'running', $4) ${REPLACE_OR_RETURN}`

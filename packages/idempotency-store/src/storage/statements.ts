@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { GRACE_MS, malformedReply, type EpochMs, type OptionTable } from '@gatewright/kernel'
+import { GRACE_MS, malformedReply, type EpochMs } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
@@ -17,8 +17,10 @@ export interface SqlIdempotencyOptions {
   readonly prefix?: string
 }
 
-/** The names of these options. */
-export const SQL_OPTIONS: OptionTable<SqlIdempotencyOptions> = { prefix: true }
+/** What these options must be. */
+export const SQL_OPTIONS: { readonly prefix: { readonly default: string } } = {
+  prefix: { default: DEFAULT_PREFIX },
+}
 
 /** How a store runs the methods of the port as statements. */
 export interface SqlStatements {
@@ -35,8 +37,8 @@ export interface SqlStatements {
 }
 
 /** Returns the table of a prefix. */
-export function tableName(options: SqlIdempotencyOptions): string {
-  return `${checkedPrefix(options.prefix ?? DEFAULT_PREFIX)}idempotency`
+export function tableName(prefix: string): string {
+  return `${checkedPrefix(prefix)}idempotency`
 }
 
 /** The columns that a begin returns. */

@@ -95,7 +95,7 @@ export class IncompatibleTables extends Error {
  * Creates the tables of a namespace, or updates them to the newest version. `ddl` is one text for both stores: a line
  * `-- version N` starts each version, oldest first, and a blank line ends a statement. The README lists the names in braces
  * that each store replaces. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances
- * call it at once, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to
+ * call it simultaneously, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to
  * do.
  *
  * Rejects tables that are newer than the DDL, and tables of the DDL that exist without a recorded version, before it writes

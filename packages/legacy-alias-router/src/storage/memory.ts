@@ -1,11 +1,4 @@
-import {
-  type EpochMs,
-  Fault,
-  integerOption,
-  checkOptions,
-  type OptionTable,
-  warnMemoryStorage,
-} from '@gatewright/kernel'
+import { type EpochMs, Fault, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './port.ts'
 
 /** Options of `memoryAliasUsage`. */
@@ -14,15 +7,14 @@ export interface MemoryAliasUsageOptions {
   readonly capacity?: number
 }
 
-const OPTIONS: OptionTable<MemoryAliasUsageOptions> = { capacity: true }
-
 // A line break sorts before every printable character, so these keys sort like pairs of alias and caller.
 const keyOf = ({ alias, caller }: AliasUsageKey): string => `${alias}\n${caller}`
 
 /** Keeps the usage in this process; it is gone when the process ends. For tests and single-process tools. */
 export function memoryAliasUsage(options: MemoryAliasUsageOptions = {}): AliasUsageStorage {
-  const { capacity = 100_000 } = checkOptions('memoryAliasUsage', options, OPTIONS)
-  integerOption('capacity', capacity, 1, Infinity)
+  const { capacity } = checkOptions('memoryAliasUsage', options, {
+    capacity: { min: 1, max: Infinity, default: 100_000 },
+  })
   warnMemoryStorage('AliasUsageStorage')
   const usage = new Map<string, AliasUsage>()
   const writers = new Map<string, { sequence: number; seenAt: EpochMs }>()

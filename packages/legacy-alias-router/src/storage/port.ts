@@ -27,8 +27,8 @@ export interface AliasUsageStorage {
    * Adds a batch atomically: counts are added, `firstSeen` becomes the earliest and `lastSeen` the latest, in whatever order
    * batches arrive. Returns false and changes nothing if the number is not above the writer's last one: the batch was added
    * before. So a batch whose reply got lost can be sent again and counts once, and of simultaneous calls with one batch exactly
-   * one adds it. A writer's number is kept for a day after its last batch. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`
-   * (the batch may have been added: send it again) and `ERR_STORE_FULL` (it has not).
+   * one adds it. The last number of a writer is kept for a day after its last batch. Faults: `ERR_STORE_UNAVAILABLE`,
+   * `ERR_STORE_REPLY` (the batch may have been added: send it again) and `ERR_STORE_FULL` (it has not).
    */
   add(batch: AliasUsageBatch, now: EpochMs): Promise<boolean>
 
@@ -39,8 +39,8 @@ export interface AliasUsageStorage {
   page(after: AliasUsageKey | undefined, limit: number): Promise<readonly AliasUsage[]>
 
   /**
-   * Deletes up to `limit` rows that were last seen before the instant `before`, and returns how many. Several hosts may call it at
-   * once. The instant must be more than a day ago, because writers without a batch since then are deleted too.
+   * Deletes up to `limit` rows that were last seen before the instant `before`, and returns how many. Several hosts may
+   * call it simultaneously. The instant must be more than a day ago, because writers without a batch since then are deleted too.
    */
   collect(limit: number, before: EpochMs): Promise<number>
 }

@@ -1,14 +1,6 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { checkOptions } from '@gatewright/kernel'
 import type { AliasUsageStorage } from './port.ts'
-import {
-  markBatch,
-  sharedMethods,
-  tables,
-  wasAdded,
-  SQL_OPTIONS,
-  type SqlAliasUsageOptions,
-} from './statements.ts'
+import { markBatch, sharedMethods, checkedTables, wasAdded, type SqlAliasUsageOptions } from './statements.ts'
 
 export { migrateAliasUsage } from './migrate.ts'
 export type { SqlAliasUsageOptions } from './statements.ts'
@@ -18,7 +10,8 @@ export type { SqlAliasUsageOptions } from './statements.ts'
  * never deadlock. The writer's row is written first, and a batch that was added before adds nothing.
  */
 export function postgresAliasUsage(db: SqlQueries, options: SqlAliasUsageOptions = {}): AliasUsageStorage {
-  const { usage, writers } = tables(checkOptions('postgresAliasUsage', options, SQL_OPTIONS))
+  const tables = checkedTables('postgresAliasUsage', options)
+  const { usage, writers } = tables
   const add = `with mark as (${markBatch(writers)}), counted as (
     insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
     select alias, caller, count, first_seen, last_seen from mark, jsonb_to_recordset($4::jsonb)
@@ -29,7 +22,7 @@ export function postgresAliasUsage(db: SqlQueries, options: SqlAliasUsageOptions
       last_seen = greatest(held.last_seen, excluded.last_seen)
     ) select added from mark`
   return {
-    ...sharedMethods(db, options),
+    ...sharedMethods(db, tables),
     add: async ({ writer, sequence, rows: batch }, now) => {
       const json = batch.map(({ firstSeen, lastSeen, ...row }) => ({
         ...row,

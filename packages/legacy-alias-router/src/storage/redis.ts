@@ -1,4 +1,4 @@
-import { checkOptions, malformedReply, type OptionTable } from '@gatewright/kernel'
+import { checkOptions, malformedReply } from '@gatewright/kernel'
 import { runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { AliasUsage, AliasUsageStorage } from './port.ts'
 import { ADD, COLLECT, PAGE } from './redis-scripts.ts'
@@ -11,8 +11,6 @@ export interface RedisAliasUsageOptions {
   /** Prefix of every key. Its hash tag keeps all keys in one slot of a cluster. Default `{gw:alias}:`. */
   readonly prefix?: string
 }
-
-const OPTIONS: OptionTable<RedisAliasUsageOptions> = { prefix: true }
 
 function readRow(pair: unknown, counted: unknown, seen: unknown): AliasUsage {
   const [alias, caller, more] = typeof pair === 'string' ? pair.split('\n') : []
@@ -33,7 +31,7 @@ export function redisAliasUsage(
   client: RedisClient,
   options: RedisAliasUsageOptions = {},
 ): AliasUsageStorage {
-  const { prefix = '{gw:alias}:' } = checkOptions('redisAliasUsage', options, OPTIONS)
+  const { prefix } = checkOptions('redisAliasUsage', options, { prefix: { default: '{gw:alias}:' } })
   if (!/\{[^{}]+\}/.test(prefix))
     throw new TypeError(`prefix must contain a hash tag, such as {gw:alias}:, got ${prefix}`)
   const key = `${prefix}usage`

@@ -1,21 +1,14 @@
-import { checkOptions } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from './port.ts'
-import {
-  markBatch,
-  sharedMethods,
-  tables,
-  wasAdded,
-  SQL_OPTIONS,
-  type SqlAliasUsageOptions,
-} from './statements.ts'
+import { markBatch, sharedMethods, checkedTables, wasAdded, type SqlAliasUsageOptions } from './statements.ts'
 
 export { migrateAliasUsage } from './migrate.ts'
 export type { SqlAliasUsageOptions } from './statements.ts'
 
 /** Stores the usage in the embedded SQLite of one host process, with a transaction of two statements per batch. */
 export function sqliteAliasUsage(db: SqlClient, options: SqlAliasUsageOptions = {}): AliasUsageStorage {
-  const { usage, writers } = tables(checkOptions('sqliteAliasUsage', options, SQL_OPTIONS))
+  const tables = checkedTables('sqliteAliasUsage', options)
+  const { usage, writers } = tables
   // Without `where true` the parser would read ON CONFLICT as the condition of a join.
   const count = `insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
     select value ->> 'alias', value ->> 'caller', value ->> 'count', value ->> 'firstSeen', value ->> 'lastSeen'
@@ -24,7 +17,7 @@ export function sqliteAliasUsage(db: SqlClient, options: SqlAliasUsageOptions = 
       first_seen = min(held.first_seen, excluded.first_seen),
       last_seen = max(held.last_seen, excluded.last_seen)`
   return {
-    ...sharedMethods(db, options),
+    ...sharedMethods(db, tables),
     add: ({ writer, sequence, rows: batch }, now) =>
       db.transaction(async tx => {
         const added = wasAdded(await rows(tx, markBatch(writers), [writer, sequence, now]))

@@ -1,4 +1,4 @@
-import { malformedReply, type OptionTable } from '@gatewright/kernel'
+import { checkOptions, malformedReply } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
@@ -16,12 +16,12 @@ export interface SqlAliasUsageOptions {
   readonly prefix?: string
 }
 
-/** The names of these options. */
-export const SQL_OPTIONS: OptionTable<SqlAliasUsageOptions> = { prefix: true }
-
-/** Returns the two tables of a prefix. */
-export function tables(options: SqlAliasUsageOptions): { usage: string; writers: string } {
-  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+/** Checks the options of an SQL adapter, and returns its two tables. Throws a `TypeError` for a wrong one. */
+export function checkedTables(
+  where: string,
+  options: SqlAliasUsageOptions,
+): { readonly usage: string; readonly writers: string } {
+  const prefix = checkedPrefix(checkOptions(where, options, { prefix: { default: DEFAULT_PREFIX } }).prefix)
   return { usage: `${prefix}alias_usage`, writers: `${prefix}alias_writers` }
 }
 
@@ -53,9 +53,8 @@ export function wasAdded(found: readonly SqlRow[]): boolean {
 /** Makes the methods that are the same on Postgres and SQLite. */
 export function sharedMethods(
   db: SqlQueries,
-  options: SqlAliasUsageOptions,
+  { usage, writers }: ReturnType<typeof checkedTables>,
 ): Pick<AliasUsageStorage, 'page' | 'collect'> {
-  const { usage, writers } = tables(options)
   const page = `select alias, principal, count, first_seen, last_seen from ${usage}
     where (alias, principal) > ($1, $2) order by alias, principal limit $3`
   // The condition is repeated: if a row changes while the statement waits for it, Postgres evaluates only the outer condition again.

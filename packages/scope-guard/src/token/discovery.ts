@@ -10,8 +10,8 @@ import { checkedRemoteOptions, type KeySource, type RemoteKeysOptions } from './
  * Makes a source of the keys of an issuer, found from its metadata: OpenID Connect Discovery, else RFC 8414. The metadata must
  * name exactly this issuer. Metadata and key set are fetched for the first token and used for `maxAgeMs`. After half of that
  * time, a request starts a fetch in the background. A key id that is not in the set causes a fetch, at most once per
- * `cooldownMs`, and the request waits for it. An RSA key without `alg` is used with the only RSA algorithm that the metadata
- * names, if it names one. Faults (`ERR_KEYS_UNAVAILABLE`, 503) name the URL and the cause. Throws a `TypeError` unless the
+ * `cooldownMs`, and the request waits for it. An RSA key without `alg` is used with the RSA algorithm of the metadata, if the
+ * metadata names exactly one. Faults (`ERR_KEYS_UNAVAILABLE`, 503) name the URL and the cause. Throws a `TypeError` unless the
  * issuer is an `https:` URL without query and fragment, or `http:` as in `remoteKeys`.
  */
 export function discoverKeys(issuer: string, options: RemoteKeysOptions = {}): KeySource {
@@ -27,7 +27,7 @@ export function issuerKeys(
 ): KeySource {
   const { maxAgeMs, cooldownMs, timeoutMs, allowHttp } = checkedRemoteOptions(where, options)
   const url = issuerUrl(where, issuer, allowHttp)
-  // One after the other it fetches up to two metadata URLs, then the key set.
+  // A load makes at most three fetches in sequence: two metadata URLs, then the key set. The fourth `timeoutMs` is a reserve.
   const maxLoadMs = 4 * timeoutMs
   const cached = createCachedKeys(
     () => loadKeys({ issuer, url, timeoutMs, allowHttp, namesAlgorithm }),

@@ -10,7 +10,7 @@ import type { ApiKey, KeyRecord } from '../storage/port.ts'
 import { createUseLog } from './use-log.ts'
 
 /**
- * Runs the read of a key that is not cached, at once or later, or denies it with a denial of its own. For a host that
+ * Runs the read of a key that is not cached, immediately or later, or denies it with a denial of its own. For a host that
  * limits the reads that unknown keys cause.
  */
 export type KeyReadLimiter<D extends Denial> = (

@@ -36,7 +36,7 @@ export interface KeyRing {
    * calls on any number of hosts one resolves to true. False where the keys come from configuration.
    */
   rotate(ageMs: number): Promise<boolean>
-  /** Drops a key at once. False when it is not published. */
+  /** Drops a key immediately. False when it is not published. */
   drop(kid: string): Promise<boolean>
 }
 

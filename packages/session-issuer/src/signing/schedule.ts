@@ -70,7 +70,7 @@ function isPreferred(key: SigningKey, to: SigningKey, now: EpochMs): boolean {
 
 /**
  * Announces a successor. It becomes active after `announceMs`, and the key before it retires at that instant. The first
- * key of an empty store is active at once: nobody has cached a document without it.
+ * key of an empty store is active immediately: nobody has cached a document without it.
  */
 export function announce(
   keys: readonly SigningKey[],

@@ -126,7 +126,7 @@ export interface KeyStorage {
 
   /**
    * Deletes up to `limit` keys that were revoked or expired before `endedBefore`, with the policies whose lineages then have no
-   * key left. Resolves to the number of deleted keys. Any number of hosts may call it at once.
+   * key left. Resolves to the number of deleted keys. Any number of hosts may call it simultaneously.
    */
   collect(limit: number, endedBefore: EpochMs): Promise<number>
 }
@@ -193,7 +193,7 @@ export interface SessionStorage {
   /**
    * Deletes up to `limit` sessions, with their policies, that ended at least `GRACE_MS` before `now`, and up to `limit` feed
    * entries older than `FEED_RETENTION_MS`. Resolves to the larger of the two numbers: while it is `limit`, there is more to
-   * delete. Any number of hosts may call it at once.
+   * delete. Any number of hosts may call it simultaneously.
    */
   collect(limit: number, now: EpochMs): Promise<number>
 }

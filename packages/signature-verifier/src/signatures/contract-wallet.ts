@@ -1,13 +1,6 @@
-import {
-  Fault,
-  integerOption,
-  checkOptions,
-  type OptionTable,
-  type QUEUE_FULL,
-  runQueued,
-} from '@gatewright/kernel'
+import { Fault, integerOption, checkOptions, type QUEUE_FULL, runQueued } from '@gatewright/kernel'
 import { isAddress } from './address.ts'
-import { createCheckQueue, QUEUE_LIMITS, type QueueLimits } from '../queue-options.ts'
+import { createCheckQueue, queueLimits, type QueueLimits } from '../queue-options.ts'
 import type { UnwrappedSignature } from './erc6492.ts'
 import { SIGNATURE_CHECK } from './signature-check.ts'
 import { loadViem } from './viem.ts'
@@ -33,29 +26,18 @@ export interface ContractWalletChain {
   readonly factories?: readonly string[]
 }
 
-const CHAIN: OptionTable<ContractWalletChain> = {
-  rpc: true,
-  factories: true,
-}
-
 /** Contract wallets: the chains, and bounds on the calls to them. */
 export interface ContractWalletOptions extends QueueLimits {
   /** The chains by their id. No other chain is called. */
   readonly chains: Readonly<Record<number, ContractWalletChain>>
-  /** Maximum wait for a reply, in ms, time in the queue included, 100 to 30 000. Default 5 000. */
+  /** Maximum wait for a reply, in ms, time in the queue included, 100 to 30 000, default 5000. */
   readonly timeoutMs?: number
-  /** Checks running at once, 1 to 1024. Default 16. */
+  /** Maximum number of simultaneous checks, 1 to 1024, default 16. */
   readonly atOnce?: number
-  /** Checks that may wait, 1 to 65 536. Default 64. */
+  /** Checks that may wait, 1 to 65 536, default 64. */
   readonly waiting?: number
   /** Checks of one address bucket that may wait, 1 to `waiting`. Default 8. */
   readonly waitingPerClass?: number
-}
-
-const OPTIONS: OptionTable<ContractWalletOptions> = {
-  chains: true,
-  timeoutMs: true,
-  ...QUEUE_LIMITS,
 }
 
 /** Checks signatures of contract wallets on allow-listed chains. */
@@ -98,10 +80,15 @@ const NO_DEPLOYMENT = { factory: `0x${'00'.repeat(20)}`, data: new Uint8Array() 
 const GAS = '0xb71b00'
 
 /** Checks the options and creates the checker. Throws a `TypeError` for an option out of bounds. */
-export function createContractWallets(options: ContractWalletOptions): ContractWallets {
-  checkOptions('createVerifier contractWallets', options, OPTIONS)
-  const timeoutMs = integerOption('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
-  const queue = createCheckQueue('contractWallets', options, 16, Infinity)
+export function createContractWallets(given: ContractWalletOptions): ContractWallets {
+  const where = 'createVerifier contractWallets'
+  const options = checkOptions(where, given, {
+    chains: { is: 'object' },
+    timeoutMs: { min: 100, max: 30_000, default: 5000 },
+    ...queueLimits(16),
+  })
+  const { timeoutMs } = options
+  const queue = createCheckQueue(where, options, Infinity)
   const chains = checkedChains(options.chains)
   // Loaded now so that the first check does not wait for it. If loading fails, the first check reports it.
   loadViem().catch(() => {})
@@ -127,12 +114,13 @@ export function createContractWallets(options: ContractWalletOptions): ContractW
 }
 
 function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Chain> {
-  if (typeof chains !== 'object' || chains === null)
-    throw new TypeError('contractWallets.chains must be an object of chains by their id')
   const checked = new Map<string, Chain>()
   for (const [key, chain] of Object.entries(chains)) {
     const id = integerOption('contractWallets.chains key', Number(key), 1, Number.MAX_SAFE_INTEGER)
-    const { rpc, factories = [] } = checkOptions(`createVerifier contractWallets.chains.${id}`, chain, CHAIN)
+    const { rpc, factories = [] } = checkOptions(`createVerifier contractWallets.chains.${id}`, chain, {
+      rpc: true,
+      factories: true,
+    })
     if (typeof rpc?.request !== 'function')
       throw new TypeError(`contractWallets.chains.${id}.rpc must have a function request()`)
     const wrong = factories.find(factory => !isAddress(factory))

@@ -1,12 +1,4 @@
-import {
-  type EpochMs,
-  Fault,
-  GRACE_MS,
-  integerOption,
-  checkOptions,
-  type OptionTable,
-  warnMemoryStorage,
-} from '@gatewright/kernel'
+import { type EpochMs, Fault, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
 import type { ChallengeStorage } from './port.ts'
 
 /** Options of `memoryNonces`. */
@@ -17,8 +9,6 @@ export interface MemoryNoncesOptions {
    */
   readonly capacity?: number
 }
-
-const OPTIONS: OptionTable<MemoryNoncesOptions> = { capacity: true }
 
 /** At most `capacity` keys with their expiry. */
 interface BoundedKeys {
@@ -60,8 +50,9 @@ function add(keys: BoundedKeys, key: string, expiresAt: EpochMs, now: EpochMs): 
  * restart a statement that has not expired could be used again.
  */
 export function memoryNonces(options: MemoryNoncesOptions = {}): ChallengeStorage {
-  const { capacity = 100_000 } = checkOptions('memoryNonces', options, OPTIONS)
-  integerOption('capacity', capacity, 1, Infinity)
+  const { capacity } = checkOptions('memoryNonces', options, {
+    capacity: { min: 1, max: Infinity, default: 100_000 },
+  })
   warnMemoryStorage('NonceStorage')
   const nonces: BoundedKeys = { capacity, expiries: new Map(), earliest: -Infinity }
   const challenges: BoundedKeys = { capacity, expiries: new Map(), earliest: -Infinity }

@@ -16,7 +16,7 @@ export interface NonceStorage {
 
   /**
    * Deletes up to `limit` keys, challenges included, that expired at least `GRACE_MS` before `now`. Resolves to the
-   * number deleted. Any number of hosts may call it at once. Stores that expire keys themselves do nothing and resolve
+   * number deleted. Any number of hosts may call it simultaneously. Stores that expire keys themselves do nothing and resolve
    * to 0.
    */
   collect(limit: number, now: EpochMs): Promise<number>

@@ -1,11 +1,4 @@
-import {
-  Fault,
-  GRACE_MS,
-  keyDigest,
-  checkOptions,
-  malformedReply,
-  type OptionTable,
-} from '@gatewright/kernel'
+import { Fault, GRACE_MS, keyDigest, checkOptions, malformedReply } from '@gatewright/kernel'
 import { runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
 import type { ChallengeStorage } from './port.ts'
 import { CLAIM, CONSUME, ISSUE } from './redis-scripts.ts'
@@ -18,8 +11,6 @@ export interface RedisNoncesOptions {
   readonly challengePrefix?: string
 }
 
-const OPTIONS: OptionTable<RedisNoncesOptions> = { prefix: true, challengePrefix: true }
-
 /**
  * Replay protection in Redis: one script, one key and one round trip per method. It holds as many keys as `maxmemory`
  * allows, about 150 bytes each; beyond that, `ERR_STORE_FULL`. Redis must run with `maxmemory-policy noeviction`,
@@ -27,11 +18,10 @@ const OPTIONS: OptionTable<RedisNoncesOptions> = { prefix: true, challengePrefix
  * docs/storage.md.
  */
 export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): ChallengeStorage {
-  const { prefix = 'gw:nonce:', challengePrefix = 'gw:challenge:' } = checkOptions(
-    'redisNonces',
-    options,
-    OPTIONS,
-  )
+  const { prefix, challengePrefix } = checkOptions('redisNonces', options, {
+    prefix: { default: 'gw:nonce:' },
+    challengePrefix: { default: 'gw:challenge:' },
+  })
   const decide = async (script: RedisScript, key: string, args: readonly number[]): Promise<boolean> => {
     const reply = await runScript(client, script, key, args.map(String)).catch(orFull)
     if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')

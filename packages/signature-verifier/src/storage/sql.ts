@@ -1,4 +1,4 @@
-import { GRACE_MS, keyDigest, checkOptions, malformedReply, type OptionTable } from '@gatewright/kernel'
+import { GRACE_MS, keyDigest, checkOptions, malformedReply } from '@gatewright/kernel'
 import { checkedPrefix, DEFAULT_PREFIX, rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import type { ChallengeStorage } from './port.ts'
 
@@ -8,16 +8,13 @@ export interface SqlNoncesOptions {
   readonly prefix?: string
 }
 
-const SQL_OPTIONS: OptionTable<SqlNoncesOptions> = { prefix: true }
-
 /**
  * Builds the port from single statements that Postgres and SQLite both run. The upsert locks the row before it evaluates its
  * WHERE, so simultaneous claims see each other and a loser gets no row. A call that waited for a row that was deleted finds no
  * row. A full disk is `ERR_STORE_UNAVAILABLE`; nothing is evicted.
  */
 export function sqlStorage(caller: string, db: SqlQueries, options: SqlNoncesOptions): ChallengeStorage {
-  const { prefix: given } = checkOptions(caller, options, SQL_OPTIONS)
-  const prefix = checkedPrefix(given ?? DEFAULT_PREFIX)
+  const prefix = checkedPrefix(checkOptions(caller, options, { prefix: { default: DEFAULT_PREFIX } }).prefix)
   const claim = `insert into ${prefix}nonces as stored (digest, expires_at) values ($1, $2)
     on conflict (digest) do update set expires_at = excluded.expires_at where stored.expires_at <= $3
     returning 1 as won`

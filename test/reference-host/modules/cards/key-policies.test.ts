@@ -75,3 +75,32 @@ onBothDatabases(
   },
   prepareCardBench,
 )
+
+onBothDatabases(
+  'keeps the policies of each key of one account',
+  async (t, { dialect, dbs: [db] }) => {
+    const { issuer, clock } = setUp()
+    const bench = cardBench(db, dialect, clock)
+    await bench.addAccount('ann', 0)
+    const policies = internals.cardKeyPolicies(db, issuer)
+    const lineages: KeyLineage[] = []
+    const unexpected = (error: unknown): void => void t.fail(String(error))
+    for (const accountId of ['one', 'one', 'two']) {
+      const { key } = await newKey(issuer, [], { accountId, policy: { maxAuthAmountCents: lineages.length } })
+      const keyLineage = { accountId, lineageId: key.lineageId }
+      await bench.addCard('ann', { id: `card-${lineages.length}`, keyLineage })
+      lineages.push(keyLineage)
+      must(await issuer.revokeKey('operator', key.id))
+      await policies.keep(signal, unexpected)
+    }
+    clock.advance(8 * DAY)
+    await issuer.maintain()
+    for (const [index, lineage] of lineages.entries())
+      t.match(await policies.read(lineage), [{ document: { maxAuthAmountCents: index } }])
+    const aborted = AbortSignal.abort()
+    await rows(db, 'delete from gw_card_key_policies')
+    await policies.keep(aborted, unexpected)
+    t.same(await rows(db, 'select 1 from gw_card_key_policies'), [], 'a host that ends copies nothing more')
+  },
+  prepareCardBench,
+)

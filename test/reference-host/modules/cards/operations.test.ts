@@ -11,20 +11,20 @@ t.test('declares what each operation needs', async t => {
   const declared = all.map(each => [
     `${each.surface} ${each.id}`,
     'write' in each ? `${each.idempotency ?? 'required'}, spends ${each.spends}, ${each.requires}` : 'reads',
-    each.denies?.join() ?? '',
+    'write' in each ? (each.denies?.join() ?? '') : '',
     each.cardSecrets ?? false,
   ])
   const writes = (idempotency: string, requires?: string): string =>
     `${idempotency}, spends false, ${requires}`
   t.same(declared, [
     ['user cards.list', 'reads', '', false],
-    ['user cards.read', 'reads', '404', false],
+    ['user cards.read', 'reads', '', false],
     ['user cards.change', writes('required'), '404', false],
     ['user cards.create', writes('required', 'onboarding'), '404', false],
     ['user cards.openSecrets', 'reads', '', true],
     ['user cards.reveal', writes('none'), '404', true],
     ['partner cards.list', 'reads', '', false],
-    ['partner cards.read', 'reads', '404', false],
+    ['partner cards.read', 'reads', '', false],
     ['partner cards.change', writes('none'), '404,409', false],
     ['partner cards.create', writes('optional', 'onboarding'), '409', false],
     ['partner cards.openSecrets', 'reads', '', true],

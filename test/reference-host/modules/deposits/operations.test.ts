@@ -13,11 +13,14 @@ let [quoted, opening]: [object, object] = [{}, {}]
 let opened = 0
 const { db, clock, services, addAccount, balance, run } = await openMoney(t)
 const sandbox = internals.PORTS.deposits.sandbox({ db, clock })
+/** What else happens while the provider opens a deposit. */
+let meanwhile = async (_id: string): Promise<void> => {}
 const provider: DepositProvider = {
   ...sandbox,
   quote: async (want, signal) => ({ ...(await sandbox.quote(want, signal)), ...quoted }),
   async open(id, want, signal) {
     opened += 1
+    await meanwhile(id)
     return { ...(await sandbox.open(id, want, signal)), ...opening }
   },
 }
@@ -130,6 +133,13 @@ t.test('opens a deposit at the provider, and adds the job that asks for it', asy
   const calls = opened
   t.same(await run(create, accountId, request), made)
   t.equal(opened, calls, 'a repeat opens nothing')
+  const twice = { ...request, effectId: uniqueName() }
+  let first: OperationResult | undefined
+  meanwhile = async () => {
+    meanwhile = async () => {}
+    first = await run(create, accountId, twice)
+  }
+  t.same(await run(create, accountId, twice), first, 'a repeat that opens it at the same time')
   const many = await addAccount()
   await run(create, many, { ...request, effectId: uniqueName(), body: { ...USDC, amountCents: 7 } })
   t.equal(await funds(many), 0, 'an amount of play money beside an asset credits nothing')

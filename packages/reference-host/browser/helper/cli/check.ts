@@ -25,8 +25,8 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
   const boxes = codeBoxes('code-help code-wrong')
   const wrong = el('p', { class: 'wrong', id: 'code-wrong' })
   const other = request.sameNetwork ? undefined : otherNetwork()
-  const yes = el('button', { class: 'button primary' }, 'Approve sign-in')
-  const no = el('button', { type: 'button', class: 'button' }, 'Deny')
+  const approveButton = el('button', { class: 'button primary' }, 'Approve sign-in')
+  const denyButton = el('button', { type: 'button', class: 'button' }, 'Deny')
   const showProblem = (text: string): void => {
     wrong.textContent = text
     boxes.mark(true)
@@ -38,7 +38,7 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
   })
   const send = (running: Promise<string | undefined>): void => {
     // Both buttons are disabled, so that only one decision is sent.
-    for (const each of [yes, no]) whileSending(each, running)
+    for (const each of [approveButton, denyButton]) whileSending(each, running)
     void running.then(text => text !== undefined && showProblem(text))
   }
   const form = el(
@@ -46,7 +46,7 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
     { class: 'form' },
     other?.element,
     codeField(boxes, wrong),
-    el('div', { class: 'buttons equal' }, yes, no),
+    el('div', { class: 'buttons equal' }, approveButton, denyButton),
   )
   form.addEventListener('submit', event => {
     event.preventDefault()
@@ -54,7 +54,7 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
     if (!CODE.test(code)) showProblem('Type all 8 characters of the code that your terminal shows.')
     else if (!other || other.isConfirmed()) send(approve(code))
   })
-  no.addEventListener('click', () => send(deny(CODE.test(boxes.value()) ? boxes.value() : undefined)))
+  denyButton.addEventListener('click', () => send(deny(CODE.test(boxes.value()) ? boxes.value() : undefined)))
   const isShown = show({
     title: 'Does this come from you?',
     step: 'Step 2 of 3: check the request',
@@ -72,7 +72,7 @@ function facts({ clientName, clientAddress, startedAt }: CliRequest, account: st
   const rows: readonly (readonly [string, Child])[] = [
     ['Program', clientName === null ? 'Without a name' : claimedName(clientName)],
     ['From', el('code', {}, clientAddress)],
-    ['WalletResult', when(startedAt)],
+    ['Requested', when(startedAt)],
     ['Your account', short(account)],
   ]
   return el(

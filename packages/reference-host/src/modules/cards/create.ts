@@ -6,7 +6,7 @@ import { lockAccount } from '../users/lock-account.ts'
 import { folders } from '../folders/store.ts'
 import type { ModuleServices } from '../services.ts'
 import { NO_LABELS, LABEL_NAMES, type CardLabels } from './card.ts'
-import { insertIssued, issueCard, type CardTerms, type IssuedTerms } from './issue.ts'
+import { insertIssued, issueCard, type CardTerms, type IssuedCardWithOrigin } from './issue.ts'
 import { noSuchCard } from './read.ts'
 import { responseExample, bodyExample, CardResponse, cardResponse, CreateBody, limitOf } from './wire.ts'
 import { cards } from './store.ts'
@@ -43,7 +43,7 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
     disposable: false,
     autoCancelAfterAuth: false,
   })
-  return ledgerWrite<typeof CreateBody.user, typeof CardResponse.user, IssuedTerms | undefined>({
+  return ledgerWrite<typeof CreateBody.user, typeof CardResponse.user, IssuedCardWithOrigin | undefined>({
     id: 'cards.create',
     title: 'Make a card',
     surface,

@@ -8,7 +8,7 @@ import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
 import { NO_LABELS, type LimitFrequency } from './card.ts'
-import { insertIssued, issueCard, type CardTerms, type IssuedTerms } from './issue.ts'
+import { insertIssued, issueCard, type CardTerms, type IssuedCardWithOrigin } from './issue.ts'
 import { CardSchema, cardData, cardExample, Frequency } from './wire.ts'
 
 const PROPOSAL_MS = 900_000
@@ -127,7 +127,7 @@ function propose({ clock, sealer }: ModuleServices): Operation {
 }
 
 /** A decrypted proposal, with the card at its issuer. */
-interface IssuedProposal extends IssuedTerms {
+interface IssuedProposal extends IssuedCardWithOrigin {
   readonly proposal: Proposal
   readonly terms: CardTerms
 }

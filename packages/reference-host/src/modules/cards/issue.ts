@@ -32,7 +32,7 @@ export type CardTerms = Pick<
 >
 
 /** A card that its issuer has and the host does not store yet. Until it is stored, no payment with it is authorized. */
-export interface IssuedTerms {
+export interface IssuedCardWithOrigin {
   readonly issued: IssuedCard
   readonly origin: CardOrigin
 }
@@ -62,20 +62,20 @@ async function denyAnother(
   accountId: string,
 ): Promise<HostDenial | undefined> {
   if ((await cards.openCount(db, accountId)) >= MAX_CARDS) return tooManyCards
-  const made = await cards.madeAfter(db, accountId, clock.now() - DAY_MS, MAX_CARDS_A_DAY)
-  return made >= MAX_CARDS_A_DAY ? tooManyToday : undefined
+  const madeToday = await cards.madeAfter(db, accountId, clock.now() - DAY_MS, MAX_CARDS_A_DAY)
+  return madeToday >= MAX_CARDS_A_DAY ? tooManyToday : undefined
 }
 
 /**
  * Issues a card, before the transaction that stores it. Undefined: the account has the card already. Denials: `policy_blocked`
- * with the rule `max_cards`; wrong state with the reason `issuer_refused`. `insertIssued` counts again, because other requests
- * may run at the same time.
+ * with the rule `max_cards`; that of `invalidState` with the reason `issuer_refused`. `insertIssued` counts again, because
+ * other requests may run at the same time.
  */
 export async function issueCard(
   services: ModuleServices,
   session: Session,
   { id, limit, disposable }: Pick<CardTerms, 'id' | 'limit' | 'disposable'>,
-): Promise<Verdict<IssuedTerms | undefined, HostDenial>> {
+): Promise<Verdict<IssuedCardWithOrigin | undefined, HostDenial>> {
   const { db, issuer } = services
   if (await cards.find(db, session.accountId, id)) return allow(undefined)
   const denial = await denyAnother(services, db, session.accountId)
@@ -100,7 +100,7 @@ export async function insertIssued(
   tx: SqlQueries,
   accountId: string,
   terms: CardTerms,
-  { issued, origin }: IssuedTerms,
+  { issued, origin }: IssuedCardWithOrigin,
 ): Promise<Verdict<Card | undefined, HostDenial>> {
   await lockAccount(tx, accountId)
   if (await cards.find(tx, accountId, terms.id)) return allow(undefined)

@@ -17,7 +17,7 @@ export const PlayMoney = Type.Object(
   component('PlayMoney', 'Play money that was credited (sandbox only)'),
 )
 
-/** Credits play money at once. A live host has no play money: its money comes from pay-ins, deposits or the operator. */
+/** Credits play money immediately. A live host has no play money: its money comes from pay-ins, deposits or the operator. */
 export async function creditPlayMoney(
   { clock, money }: Pick<ModuleServices, 'clock' | 'money'>,
   accountId: string,

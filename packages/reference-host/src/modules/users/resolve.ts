@@ -8,12 +8,12 @@ import { readPartnerUser, partnerUserFields } from './fields.ts'
 
 const Body = Type.Object(
   { ...partnerUserFields, walletLabel: Type.Optional(nameText(0, 120)) },
-  component('ResolveUserRequest', 'Which user, by the id that the partner uses'),
+  component('ResolveUserRequest', "The partner's id of the user to find or create"),
 )
 
 const ResponseData = Type.Object(
   {
-    userId: text('The user, as the partner names them'),
+    userId: text("The partner's id of the user"),
     walletAddress: textOrNull('The wallet of the user'),
     kycStatus: text("The state of the user's identity check"),
     createdAt: instant('When the user was created'),

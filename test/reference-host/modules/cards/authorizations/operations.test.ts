@@ -54,11 +54,11 @@ t.test('declares what each operation needs, and simulates only in a sandbox', as
   const declared = all.map(each => [
     `${each.surface} ${each.id}`,
     'write' in each ? `spends ${each.spends}, ${each.idempotency ?? 'required'}` : 'reads',
-    each.denies?.join(),
+    'write' in each ? each.denies?.join() : '',
   ])
   const writes = 'spends card, required'
   t.same(declared, [
-    ['user cards.authorizations', 'reads', undefined],
+    ['user cards.authorizations', 'reads', ''],
     ['user cards.simulateAuthorization', writes, '404'],
     ['user cards.simulateClearing', writes, '404'],
     ['user cards.simulateReversal', writes, '404'],

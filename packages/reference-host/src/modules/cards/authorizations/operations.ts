@@ -23,7 +23,7 @@ const SURFACES: readonly Surface[] = ['user', 'partner']
 const MERCHANT = { name: 'Sandbox Merchant', mcc: '5734', city: null, country: 'US' }
 const ResponseData = Type.Object(
   { authorization: AuthorizationSchema },
-  component('AuthorizationResponse', 'An authorization as it stands'),
+  component('AuthorizationResponse', 'The state of an authorization'),
 )
 const Amount = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
 const AuthorizationBody = Type.Object(
@@ -40,19 +40,19 @@ const AuthorizationBody = Type.Object(
       }),
     ),
   },
-  component('SimulatedAuthorization', 'A payment by card, as a merchant would ask for it'),
+  component('SimulatedAuthorization', 'A payment by card, as a merchant would request it'),
 )
 const AmountBody = Type.Object(
   { amountCents: Type.Optional(Amount) },
-  component('SimulatedAmount', 'How much is cleared or refunded. Default: all there is'),
+  component('SimulatedAmount', 'The amount to clear or to refund. Default: all that is left'),
 )
-const NoBody = Type.Object({}, component('SimulatedReversal', 'Nothing is needed'))
+const NoBody = Type.Object({}, component('SimulatedReversal', 'No members'))
 
 /** Makes the operations on authorizations: the list, and the simulations of a sandbox, in which the caller acts as the merchant. */
 export function authorizationOperations(services: ModuleServices): Operation[] {
   const simulations = SURFACES.flatMap(surface => [
     simulateAuthorization(surface, services),
-    ...Object.values(ENDINGS).map(ending => simulateEnding(surface, ending, services)),
+    ...ENDINGS.map(ending => simulateEnding(surface, ending, services)),
   ])
   return [listAuthorizations(services), ...(services.environment === 'sandbox' ? simulations : [])]
 }
@@ -81,7 +81,7 @@ function listAuthorizations({ db }: ModuleServices): Operation {
   })
 }
 
-/** `cards.simulateAuthorization`: a merchant requests a payment. A decline is a decision of the network, not an error. */
+/** `cards.simulateAuthorization`: a merchant requests a payment. A decline is a result of the operation, not an error. */
 function simulateAuthorization(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, cardKeyPolicies, authorizations } = services
   return ledgerWrite({
@@ -135,7 +135,7 @@ interface Ending {
   readonly title: string
   /** The status that it requires. */
   readonly from: Authorization['status']
-  /** Returns the maximum amount that it can move. */
+  /** Returns the amount that is left for this action. */
   most(row: Authorization): number
   apply(
     authorizations: ModuleServices['authorizations'],

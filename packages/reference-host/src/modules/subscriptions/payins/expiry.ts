@@ -19,7 +19,7 @@ const CHAIN_GRACE_MS = 60_000
 /**
  * Creates the function that closes due pay-ins, at most `limit` per call, and returns how many it closed. A pay-in without an
  * address closes at `dueAt`. One with an address closes once its chain was read up to `dueAt` plus a grace period without a
- * payment. Many hosts may run it at once: each takes pay-ins that no other has locked. If one fails, that is reported, and the
+ * payment. Many hosts may run it simultaneously: each takes pay-ins that no other has locked. If one fails, that is reported, and the
  * next ones still close.
  */
 export function payinExpiry(
