@@ -3,10 +3,11 @@ import * as Type from 'typebox/type'
 import {
   type Operation,
   type TransactionEntry,
+  events,
   ledgerAccounts,
   ledgerWrite,
   listOperation,
-  events,
+  payAtOnce,
 } from '@gatewright/host'
 import {
   Currency,
@@ -22,7 +23,6 @@ import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
-import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
 import { bills, type Bill } from './store.ts'
 

@@ -2,12 +2,17 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { component, idText, instant, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, type TransactionEntry, ledgerAccounts, ledgerWrite } from '@gatewright/host'
+import {
+  type Operation,
+  type TransactionEntry,
+  ledgerAccounts,
+  ledgerWrite,
+  tooLittleMoney,
+} from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import { contracts } from '../contracts/store.ts'
 import type { ModuleServices } from '../services.ts'
-import { tooLittleMoney } from '../too-little-money.ts'
 
 const ContractId = Type.Union([idText(120), Type.Null()], {
   description: 'A contract of the account; null: the balance',

@@ -7,15 +7,15 @@ import {
   type Operation,
   type Transaction,
   type TransactionEntry,
+  events,
   ledgerAccounts,
   ledgerWrite,
   listOperation,
-  events,
+  payAtOnce,
 } from '@gatewright/host'
 import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
-import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
 import { findSent, paymentPage, usersOfWallet } from './store.ts'
 

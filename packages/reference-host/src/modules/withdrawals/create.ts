@@ -7,13 +7,13 @@ import {
   type WriteContext,
   ledgerAccounts,
   ledgerWrite,
+  tooLittleMoney,
 } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
-import { tooLittleMoney } from '../too-little-money.ts'
 import { ownAddress } from './destination.ts'
 import { Body, isEqual, priced, readTerms, type PreparedWithdrawal } from './terms.ts'
 import { WithdrawalResponse, withdrawalResponse, withdrawalBodyExample, withdrawalExample } from './wire.ts'

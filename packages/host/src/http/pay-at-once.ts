@@ -1,7 +1,20 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
-import { type TransactionEntry, type WriteContext, ledgerAccounts } from '@gatewright/host'
-import type { ModuleServices } from './services.ts'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Guard, SpendStorage } from '@gatewright/scope-guard'
+import { ledgerAccounts } from '../ledger/accounts.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Money } from '../ledger/money.ts'
+import type { TransactionEntry } from '../ledger/transactions.ts'
+import type { WriteContext } from './operation.ts'
 import { tooLittleMoney } from './too-little-money.ts'
+
+/** The services that a payment needs. */
+interface PaymentServices {
+  readonly guard: Guard
+  readonly money: Money
+  readonly ledger: Ledger
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
+}
 
 /** A payment from a balance that is complete when the host responds to its request. */
 interface ImmediatePayment {
@@ -19,7 +32,7 @@ interface ImmediatePayment {
  * and `invalid_request` if the balance is too small.
  */
 export async function payAtOnce(
-  { guard, money, ledger, spendStorage }: ModuleServices,
+  { guard, money, ledger, spendStorage }: PaymentServices,
   { tx, reserve }: Pick<WriteContext, 'tx' | 'reserve'>,
   { accountId, ...payment }: ImmediatePayment,
   entries: readonly TransactionEntry[],

@@ -1,5 +1,4 @@
-import type { HostDenial } from '@gatewright/host'
-import { deny } from '../product/denials.ts'
+import { deny, type HostDenial } from './codes.ts'
 
 /**
  * Makes the denial for a balance that is too small. It is not stored, so that the same request works once there is enough
