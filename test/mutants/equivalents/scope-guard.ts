@@ -226,6 +226,17 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     before,
     reason: 'bounds memory: what is forgotten is imported again',
   })),
+  ...['headers.set(JSON.parse(JSON.stringify(head)), header);', 'if (headers.has(head))'].map(before => ({
+    source: 'packages/scope-guard/src/token/verify.ts',
+    before,
+    reason: 'remembers what is read again without it',
+  })),
+  {
+    source: 'packages/scope-guard/src/token/verify.ts',
+    before: 'return now < session.expiresAt ? session : challenges.expired();',
+    after: 'return now <= session.expiresAt ? session : challenges.expired();',
+    reason: 'the guard compares the instant again before it accepts the session',
+  },
   {
     source: 'packages/scope-guard/src/token/verify.ts',
     before: 'if (headers.size >= MAX_HEADERS)',
