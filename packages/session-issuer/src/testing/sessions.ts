@@ -107,7 +107,8 @@ export function sessionStorageContract(
       const accountId = randomUUID()
       const mine = Array.from({ length: 5 }, () => sessionRecord({ accountId }))
       const other = sessionRecord()
-      for (const one of [...mine, other]) await connection(store, 0).insert(one, [])
+      const ended = sessionRecord({ accountId, expiresAt: NOW })
+      for (const one of [...mine, other, ended]) await connection(store, 0).insert(one, [])
       await connection(store, 0).revoke((mine[0] as SessionRecord).sessionId, NOW)
       assert.equal(await connection(store, 1).revokeAccount(accountId, 3, NOW), 3)
       assert.equal(await connection(store, 0).revokeAccount(accountId, 3, NOW), 1)
@@ -160,6 +161,8 @@ export function sessionStorageContract(
       const policy = { id: randomUUID(), document: { dailySpendCapCents: 0, limits: [] } }
       await connection(store, 0).insert(sessionRecord({ policyIds: [policy.id] }), [policy])
       assert.deepEqual(await connection(store, 1).policies([policy.id, randomUUID()]), [policy])
+      assert.deepEqual(await connection(store, 0).policies([policy.id]), [policy])
+      assert.deepEqual(await connection(store, 0).policies([]), [])
     })
 
     test('keeps accounts apart whose ids differ in case, spaces, control characters or length', async store => {
