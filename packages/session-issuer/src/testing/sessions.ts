@@ -39,7 +39,7 @@ export function sessionStorageContract(
       assert.deepEqual(await connection(store, 1).list(accountId, 1, NOW), [late])
     })
 
-    test('lists on after a position, those of one end by falling id, without repeating or missing one', async store => {
+    test('continues after a position, sessions of one end by falling id, without repeating or missing one', async store => {
       const accountId = randomUUID()
       const ends = [3, 2, 2, 2, 2, 1].map(n => NOW + n * MINUTE)
       const all = ends.map(expiresAt => sessionRecord({ accountId, expiresAt }))
@@ -60,9 +60,9 @@ export function sessionStorageContract(
       const third = sorted[2] as SessionRecord
       await connection(store, 0).revoke(third.sessionId, NOW)
       assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW, after(third)), sorted.slice(3))
-      const uncommon = { at: NOW + 2 * MINUTE, id: '~' }
-      const rest = sorted.filter(one => one.expiresAt <= uncommon.at && one !== third)
-      assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW, uncommon), rest)
+      const positionOfNoRow = { at: NOW + 2 * MINUTE, id: '~' }
+      const rest = sorted.filter(one => one.expiresAt <= positionOfNoRow.at && one !== third)
+      assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW, positionOfNoRow), rest)
     })
 
     test('lists past any number of sessions that are revoked', async store => {
@@ -185,8 +185,8 @@ export function sessionStorageContract(
       assert.ok((await ids()).includes(young.sessionId))
     })
 
-    test('asks its caller to go on while old feed entries are left, and deletes no younger one', async store => {
-      // Sessions that are too young to be collected: only the entries keep the caller going.
+    test('reports a full batch while old feed entries are left, and deletes no younger one', async store => {
+      // The sessions are too young to be collected, so only the entries cause further calls.
       const expiresAt = NOW + 2 * FEED_RETENTION_MS
       const old = Array.from({ length: 5 }, () => sessionRecord({ expiresAt }))
       const young = sessionRecord({ expiresAt })
