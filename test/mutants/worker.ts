@@ -67,11 +67,13 @@ export async function startWorker(): Promise<Worker> {
   const temporary = join(root, 'tmp')
   /** Ends the test files that run. */
   let stopTests = (): void => {}
+  let isStopping = false
 
   /** Removes what test files left that were killed. */
   const cleanUp = async (): Promise<void> => {
     rmSync(temporary, { recursive: true, force: true })
     mkdirSync(temporary)
+    if (isStopping) return
     if (!(await flushed(redis.url))) {
       await redis.stop()
       redis = await redisService()
@@ -154,6 +156,7 @@ export async function startWorker(): Promise<Worker> {
       }
     },
     async stop() {
+      isStopping = true
       stopTests()
       await admin.end()
       await Promise.all([postgres.stop(), redis.stop()])

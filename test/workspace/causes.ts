@@ -68,9 +68,9 @@ export const SENTENCES: Sentences = {
   'wrong audience': 'The `aud` of the token does not name this API.',
   'no exp': 'The token has no `exp`, or one that is not a number.',
   'no iat': 'The token has no `iat`, or one that is not a number.',
-  'issued in the future': 'Its issue time is in the future, by more than the tolerance.',
+  'issued in the future': 'The issue time of the token is in the future, by more than the tolerance.',
   'nbf must be a number': 'The `nbf` of the token is not a number.',
-  'not valid yet': 'It becomes valid in the future, by more than the tolerance.',
+  'not valid yet': 'The token becomes valid in the future, by more than the tolerance.',
   'unknown key': 'There is no verification key with the `kid` of the token.',
   'the algorithm does not match the key': 'The `alg` of the token is not the algorithm of its key.',
   'invalid signature': 'The signature of the token is not valid.',
@@ -101,7 +101,7 @@ export const SENTENCES: Sentences = {
   'the DPoP proof is for another URL':
     'The `htu` of the proof is not an origin of the option `dpop.origin` with the path of the request.',
   'the DPoP proof was issued in the future':
-    'The `iat` of the proof is later than the clock of the host says, beyond the tolerance.',
+    'The `iat` of the proof is later than the time of the host, by more than the tolerance.',
   'the DPoP proof is too old': 'The `iat` of the proof is more than 60 s old.',
   'the DPoP proof is for another token': 'The `ath` of the proof is not the hash of this access token.',
   'the DPoP proof is by another key': 'The key of the proof is not the key that the token is bound to.',

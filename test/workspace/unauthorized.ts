@@ -27,9 +27,9 @@ const WAYS_ON: Sentences = {
     'Request the token for this API (`audience` or `resource` of the token request), or set `audience` to what the token says in `aud`. Keycloak needs an audience mapper.',
   'no exp': 'Let the issuer write `exp` as a number of seconds.',
   'no iat': 'Let the issuer write `iat` as a number of seconds.',
-  'issued in the future': 'Set the clocks of both machines; `clockToleranceSeconds` allows at most 60.',
+  'issued in the future': 'Correct the clocks of both machines; `clockToleranceSeconds` allows at most 60.',
   'nbf must be a number': 'Let the issuer write `nbf` as a number of seconds, or omit it.',
-  'not valid yet': 'Set the clocks of both machines; `clockToleranceSeconds` allows at most 60.',
+  'not valid yet': 'Correct the clocks of both machines; `clockToleranceSeconds` allows at most 60.',
   'unknown key':
     'Check that `issuer` or `keys` is of the same tenant and environment. A new key is found after the cool-down of 30 s. Symmetric keys (HS256) are never accepted: switch the issuer to RS256, ES256 or EdDSA.',
   'the algorithm does not match the key':
@@ -63,8 +63,8 @@ const WAYS_ON: Sentences = {
   'the DPoP proof is for another method': 'Make a proof for each request.',
   'the DPoP proof is for another URL':
     'Set `dpop.origin` to every scheme and authority by which clients reach this API. The path must be the one that the server receives.',
-  'the DPoP proof was issued in the future': 'Set the clocks of both machines.',
-  'the DPoP proof is too old': 'Make a proof for each request; set the clocks of both machines.',
+  'the DPoP proof was issued in the future': 'Correct the clocks of both machines.',
+  'the DPoP proof is too old': 'Make a proof for each request; correct the clocks of both machines.',
   'the DPoP proof is for another token': 'Make the proof with the token that is sent.',
   'the DPoP proof is by another key': 'Sign with the key that the token was requested with.',
   'invalid signature of the DPoP proof': 'Sign with the private key of the `jwk` in the header.',
@@ -117,7 +117,7 @@ The response does not say why a token is denied, because that would help an atta
    \`\`\`
 
    The token comes from the standard input or from \`--file\`, never as an argument, which other users of the machine could read. It does not
-   leave the machine: only the metadata and the key set of \`--issuer\` are fetched, or the key set of \`--keys\`. Its signature is not
+   leave the machine: only the metadata and the key set of \`--issuer\` are fetched, or the key set of \`--keys\`. The signature of the token is not
    printed. \`--preset auth0\` and \`--typ JWT\` are the options of the guard.
 
 Related responses:

@@ -26,9 +26,9 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
   readonly trustProxy?: readonly string[]
   /** Denies plain HTTP with 403 `https_required`, before anything else is decided. Default false. */
   readonly requireHttps?: boolean
-  /** Largest request body, in bytes. Default 262 144, 0 to 16 777 216. */
+  /** Largest request body, in bytes, 0 to 16 777 216, default 262 144. */
   readonly bodyLimitBytes?: number
-  /** Largest captured response stored for replay, in bytes. Default 262 144, 0 to 16 777 216. Above the limit, only the status is stored. */
+  /** Largest captured response stored for replay, in bytes, 0 to 16 777 216, default 262 144. Above the limit, only the status is stored. */
   readonly responseLimitBytes?: number
   /** Sends `Access-Control-Expose-Headers` with `exposedHeaders` to requests with `Origin`. Default false. */
   readonly exposeHeaders?: boolean

@@ -48,6 +48,7 @@ export interface GuardOptions {
   readonly rates?: RateSource
   /** How long a call of the policy source, the revocation check or the spend store may take, 10 to 60 000 ms, default 2000. */
   readonly storeTimeoutMs?: number
+  /** Default: the machine's clock. */
   readonly clock?: Clock
   /** The `typ` header of acceptable tokens. Default: that of the preset of `readSession`, else `at+jwt` (RFC 9068). */
   readonly typ?: string
@@ -65,10 +66,10 @@ export interface GuardOptions {
   readonly clockToleranceSeconds?: number
   /** Longest token in bytes, 256 to 16 384, default 4096. A longer token is denied without being decoded. */
   readonly maxTokenBytes?: number
-  /** How many bytes of verified tokens are cached, at least 64 KiB, default 32 MiB, which is about 10 000 tokens. */
+  /** How many bytes of verified tokens are cached, 64 KiB to 1 TiB, default 32 MiB: about 13 000 tokens of up to 1 KiB. */
   readonly cacheBytes?: number
   /**
-   * How many bytes of compiled policies are cached, at least 512 KiB, so that each chain that `checkPolicyChain` accepts fits;
+   * How many bytes of compiled policies are cached, 512 KiB to 1 TiB, so that each chain that `checkPolicyChain` accepts fits;
    * default 32 MiB. Sessions with the same policies share one compiled chain. An evicted chain is read from `policies` again.
    */
   readonly policyCacheBytes?: number

@@ -82,4 +82,8 @@ t.test('declares its page size and its filters', async t => {
     scopes: ['things.read'],
   })
   t.match(listOf({ surface: 'partner' }).operation, { surface: 'partner' })
+  t.same(
+    [listOf().operation.denies, listOf({ path: '/user/v1/things/{id}/parts' }).operation.denies],
+    [[], [404]],
+  )
 })

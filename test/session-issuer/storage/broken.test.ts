@@ -186,7 +186,8 @@ t.test('catches a listing that is off by 1 ms at the end, and one without order'
 })
 
 t.test('catches a listing that ignores its place, and one that skips all of the instant there', async t => {
-  const listed = 'lists on after a position, those of one end by falling id, without repeating or missing one'
+  const listed =
+    'continues after a position, sessions of one end by falling id, without repeating or missing one'
   const ignoring = await brokenSessions(sound => ({ list: (id, n, now) => sound.list(id, n, now) }))
   t.ok(ignoring.includes(listed))
   const skipping = await brokenSessions(sound => ({
@@ -214,7 +215,7 @@ t.test('catches adapters that collect nothing', async t => {
 t.test('catches a collection without the grace period', async t => {
   t.same(await brokenSessions(sound => ({ collect: (limit, now) => sound.collect(limit, now + 600_000) })), [
     'keeps a feed entry for its retention, and no longer',
-    'asks its caller to go on while old feed entries are left, and deletes no younger one',
+    'reports a full batch while old feed entries are left, and deletes no younger one',
     'collects at most `limit` expired sessions, and none that a host 60 s behind still needs',
   ])
 })

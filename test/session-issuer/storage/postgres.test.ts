@@ -1,13 +1,19 @@
 import { randomBytes } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import type { SessionStorage } from '@gatewright/session-issuer'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import {
   auditContract,
+  auditEntry,
   keyStorageContract,
   keyStorageFaults,
+  sessionRecord,
   sessionStorageContract,
   sessionStorageFaults,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
+import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
@@ -62,4 +68,86 @@ sessionStorageFaults(runner, 'Postgres', async () => {
     malformed: sessions(malformed),
     close,
   }
+})
+
+/** Two simultaneous changes of a tree of sessions: the first commits when the second waits for it, or has not waited. */
+async function overlapping<First, Second>(
+  [one, two, watcher]: readonly SqlClient[],
+  first: (sessions: SessionStorage) => Promise<First>,
+  second: (sessions: SessionStorage) => Promise<Second>,
+): Promise<[First, Second]> {
+  const steps = new EventEmitter()
+  const held: SqlClient = {
+    ...one!,
+    transaction: (work, options) =>
+      one!.transaction(async tx => {
+        const result = await work(tx)
+        const commit = once(steps, 'commit')
+        steps.emit('written')
+        await commit
+        return result
+      }, options),
+  }
+  const written = once(steps, 'written')
+  const begun = first(postgresCredentials(held).sessions)
+  await written
+  const state = { hasEnded: false }
+  const other = second(postgresCredentials(two!).sessions).finally(() => {
+    state.hasEnded = true
+  })
+  const waiting = async (): Promise<boolean> =>
+    (await watcher!.query('select 1 from pg_locks where not granted')).rows.length > 0
+  while (!state.hasEnded && !(await waiting()));
+  steps.emit('commit')
+  return Promise.all([begun, other])
+}
+
+const root = sessionRecord({ sessionId: 'r', accountId: 'acc' })
+const child = sessionRecord({ sessionId: 'c', accountId: 'acc', ancestry: ['r'] })
+
+t.test(
+  'stores a session and its audit row in one statement, if it has no parent and no policies',
+  async t => {
+    const { writers, close } = await open()
+    t.teardown(close)
+    const [db] = writers as [SqlClient]
+    let statements = 0
+    const counting: SqlClient = {
+      ...db,
+      query(text, values) {
+        statements++
+        return db.query(text, values)
+      },
+    }
+    const { sessions, audit } = postgresCredentials(counting)
+    t.equal(await sessions.insert(root, [], auditEntry('acc')), true)
+    t.equal(statements, 1)
+    t.equal((await audit.list('acc', 9, { at: Number.MAX_SAFE_INTEGER })).length, 1)
+  },
+)
+
+t.test('denies a session below one whose revocation has not committed yet', async t => {
+  const { writers, close } = await open()
+  t.teardown(close)
+  const { sessions } = postgresCredentials(writers[0]!)
+  await sessions.insert(root, [])
+  const outcome = await overlapping(
+    writers,
+    async first => first.revoke('r', root.issuedAt),
+    async second => second.insert(child, []),
+  )
+  t.same(outcome, [1, false])
+})
+
+t.test('revokes with a session one below it that has not committed yet', async t => {
+  const { writers, close } = await open()
+  t.teardown(close)
+  const { sessions } = postgresCredentials(writers[0]!)
+  await sessions.insert(root, [])
+  const outcome = await overlapping(
+    writers,
+    async first => first.insert(child, []),
+    async second => second.revoke('r', root.issuedAt),
+  )
+  t.same(outcome, [true, 2])
 })

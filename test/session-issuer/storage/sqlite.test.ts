@@ -111,6 +111,17 @@ t.test('collects exactly what has ended for long enough, with its policies', asy
   t.equal(await audit.collect(9, 20), 1)
 })
 
+t.test('stores no session without its audit row', async t => {
+  const { db, close } = await open()
+  t.teardown(close)
+  const { sessions } = sqliteCredentials(db)
+  const entry = auditEntry('acc')
+  const [first, second] = [sessionRecord({ accountId: 'acc' }), sessionRecord({ accountId: 'acc' })]
+  t.equal(await sessions.insert(first, [], entry), true)
+  await t.rejects(sessions.insert(second, [], entry), { code: 'ERR_STORE_UNAVAILABLE' })
+  t.equal(await sessions.find(second.sessionId), undefined)
+})
+
 t.test('waits for every query before it ends its transaction', async t => {
   const { db, close } = await open()
   t.teardown(close)

@@ -3,7 +3,7 @@ import type { IdempotencyStorage } from './port.ts'
 
 /** Options of `memoryIdempotency`. */
 export interface MemoryIdempotencyOptions {
-  /** Maximum number of records. Default 10 000; with responses of 256 KiB each that is 2.5 GiB. */
+  /** Maximum number of records, at least 1, default 10 000; with responses of 256 KiB each that is 2.5 GiB. */
   readonly capacity?: number
 }
 

@@ -3,7 +3,7 @@ import type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './port.ts'
 
 /** Options of `memoryAliasUsage`. */
 export interface MemoryAliasUsageOptions {
-  /** Maximum number of rows. Default 100 000, about 25 MB. */
+  /** Maximum number of rows, at least 1, default 100 000, about 25 MB. */
   readonly capacity?: number
 }
 

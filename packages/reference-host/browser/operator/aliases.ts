@@ -10,7 +10,7 @@ import { empty, panel, table, type CallOperator, type Panel } from './panel.ts'
 export function aliasPanel(callOperator: CallOperator): Panel {
   return panel<AliasFigures>(callOperator, {
     title: 'Legacy names in use',
-    about: 'Requests by the old name that they used, and by whom. As gatewright aliases report.',
+    about: 'Requests by the old name that they used, and by whom. gatewright aliases report prints the same.',
     path: 'aliases',
     wide: true,
     show({ aliases, unused, unobservable }, body) {
@@ -32,7 +32,7 @@ export function aliasPanel(callOperator: CallOperator): Panel {
             text: `${counted(calls, 'request')} of ${counted(callers, 'caller')}${due ? ', past its sunset' : ''}`,
           })),
         ),
-        ...aliases.map(alias => callers(alias)),
+        ...aliases.map(alias => usesOf(alias)),
         el('p', { class: 'small muted' }, rest),
       )
       return undefined
@@ -40,13 +40,13 @@ export function aliasPanel(callOperator: CallOperator): Panel {
   })
 }
 
-function callers({ id, to, users, callers: all }: UsedAlias): HTMLElement {
+function usesOf({ id, to, users, callers }: UsedAlias): HTMLElement {
   const rows = users.map(({ principal, count: calls, lastSeen }) => [
     principal === 'anonymous' ? 'without a key' : short(principal),
     count(calls),
     when(lastSeen),
   ])
-  const more = all - users.length
+  const more = callers - users.length
   return el(
     'details',
     {},

@@ -22,10 +22,10 @@ export function ledgerPanel(callOperator: CallOperator): Panel {
       return
     }
     show(reply.data, body)
-    if (reply.data.state === 'running') setTimeout(() => void askAgain(body), POLL_MS)
+    if (reply.data.state === 'running') setTimeout(() => void poll(body), POLL_MS)
     else announce(body.querySelector('.note')?.textContent ?? '')
   }
-  const askAgain = async (body: HTMLElement): Promise<void> => {
+  const poll = async (body: HTMLElement): Promise<void> => {
     if (!body.isConnected) return
     const reply = await callOperator<LedgerCheck>('ledger-check')
     follow(reply, body)
@@ -33,7 +33,7 @@ export function ledgerPanel(callOperator: CallOperator): Panel {
   return panel<LedgerCheck>(callOperator, {
     title: 'Ledger',
     about:
-      'Adds up every transfer and compares it with the business rows, in a process of its own. As gatewright ledger check.',
+      'Adds up every transfer and compares it with the business rows, in a process of its own. gatewright ledger check does the same.',
     path: 'ledger-check',
     show,
   })

@@ -5,10 +5,10 @@ import { takes, type MethodsOf } from './port.ts'
 import { orNull, orRejection, reply, type ReplyType } from './reply.ts'
 
 export const Decimal = Type.String({ pattern: DECIMAL })
-/** More cents than this would leave the exact integers when they are added up. */
+/** An amount in cents. The maximum keeps sums of amounts within the safe integers. */
 export const Cents = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 })
 
-/** Most networks of one asset. A reply with more is malformed. */
+/** Maximum number of networks of one asset. A reply with more is malformed. */
 export const MAX_NETWORKS = 100
 
 const lowerCase = Type.String({ pattern: '^[a-z0-9._-]{1,40}$' })
@@ -26,10 +26,10 @@ const assets = reply(
           /** Lower case, such as `base`. */
           id: lowerCase,
           label: nameText(1, 80),
-          /** Of a network with addresses as on Ethereum; null for all others. */
+          /** The chain id of a network whose addresses have the form of Ethereum's; null for all other networks. */
           chainId: orNull(Type.Integer({ minimum: 1 })),
           tokenContract: orNull(idText(128)),
-          /** How many digits after the point an amount has on this network. */
+          /** The number of decimals of an amount on this network. */
           decimals: Type.Integer({ minimum: 0, maximum: 36 }),
           /** Whether a payment can name a memo or tag beside the address. */
           supportsExtraId: Type.Boolean(),
@@ -39,10 +39,10 @@ const assets = reply(
     }),
   ),
 )
-/** An asset, and the networks on which a provider takes or sends it. */
+/** An asset, and the networks on which a provider receives or sends it. */
 export type Asset = ReplyType<typeof assets>[number]
 
-/** What a price is asked for. Without an amount: the limits, and the price of the smallest amount. */
+/** A request for a price. Without an amount, the quote has the limits and the price of the smallest amount. */
 export interface QuoteRequest {
   readonly currency: string
   readonly network: string

@@ -3,16 +3,16 @@ import { LONGEST_TIMER_SECONDS, type LimiterStore } from './options.ts'
 
 /** Options of the budget of failed credentials per client address. */
 export interface FailureOptions {
-  /** Failures per window and address (IPv4, or IPv6 /64). Default 60. */
+  /** Failures per window and address (IPv4, or IPv6 /64), 1 to 1 000 000 000, default 60. */
   readonly points?: number
-  /** Length of the window. Default 60. */
+  /** Length of the window in seconds, 1 to 2 147 483, default 60. */
   readonly windowSeconds?: number
   /**
    * A store in which several processes count failures together. Each process also counts its own failures, and while the store
    * is down only those.
    */
   readonly store?: LimiterStore
-  /** How many credentials of all addresses with a used-up budget may wait for their check, 1 to 65 536. Default 1024. */
+  /** How many credentials of all addresses with a used-up budget may wait for their check, 1 to 65 536, default 1024. */
   readonly waiting?: number
   /** How many of a single such address may wait, 1 to `waiting`. Default 256, or `waiting` if that is less. */
   readonly waitingPerAddress?: number

@@ -56,8 +56,8 @@ const NUMBERS = {
 } as const
 
 const RATE_LIMIT = {
-  ...NUMBERS,
   name: true,
+  ...NUMBERS,
   store: { is: 'function', default: undefined },
   storeTimeoutMs: { min: 1, max: 60_000, default: 1000 },
   localPoints: { ...NUMBERS.points, default: undefined },

@@ -4,7 +4,7 @@ import type { CounterUsage, SpendItem, SpendStorage } from './port.ts'
 export { memoryRevocationFeed } from './memory-feed.ts'
 
 interface MemoryOptions {
-  /** How many counters and holds it stores at most. Default 100 000. */
+  /** How many counters and holds it stores at most, at least 1, default 100 000. */
   readonly capacity?: number
 }
 

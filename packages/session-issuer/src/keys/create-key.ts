@@ -21,7 +21,7 @@ import {
 import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { toApiKey } from './key.ts'
-import { freeKeySlots } from './key-quotas.ts'
+import { endKeysOverQuota } from './key-quotas.ts'
 import type { KeyTexts } from './key-text.ts'
 import { creatorOf, sessionPath } from './creators.ts'
 import { MAX_DEPTH, MAX_POLICIES } from '../limits.ts'
@@ -123,11 +123,11 @@ export function makeCreateKey(
       const own = request.policy === undefined ? [] : [{ id: policyId, document: request.policy }]
       const tooLarge = own.length > 0 && (await checkChains([policyIds], [...callerPolicies, ...own]))
       if (tooLarge) return tooLarge
-      const slots = freeKeySlots(keys, record, options, now)
-      if (!slots.ok) return slots
+      const quota = endKeysOverQuota(keys, record, options, now)
+      if (!quota.ok) return quota
       const policies = policiesOfLineage(record, [...callerPolicies, ...own])
-      const write = mergeWrites({ keys: [record], policies, feed: [] }, slots.write)
-      const notes = [...keyNotes('key.create', [record]), ...keyNotes('key.retire', slots.write.keys)]
+      const write = mergeWrites({ keys: [record], policies, feed: [] }, quota.write)
+      const notes = [...keyNotes('key.create', [record]), ...keyNotes('key.retire', quota.write.keys)]
       const audited = { ...write, by: actorOf(parent ?? rootBy), notes }
       return { ok: true, value: { key: toApiKey(record), text: generated.text }, write: audited }
     })

@@ -8,11 +8,11 @@ import { isLive } from './key.ts'
 import { endKeys } from './update-account.ts'
 
 /**
- * Decides which keys must end so that a new key fits: `maxKeysBelow` for every key above it, `maxLiveKeys` for its
- * account. A lineage counts once. Only a new root of the user surface, for which a wallet has just signed, ends other
+ * Decides which keys must end so that a new key does not exceed a quota: `maxKeysBelow` for every key above it, `maxLiveKeys`
+ * for its account. A lineage counts once. Only a new root of the user surface, for which a wallet has just signed, ends other
  * keys. Denial: `policy_blocked`, rule `max_live_keys`; `limitOf` says which of the two limits it is.
  */
-export function freeKeySlots(
+export function endKeysOverQuota(
   keys: readonly KeyRecord[],
   record: KeyRecord,
   { maxLiveKeys, maxKeysBelow }: CheckedOptions,
@@ -53,10 +53,10 @@ function tooManyKeys(limitOf: 'subtree' | 'account', limit: number): IssuerDenia
  * the wallet from getting a new one.
  */
 function nextToRetire(live: readonly KeyRecord[], idleSince: EpochMs): string | undefined {
-  for (const root of byLatestUse(live.filter(isRoot))) {
+  for (const root of leastRecentlyUsedFirst(live.filter(isRoot))) {
     const below = live.filter(key => key.ancestry[0] === root.lineageId)
     const leaves = below.filter(key => !below.some(other => other.ancestry.includes(key.lineageId)))
-    const [leaf] = byLatestUse(leaves)
+    const [leaf] = leastRecentlyUsedFirst(leaves)
     if (leaf) return leaf.lineageId
     if (root.usedAt <= idleSince) return root.lineageId
   }
@@ -64,7 +64,9 @@ function nextToRetire(live: readonly KeyRecord[], idleSince: EpochMs): string | 
 }
 
 /** Returns lineages with their latest use, the one unused for longest first. */
-function byLatestUse(keys: readonly KeyRecord[]): { readonly lineageId: string; readonly usedAt: EpochMs }[] {
+function leastRecentlyUsedFirst(
+  keys: readonly KeyRecord[],
+): { readonly lineageId: string; readonly usedAt: EpochMs }[] {
   const latest = new Map<string, EpochMs>()
   for (const { lineageId, lastUsedAt, createdAt } of keys) {
     latest.set(lineageId, Math.max(latest.get(lineageId) ?? 0, lastUsedAt ?? 0, createdAt))

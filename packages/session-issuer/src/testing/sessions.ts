@@ -39,7 +39,7 @@ export function sessionStorageContract(
       assert.deepEqual(await connection(store, 1).list(accountId, 1, NOW), [late])
     })
 
-    test('lists on after a position, those of one end by falling id, without repeating or missing one', async store => {
+    test('continues after a position, sessions of one end by falling id, without repeating or missing one', async store => {
       const accountId = randomUUID()
       const ends = [3, 2, 2, 2, 2, 1].map(n => NOW + n * MINUTE)
       const all = ends.map(expiresAt => sessionRecord({ accountId, expiresAt }))
@@ -60,9 +60,9 @@ export function sessionStorageContract(
       const third = sorted[2] as SessionRecord
       await connection(store, 0).revoke(third.sessionId, NOW)
       assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW, after(third)), sorted.slice(3))
-      const uncommon = { at: NOW + 2 * MINUTE, id: '~' }
-      const rest = sorted.filter(one => one.expiresAt <= uncommon.at && one !== third)
-      assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW, uncommon), rest)
+      const positionOfNoRow = { at: NOW + 2 * MINUTE, id: '~' }
+      const rest = sorted.filter(one => one.expiresAt <= positionOfNoRow.at && one !== third)
+      assert.deepEqual(await connection(store, 1).list(accountId, 10, NOW, positionOfNoRow), rest)
     })
 
     test('lists past any number of sessions that are revoked', async store => {
@@ -107,7 +107,8 @@ export function sessionStorageContract(
       const accountId = randomUUID()
       const mine = Array.from({ length: 5 }, () => sessionRecord({ accountId }))
       const other = sessionRecord()
-      for (const one of [...mine, other]) await connection(store, 0).insert(one, [])
+      const ended = sessionRecord({ accountId, expiresAt: NOW })
+      for (const one of [...mine, other, ended]) await connection(store, 0).insert(one, [])
       await connection(store, 0).revoke((mine[0] as SessionRecord).sessionId, NOW)
       assert.equal(await connection(store, 1).revokeAccount(accountId, 3, NOW), 3)
       assert.equal(await connection(store, 0).revokeAccount(accountId, 3, NOW), 1)
@@ -160,6 +161,8 @@ export function sessionStorageContract(
       const policy = { id: randomUUID(), document: { dailySpendCapCents: 0, limits: [] } }
       await connection(store, 0).insert(sessionRecord({ policyIds: [policy.id] }), [policy])
       assert.deepEqual(await connection(store, 1).policies([policy.id, randomUUID()]), [policy])
+      assert.deepEqual(await connection(store, 0).policies([policy.id]), [policy])
+      assert.deepEqual(await connection(store, 0).policies([]), [])
     })
 
     test('keeps accounts apart whose ids differ in case, spaces, control characters or length', async store => {
@@ -182,8 +185,8 @@ export function sessionStorageContract(
       assert.ok((await ids()).includes(young.sessionId))
     })
 
-    test('asks its caller to go on while old feed entries are left, and deletes no younger one', async store => {
-      // Sessions that are too young to be collected: only the entries keep the caller going.
+    test('reports a full batch while old feed entries are left, and deletes no younger one', async store => {
+      // The sessions are too young to be collected, so only the entries cause further calls.
       const expiresAt = NOW + 2 * FEED_RETENTION_MS
       const old = Array.from({ length: 5 }, () => sessionRecord({ expiresAt }))
       const young = sessionRecord({ expiresAt })

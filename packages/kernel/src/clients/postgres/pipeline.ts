@@ -117,7 +117,8 @@ function createBatch(
     handleCopyData: ignore,
     handlePortalSuspended: ignore,
     handleCopyInResponse(connection) {
-      // The server would read the messages after a COPY as data of the COPY, and server versions differ in how. So disconnect.
+      // The server would read the messages after a COPY as data of the COPY, in a way that depends on its version. So this
+      // disconnects.
       connection.stream.destroy()
     },
     handleError(error) {

@@ -1,6 +1,6 @@
 import { el } from '../../shared/dom.ts'
 
-/** Letters and digits of codes: no vowels, and no digit that looks like a letter. */
+/** Matches characters that no code contains. Codes have no vowels and no digits that look like letters. */
 const NOT_IN_CODES = /[^BCDFGHJKLMNPQRSTVWXZ23456789]/g
 const LENGTH = 8
 
@@ -9,7 +9,7 @@ export interface CodeBoxes {
   readonly element: HTMLElement
   /** Returns the content of the boxes: 8 characters once all are filled. */
   value(): string
-  /** Marks them as wrong or right, and puts the focus on the first empty one, or the first. */
+  /** Marks the boxes as wrong or removes the mark. If wrong, moves the focus to the first empty box, or to the first box if all are filled. */
   mark(wrong: boolean): void
   /** Calls a function after each change. */
   whenChanged(listener: () => void): void

@@ -22,13 +22,13 @@ export function denyDataKey(): Operation[] {
     const { path, scope, instead } = OF_SURFACE[surface]
     return operation({
       id: 'identity.dataKey',
-      title: 'Always refused: the data key never leaves the host',
+      title: 'Always denied: the data key never leaves the host',
       surface,
       method: 'GET',
       paths: [path],
       credential: 'session',
       scopes: [scope],
-      response: Type.Object({}, component('NoDataKey', 'Never answered')),
+      response: Type.Object({}, component('NoDataKey', 'There is no such response: every request is denied')),
       example: { response: {} },
       handle: async () =>
         deny('policy_blocked', `the data key never leaves the host: use ${instead}`, {

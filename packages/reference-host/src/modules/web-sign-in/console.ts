@@ -44,10 +44,10 @@ export function openConsole({ issuer, webTokens }: ModuleServices): Operation {
     response: ResponseData,
     example: { response: { ...examples.session, scopes: [...CONSOLE_SCOPES] } },
     async handle({ caller: { webSession } }) {
-      // Throws a fault if no session can be signed. Otherwise the web token would be used up, and a retry would fail.
+      // Throws a fault if no session can be signed, before the web token is used up: otherwise a retry would fail.
       await issuer.jwks()
-      const first = await webTokens.claim(webSession)
-      if (!first.ok) return first
+      const claimed = await webTokens.claim(webSession)
+      if (!claimed.ok) return claimed
       const { accountId, userId, address: walletAddress } = webSession
       const opened = await issuer.openConsole({
         accountId,

@@ -4,7 +4,7 @@ import { SANDBOX_PROVIDER, sandboxCalls, type SandboxOptions } from '../sandbox.
 import { sandboxAssets, sandboxQuote } from '../sandbox-prices.ts'
 import type { DepositProvider } from './port.ts'
 
-/** Makes the built-in provider of deposits. Nobody pays it: `deposits.simulate` takes the place of a payment. */
+/** Makes the built-in provider of deposits. It receives no payments: the operation `deposits.simulate` simulates them. */
 export function sandboxDeposits({ db, clock }: Pick<SandboxOptions, 'db' | 'clock'>): DepositProvider {
   const calls = sandboxCalls(db, 'deposits')
   return {
@@ -26,7 +26,7 @@ export function sandboxDeposits({ db, clock }: Pick<SandboxOptions, 'db' | 'cloc
   }
 }
 
-/** An address that follows from the id, so that the same deposit always has the same one. */
+/** Derives an address from the id, so that the same deposit always has the same address. */
 function addressOf(id: string, currency: string, network: string) {
   const digest = createHash('sha256').update(id).digest('hex')
   const chainId = sandboxAssets
@@ -34,7 +34,7 @@ function addressOf(id: string, currency: string, network: string) {
     ?.networks.find(each => each.id === network)?.chainId
   if (chainId) return { depositAddress: `0x${digest.slice(0, 40)}`, extraId: null, chainId }
   if (network === 'ripple') {
-    // All share an address, as at exchanges; the tag distinguishes deposits.
+    // All deposits have the same address, as at exchanges; the tag distinguishes them.
     const extraId = String(Number.parseInt(digest.slice(0, 8), 16))
     return { depositAddress: 'rSandboxSandboxSandboxSandbox1234', extraId, chainId: null }
   }
