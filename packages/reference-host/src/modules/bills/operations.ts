@@ -4,7 +4,6 @@ import {
   type Operation,
   type TransactionEntry,
   events,
-  ledgerAccounts,
   ledgerWrite,
   listOperation,
   payAtOnce,

@@ -1,6 +1,6 @@
 import * as Type from 'typebox/type'
-import { component, nextCursor, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, listOperation, operation } from '@gatewright/host'
+import { component, text, textOrNull } from '@gatewright/host/schemas'
+import { type Operation, listOperation } from '@gatewright/host'
 import type { PayinReceiver } from '../../chain/receivers.ts'
 import type { ModuleServices } from '../services.ts'
 import type { TokenUse } from './token.ts'
