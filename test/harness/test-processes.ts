@@ -12,9 +12,9 @@ const FILES_A_PROCESS = 36
 
 /** The suites that speak to a host over HTTP only, or to its operations, so that they can run on any stores. Those of locks name theirs. */
 export const ON_EVERY_STORE =
-  /^test\/reference-host\/(?:modules\/(?!.*\/locks\.).*\.test|modules\/texts\.slow|http\/(?:errors|limits|open-responses)\.test)\.ts$/
+  /^test\/(?:reference-host\/modules\/(?:(?!.*\/locks\.).*\.test|texts\.slow)|host\/http\/(?:errors|limits|open-responses)\.test)\.ts$/
 /** Those of them that depend on where keys, sessions and limits are stored. */
-export const KEYS_AND_LIMITS = /^test\/reference-host\/(?:modules\/(?:auth|keys|identity)\/|http\/)/
+export const KEYS_AND_LIMITS = /^test\/(?:reference-host\/modules\/(?:auth|keys|identity)|host\/http)\//
 /** Those of them that move money between accounts: their races end in other ways on Postgres. */
 const MONEY =
   /^test\/reference-host\/modules\/(?:bills|cards|contracts|deposits|payments|subscriptions\/payins|withdrawals)\//

@@ -1,12 +1,12 @@
 // The texts of a sign-in and the tokens that it gives.
 import { createHash, randomBytes } from 'node:crypto'
+import { createSealer } from '@gatewright/host'
 import { GRACE_MS } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 
 type Challenges = typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/challenge.js')
 type WebTokens = typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/web-token.js')
-type Sealed = typeof import('../../../../packages/host/dist/records/sealed.js')
 type CrossOrigin =
   typeof import('../../../../packages/reference-host/dist/modules/web-sign-in/cross-origin.js')
 
@@ -16,7 +16,6 @@ const load = (file: string): Promise<unknown> =>
 const { createChallengeCodec, LOGIN_DIGEST } = (await load('modules/web-sign-in/challenge')) as Challenges
 const { newWebSession, webTokens } = (await load('modules/web-sign-in/web-token')) as WebTokens
 const { denyOtherOrigin } = (await load('modules/web-sign-in/cross-origin')) as CrossOrigin
-const { createSealer } = (await load('records/sealed')) as Sealed
 
 const NOW = 1_767_225_600_000
 const ORIGIN = 'https://pay.example'
