@@ -1,10 +1,5 @@
-import type { Clock } from '@gatewright/kernel'
-import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
-import type { Aliases } from '@gatewright/legacy-alias-router'
-import type { Guard, SpendStorage } from '@gatewright/scope-guard'
-import type { Issuer } from '@gatewright/session-issuer'
 import type { Verifier } from '@gatewright/signature-verifier'
-import type { EntryLimits, JobQueue, Ledger, Money, Requirements, Sealer, WebTokens } from '@gatewright/host'
+import type { HostServices, EntryLimits, WebTokens } from '@gatewright/host'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { TransactionLookups } from '../chain/transaction-lookups.ts'
 import type { Plan } from '../product/plans.ts'
@@ -25,43 +20,43 @@ import type { ChallengeCodec } from './web-sign-in/challenge.ts'
 import type { WithdrawalRecords } from './withdrawals/records.ts'
 
 /** All services that operations can use. Each operation destructures those it needs. */
-export interface ModuleServices {
-  readonly clock: Clock
-  readonly environment: 'sandbox' | 'live'
-  readonly aliases: Aliases
+export interface ModuleServices
+  extends Pick<
+    HostServices,
+    | 'clock'
+    | 'environment'
+    | 'aliases'
+    | 'issuer'
+    | 'guard'
+    | 'ledger'
+    | 'money'
+    | 'spendStorage'
+    | 'sealer'
+    | 'origin'
+    | 'jobs'
+    | 'requirements'
+    | 'db'
+  > {
   readonly verifier: Verifier
-  readonly issuer: Issuer
-  readonly guard: Guard
   readonly users: UserStore
   readonly cardKeyPolicies: CardKeyPolicies
   readonly authorizations: Authorizations
   readonly seedCards: SeedCards
   readonly addressAllocator: AddressAllocator
   readonly settlement: PayinSettlement
-  readonly ledger: Ledger
-  readonly money: Money
-  /** Makes the storage of spend counters in the transaction of a write. */
-  readonly spendStorage: (tx: SqlQueries) => SpendStorage
   /** Reads the tokens that the providers of deposits and withdrawals support. Rejects with a fault while one of them is down. */
   readonly providerTokens: () => Promise<readonly TokenUse[]>
   readonly deposits: DepositRecords
   readonly withdrawals: WithdrawalRecords
-  readonly sealer: Sealer
   readonly challenges: ChallengeCodec
   readonly webTokens: WebTokens
-  /** The host's own origin, such as `https://pay.example`. */
-  readonly origin: string
   readonly limits: Pick<EntryLimits, 'poll'>
   readonly cipher: AccountCipher
-  readonly jobs: JobQueue
   readonly acceptances: AgreementAcceptances
-  readonly requirements: Requirements
   readonly kyc: KycRecords
   /** The providers of this host. Operations whose provider is absent are not served. */
   readonly providers: Providers
   readonly product: Product
-  /** The database, for reads outside the transaction of a write. */
-  readonly db: SqlClient
   readonly plans: readonly Plan[]
   readonly receivers: readonly PayinReceiver[]
   readonly lookups: TransactionLookups

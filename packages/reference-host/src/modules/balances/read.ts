@@ -1,8 +1,7 @@
 import * as Type from 'typebox/type'
-import { type Operation, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, readOperation } from '@gatewright/host'
 import { Currency, component } from '@gatewright/host/schemas'
 import { readUserMoney } from './user-money.ts'
-import type { ModuleServices } from '../services.ts'
 
 const cents = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })
 const Balance = Type.Object(
@@ -34,7 +33,7 @@ const PartnerResponse = Type.Object(
 )
 
 /** `GET /user/v1/balances` and `GET /partner/v1/balances`: reads the money of the account. */
-export function balanceOperations({ db }: ModuleServices): Operation[] {
+export function balanceOperations({ db }: Pick<HostServices, 'db'>): Operation[] {
   return [
     readOperation({
       id: 'balances.read',

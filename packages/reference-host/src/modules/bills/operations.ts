@@ -1,6 +1,7 @@
 import { allow, type EpochMs } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import {
+  type HostServices,
   type Operation,
   type TransactionEntry,
   events,
@@ -92,7 +93,7 @@ export function billOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-function createBill({ clock }: ModuleServices): Operation {
+function createBill({ clock }: Pick<HostServices, 'clock'>): Operation {
   return ledgerWrite({
     ...common,
     id: 'bills.create',

@@ -1,7 +1,7 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { Currency, component, idText, instant, text, textOrNull } from '@gatewright/host/schemas'
-import { type HostDenial, type Operation, ledgerWrite } from '@gatewright/host'
+import { type HostServices, type HostDenial, type Operation, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { EncryptedNote } from '../crypto/fields.ts'
 import * as examples from '../examples.ts'
@@ -102,7 +102,7 @@ export function disposableOperations(services: ModuleServices): Operation[] {
   return [propose(services), execute(services)]
 }
 
-function propose({ clock, sealer }: ModuleServices): Operation {
+function propose({ clock, sealer }: Pick<HostServices, 'clock' | 'sealer'>): Operation {
   return ledgerWrite({
     ...common,
     id: 'cards.propose',

@@ -1,6 +1,6 @@
 import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { HostDenial } from '@gatewright/host'
+import type { HostServices, HostDenial } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import type { CardIssuer, IssuedCard } from '../../providers/cards/port.ts'
 import { isRejection } from '../../providers/reply.ts'
@@ -57,7 +57,7 @@ const tooManyToday = deny(
 
 /** Denies another card if the account has as many as allowed, or has made as many as allowed within 24 hours. */
 async function denyAnother(
-  { clock }: Pick<ModuleServices, 'clock'>,
+  { clock }: Pick<HostServices, 'clock'>,
   db: SqlQueries,
   accountId: string,
 ): Promise<HostDenial | undefined> {

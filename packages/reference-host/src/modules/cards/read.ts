@@ -1,8 +1,13 @@
 import type { Surface } from '@gatewright/kernel'
-import { type HostDenial, type Operation, listOperation, readOperation } from '@gatewright/host'
+import {
+  type HostServices,
+  type HostDenial,
+  type Operation,
+  listOperation,
+  readOperation,
+} from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
-import type { ModuleServices } from '../services.ts'
 import { responseExample, CardResponse, cardResponse, cardData, cardExample, CardSchema } from './wire.ts'
 import { cards } from './store.ts'
 
@@ -14,7 +19,7 @@ const LIST = {
 } as const
 
 /** `cards.list`: users do not see canceled cards, partners do. */
-export function listCards(surface: Surface, { db }: ModuleServices): Operation {
+export function listCards(surface: Surface, { db }: Pick<HostServices, 'db'>): Operation {
   return listOperation({
     id: 'cards.list',
     title: 'List the cards, in the order of issue',
@@ -33,7 +38,7 @@ export function listCards(surface: Surface, { db }: ModuleServices): Operation {
 }
 
 /** `cards.read`. */
-export function readCard(surface: Surface, { db }: ModuleServices): Operation {
+export function readCard(surface: Surface, { db }: Pick<HostServices, 'db'>): Operation {
   return readOperation({
     id: 'cards.read',
     title: 'Read a card',

@@ -3,6 +3,7 @@ import { allow, type Session, type Surface, type Verdict } from '@gatewright/ker
 import * as Type from 'typebox/type'
 import { component, idText, text } from '@gatewright/host/schemas'
 import {
+  type HostServices,
   type HostDenial,
   type Operation,
   type Sealer,
@@ -80,7 +81,10 @@ const common = {
 const ownerOf = ({ accountId, sessionId }: Session): string => `${accountId} ${sessionId}`
 
 /** `cards.openSecrets`: the client keeps the key as an encrypted text and sends it back, so nothing is stored. */
-export function openSecrets(surface: Surface, { clock, sealer }: ModuleServices): Operation {
+export function openSecrets(
+  surface: Surface,
+  { clock, sealer }: Pick<HostServices, 'clock' | 'sealer'>,
+): Operation {
   return operation({
     ...common,
     id: 'cards.openSecrets',

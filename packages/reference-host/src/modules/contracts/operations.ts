@@ -1,6 +1,12 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { type Operation, ledgerAccounts, ledgerWrite, listOperation } from '@gatewright/host'
+import {
+  type HostServices,
+  type Operation,
+  ledgerAccounts,
+  ledgerWrite,
+  listOperation,
+} from '@gatewright/host'
 import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
@@ -52,7 +58,7 @@ export function contractOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-function createContract({ clock, ledger }: ModuleServices): Operation {
+function createContract({ clock, ledger }: Pick<HostServices, 'clock' | 'ledger'>): Operation {
   return ledgerWrite({
     id: 'contracts.create',
     title: 'Create a contract, to put money aside',

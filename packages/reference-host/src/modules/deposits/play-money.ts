@@ -1,9 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { Currency, component, instant, text } from '@gatewright/host/schemas'
-import { type Success, type WriteContext, ledgerAccounts } from '@gatewright/host'
+import { type HostServices, type Success, type WriteContext, ledgerAccounts } from '@gatewright/host'
 import { systemAccounts } from '../../product/system-accounts.ts'
-import type { ModuleServices } from '../services.ts'
 
 /** Schema of the response of `deposits.create` for play money. */
 export const PlayMoney = Type.Object(
@@ -19,7 +18,7 @@ export const PlayMoney = Type.Object(
 
 /** Credits play money immediately. A live host has no play money: its money comes from pay-ins, deposits or the operator. */
 export async function creditPlayMoney(
-  { clock, money }: Pick<ModuleServices, 'clock' | 'money'>,
+  { clock, money }: Pick<HostServices, 'clock' | 'money'>,
   accountId: string,
   amountCents: number,
   { tx, effectId }: Pick<WriteContext, 'tx' | 'effectId'>,

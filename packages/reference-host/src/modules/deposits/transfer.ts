@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { component, idText, instant, text, textOrNull } from '@gatewright/host/schemas'
 import {
+  type HostServices,
   type Operation,
   type TransactionEntry,
   ledgerAccounts,
@@ -12,7 +13,6 @@ import {
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import { contracts } from '../contracts/store.ts'
-import type { ModuleServices } from '../services.ts'
 
 const ContractId = Type.Union([idText(120), Type.Null()], {
   description: 'A contract of the account; null: the balance',
@@ -47,7 +47,11 @@ const exampleBody = {
  * `POST /user/v1/deposits/transfer`: moves the account's own money between its balance and its contracts. No cap counts it,
  * because the money does not leave the account.
  */
-export function transferDeposit({ clock, ledger, money }: ModuleServices): Operation {
+export function transferDeposit({
+  clock,
+  ledger,
+  money,
+}: Pick<HostServices, 'clock' | 'ledger' | 'money'>): Operation {
   return ledgerWrite({
     id: 'deposits.transfer',
     title: 'Move money between the balance and contracts',

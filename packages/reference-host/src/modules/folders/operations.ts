@@ -1,11 +1,10 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { type Operation, ledgerWrite, listOperation } from '@gatewright/host'
+import { type HostServices, type Operation, ledgerWrite, listOperation } from '@gatewright/host'
 import { component, instant, nameText, text } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 import { deleteFolder, folders, type Folder } from './store.ts'
 
 const MAX_FOLDERS = 100
@@ -27,7 +26,7 @@ const noSuchFolder = deny('not_found', 'no folder has this id')
 const data = ({ id, name, createdAt }: Folder) => ({ id, name, createdAt: new Date(createdAt).toISOString() })
 
 /** Makes the operations on folders of cards. */
-export function folderOperations({ db, clock }: ModuleServices): Operation[] {
+export function folderOperations({ db, clock }: Pick<HostServices, 'db' | 'clock'>): Operation[] {
   return [
     listOperation({
       id: 'folders.list',

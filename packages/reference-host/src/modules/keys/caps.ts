@@ -1,10 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
-import { type Operation, callerOf, keySession, operation } from '@gatewright/host'
+import { type HostServices, type Operation, callerOf, keySession, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { Cap, capData, exampleCap, MAX_CAPS } from '../identity/operations.ts'
-import type { ModuleServices } from '../services.ts'
 import { keyPaths } from './fields.ts'
 
 const KeyCap = Type.Object(
@@ -27,7 +26,7 @@ const ResponseData = Type.Object(
 )
 
 /** `GET /user/v1/keys/{keyId}/caps`: reads the caps of a key that the caller may list. Reads the counters and changes nothing. */
-export function readKeyCaps({ issuer, guard }: ModuleServices): Operation {
+export function readKeyCaps({ issuer, guard }: Pick<HostServices, 'issuer' | 'guard'>): Operation {
   return operation({
     id: 'keys.caps',
     title: 'Read the caps of a key, and how much of each is used',

@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import {
+  type HostServices,
   type Operation,
   type Success,
   callerOf,
@@ -109,7 +110,7 @@ function createKey({ issuer, aliases, webTokens }: ModuleServices): Operation {
   })
 }
 
-function listKeys({ issuer }: ModuleServices): Operation {
+function listKeys({ issuer }: Pick<HostServices, 'issuer'>): Operation {
   return operation({
     ...common,
     id: 'keys.list',

@@ -2,7 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import type { Access } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { type Operation, type Success, callerOf, operation } from '@gatewright/host'
+import { type HostServices, type Operation, type Success, callerOf, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { cancelCardsOf, lineagesFrom } from '../cards/cancel.ts'
 import type { ModuleServices } from '../services.ts'
@@ -50,7 +50,7 @@ export function revokeKey(services: ModuleServices): Operation {
  * cards.
  */
 async function cardsToCancel(
-  { issuer, clock, db }: ModuleServices,
+  { issuer, clock, db }: Pick<HostServices, 'issuer' | 'clock' | 'db'>,
   caller: Access,
   keyId: string,
 ): Promise<Verdict<() => Promise<unknown>>> {
@@ -64,7 +64,7 @@ async function cardsToCancel(
 
 /** Responds with a changed or revoked key. */
 export async function keyResponse(
-  { issuer }: ModuleServices,
+  { issuer }: Pick<HostServices, 'issuer'>,
   changed: Verdict<ApiKey>,
 ): Promise<Verdict<Success>> {
   if (!changed.ok) return changed

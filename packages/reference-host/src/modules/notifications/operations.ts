@@ -1,6 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import {
+  type HostServices,
   type Operation,
   type RecordedEvent,
   cutPage,
@@ -68,7 +69,7 @@ export function notificationOperations(services: ModuleServices): Operation[] {
   return [listNotifications(services), markNotification(services)]
 }
 
-function listNotifications({ db }: ModuleServices): Operation {
+function listNotifications({ db }: Pick<HostServices, 'db'>): Operation {
   return operation({
     ...common,
     id: 'notifications.list',
@@ -101,7 +102,7 @@ function listNotifications({ db }: ModuleServices): Operation {
   })
 }
 
-function markNotification({ clock }: ModuleServices): Operation {
+function markNotification({ clock }: Pick<HostServices, 'clock'>): Operation {
   return ledgerWrite({
     ...common,
     id: 'notifications.mark',

@@ -1,8 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { type Operation, ledgerWrite, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, ledgerWrite, readOperation } from '@gatewright/host'
 import { component, text, textOrNull } from '@gatewright/host/schemas'
-import type { ModuleServices } from '../services.ts'
 import { applyReferral, readReferral, type Referral } from './store.ts'
 
 const ReferralSchema = Type.Object(
@@ -24,7 +23,7 @@ const Body = Type.Object(
 const data = (referral: Referral) => ({ referral: { ...referral } })
 
 /** `GET` and `POST /user/v1/referrals`: reads the code of the account, and applies the code of another account. */
-export function referralOperations({ db }: ModuleServices): Operation[] {
+export function referralOperations({ db }: Pick<HostServices, 'db'>): Operation[] {
   return [
     readOperation({
       id: 'referrals.read',

@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { PolicySchema, component } from '@gatewright/host/schemas'
-import { type Operation, callerOf, operation } from '@gatewright/host'
+import { type HostServices, type Operation, callerOf, operation } from '@gatewright/host'
 import {
   checkPolicy,
   newSessionData,
@@ -11,7 +11,6 @@ import {
   ttlSeconds,
 } from '../credential-fields.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 
 const Body = Type.Object(
   {
@@ -27,7 +26,7 @@ const NewSession = Type.Object(newSessionFields, component('NewSession', 'A new 
  * `POST /user/v1/sessions`: creates a session from a user key or a session, with at most the same rights. Names of retired scopes
  * are left out and returned as `ignoredScopes`.
  */
-export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
+export function createUserSession({ issuer, aliases }: Pick<HostServices, 'issuer' | 'aliases'>): Operation {
   return operation({
     id: 'sessions.create',
     title: 'Mint a session from a user key, or from a session',

@@ -1,6 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import {
+  type HostServices,
   type Operation,
   callerOf,
   operation,
@@ -48,7 +49,7 @@ export function sessionOperations(services: ModuleServices): Operation[] {
   return [listSessions(services), endSession(services)]
 }
 
-function listSessions({ issuer }: ModuleServices): Operation {
+function listSessions({ issuer }: Pick<HostServices, 'issuer'>): Operation {
   return operation({
     ...common,
     id: 'sessions.list',
@@ -98,7 +99,7 @@ function listSessions({ issuer }: ModuleServices): Operation {
   })
 }
 
-function endSession({ issuer }: ModuleServices): Operation {
+function endSession({ issuer }: Pick<HostServices, 'issuer'>): Operation {
   return operation({
     ...common,
     id: 'sessions.end',

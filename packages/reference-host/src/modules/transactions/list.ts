@@ -1,6 +1,12 @@
 import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { type Operation, TRANSACTION_TYPES, listOperation, transactions } from '@gatewright/host'
+import {
+  type HostServices,
+  type Operation,
+  TRANSACTION_TYPES,
+  listOperation,
+  transactions,
+} from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
 import type { ModuleServices } from '../services.ts'
 import { partnerForm, userForm } from './wire.ts'
@@ -33,7 +39,7 @@ export function transactionOperations(services: ModuleServices): Operation[] {
   return (['user', 'partner'] as const).map(surface => listTransactions(surface, services))
 }
 
-function listTransactions(surface: Surface, { db }: ModuleServices): Operation {
+function listTransactions(surface: Surface, { db }: Pick<HostServices, 'db'>): Operation {
   const { form, listName, most } = FORMS[surface]
   return listOperation({
     id: 'transactions.list',

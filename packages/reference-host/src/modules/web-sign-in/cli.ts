@@ -2,7 +2,7 @@ import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import * as Type from 'typebox/type'
 import { component, idText, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, type Success, operation } from '@gatewright/host'
+import { type HostServices, type Operation, type Success, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { AT, LATER } from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
@@ -78,7 +78,7 @@ export function cliOperations(services: ModuleServices): Operation[] {
   return [start(services), pollOnce(services), inspect(services), denyRequest(services)]
 }
 
-function start({ db, clock, origin }: ModuleServices): Operation {
+function start({ db, clock, origin }: Pick<HostServices, 'db' | 'clock' | 'origin'>): Operation {
   return operation({
     ...common,
     id: 'auth.startCli',
@@ -159,7 +159,7 @@ function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
   })
 }
 
-function inspect({ db, clock }: ModuleServices): Operation {
+function inspect({ db, clock }: Pick<HostServices, 'db' | 'clock'>): Operation {
   return operation({
     ...common,
     id: 'auth.inspectCli',
@@ -198,7 +198,7 @@ function inspect({ db, clock }: ModuleServices): Operation {
   })
 }
 
-function denyRequest({ db, clock }: ModuleServices): Operation {
+function denyRequest({ db, clock }: Pick<HostServices, 'db' | 'clock'>): Operation {
   return operation({
     ...common,
     id: 'auth.denyCli',

@@ -1,4 +1,4 @@
-import { type Operation, listOperation, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
 import type { ModuleServices } from '../services.ts'
 import { createWithdrawal } from './create.ts'
@@ -18,7 +18,7 @@ export function withdrawalOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-function list({ db }: ModuleServices): Operation {
+function list({ db }: Pick<HostServices, 'db'>): Operation {
   return listOperation({
     id: 'withdrawals.list',
     title: 'List withdrawals, newest first',
@@ -33,7 +33,7 @@ function list({ db }: ModuleServices): Operation {
   })
 }
 
-function read({ db }: ModuleServices): Operation {
+function read({ db }: Pick<HostServices, 'db'>): Operation {
   return readOperation({
     id: 'withdrawals.read',
     title: 'Read a withdrawal',

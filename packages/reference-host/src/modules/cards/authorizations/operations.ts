@@ -2,6 +2,7 @@ import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/ker
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import {
+  type HostServices,
   type HostDenial,
   type Operation,
   type Success,
@@ -58,7 +59,7 @@ export function authorizationOperations(services: ModuleServices): Operation[] {
 }
 
 /** `GET /user/v1/cards/{cardId}/authorizations`: lists the authorizations of a card, newest first. */
-function listAuthorizations({ db }: ModuleServices): Operation {
+function listAuthorizations({ db }: Pick<HostServices, 'db'>): Operation {
   return listOperation({
     id: 'cards.authorizations',
     title: 'List the authorizations of a card, newest first',

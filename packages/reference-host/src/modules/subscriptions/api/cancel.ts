@@ -1,10 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
-import { type Operation, events, ledgerWrite } from '@gatewright/host'
+import { type HostServices, type Operation, events, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../../product/denials.ts'
 import { LATER } from '../../examples.ts'
-import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { SubscriptionSchema, subscriptionData } from './fields.ts'
 import { subscriptions } from '../subscription-store.ts'
@@ -15,7 +14,7 @@ const ResponseData = Type.Object(
 )
 
 /** `POST /user/v1/subscriptions/{id}/cancel`: ends a subscription after the paid time. Nothing is refunded. */
-export function cancelSubscription({ clock }: ModuleServices): Operation {
+export function cancelSubscription({ clock }: Pick<HostServices, 'clock'>): Operation {
   return ledgerWrite({
     id: 'subscriptions.cancel',
     title: 'Cancel a subscription: no further period',

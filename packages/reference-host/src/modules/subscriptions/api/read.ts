@@ -1,5 +1,5 @@
 import * as Type from 'typebox/type'
-import { type Operation, listOperation, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../../product/denials.ts'
 import type { ModuleServices } from '../../services.ts'
@@ -68,7 +68,7 @@ const PayinDetailResponse = Type.Object(
 )
 
 /** `GET /user/v1/subscriptions/payins/{id}`: reads one pay-in with its history. */
-function readPayin({ db }: ModuleServices): Operation {
+function readPayin({ db }: Pick<HostServices, 'db'>): Operation {
   return readOperation({
     id: 'subscriptions.readPayin',
     title: 'Read a pay-in and its history',
