@@ -30,15 +30,14 @@ const MAX_BUFFERS = 120
 /** Small tables are read completely, such as the tail after folding. */
 const FEW_BUFFERS = 8
 const MAX_FILTERED = 100
-const SOURCES = 'packages/reference-host/src'
 
 /** The statements in the sources, up to the first inserted part. */
 function spelled(): readonly string[] {
-  const folder = join(SOURCES, 'modules/subscriptions')
+  const folder = 'packages/reference-host/src/modules/subscriptions'
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name =>
     name.endsWith('.ts'),
   )
-  const files = [...names.map(name => join(folder, name)), join(SOURCES, 'ledger/statements.ts')]
+  const files = [...names.map(name => join(folder, name)), 'packages/host/src/ledger/statements.ts']
   const quoted = /`((?:select|insert|update|delete|with) [^`]*)`|'((?:select|insert|update|delete) [^'\n]*)'/g
   return files
     .flatMap(file => [...readFileSync(file, 'utf8').matchAll(quoted)].map(([, long, short]) => long ?? short))
