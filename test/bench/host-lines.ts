@@ -1,3 +1,4 @@
+import { DEFAULT_RATE_LIMITS } from '@gatewright/host/config'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { bearer, request, type WalletUser } from '../harness/host.ts'
 import type { BenchHost } from './bench-host.ts'
@@ -40,16 +41,7 @@ function junkToken(): string {
 
 /** Limits as a host has them, out of reach of a load. */
 export const RATE_LIMITS: string = JSON.stringify(
-  Object.fromEntries(
-    [
-      'guardedPerKeyPerMinute',
-      'writesPerSessionPerMinute',
-      'bootstrapPerAddressPerMinute',
-      'failedCredentialsPerAddressPerMinute',
-      'mintsPerKeyPerMinute',
-      'documentsPerAddressPerMinute',
-    ].map(name => [name, 1_000_000_000]),
-  ),
+  Object.fromEntries(Object.keys(DEFAULT_RATE_LIMITS).map(name => [name, 1_000_000_000])),
 )
 
 /** The plans are held in memory and the token's check is cached: this read asks no store. */
