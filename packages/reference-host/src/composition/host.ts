@@ -2,6 +2,7 @@ import { checkOptions, type OptionTable } from '@gatewright/kernel'
 import { fastestRecover } from '@gatewright/signature-verifier'
 import { type HostOptions, type Product, type StartedHost, runHost } from '@gatewright/host'
 import type { Config } from '../config/config.ts'
+import type { OperatorListener } from '../operator/listener.ts'
 import { createPages } from '../pages/serve.ts'
 import { aliasTable } from '../product/aliases.ts'
 import { allScopes } from '../product/scopes.ts'
@@ -51,20 +52,22 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   const recovery = await fastestRecover()
   const services = new ProductFactories({ providers, recovery })
   const host = await runHost(config, { ...product, services }, { ...given, pages: createPages(config) })
+  let operator: OperatorListener | undefined
+  const close = async (): Promise<void> => {
+    await operator?.close()
+    await host.close()
+  }
   try {
-    const operator = await startOperator(host.services)
+    operator = await startOperator(host.services)
     return {
       url: host.url,
       chores: host.chores,
       operatorUrl: operator?.url,
       partnerKey: await sandboxPartnerKey(host.services),
-      async close() {
-        await operator?.close()
-        await host.close()
-      },
+      close,
     }
   } catch (error) {
-    await host.close()
+    await close()
     throw error
   }
 }
