@@ -27,7 +27,7 @@ interface CommandUsage {
   /** Options that take no value, with their meaning. */
   readonly flags?: Readonly<Record<string, string>>
   readonly summary: string
-  /** Example arguments and options, to follow the name. Empty if there are none. */
+  /** Arguments and options of an example call, without the name. An empty text for a command that takes nothing. */
   readonly example: string
 }
 

@@ -4,14 +4,15 @@ import { collectMessages, providerEvents } from '../http/provider-events.ts'
 import { systemOperations } from '../http/system-operations.ts'
 import { cacheDocument } from '../http/cached-document.ts'
 import { openApiDocument } from '../openapi/document.ts'
-import { modulesOf, type HostServices } from './host-services.ts'
+import { modulesOf, NO_REQUIREMENTS, type HostServices } from './host-services.ts'
 
 /**
  * Builds and checks the operation table: what all modules serve, then the events of providers and the documents of the host. Routes,
  * access rules and the API description are derived from it.
  */
 export function operationTable(services: HostServices): readonly Operation[] {
-  const { db, clock, eventTypes, metrics, issuer, backend, draining, config, aliasTable } = services
+  const { db, clock, eventTypes, metrics, issuer, backend, draining, config, aliasTable, requirements } =
+    services
   const table: readonly Operation[] = [
     ...modulesOf(services).flatMap(({ operations }) => operations?.(services) ?? []),
     providerEvents({
@@ -30,6 +31,11 @@ export function operationTable(services: HostServices): readonly Operation[] {
     }),
   ]
   assertOperationTable(table)
+  const open = table.find(each => 'requires' in each && each.requires !== undefined)
+  if (open && requirements === NO_REQUIREMENTS)
+    throw new TypeError(
+      `operation ${open.id} requires onboarding: replace the service requirements of HostFactories`,
+    )
   const { serviceName, publicUrl = '/', directUserKey } = config
   const description = cacheDocument(
     openApiDocument(table, { serviceName, url: publicUrl, aliases: aliasTable, directUserKey }),

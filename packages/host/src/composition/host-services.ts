@@ -75,6 +75,12 @@ function audience({ publicUrl, environment }: HostConfig): string {
   return publicUrl ?? `urn:gatewright:${environment}`
 }
 
+/** The requirements of a host without any. `operationTable` rejects an operation that needs some. */
+export const NO_REQUIREMENTS: Requirements = {
+  check: async () => allow(undefined),
+  checkLock: async () => allow(undefined),
+}
+
 /** How the services of every host are made: each method makes one, from those that it names. */
 export class HostFactories {
   clock(): Clock {
@@ -199,10 +205,7 @@ export class HostFactories {
 
   /** What accounts must have completed before writes that require it. Default: nothing. */
   requirements(_services: HostServices): Requirements {
-    return {
-      check: async () => allow(undefined),
-      checkLock: async () => allow(undefined),
-    }
+    return NO_REQUIREMENTS
   }
 
   /** Tokens of wallets that signed in on the web. Default: no text is one. */

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ledgerWrite, makeServices, runHost, type HostServices, type Module } from '@gatewright/host'
+import { readHostConfig } from '@gatewright/host/config'
+import { allow, scopeCatalogue } from '@gatewright/kernel'
+import t, { type Test } from 'tap'
+import * as Type from 'typebox/type'
+
+interface Numbers {
+  readonly given: number
+  readonly one: object
+  readonly two: readonly [object, number]
+  readonly wrong: object
+}
+let made: string[] = []
+class Base {
+  one(_services: Numbers): object {
+    made.push('one of Base')
+    return {}
+  }
+
+  given(): number {
+    return 0
+  }
+
+  two({ one, given }: Numbers): readonly [object, number] {
+    made.push('two')
+    return [one, given]
+  }
+}
+class Own extends Base {
+  override one(_services: Numbers): object {
+    made.push('one of Own')
+    return {}
+  }
+
+  wrong({ wrong }: Numbers): object {
+    return wrong
+  }
+}
+
+t.beforeEach(() => {
+  made = []
+})
+
+t.test('makes each service once, when it is first read', async t => {
+  const services = makeServices<Numbers>(new Base(), { given: 7 })
+  t.same(made, [])
+  const [one, given] = services.two
+  t.same(made, ['one of Base', 'two'])
+  t.equal(one, services.one)
+  t.equal(given, 7, 'what was given replaces what would be made')
+  t.equal(services.two, services.two)
+  t.same(made, ['one of Base', 'two'])
+  t.not(makeServices<Numbers>(new Base(), {}).one, one, 'another host has services of its own')
+})
+
+t.test('a method of the own class replaces that of its parent', async t => {
+  const services = makeServices<Numbers>(new Own(), {})
+  t.same(services.two, [services.one, 0])
+  t.same(made, ['one of Own', 'two'])
+})
+
+t.test('a service that needs itself is an error', async t => {
+  const services = makeServices<Numbers>(new Own(), {})
+  t.throws(() => services.wrong)
+})
+
+const write = ledgerWrite({
+  id: 'things.make',
+  title: 'Make a thing',
+  surface: 'user',
+  method: 'POST',
+  paths: ['/user/v1/things'],
+  credential: 'session',
+  scopes: ['things.write'],
+  spends: false,
+  requires: 'onboarding',
+  response: Type.Object({}),
+  example: { response: {} },
+  write: async () => allow({ data: {}, summary: 'Made.' }),
+})
+
+async function startsWith(t: Test, modules: readonly Module<HostServices>[]): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gatewright-services-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const config = readHostConfig({ DATA_DIR: folder, PORT: '0' })
+  if (!config.ok) throw new Error(config.problems.join())
+  const product = { modules, scopes: scopeCatalogue(['things.write']) }
+  const host = await runHost(config.value, product, { observe: () => {}, report: () => {} })
+  await host.close()
+}
+
+t.test('a host without requirements does not start with an operation that needs some', async t => {
+  await t.rejects(startsWith(t, [{ operations: () => [write] }]), {
+    name: 'TypeError',
+    message: /^operation things\.make requires onboarding/,
+  })
+})
+
+t.test('two modules cannot have one job or one event of providers', async t => {
+  const job = { jobs: () => ({ 'thing.send': async () => 'again' as const }) }
+  await t.rejects(startsWith(t, [job, job]), { message: 'two modules have the job thing.send' })
+  const event = {
+    providerEvents: () => ({
+      'thing.report': { validate: () => undefined, apply: async () => 'applied' as const },
+    }),
+  }
+  await t.rejects(startsWith(t, [event, event]), {
+    message: 'two modules have the event type thing.report',
+  })
+  await startsWith(t, [job, event])
+})
