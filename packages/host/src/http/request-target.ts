@@ -7,7 +7,7 @@ import { unknownParameter } from './unknown-names.ts'
 const ID = /^[!-~]{1,120}$/
 
 /**
- * Denies an invalid path or query parameter; undefined if there is none. `not_found`: the path parameter does not have the form
+ * Denies an invalid path or query parameter. Undefined if all are valid. `not_found`: the path parameter does not have the form
  * of an id. `invalid_request`: a query parameter is not well-formed text, or is not known and the operation denies unknown
  * ones. U+FFFD is denied, because `URLSearchParams` replaces invalid UTF-8 by it.
  */

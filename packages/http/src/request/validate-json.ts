@@ -18,7 +18,7 @@ interface PendingValue {
 
 /**
  * Returns the first part of a parsed JSON value that other parsers or stores would reject or change: more than 32 levels of
- * nesting, or a NUL or a lone surrogate in a string or a member name. Undefined: there is none. It does not recurse, so that
+ * nesting, or a NUL or a lone surrogate in a string or a member name. Undefined: the value has no such problem. It does not recurse, so that
  * deep nesting cannot overflow the stack.
  */
 export function validateJson(root: unknown): JsonProblem | undefined {

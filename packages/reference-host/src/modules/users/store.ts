@@ -14,7 +14,7 @@ const userTable = table('gw_users', {
   wallet: named('principal', nullable(text)),
   walletAddress: nullable(text),
   walletLabel: nullable(text),
-  /** The personal data of the user, encrypted; null if there is none. See `openProfile`. */
+  /** The personal data of the user, encrypted; null until the user has given some. See `openProfile`. */
   sealedProfile: named('profile', nullable(text)),
   kycStatus: text,
   createdAt: instant,
@@ -61,7 +61,7 @@ export interface UserStore {
    * with the key.
    */
   accountOfWallet(chainId: number, address: string): Promise<string | undefined>
-  /** Returns the user of an account. Fault `ERR_STORE_REPLY` if there is none: every session has a user. */
+  /** Returns the user of an account. Fault `ERR_STORE_REPLY` if the account has no user: every session has a user. */
   ofAccount(db: SqlQueries, accountId: string): Promise<User>
   /** Returns the user of an account, locked until the transaction ends. */
   lock(tx: SqlQueries, accountId: string): Promise<User>

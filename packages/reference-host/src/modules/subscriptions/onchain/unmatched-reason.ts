@@ -21,7 +21,7 @@ export type UnmatchedReason =
 
 /** The deposit address that a transfer was sent to. */
 export interface DepositAddress {
-  /** The pay-in to which this address was allocated; undefined if there is none. */
+  /** The pay-in to which this address was allocated; undefined if it was allocated to no pay-in. */
   readonly payin:
     | {
         readonly id: string
