@@ -6,6 +6,7 @@ export { trustedProxies } from './request/client-address.ts'
 export { denialResponse, errorResponse, faultResponse, wire } from './response/http-response.ts'
 export { exposedHeaders } from './response/cors.ts'
 export { failureResponse, plainRender, storedForm } from './response/outcome.ts'
+export { nothingHappened } from '@gatewright/kernel'
 export type { HeaderField } from '@gatewright/kernel'
 export type { RequestDenial } from './codes.ts'
 export type {
