@@ -14,8 +14,12 @@ import { hostStores } from './host-stores.ts'
 import { internals } from './internals.ts'
 import { openPostgres, openSqlite, uniqueName } from './stores.ts'
 
-/** Services of the host, those that operations on money use. */
-type Services = Parameters<typeof internals.createWithdrawal>[1]
+/** Services of the host, those that operations on money use. `issuer`, `sealer` and what needs them are absent: only operations on cards that no test runs here use them. */
+type Services = Parameters<typeof internals.withdrawalOperations>[0] &
+  Parameters<typeof internals.depositOperations>[0] &
+  Parameters<typeof internals.paymentOperations>[0] &
+  Parameters<typeof internals.cardOperations>[0] &
+  Parameters<typeof internals.authorizationOperations>[0]
 
 /** A request to an operation. */
 export interface OperationRequest {

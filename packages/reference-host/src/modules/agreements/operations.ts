@@ -1,11 +1,19 @@
 import { allow, type Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { type Operation, type Success, operation, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, type Success, operation, readOperation } from '@gatewright/host'
 import { instantOrNull, text, component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
-import { MAX_AGREEMENTS, MAX_LINKS } from '../../product/product.ts'
+import { type Product, MAX_AGREEMENTS, MAX_LINKS } from '../../product/product.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
+import type { AgreementAcceptances } from './acceptance.ts'
+import type { KycRecords } from '../kyc/records.ts'
+
+/** What the operations on agreements work with. */
+interface AgreementServices extends Pick<HostServices, 'db' | 'clock'> {
+  readonly acceptances: AgreementAcceptances
+  readonly kyc: KycRecords
+  readonly product: Product
+}
 
 const AgreementSchema = Type.Object(
   {
@@ -37,14 +45,14 @@ const response = {
 const SURFACES: readonly Surface[] = ['user', 'partner']
 
 /** Reads and accepts the agreements, on both surfaces. Partner sessions need no scope for them. */
-export function agreementOperations(services: ModuleServices): Operation[] {
+export function agreementOperations(services: AgreementServices): Operation[] {
   return SURFACES.flatMap(surface => [list(surface, services), accept(surface, services)])
 }
 
 const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'user' ? [scope] : [])
 
 async function read(
-  { db, acceptances, product: { agreements } }: ModuleServices,
+  { db, acceptances, product: { agreements } }: Pick<AgreementServices, 'db' | 'acceptances' | 'product'>,
   accountId: string,
 ): Promise<Success> {
   const at = await acceptances.acceptedAt(db, accountId)
@@ -57,7 +65,10 @@ async function read(
   }
 }
 
-function list(surface: Surface, services: ModuleServices): Operation {
+function list(
+  surface: Surface,
+  services: Pick<AgreementServices, 'db' | 'acceptances' | 'product'>,
+): Operation {
   return readOperation({
     id: 'agreements.list',
     title: 'Read the agreements',
@@ -70,7 +81,7 @@ function list(surface: Surface, services: ModuleServices): Operation {
   })
 }
 
-function accept(surface: Surface, services: ModuleServices): Operation {
+function accept(surface: Surface, services: AgreementServices): Operation {
   const { db, clock, kyc, acceptances } = services
   return operation({
     id: 'agreements.accept',

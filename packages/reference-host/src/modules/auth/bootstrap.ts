@@ -2,11 +2,11 @@ import { allow, missingScopes, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import { checkPolicyChain } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer, SessionRequest } from '@gatewright/session-issuer'
-import { requestDigest } from '@gatewright/signature-verifier'
+import { type Verifier, requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { PolicySchema, component, nameText, text, textOrNull } from '@gatewright/host/schemas'
-import { type Example, type Operation, operation } from '@gatewright/host'
+import { type HostServices, type Example, type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { checkPolicy, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import {
@@ -17,7 +17,13 @@ import {
   ttlSeconds,
 } from '../credential-fields.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
+import type { UserStore } from '../users/store.ts'
+
+/** What the first sign-in of a wallet works with. */
+interface BootstrapServices extends Pick<HostServices, 'issuer' | 'aliases' | 'clock'> {
+  readonly verifier: Verifier
+  readonly users: UserStore
+}
 
 // The verifier checks the form of the statement.
 const statement = (description: string): Type.TUnknown => Type.Unknown({ description })
@@ -70,7 +76,7 @@ const example: Example<typeof Body, typeof ResponseData> = {
 /**
  * `POST /user/v1/bootstrap`: turns a wallet's signed statement into a user, a key and a session.
  */
-export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleServices): Operation {
+export function bootstrap({ verifier, issuer, users, aliases, clock }: BootstrapServices): Operation {
   return operation({
     id: 'auth.bootstrap',
     title: 'Turn a signed wallet statement into an API key and a session',

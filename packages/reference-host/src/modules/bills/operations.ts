@@ -23,7 +23,6 @@ import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
-import type { ModuleServices } from '../services.ts'
 import { bills, type Bill } from './store.ts'
 
 /** Maximum number of open bills of an account. */
@@ -73,7 +72,9 @@ const example = {
 const common = { surface: 'user', method: 'POST', credential: 'session', scopes: ['bills.write'] } as const
 
 /** `GET` and `POST /user/v1/bills`, `POST /user/v1/bills/{id}/pay`: lists, records and pays bills. */
-export function billOperations(services: ModuleServices): Operation[] {
+export function billOperations(
+  services: Pick<HostServices, 'clock' | 'db' | 'guard' | 'ledger' | 'money' | 'spendStorage'>,
+): Operation[] {
   const { clock, db } = services
   return [
     listOperation({
@@ -130,7 +131,9 @@ function createBill({ clock }: Pick<HostServices, 'clock'>): Operation {
   })
 }
 
-function payBill(services: ModuleServices): Operation {
+function payBill(
+  services: Pick<HostServices, 'clock' | 'guard' | 'ledger' | 'money' | 'spendStorage'>,
+): Operation {
   const { clock } = services
   return ledgerWrite({
     ...common,

@@ -3,9 +3,8 @@ import * as Type from 'typebox/type'
 import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { ApiKey, KeyLineage } from '@gatewright/session-issuer'
 import { component, instant, text } from '@gatewright/host/schemas'
-import { type Operation, ledgerWrite } from '@gatewright/host'
+import { type HostServices, type Operation, ledgerWrite } from '@gatewright/host'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 import type { CancelReason, Card } from './card.ts'
 import { noSuchCard } from './read.ts'
 import { cards } from './store.ts'
@@ -22,7 +21,7 @@ const Deleted = Type.Object(
 const common = { id: 'cards.cancel', title: 'Cancel a card, for good', scopes: ['cards.write'] } as const
 
 /** `cards.cancel` of both surfaces. Canceling a canceled card has the same response. */
-export function cancelOperations(services: ModuleServices): Operation[] {
+export function cancelOperations(services: Pick<HostServices, 'clock'>): Operation[] {
   const { clock } = services
   const cancel = async (tx: SqlQueries, accountId: string, id: string): Promise<Card | undefined> => {
     const card = await cards.lock(tx, accountId, id)

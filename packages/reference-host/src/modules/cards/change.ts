@@ -2,7 +2,6 @@ import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import { type HostDenial, type Operation, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { invalidState } from '../invalid-state.ts'
-import type { ModuleServices } from '../services.ts'
 import { checkBelowCaller } from './caller-policies.ts'
 import type { Card, CardChanges, CardLimit, CardStatus } from './card.ts'
 import { checkFolder, labelsOf, type CardBody } from './create.ts'
@@ -17,6 +16,7 @@ import {
   statusOf,
 } from './wire.ts'
 import { cards } from './store.ts'
+import type { CardServices } from './services.ts'
 
 /** The statuses that PATCH can lead to, by the status before. The same status again is always allowed. */
 export const CARD_MOVES: Readonly<Record<CardStatus, readonly CardStatus[]>> = {
@@ -43,7 +43,10 @@ export function loosens(
  * `cards.change`: a change that allows more spending has onboarding requirements, and needs a caller all of whose caps also
  * bind the card.
  */
-export function changeCard(surface: Surface, services: ModuleServices): Operation {
+export function changeCard(
+  surface: Surface,
+  services: Pick<CardServices, 'cardKeyPolicies' | 'clock' | 'db' | 'issuer' | 'requirements'>,
+): Operation {
   const { clock, db, requirements } = services
   return ledgerWrite<typeof ChangeBody.user, typeof CardResponse.user, Verdict<undefined, HostDenial>>({
     id: 'cards.change',

@@ -4,12 +4,12 @@ import { type Operation, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { folders } from '../folders/store.ts'
-import type { ModuleServices } from '../services.ts'
 import { NO_LABELS, LABEL_NAMES, type CardLabels } from './card.ts'
 import { insertIssued, issueCard, type CardTerms, type IssuedCardWithOrigin } from './issue.ts'
 import { noSuchCard } from './read.ts'
 import { responseExample, bodyExample, CardResponse, cardResponse, CreateBody, limitOf } from './wire.ts'
 import { cards } from './store.ts'
+import type { CardServices } from './services.ts'
 
 /** The members of a body that both surfaces may have. */
 export type CardBody = Partial<CardLabels> & { readonly folderId?: string | null; readonly limit?: unknown }
@@ -31,7 +31,10 @@ export function labelsOf(body: CardBody): Partial<CardLabels> {
 }
 
 /** `cards.create`: the issuer issues the card before the transaction, so that a stored card always exists at the issuer. */
-export function createCard(surface: Surface, services: ModuleServices): Operation {
+export function createCard(
+  surface: Surface,
+  services: Pick<CardServices, 'clock' | 'db' | 'issuer' | 'providers'>,
+): Operation {
   const termsOf = (body: CardBody, effectId: string): CardTerms => ({
     id: `card_${effectId}`,
     limit: limitOf(surface, body) ?? null,

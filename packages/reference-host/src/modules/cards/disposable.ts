@@ -6,10 +6,10 @@ import { deny } from '../../product/denials.ts'
 import { EncryptedNote } from '../crypto/fields.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
-import type { ModuleServices } from '../services.ts'
 import { NO_LABELS, type LimitFrequency } from './card.ts'
 import { insertIssued, issueCard, type CardTerms, type IssuedCardWithOrigin } from './issue.ts'
 import { CardSchema, cardData, cardExample, Frequency } from './wire.ts'
+import type { CardServices } from './services.ts'
 
 const PROPOSAL_MS = 900_000
 const PURPOSE = 'card proposal'
@@ -98,7 +98,9 @@ function disposableData(proposalId: string, proposal: Proposal, executedAt?: Epo
 }
 
 /** Makes the operations on disposable cards: a proposal, and the card that is made from it. */
-export function disposableOperations(services: ModuleServices): Operation[] {
+export function disposableOperations(
+  services: Pick<CardServices, 'clock' | 'db' | 'issuer' | 'providers' | 'sealer'>,
+): Operation[] {
   return [propose(services), execute(services)]
 }
 
@@ -132,7 +134,9 @@ interface IssuedProposal extends IssuedCardWithOrigin {
   readonly terms: CardTerms
 }
 
-function execute(services: ModuleServices): Operation {
+function execute(
+  services: Pick<CardServices, 'clock' | 'db' | 'issuer' | 'providers' | 'sealer'>,
+): Operation {
   const { clock, sealer } = services
   const executedBefore = invalidState('user', 'the proposal was executed before', 'proposalId')
   const open = (accountId: string, proposalId: string): Verdict<Proposal, HostDenial> => {

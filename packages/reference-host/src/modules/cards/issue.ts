@@ -6,10 +6,10 @@ import type { CardIssuer, IssuedCard } from '../../providers/cards/port.ts'
 import { isRejection } from '../../providers/reply.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
-import type { ModuleServices } from '../services.ts'
 import { originOf, type CardOrigin } from './caller-policies.ts'
 import type { Card, NewCard } from './card.ts'
 import { cards } from './store.ts'
+import type { CardServices } from './services.ts'
 
 /** Maximum number of an account's cards that are not canceled. */
 const MAX_CARDS = 50
@@ -38,7 +38,7 @@ export interface IssuedCardWithOrigin {
 }
 
 /** Returns the issuer of a host. Fault: `ERR_PROVIDER_UNAVAILABLE` if the host has no issuer, or `name` is another issuer's. */
-export function issuerOf({ providers }: Pick<ModuleServices, 'providers'>, name?: string): CardIssuer {
+export function issuerOf({ providers }: Pick<CardServices, 'providers'>, name?: string): CardIssuer {
   const issuer = providers.cards
   if (!issuer || (name !== undefined && issuer.name !== name))
     throw new Fault('ERR_PROVIDER_UNAVAILABLE', `this host has no card issuer ${name ?? ''}`)
@@ -72,7 +72,7 @@ async function denyAnother(
  * other requests may run at the same time.
  */
 export async function issueCard(
-  services: ModuleServices,
+  services: Pick<CardServices, 'clock' | 'db' | 'issuer' | 'providers'>,
   session: Session,
   { id, limit, disposable }: Pick<CardTerms, 'id' | 'limit' | 'disposable'>,
 ): Promise<Verdict<IssuedCardWithOrigin | undefined, HostDenial>> {
@@ -96,7 +96,7 @@ export async function issueCard(
  * card that the host does not store, and with which no payment is authorized.
  */
 export async function insertIssued(
-  { clock, providers }: ModuleServices,
+  { clock, providers }: Pick<CardServices, 'clock' | 'providers'>,
   tx: SqlQueries,
   accountId: string,
   terms: CardTerms,

@@ -14,12 +14,12 @@ import {
 import { deny } from '../../product/denials.ts'
 import type { CardSecrets } from '../../providers/cards/port.ts'
 import { invalidState } from '../invalid-state.ts'
-import type { ModuleServices } from '../services.ts'
 import { checkBelowCaller } from './caller-policies.ts'
 import type { Card } from './card.ts'
 import { issuerOf } from './issue.ts'
 import { noSuchCard } from './read.ts'
 import { cards } from './store.ts'
+import type { CardServices } from './services.ts'
 
 const SESSION_MS = 300_000
 const PURPOSE = 'card secrets session'
@@ -116,7 +116,10 @@ function openKey(sealer: Sealer, session: Session, sessionId: string, now: numbe
 }
 
 /** `cards.reveal`: the card number and security code come from the issuer, are encrypted for the client, and are not stored. */
-export function revealCard(surface: Surface, services: ModuleServices): Operation {
+export function revealCard(
+  surface: Surface,
+  services: Pick<CardServices, 'cardKeyPolicies' | 'clock' | 'db' | 'issuer' | 'providers' | 'sealer'>,
+): Operation {
   const { clock, db, sealer } = services
   const canceled = invalidState(surface, 'a canceled card cannot be revealed', 'status')
   const prepare = async (

@@ -11,7 +11,6 @@ import { component, instant, nameText, text, textOrNull } from '@gatewright/host
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 import { contracts, contractsWithBalances, type Contract } from './store.ts'
 
 /** Maximum number of contracts of an account. */
@@ -39,7 +38,7 @@ const example = {
 }
 
 /** `GET` and `POST /user/v1/contracts`: lists and creates contracts. `deposits.transfer` moves money into and out of them. */
-export function contractOperations(services: ModuleServices): Operation[] {
+export function contractOperations(services: Pick<HostServices, 'db' | 'clock' | 'ledger'>): Operation[] {
   const { db } = services
   return [
     listOperation({

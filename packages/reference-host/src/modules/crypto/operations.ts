@@ -2,8 +2,7 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, nameText } from '@gatewright/host/schemas'
 import { type Operation, operation } from '@gatewright/host'
-import type { ModuleServices } from '../services.ts'
-import type { CipherResult } from './account-cipher.ts'
+import type { AccountCipher, CipherResult } from './account-cipher.ts'
 import { Encrypted, encryptedExample } from './fields.ts'
 
 const id = nameText(1, 120)
@@ -68,7 +67,7 @@ const common = {
 } as const
 
 /** `POST /user/v1/crypto/encrypt` and `/decrypt`: encrypts or decrypts up to 100 texts of the account. */
-export function cryptoOperations({ cipher }: ModuleServices): Operation[] {
+export function cryptoOperations({ cipher }: { readonly cipher: AccountCipher }): Operation[] {
   return [
     operation({
       ...common,

@@ -3,8 +3,7 @@ import * as Type from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
 import { type HostDenial, type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import type { ModuleServices } from '../services.ts'
-import type { CipherProblem, CipherResult } from './account-cipher.ts'
+import type { AccountCipher, CipherProblem, CipherResult } from './account-cipher.ts'
 import { Encrypted, encryptedExample } from './fields.ts'
 
 const Plain = Type.String({ pattern: '^[^]*$', description: 'A text of at most 4096 bytes in UTF-8' })
@@ -16,7 +15,7 @@ const common = { surface: 'partner', method: 'POST', credential: 'session' } as 
 const plainExample = { value: 'Remember the milk' }
 
 /** `POST /partner/v1/encryption/encrypt` and `/decrypt`: one text of the session's user. */
-export function partnerCryptoOperations({ cipher }: ModuleServices): Operation[] {
+export function partnerCryptoOperations({ cipher }: { readonly cipher: AccountCipher }): Operation[] {
   return [
     operation({
       ...common,

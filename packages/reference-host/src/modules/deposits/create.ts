@@ -2,18 +2,24 @@ import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/ker
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
-import { type Call, type HostDenial, type Operation, ledgerWrite } from '@gatewright/host'
+import { type HostServices, type Call, type HostDenial, type Operation, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { isRejection } from '../../providers/reply.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { Amount, amountText, assetMembers, noSignal, quoted } from '../assets.ts'
-import type { ModuleServices } from '../services.ts'
 import { FIND_JOB } from './job.ts'
 import { creditPlayMoney, PlayMoney } from './play-money.ts'
 import { DepositResponse, depositData, depositExample, DepositSchema } from './wire.ts'
 import { depositTable } from './deposit.ts'
+import type { DepositRecords } from './records.ts'
+
+/** What the creation of a deposit works with. */
+export interface CreateDepositServices
+  extends Pick<HostServices, 'clock' | 'db' | 'environment' | 'jobs' | 'money' | 'requirements'> {
+  readonly deposits: DepositRecords
+}
 
 /** Maximum number of deposits of the last 7 days without a payment. */
 const MAX_WAITING = 20
@@ -48,7 +54,7 @@ const missing = (field: string): HostDenial => deny('invalid_request', `${field}
 /** Makes `deposits.create` of a surface. Play money is credited only to users of a sandbox, and has no requirements. */
 export function createDeposit(
   surface: Surface,
-  services: ModuleServices,
+  services: CreateDepositServices,
   provider: DepositProvider,
 ): Operation {
   const playable = surface === 'user' && services.environment === 'sandbox'

@@ -6,11 +6,15 @@ import { deny } from '../../product/denials.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider } from '../../providers/deposits/port.ts'
 import { Amount, amountText, quoted } from '../assets.ts'
-import type { ModuleServices } from '../services.ts'
-import { ACTIVE_MS, createDeposit } from './create.ts'
+import { type CreateDepositServices, ACTIVE_MS, createDeposit } from './create.ts'
 import { depositQuotes } from './quotes.ts'
 import { DepositResponse, depositData, depositExample, DepositSchema, depositsData } from './wire.ts'
 import { depositTable } from './deposit.ts'
+
+/** What the operations of deposits work with. */
+interface DepositServices extends CreateDepositServices {
+  readonly providers: { readonly deposits?: DepositProvider }
+}
 
 const SURFACES: readonly Surface[] = ['user', 'partner']
 const scope = Type.Enum(['active', 'all'], {
@@ -21,7 +25,7 @@ const scope = Type.Enum(['active', 'all'], {
 const notFound: HostDenial = deny('not_found', 'nothing has this id')
 
 /** Makes the operations of deposits, if the host has a provider. A sandbox always has one. */
-export function depositOperations(services: ModuleServices): Operation[] {
+export function depositOperations(services: DepositServices): Operation[] {
   const { environment, providers } = services
   const provider = providers.deposits
   if (!provider) return []
@@ -38,7 +42,10 @@ export function depositOperations(services: ModuleServices): Operation[] {
 
 const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'user' ? [scope] : [])
 
-function list(surface: Surface, { deposits, db, clock }: ModuleServices): Operation {
+function list(
+  surface: Surface,
+  { deposits, db, clock }: Pick<DepositServices, 'deposits' | 'db' | 'clock'>,
+): Operation {
   return listOperation({
     id: 'deposits.list',
     title: 'List deposits, newest first',
@@ -58,7 +65,7 @@ function list(surface: Surface, { deposits, db, clock }: ModuleServices): Operat
   })
 }
 
-function read(surface: Surface, { deposits, db }: ModuleServices): Operation {
+function read(surface: Surface, { deposits, db }: Pick<DepositServices, 'deposits' | 'db'>): Operation {
   return readOperation({
     id: 'deposits.read',
     title: 'Read a deposit',
@@ -83,7 +90,7 @@ const Payment = Type.Object(
 /** `deposits.simulate`: a payment arrives, for tests in a sandbox. It is applied like a report of the provider. */
 function simulate(
   surface: Surface,
-  { deposits, db, clock }: ModuleServices,
+  { deposits, db, clock }: Pick<DepositServices, 'deposits' | 'db' | 'clock'>,
   provider: DepositProvider,
 ): Operation {
   return ledgerWrite<typeof Payment, typeof DepositResponse, { readonly creditedCents: number | undefined }>({

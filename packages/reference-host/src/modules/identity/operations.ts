@@ -1,7 +1,14 @@
 import { allow, type Session } from '@gatewright/kernel'
 import type { CapState } from '@gatewright/scope-guard'
 import * as Type from 'typebox/type'
-import { type Call, type Operation, isKeySession, ledgerWrite, readOperation } from '@gatewright/host'
+import {
+  type HostServices,
+  type Call,
+  type Operation,
+  isKeySession,
+  ledgerWrite,
+  readOperation,
+} from '@gatewright/host'
 import {
   PolicySchema,
   component,
@@ -12,8 +19,12 @@ import {
   textOrNull,
 } from '@gatewright/host/schemas'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
-import type { User } from '../users/store.ts'
+import type { UserStore, User } from '../users/store.ts'
+
+/** What the operations on the identity of a caller work with. */
+interface IdentityServices extends Pick<HostServices, 'issuer' | 'guard' | 'db'> {
+  readonly users: UserStore
+}
 
 const BindingPolicy = Type.Object(
   { id: text('Names the policy'), policy: PolicySchema },
@@ -102,7 +113,7 @@ const common = {
 } as const
 
 /** `GET` and `PATCH /user/v1/identity`: describes the credential of the request. */
-export function identityOperations({ users, issuer, guard, db }: ModuleServices): Operation[] {
+export function identityOperations({ users, issuer, guard, db }: IdentityServices): Operation[] {
   const rights = async (session: Session): Promise<Rights> => {
     const [policies, caps] = await Promise.all([issuer.policies(session.policyIds), guard.caps(session)])
     return { policies, caps }

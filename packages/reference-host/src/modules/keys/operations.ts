@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import {
+  type WebTokens,
   type HostServices,
   type Operation,
   type Success,
@@ -14,11 +15,15 @@ import {
 import { PolicySchema, component, nextCursor } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
-import type { ModuleServices } from '../services.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
 import { keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
 import { keyResponse, revokeKey } from './revoke.ts'
+
+/** What the operations on API keys work with. */
+interface KeyServices extends Pick<HostServices, 'issuer' | 'aliases' | 'guard' | 'db' | 'clock'> {
+  readonly webTokens: WebTokens
+}
 
 const KeyList = Type.Object(
   { keys: Type.Array(KeySchema), nextCursor },
@@ -57,7 +62,7 @@ const RotateBody = Type.Object(
 const common = { surface: 'user', credential: 'session', topLevel: true } as const
 
 /** Makes the operations on API keys. The issuer decides what a caller may do to which key. */
-export function keyOperations(services: ModuleServices): Operation[] {
+export function keyOperations(services: KeyServices): Operation[] {
   return [
     createKey(services),
     listKeys(services),
@@ -68,7 +73,11 @@ export function keyOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-function createKey({ issuer, aliases, webTokens }: ModuleServices): Operation {
+function createKey({
+  issuer,
+  aliases,
+  webTokens,
+}: Pick<KeyServices, 'issuer' | 'aliases' | 'webTokens'>): Operation {
   return operation({
     ...common,
     id: 'keys.create',
@@ -137,7 +146,7 @@ function listKeys({ issuer }: Pick<HostServices, 'issuer'>): Operation {
   })
 }
 
-function changeKey(services: ModuleServices): Operation {
+function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases'>): Operation {
   const { issuer, aliases } = services
   return operation({
     ...common,
@@ -176,7 +185,7 @@ const rotatesOnlyItself = deny(
   { details: { scope: 'keys.write' } },
 )
 
-function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
+function rotateKey({ issuer, webTokens }: Pick<KeyServices, 'issuer' | 'webTokens'>): Operation {
   return operation({
     ...common,
     id: 'keys.rotate',

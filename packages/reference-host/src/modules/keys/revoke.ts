@@ -5,12 +5,11 @@ import * as Type from 'typebox/type'
 import { type HostServices, type Operation, type Success, callerOf, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { cancelCardsOf, lineagesFrom } from '../cards/cancel.ts'
-import type { ModuleServices } from '../services.ts'
 import * as examples from './examples.ts'
 import { keyData, keyPaths, KeySchema } from './fields.ts'
 
 /** `keys.revoke`: ends a key and its sessions, and if requested cancels the cards that it made. */
-export function revokeKey(services: ModuleServices): Operation {
+export function revokeKey(services: Pick<HostServices, 'issuer' | 'clock' | 'db'>): Operation {
   return operation({
     surface: 'user',
     credential: 'session',

@@ -2,18 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { allow, type Surface } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { type Operation, type Success, operation, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, type Success, operation, readOperation } from '@gatewright/host'
 import { component, nameText } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { invalidState } from '../invalid-state.ts'
 import { applyReferral } from '../referrals/store.ts'
-import type { ModuleServices } from '../services.ts'
 import * as examples from './examples.ts'
 import { KycBody, readApplication } from './fields.ts'
 import { SUBMIT_JOB } from './job.ts'
 import { DECIDED_STATUSES } from './states.ts'
 import { kycValues } from './values.ts'
 import { KycResponse, kycData, spelledFor, statusOf } from './wire.ts'
+import type { KycRecords } from './records.ts'
+import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+import type { KycProvider } from '../../providers/kyc/port.ts'
+
+/** What the operations of the identity check work with. */
+interface KycServices extends Pick<HostServices, 'db' | 'clock' | 'jobs' | 'environment'> {
+  readonly kyc: KycRecords
+  readonly acceptances: AgreementAcceptances
+  readonly providers: { readonly kyc?: KycProvider }
+}
 
 /** How long a response waits for the provider. */
 const WAIT_MS = 2000
@@ -23,7 +32,7 @@ const SURFACES: readonly Surface[] = ['user', 'partner']
  * Makes the operations of identity checks on both surfaces: `kyc.submit` only with a provider, `kyc.simulate` only in a
  * sandbox.
  */
-export function kycOperations(services: ModuleServices): Operation[] {
+export function kycOperations(services: KycServices): Operation[] {
   return SURFACES.flatMap(surface => [
     kycValues(surface),
     ...(services.providers.kyc ? [submit(surface, services)] : []),
@@ -34,7 +43,7 @@ export function kycOperations(services: ModuleServices): Operation[] {
 
 async function responseOf(
   surface: Surface,
-  { kyc, acceptances, ...services }: Pick<ModuleServices, 'db' | 'kyc' | 'acceptances'>,
+  { kyc, acceptances, ...services }: Pick<KycServices, 'db' | 'kyc' | 'acceptances'>,
   accountId: string,
   db: SqlQueries = services.db,
 ): Promise<Success> {
@@ -51,7 +60,10 @@ async function responseOf(
  * `kyc.submit`: commits the application and the job that calls the provider, then waits up to `WAIT_MS` for the outcome of
  * that job.
  */
-function submit(surface: Surface, services: ModuleServices): Operation {
+function submit(
+  surface: Surface,
+  services: Pick<KycServices, 'db' | 'clock' | 'jobs' | 'kyc' | 'acceptances'>,
+): Operation {
   const { db, clock, kyc, jobs } = services
   return operation({
     id: 'kyc.submit',
@@ -94,7 +106,7 @@ function submit(surface: Surface, services: ModuleServices): Operation {
   })
 }
 
-function status(surface: Surface, services: ModuleServices): Operation {
+function status(surface: Surface, services: Pick<KycServices, 'db' | 'kyc' | 'acceptances'>): Operation {
   const { db, kyc } = services
   return readOperation({
     id: 'kyc.status',
@@ -122,7 +134,10 @@ const Decision = Type.Object(
 )
 
 /** `kyc.simulate`: decides like an operator, for tests in a sandbox. */
-function simulate(surface: Surface, services: ModuleServices): Operation {
+function simulate(
+  surface: Surface,
+  services: Pick<KycServices, 'db' | 'clock' | 'jobs' | 'kyc' | 'acceptances'>,
+): Operation {
   const { db, clock, kyc, jobs } = services
   return operation({
     id: 'kyc.simulate',

@@ -14,7 +14,6 @@ import {
 import { component, instant, instantOrNull, nextCursor, text } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 import { kindOf, textOf } from './texts.ts'
 
 const Notification = Type.Object(
@@ -65,7 +64,7 @@ const common = { surface: 'user', credential: 'session' } as const
  * `GET /user/v1/notifications` and `PATCH /user/v1/notifications/{id}`: lists notifications of the account, and marks one as
  * read or unread.
  */
-export function notificationOperations(services: ModuleServices): Operation[] {
+export function notificationOperations(services: Pick<HostServices, 'db' | 'clock'>): Operation[] {
   return [listNotifications(services), markNotification(services)]
 }
 

@@ -1,10 +1,15 @@
 import { allow } from '@gatewright/kernel'
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { type Operation, type Success, operation, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, type Success, operation, readOperation } from '@gatewright/host'
 import { component, text } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
-import type { ModuleServices } from '../services.ts'
+import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+
+/** What the operations of onboarding work with. */
+interface OnboardingServices extends Pick<HostServices, 'db'> {
+  readonly acceptances: AgreementAcceptances
+}
 
 /** The steps in their order, each with the operation that completes it. The last two can be skipped. */
 const STEPS = [
@@ -49,7 +54,7 @@ const FACTS = `select u.kyc_status, u.skipped_steps,
   from gw_users u where u.account_id = $1`
 
 /** `GET /user/v1/onboarding` derives the steps from what the account has done; `POST /user/v1/onboarding/{step}` skips an optional one. */
-export function onboardingOperations(services: ModuleServices): Operation[] {
+export function onboardingOperations(services: OnboardingServices): Operation[] {
   const { db } = services
   const shared = { surface: 'user', response: ResponseData } as const
   return [
@@ -92,7 +97,7 @@ async function skip(db: SqlQueries, accountId: string, step: Step): Promise<void
   await rows(db, text, [accountId, `${step} `, `%${step}%`])
 }
 
-async function read({ db, acceptances }: ModuleServices, accountId: string): Promise<Success> {
+async function read({ db, acceptances }: OnboardingServices, accountId: string): Promise<Success> {
   const [row = {}] = await rows(db, FACTS, [accountId])
   const skipped = toText(row['skipped_steps'])
   const done: Readonly<Record<Step, boolean>> = {

@@ -3,6 +3,7 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import { isChecksumAddress } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import {
+  type HostServices,
   type HostDenial,
   type Operation,
   type Transaction,
@@ -16,8 +17,14 @@ import {
 import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 import { findSent, paymentPage, usersOfWallet } from './store.ts'
+import type { UserStore } from '../users/store.ts'
+
+/** What payments between users work with. */
+interface PaymentServices
+  extends Pick<HostServices, 'db' | 'clock' | 'guard' | 'ledger' | 'money' | 'spendStorage'> {
+  readonly users: UserStore
+}
 
 const cents = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
 const Body = Type.Object(
@@ -65,7 +72,7 @@ const example = {
 }
 
 /** `GET` and `POST /user/v1/payments`: lists payments, and pays another wallet user of this host. */
-export function paymentOperations(services: ModuleServices): Operation[] {
+export function paymentOperations(services: PaymentServices): Operation[] {
   const { db } = services
   return [
     listOperation({
@@ -84,7 +91,7 @@ export function paymentOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-function createPayment(services: ModuleServices): Operation {
+function createPayment(services: PaymentServices): Operation {
   const { clock, users } = services
   return ledgerWrite({
     id: 'payments.create',

@@ -1,7 +1,7 @@
 import { allow, missingScopes } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, nameText, text } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
+import { type HostServices, type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import {
   parseRequestedScopes,
@@ -11,8 +11,13 @@ import {
   ttlSeconds,
 } from '../credential-fields.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 import { readPartnerUser, partnerUserFields } from '../users/fields.ts'
+import type { UserStore } from '../users/store.ts'
+
+/** What the sign-in of a user by a partner works with. */
+interface PartnerSessionServices extends Pick<HostServices, 'issuer' | 'aliases'> {
+  readonly users: UserStore
+}
 
 const Body = Type.Object(
   {
@@ -29,7 +34,7 @@ const ResponseData = Type.Object(
 )
 
 /** `POST /partner/v1/sessions`: creates a session for one user of the partner. */
-export function createPartnerSession({ issuer, users, aliases }: ModuleServices): Operation {
+export function createPartnerSession({ issuer, users, aliases }: PartnerSessionServices): Operation {
   return operation({
     id: 'sessions.createForPartner',
     title: 'Mint a session for a user of the partner',

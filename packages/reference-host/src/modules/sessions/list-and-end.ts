@@ -11,7 +11,6 @@ import {
 } from '@gatewright/host'
 import { component, grantedScopes, instant, nextCursor, text, textOrNull } from '@gatewright/host/schemas'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 
 const SessionSchema = Type.Object(
   {
@@ -45,7 +44,7 @@ const common = { surface: 'user', credential: 'session', topLevel: true, scopes:
 /**
  * `GET` and `DELETE /user/v1/sessions`: lists the caller's live sessions, and ends one.
  */
-export function sessionOperations(services: ModuleServices): Operation[] {
+export function sessionOperations(services: Pick<HostServices, 'issuer'>): Operation[] {
   return [listSessions(services), endSession(services)]
 }
 

@@ -1,8 +1,12 @@
 import * as Type from 'typebox/type'
-import { type Operation, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, readOperation } from '@gatewright/host'
 import { instant, text, component, textOrNull } from '@gatewright/host/schemas'
-import { MAX_NOTICES } from '../../product/product.ts'
-import type { ModuleServices } from '../services.ts'
+import { type Product, MAX_NOTICES } from '../../product/product.ts'
+
+/** What the list of offers works with. */
+interface SpotlightServices extends Pick<HostServices, 'clock'> {
+  readonly product: Product
+}
 
 const Item = Type.Object(
   {
@@ -21,7 +25,7 @@ const ResponseData = Type.Object(
 )
 
 /** `GET /user/v1/spotlight`: lists the notices that are shown now. */
-export function listSpotlight({ product, clock }: ModuleServices): Operation {
+export function listSpotlight({ product, clock }: SpotlightServices): Operation {
   const items = product.spotlight.map(item => ({
     item,
     from: Date.parse(item.startsAt),

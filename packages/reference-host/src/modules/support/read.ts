@@ -1,8 +1,13 @@
 import * as Type from 'typebox/type'
-import { type Operation, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, readOperation } from '@gatewright/host'
 import { textOrNull, component, text } from '@gatewright/host/schemas'
 import { HOST_VERSION } from '../../product/version.ts'
-import type { ModuleServices } from '../services.ts'
+import type { Product } from '../../product/product.ts'
+
+/** What the read of the support contacts works with. */
+interface SupportServices extends Pick<HostServices, 'environment'> {
+  readonly product: Product
+}
 
 const Support = Type.Object(
   {
@@ -24,7 +29,7 @@ const ResponseData = Type.Object(
 )
 
 /** `GET /user/v1/support`: reads where people find help. */
-export function readSupport({ product: { support }, environment }: ModuleServices): Operation {
+export function readSupport({ product: { support }, environment }: SupportServices): Operation {
   return readOperation({
     id: 'support.read',
     title: 'Read where to find help, and what to quote there',

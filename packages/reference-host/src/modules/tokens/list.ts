@@ -2,8 +2,13 @@ import * as Type from 'typebox/type'
 import { component, text, textOrNull } from '@gatewright/host/schemas'
 import { type Operation, listOperation } from '@gatewright/host'
 import type { PayinReceiver } from '../../chain/receivers.ts'
-import type { ModuleServices } from '../services.ts'
 import type { TokenUse } from './token.ts'
+
+/** What the list of tokens works with. */
+interface TokenServices {
+  readonly receivers: readonly PayinReceiver[]
+  readonly providerTokens: () => Promise<readonly TokenUse[]>
+}
 
 /** Names of networks, as providers spell them. */
 const NETWORKS: Readonly<Record<number, string>> = { 1: 'ethereum', 8453: 'base' }
@@ -26,7 +31,7 @@ const Token = Type.Object(
 )
 
 /** `GET /user/v1/tokens`: lists the tokens for pay-ins, deposits and withdrawals. */
-export function listTokens({ receivers, providerTokens }: ModuleServices): Operation {
+export function listTokens({ receivers, providerTokens }: TokenServices): Operation {
   return listOperation({
     id: 'tokens.list',
     title: 'List the tokens that this host takes or pays',

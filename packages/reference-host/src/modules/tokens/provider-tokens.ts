@@ -1,5 +1,5 @@
 import type { Asset } from '../../providers/catalogue.ts'
-import type { ModuleServices } from '../services.ts'
+import type { Providers } from '../../providers/ports.ts'
 import type { TokenUse } from './token.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { TokenUse } from './token.ts'
 export async function providerTokens({
   deposits,
   withdrawals,
-}: ModuleServices['providers']): Promise<readonly TokenUse[]> {
+}: Pick<Providers, 'deposits' | 'withdrawals'>): Promise<readonly TokenUse[]> {
   const signal = new AbortController().signal
   const [taken = [], sent = []] = await Promise.all([deposits?.assets(signal), withdrawals?.assets(signal)])
   return [

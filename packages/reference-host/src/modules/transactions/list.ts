@@ -8,7 +8,6 @@ import {
   transactions,
 } from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
-import type { ModuleServices } from '../services.ts'
 import { partnerForm, userForm } from './wire.ts'
 
 /** The differences between the surfaces: the form of a transaction, and the size of a page. */
@@ -35,7 +34,7 @@ const filters = {
 }
 
 /** `GET /user/v1/transactions` and `GET /partner/v1/transactions`: lists the transactions of the account, newest first. */
-export function transactionOperations(services: ModuleServices): Operation[] {
+export function transactionOperations(services: Pick<HostServices, 'db'>): Operation[] {
   return (['user', 'partner'] as const).map(surface => listTransactions(surface, services))
 }
 

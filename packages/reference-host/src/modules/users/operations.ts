@@ -1,13 +1,19 @@
 import { allow, type Surface } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { type Operation, ledgerWrite, readOperation } from '@gatewright/host'
+import { type HostServices, type Operation, ledgerWrite, readOperation } from '@gatewright/host'
 import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 import { changeProfile, openProfile } from './profile.ts'
-import type { User } from './store.ts'
+import type { UserStore, User } from './store.ts'
+import type { AgreementAcceptances } from '../agreements/acceptance.ts'
+
+/** What the operations on a user work with. */
+interface UserServices extends Pick<HostServices, 'db' | 'sealer'> {
+  readonly users: UserStore
+  readonly acceptances: AgreementAcceptances
+}
 
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
@@ -68,14 +74,14 @@ const exampleResponse = {
 }
 
 /** `GET` and `PATCH /user/v1/users` and `/partner/v1/users`: the session's own user. */
-export function userOperations(services: ModuleServices): Operation[] {
+export function userOperations(services: UserServices): Operation[] {
   return (['user', 'partner'] as const).flatMap(surface => [
     readUser(services, surface),
     changeUser(services, surface),
   ])
 }
 
-function readUser(services: ModuleServices, surface: Surface): Operation {
+function readUser(services: UserServices, surface: Surface): Operation {
   const { users, db } = services
   return readOperation({
     id: 'users.read',
@@ -92,7 +98,10 @@ function readUser(services: ModuleServices, surface: Surface): Operation {
   })
 }
 
-function changeUser(services: ModuleServices, surface: Surface): Operation {
+function changeUser(
+  services: Pick<UserServices, 'users' | 'sealer' | 'acceptances'>,
+  surface: Surface,
+): Operation {
   return ledgerWrite({
     id: 'users.change',
     title: 'Change the name or e-mail address of the user',
@@ -123,7 +132,7 @@ function changeUser(services: ModuleServices, surface: Surface): Operation {
 }
 
 async function userData(
-  { sealer, acceptances }: ModuleServices,
+  { sealer, acceptances }: Pick<UserServices, 'sealer' | 'acceptances'>,
   db: SqlQueries,
   surface: Surface,
   user: User,

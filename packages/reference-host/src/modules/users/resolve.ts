@@ -1,10 +1,17 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
+import { type HostServices, type Operation, operation } from '@gatewright/host'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 import { readPartnerUser, partnerUserFields } from './fields.ts'
+import type { UserStore } from './store.ts'
+import type { SeedCards } from '../cards/sandbox-cards.ts'
+
+/** What the look-up of a partner's user works with. */
+interface ResolveServices extends Pick<HostServices, 'clock'> {
+  readonly users: UserStore
+  readonly seedCards: SeedCards
+}
 
 const Body = Type.Object(
   { ...partnerUserFields, walletLabel: Type.Optional(nameText(0, 120)) },
@@ -22,7 +29,7 @@ const ResponseData = Type.Object(
 )
 
 /** `POST /partner/v1/users/resolve`: finds or creates a user of the partner. */
-export function resolveUser({ users, seedCards, clock }: ModuleServices): Operation {
+export function resolveUser({ users, seedCards, clock }: ResolveServices): Operation {
   return operation({
     id: 'users.resolve',
     title: 'Find or create a user of the partner',

@@ -2,10 +2,9 @@ import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import * as Type from 'typebox/type'
 import { component, idText, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
-import { type HostServices, type Operation, type Success, operation } from '@gatewright/host'
+import { type WebTokens, type HostServices, type Operation, type Success, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { AT, LATER } from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
 import { endOf, enterCode, findOpen, poll, startRequest, type PollOutcome } from './cli-requests.ts'
 import { denyOtherOrigin } from './cross-origin.ts'
 import {
@@ -17,6 +16,11 @@ import {
   SignedIn,
   typedCode,
 } from './fields.ts'
+
+/** What the sign-in of a command line works with. */
+interface CliServices extends Pick<HostServices, 'db' | 'clock' | 'limits' | 'origin'> {
+  readonly webTokens: WebTokens
+}
 
 const POLL_INTERVAL_MS = 1500
 
@@ -74,7 +78,7 @@ const common = { surface: 'public', method: 'POST', credential: 'none', topLevel
 const iso = (at: EpochMs): string => new Date(at).toISOString()
 
 /** `/auth/cli/*`: a person signs in a command line by a browser (like RFC 8628). */
-export function cliOperations(services: ModuleServices): Operation[] {
+export function cliOperations(services: CliServices): Operation[] {
   return [start(services), pollOnce(services), inspect(services), denyRequest(services)]
 }
 
@@ -117,7 +121,12 @@ function start({ db, clock, origin }: Pick<HostServices, 'db' | 'clock' | 'origi
   })
 }
 
-function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
+function pollOnce({
+  db,
+  clock,
+  limits,
+  webTokens,
+}: Pick<CliServices, 'db' | 'clock' | 'limits' | 'webTokens'>): Operation {
   const pending = (expiresAt: EpochMs): Verdict<Success> =>
     allow({
       data: { status: 'pending', expiresAt: iso(expiresAt) },

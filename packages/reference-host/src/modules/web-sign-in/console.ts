@@ -1,11 +1,15 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, grantedScopes, instant, text } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
+import { type HostServices, type WebTokens, type Operation, operation } from '@gatewright/host'
 import { userScopes } from '../../product/scopes.ts'
 import { newSessionData } from '../credential-fields.ts'
 import * as examples from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
+
+/** What the exchange of a web token for a session works with. */
+interface ConsoleServices extends Pick<HostServices, 'issuer'> {
+  readonly webTokens: WebTokens
+}
 
 const LIFETIME_SECONDS = 3600
 /** The write scopes of a console. None of them moves money. */
@@ -30,7 +34,7 @@ const ResponseData = Type.Object(
 )
 
 /** `POST /auth/console`: exchanges a web token for a session of the account console. */
-export function openConsole({ issuer, webTokens }: ModuleServices): Operation {
+export function openConsole({ issuer, webTokens }: ConsoleServices): Operation {
   return operation({
     surface: 'public',
     method: 'POST',

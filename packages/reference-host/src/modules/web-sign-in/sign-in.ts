@@ -1,13 +1,12 @@
 import { allow } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
-import { toChecksumAddress } from '@gatewright/signature-verifier'
+import { type Verifier, toChecksumAddress } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import { component, idText, instant, nameText, text } from '@gatewright/host/schemas'
-import { type Operation, operation } from '@gatewright/host'
+import { type HostServices, type WebTokens, type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { LATER, WALLET } from '../examples.ts'
-import type { ModuleServices } from '../services.ts'
-import { LOGIN_DIGEST } from './challenge.ts'
+import { type ChallengeCodec, LOGIN_DIGEST } from './challenge.ts'
 import { enterCode, approve } from './cli-requests.ts'
 import {
   challengeNotFound,
@@ -20,6 +19,15 @@ import {
   typedCode,
 } from './fields.ts'
 import { newWebSession } from './web-token.ts'
+import type { UserStore } from '../users/store.ts'
+
+/** What the sign-in of a wallet on the web works with. */
+interface SignInServices extends Pick<HostServices, 'db' | 'clock'> {
+  readonly challenges: ChallengeCodec
+  readonly verifier: Verifier
+  readonly users: UserStore
+  readonly webTokens: WebTokens
+}
 
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 const wallet = {
@@ -75,11 +83,15 @@ function readAddress(text: string): string | undefined {
 const notProven = deny('invalid_signature', 'The wallet proof is not valid.')
 
 /** `/auth/challenge`, `/auth/login` and `/auth/session`: a wallet signs in on the web. */
-export function signInOperations(services: ModuleServices): Operation[] {
+export function signInOperations(services: SignInServices): Operation[] {
   return [challenge(services), login(services), session(services)]
 }
 
-function challenge({ challenges, clock, db }: ModuleServices): Operation {
+function challenge({
+  challenges,
+  clock,
+  db,
+}: Pick<SignInServices, 'challenges' | 'clock' | 'db'>): Operation {
   return operation({
     ...common,
     id: 'auth.challenge',
@@ -135,7 +147,7 @@ function challenge({ challenges, clock, db }: ModuleServices): Operation {
   })
 }
 
-function login({ challenges, verifier, users, webTokens, clock, db }: ModuleServices): Operation {
+function login({ challenges, verifier, users, webTokens, clock, db }: SignInServices): Operation {
   return operation({
     ...common,
     id: 'auth.login',
@@ -177,7 +189,7 @@ function login({ challenges, verifier, users, webTokens, clock, db }: ModuleServ
   })
 }
 
-function session({ webTokens, clock }: ModuleServices): Operation {
+function session({ webTokens, clock }: Pick<SignInServices, 'webTokens' | 'clock'>): Operation {
   return operation({
     ...common,
     id: 'auth.session',

@@ -1,6 +1,7 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import {
+  type HostServices,
   type HostDenial,
   type Operation,
   type Success,
@@ -13,11 +14,18 @@ import { deny } from '../../product/denials.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
-import type { ModuleServices } from '../services.ts'
 import { ownAddress } from './destination.ts'
 import { Body, isEqual, priced, readTerms, type PreparedWithdrawal } from './terms.ts'
 import { WithdrawalResponse, withdrawalResponse, withdrawalBodyExample, withdrawalExample } from './wire.ts'
 import { countOpenWithdrawals, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
+import type { WithdrawalRecords } from './records.ts'
+import type { PayinReceiver } from '../../chain/receivers.ts'
+
+/** What the creation of a withdrawal works with. */
+export interface CreateWithdrawalServices extends Pick<HostServices, 'db' | 'clock' | 'jobs' | 'ledger'> {
+  readonly withdrawals: WithdrawalRecords
+  readonly receivers: readonly PayinReceiver[]
+}
 
 const MAX_OPEN = 20
 /** How long after a `pending` response an equal request of a partner counts as a poll of the same withdrawal. */
@@ -26,7 +34,7 @@ const POLLED_FOR_MS = 600_000
 /** Makes `withdrawals.create` of a surface. */
 export function createWithdrawal(
   surface: Surface,
-  services: ModuleServices,
+  services: CreateWithdrawalServices,
   provider: WithdrawalProvider,
 ): Operation {
   const { withdrawals, db, clock } = services
@@ -92,7 +100,13 @@ export function createWithdrawal(
 
 /** Reserves the caps, holds the money and adds the job that sends it. A denial rolls all of it back. */
 async function make(
-  { withdrawals, clock, jobs, ledger, receivers }: ModuleServices,
+  {
+    withdrawals,
+    clock,
+    jobs,
+    ledger,
+    receivers,
+  }: Pick<CreateWithdrawalServices, 'withdrawals' | 'clock' | 'jobs' | 'ledger' | 'receivers'>,
   provider: string,
   accountId: string,
   terms: NewWithdrawal,
@@ -120,7 +134,7 @@ async function make(
 /** Responds with a withdrawal as it is now. For a partner, it stays open to polling as long as the response is `pending`. */
 async function response(
   surface: Surface,
-  { withdrawals, clock }: ModuleServices,
+  { withdrawals, clock }: Pick<CreateWithdrawalServices, 'withdrawals' | 'clock'>,
   tx: SqlQueries,
   withdrawal: Withdrawal,
   repeated: boolean,

@@ -1,13 +1,18 @@
 import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
-import type { ModuleServices } from '../services.ts'
-import { createWithdrawal } from './create.ts'
+import { type CreateWithdrawalServices, createWithdrawal } from './create.ts'
 import { withdrawalQuotes } from './quotes.ts'
 import { WithdrawalResponse, withdrawalData, withdrawalExample, WithdrawalSchema } from './wire.ts'
 import { withdrawalTable } from './withdrawal.ts'
+import type { WithdrawalProvider } from '../../providers/withdrawals/port.ts'
+
+/** What the operations of withdrawals work with. */
+interface WithdrawalServices extends CreateWithdrawalServices {
+  readonly providers: { readonly withdrawals?: WithdrawalProvider }
+}
 
 /** Makes the operations of withdrawals, if the host has a provider. */
-export function withdrawalOperations(services: ModuleServices): Operation[] {
+export function withdrawalOperations(services: WithdrawalServices): Operation[] {
   const provider = services.providers.withdrawals
   if (!provider) return []
   return [

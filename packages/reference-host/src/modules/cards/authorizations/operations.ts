@@ -13,11 +13,12 @@ import {
 import { component, idText, nameText } from '@gatewright/host/schemas'
 import { deny } from '../../../product/denials.ts'
 import { invalidState } from '../../invalid-state.ts'
-import type { ModuleServices } from '../../services.ts'
 import { cardPolicies } from './decide.ts'
 import { authorizationTable, type Authorization } from './store.ts'
 import { authorizationData, AuthorizationSchema, exampleAuthorization, withHistory } from './wire.ts'
 import { cards } from '../store.ts'
+import type { Authorizations } from './service.ts'
+import type { CardServices } from '../services.ts'
 
 const SURFACES: readonly Surface[] = ['user', 'partner']
 /** The default merchant of a simulated payment. */
@@ -50,7 +51,9 @@ const AmountBody = Type.Object(
 const NoBody = Type.Object({}, component('SimulatedReversal', 'No members'))
 
 /** Makes the operations on authorizations: the list, and the simulations of a sandbox, in which the caller acts as the merchant. */
-export function authorizationOperations(services: ModuleServices): Operation[] {
+export function authorizationOperations(
+  services: Pick<CardServices, 'authorizations' | 'cardKeyPolicies' | 'clock' | 'db' | 'environment'>,
+): Operation[] {
   const simulations = SURFACES.flatMap(surface => [
     simulateAuthorization(surface, services),
     ...ENDINGS.map(ending => simulateEnding(surface, ending, services)),
@@ -83,7 +86,10 @@ function listAuthorizations({ db }: Pick<HostServices, 'db'>): Operation {
 }
 
 /** `cards.simulateAuthorization`: a merchant requests a payment. A decline is a result of the operation, not an error. */
-function simulateAuthorization(surface: Surface, services: ModuleServices): Operation {
+function simulateAuthorization(
+  surface: Surface,
+  services: Pick<CardServices, 'authorizations' | 'cardKeyPolicies' | 'clock' | 'db'>,
+): Operation {
   const { db, clock, cardKeyPolicies, authorizations } = services
   return ledgerWrite({
     id: 'cards.simulateAuthorization',
@@ -139,7 +145,7 @@ interface Ending {
   /** Returns the amount that is left for this action. */
   most(row: Authorization): number
   apply(
-    authorizations: ModuleServices['authorizations'],
+    authorizations: Authorizations,
     tx: SqlQueries,
     row: Authorization,
     at: { readonly amountCents: number; readonly effectId: string; readonly now: EpochMs },
@@ -174,7 +180,11 @@ const ENDINGS: readonly Ending[] = [
   },
 ]
 
-function simulateEnding(surface: Surface, ending: Ending, services: ModuleServices): Operation {
+function simulateEnding(
+  surface: Surface,
+  ending: Ending,
+  services: Pick<CardServices, 'authorizations' | 'clock'>,
+): Operation {
   const { id, title, verb, from, most, apply } = ending
   const { clock, authorizations } = services
   const response = { clear: 'cleared', reverse: 'reversed', refund: 'cleared' } as const

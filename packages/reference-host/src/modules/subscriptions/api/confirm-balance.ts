@@ -1,11 +1,16 @@
 import * as Type from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
-import { type Operation, ledgerWrite } from '@gatewright/host'
-import type { ModuleServices } from '../../services.ts'
+import { type HostServices, type Operation, ledgerWrite } from '@gatewright/host'
 import * as examples from './examples.ts'
 import { PayinResponse } from './fields.ts'
 import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 import { subscriptions } from '../subscription-store.ts'
+import type { PayinSettlement } from '../payins/settlement.ts'
+
+/** What the payment of a pay-in from the balance works with. */
+interface ConfirmBalanceServices extends Pick<HostServices, 'clock' | 'requirements'> {
+  readonly settlement: PayinSettlement
+}
 
 const Body = Type.Object(
   { payinId: PayinId },
@@ -16,7 +21,7 @@ const Body = Type.Object(
  * `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. It does not require an
  * identity check, but a locked account is denied.
  */
-export function confirmBalance(services: ModuleServices): Operation {
+export function confirmBalance(services: ConfirmBalanceServices): Operation {
   const { clock, requirements, settlement } = services
   return ledgerWrite({
     id: 'subscriptions.confirmBalance',

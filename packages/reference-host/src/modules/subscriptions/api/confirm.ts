@@ -2,14 +2,23 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
-import { type Call, type Operation, ledgerWrite } from '@gatewright/host'
-import type { ModuleServices } from '../../services.ts'
+import { type HostServices, type Call, type Operation, ledgerWrite } from '@gatewright/host'
 import { applyTransfers, type ChainView } from '../onchain/apply-transfers.ts'
 import { isOpen } from '../payins/states.ts'
 import * as examples from './examples.ts'
 import { PayinResponse } from './fields.ts'
 import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 import { payins } from '../payins/payin-store.ts'
+import type { PayinReceiver } from '../../../chain/receivers.ts'
+import type { TransactionLookups } from '../../../chain/transaction-lookups.ts'
+import type { PayinSettlement } from '../payins/settlement.ts'
+
+/** What the confirmation of a pay-in by its transaction works with. */
+interface ConfirmServices extends Pick<HostServices, 'db' | 'clock'> {
+  readonly receivers: readonly PayinReceiver[]
+  readonly lookups: TransactionLookups
+  readonly settlement: PayinSettlement
+}
 
 const Body = Type.Object(
   {
@@ -23,7 +32,7 @@ const Body = Type.Object(
 const MAX_MOVES = 30
 
 /** `POST /user/v1/subscriptions/payin/confirm`: submits the transaction that pays a pay-in. */
-export function confirmPayin(services: ModuleServices): Operation {
+export function confirmPayin(services: ConfirmServices): Operation {
   const { clock } = services
   return ledgerWrite({
     id: 'subscriptions.confirm',
@@ -68,7 +77,7 @@ export function confirmPayin(services: ModuleServices): Operation {
  * watcher settles it. For a closed pay-in, as in a replay of a stored response, the node is not called.
  */
 async function askChain(
-  { db, receivers, lookups }: ModuleServices,
+  { db, receivers, lookups }: Pick<ConfirmServices, 'db' | 'receivers' | 'lookups'>,
   { caller, body }: Call<'session', Static<typeof Body>>,
 ): Promise<ChainView | undefined> {
   const { accountId } = caller.session

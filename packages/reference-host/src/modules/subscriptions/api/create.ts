@@ -4,12 +4,17 @@ import type { Static } from 'typebox/type'
 import { component, idText } from '@gatewright/host/schemas'
 import { type HostDenial, type Operation, type WriteContext, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../../product/denials.ts'
-import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { PayinResponse, PayinSchema, SubscriptionSchema, payinData, subscriptionData } from './fields.ts'
-import { payinTerms, requestPayin, type Purchase } from './request-payin.ts'
+import { type PayinRequestServices, payinTerms, requestPayin, type Purchase } from './request-payin.ts'
 import { payins } from '../payins/payin-store.ts'
 import { subscriptions } from '../subscription-store.ts'
+import type { Plan } from '../../../product/plans.ts'
+
+/** What the purchase of a plan works with. */
+interface PurchaseServices extends PayinRequestServices {
+  readonly plans: readonly Plan[]
+}
 
 const Plan = idText(120, 'A plan, by its id')
 // Both bodies accept other members: a pay-in stores members that the host does not use.
@@ -47,7 +52,7 @@ const CheckoutResponse = Type.Object(
 )
 
 /** `POST /user/v1/subscriptions/payin`: requests a payment. */
-export function createPayin(services: ModuleServices): Operation {
+export function createPayin(services: PurchaseServices): Operation {
   return ledgerWrite({
     id: 'subscriptions.payin',
     title: 'Ask for a payment: for a subscription, a plan, or into the balance',
@@ -78,7 +83,7 @@ export function createPayin(services: ModuleServices): Operation {
  * `POST /user/v1/subscriptions/checkout`: creates a subscription to a plan, and the pay-in for its first
  * period.
  */
-export function checkout(services: ModuleServices): Operation {
+export function checkout(services: PurchaseServices): Operation {
   const { clock, plans } = services
   return ledgerWrite({
     id: 'subscriptions.checkout',
@@ -115,7 +120,7 @@ export function checkout(services: ModuleServices): Operation {
 
 /** Reads what a pay-in pays for, and the price: that of the subscription or plan, else the requested amount. */
 async function readPurchase(
-  { plans }: ModuleServices,
+  { plans }: Pick<PurchaseServices, 'plans'>,
   { tx, effectId }: Pick<WriteContext, 'tx' | 'effectId'>,
   accountId: string,
   { subscriptionId, plan: planName, amountCents, method }: Static<typeof PayinBody>,
@@ -147,7 +152,7 @@ async function readPurchase(
   return allow({ amountCents, planId: null, subscriptionId: null })
 }
 
-function noSuchPlan(plans: ModuleServices['plans']): HostDenial {
+function noSuchPlan(plans: readonly Plan[]): HostDenial {
   const names = plans.map(({ id }) => id).join(', ')
   return deny('invalid_request', `plan must be one of the configured plans: ${names || 'there are none'}`, {
     field: 'plan',

@@ -2,7 +2,6 @@ import * as Type from 'typebox/type'
 import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../../product/denials.ts'
-import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import {
   PayinDetailSchema,
@@ -16,9 +15,15 @@ import {
 } from './fields.ts'
 import { payins } from '../payins/payin-store.ts'
 import { subscriptions } from '../subscription-store.ts'
+import type { Plan } from '../../../product/plans.ts'
+
+/** What the reads of plans and pay-ins work with. */
+interface SubscriptionServices extends Pick<HostServices, 'db' | 'clock'> {
+  readonly plans: readonly Plan[]
+}
 
 /** Read operations on subscriptions, plans and pay-ins. */
-export function subscriptionReads(services: ModuleServices): readonly Operation[] {
+export function subscriptionReads(services: SubscriptionServices): readonly Operation[] {
   const { clock, db, plans } = services
   const numbered = plans.map((plan, index) => ({ plan, position: index + 1 }))
   return [

@@ -4,14 +4,21 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { Currency, idText } from '@gatewright/host/schemas'
-import type { Call, HostDenial, WriteContext } from '@gatewright/host'
+import type { HostServices, Call, HostDenial, WriteContext } from '@gatewright/host'
 import { unitsOf, type PayinReceiver } from '../../../chain/receivers.ts'
 import { deny } from '../../../product/denials.ts'
 import { lockAccount } from '../../users/lock-account.ts'
-import type { ModuleServices } from '../../services.ts'
-import type { AddressRequest } from '../onchain/allocate-address.ts'
+import type { AddressAllocator, AddressRequest } from '../onchain/allocate-address.ts'
 import type { Payin, PayTo } from '../payins/payin.ts'
 import { payins } from '../payins/payin-store.ts'
+import type { UserStore } from '../../users/store.ts'
+
+/** What the creation of a pay-in works with. */
+export interface PayinRequestServices extends Pick<HostServices, 'clock'> {
+  readonly users: UserStore
+  readonly receivers: readonly PayinReceiver[]
+  readonly addressAllocator: AddressAllocator
+}
 
 /** Request members that say how a pay-in is paid. */
 export const payinTerms = {
@@ -76,7 +83,7 @@ const KNOWN_PROPERTIES = new Set([
  * pay-ins). Pay-ins are counted while the row of the account is locked, so simultaneous requests do not exceed 100.
  */
 export async function requestPayin(
-  services: Pick<ModuleServices, 'clock' | 'users' | 'receivers' | 'addressAllocator'>,
+  services: PayinRequestServices,
   { facts, caller, body }: Call<'session', Terms>,
   { tx, effectId, reserve, permits }: WriteContext,
   purchase: Purchase,
@@ -182,7 +189,7 @@ interface Payment {
  * address.
  */
 async function choosePayTo(
-  { users, addressAllocator }: Pick<ModuleServices, 'users' | 'addressAllocator'>,
+  { users, addressAllocator }: Pick<PayinRequestServices, 'users' | 'addressAllocator'>,
   tx: SqlQueries,
   { amountCents, payFrom = 'wallet', request }: Payment,
   receiver: PayinReceiver,
