@@ -86,3 +86,21 @@ t.test('work in a transaction scope of one database may use another', async t =>
   const [scoped, other] = [one.connections[0] as SqlClient, two.connections[0] as SqlClient]
   t.same(await withinTransactionScope(scoped, () => rows(other, 'select id from notes')), [])
 })
+
+t.test('the end of one scope leaves the checks of another, and later scopes are checked again', async t => {
+  const { connections, close } = await openSqlite(1, table)
+  t.teardown(close)
+  const db = connections[0] as SqlClient
+  const read = (): Promise<unknown> => rows(db, 'select id from notes')
+  let end = (): void => {}
+  const ended = new Promise<void>(resolve => (end = resolve))
+  const long = withinTransactionScope(db, async () => {
+    await ended
+    await t.rejects(read(), rejected, 'the other scope has ended')
+  })
+  await withinTransactionScope(db, async () => t.rejects(read(), rejected))
+  end()
+  await long
+  await withinTransactionScope(db, async () => t.rejects(read(), rejected, 'no scope was open'))
+  t.same(await read(), [])
+})
