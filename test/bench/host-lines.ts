@@ -50,8 +50,7 @@ export const BALANCES = '/user/v1/balances'
 export const LEGACY_BALANCES = '/consumer/v1/balances'
 const PAYIN = '/user/v1/subscriptions/payin'
 
-/** Every line, cheapest first. */
-export const hostLines: readonly HostLine[] = [
+const ALL_LINES: readonly HostLine[] = [
   { name: 'health check', path: '/healthz', credential: 'none', requests: 4000 },
   { name: 'unknown path', path: '/user/v1/nothing', credential: 'none', status: 404, requests: 4000 },
   { name: 'guarded read, no I/O (plans)', path: GUARDED_READ, credential: 'session', requests: 4000 },
@@ -89,6 +88,14 @@ export const hostLines: readonly HostLine[] = [
     period: Infinity,
   },
 ]
+
+/** The names, or parts of names, of the lines to measure, separated by commas. Default: all. */
+const CHOSEN = (process.env['BENCH_LINES'] ?? '').split(',')
+
+/** Every line, or those of `BENCH_LINES`, cheapest first. */
+export const hostLines: readonly HostLine[] = ALL_LINES.filter(({ name }) =>
+  CHOSEN.some(chosen => name.includes(chosen)),
+)
 
 /** One request of a line, without the proof that a user of the host has. */
 export function requestOf({ path, more }: Pick<HostLine, 'path' | 'more'>, index: number): Request {

@@ -15,30 +15,12 @@ import {
   requestOf,
   type HostLine,
 } from './host-lines.ts'
+import { asks, hostSide, serverModule } from './host-sides.ts'
 import { compareServerLines, type ServerLine, type ServerSide } from './http.ts'
 import { columns, digits } from './report.ts'
 
 const TWIN = 'ours by its current path'
 const EVERY_ROUTE = "bare with the host's other routes"
-
-const server = (name: string): URL => new URL(`./servers/${name}.child.js`, import.meta.url)
-
-/** What a line asks of any server. */
-function asks({
-  credential,
-  period = 1,
-  status = 200,
-  ...line
-}: HostLine): Omit<ServerSide, 'name' | 'module'> {
-  const field = FIELD_OF[credential]
-  const own = field === undefined ? [] : [field]
-  return { request: index => requestOf(line, index), period, status, own }
-}
-
-/** The host for one line; one process serves all lines. */
-function hostSide(name: string, line: HostLine): ServerSide {
-  return { name, module: server('host'), process: 'host', ...asks(line) }
-}
 
 /** Koa with the response of one line. Its requests bring the same fields as those to the host. */
 function bareSide(
@@ -50,7 +32,7 @@ function bareSide(
   const args = [JSON.stringify(responses), JSON.stringify(proofs(user))]
   // A server is warm after some thousand requests; a line has fewer.
   const warmups = Math.ceil(5000 / line.requests)
-  return { name, module: server('bare-koa'), args, warmups, ...asks(line) }
+  return { name, module: serverModule('bare-koa'), args, warmups, ...asks(line) }
 }
 
 /** What the host responds to a line, on the wire. */

@@ -1,6 +1,7 @@
 // Runs test/bench/*.bench.ts one after another, each in a process of its own, with a real Redis and Postgres
 // at hand. Arguments: names of benches (`signature-verifier`); none means all. Exit 1 when a bar is missed. With
-// BENCH_ONCE=1, each does one round of little work, and no figure is compared.
+// BENCH_ONCE=1, each does one round of little work, and no figure is compared. `ab FOLDER` compares the host with that of
+// another checkout.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { benchArguments, benchModule, benchNames } from './bench-process.ts'
