@@ -1,9 +1,9 @@
 // A wallet client of a running Gatewright host. It uses no Gatewright package.
-// Start the host first (npm start). Another address: npm run demo -- http://127.0.0.1:4000
+// Start the host first (npm start). It listens on PORT, as this client assumes. Another address: npm run demo -- http://127.0.0.1:4000
 import { randomUUID } from 'node:crypto'
 import { newProof } from './proof.ts'
 
-const host = process.argv[2] ?? 'http://127.0.0.1:3000'
+const host = process.argv[2] ?? `http://127.0.0.1:${process.env['PORT'] ?? 3000}`
 
 interface HttpResponse {
   readonly status: number

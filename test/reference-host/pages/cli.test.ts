@@ -30,6 +30,22 @@ async function check(url: string, wallet: TestWallet = testWallet()): Promise<Op
   return opened
 }
 
+t.test('says that codes have no vowels when a typed letter is left out', async t => {
+  const { url } = await startCli(host.url)
+  const { page } = await check(url)
+  await page.locator('.code-box').first().focus()
+  await page.keyboard.type('BA')
+  t.match(await page.locator('#code-wrong').innerText(), /Codes have no vowels/)
+  await page.keyboard.type('C')
+  t.equal(await page.locator('#code-wrong').innerText(), '')
+  t.same(
+    await page
+      .locator('.code-box')
+      .evaluateAll(boxes => boxes.slice(0, 3).map(box => (box as unknown as { value: string }).value)),
+    ['B', 'C', ''],
+  )
+})
+
 t.test('signs in a command line that polls, with the code typed from its terminal', async t => {
   const { requestToken, code, url } = await startCli(host.url)
   const polled = pollCli(host.url, requestToken)

@@ -32,7 +32,8 @@ const { transactionFeed } = (await import(`${folder}/transaction-feed.js`)) as {
 const { tightestFirst } = (await import(`${folder}/cap-words.js`)) as {
   tightestFirst(caps: readonly Cap[]): Cap[]
 }
-const { policyLines } = (await import(`${folder}/key-words.js`)) as {
+const { isFrozen, policyLines } = (await import(`${folder}/key-words.js`)) as {
+  isFrozen(policy: unknown): boolean
   policyLines(policy: unknown): string[]
 }
 
@@ -129,6 +130,18 @@ t.test('says every member of a policy in words, also one that it does not know',
     'newMember: [1]',
   ])
   t.same(policyLines(null), [])
+  t.same(policyLines({ notAfter: '2027-01-01T00:00:00Z', allowCardSecrets: false }), [
+    'Not after 2027-01-01 00:00:00 UTC',
+    'Never shows card numbers',
+  ])
+  t.end()
+})
+
+t.test('a key whose policy allows no operation is frozen, and says so', t => {
+  t.same(policyLines([{ allowOperations: [] }]), ['Blocked: may do nothing'])
+  t.equal(isFrozen([{ dailySpendCapCents: 1 }, { allowOperations: [] }]), true)
+  t.equal(isFrozen({ allowOperations: ['cards.list'] }), false)
+  t.equal(isFrozen(null), false)
   t.end()
 })
 

@@ -1,8 +1,11 @@
 import t from 'tap'
 import { shortened } from '../../../packages/reference-host/browser/shared/address.ts'
 import { sentence, type Problem } from '../../../packages/reference-host/browser/shared/api.ts'
+import { counted } from '../../../packages/reference-host/browser/shared/counted.ts'
 import { money, parseMoney } from '../../../packages/reference-host/browser/shared/money.ts'
 import { fromNow, utc } from '../../../packages/reference-host/browser/shared/time.ts'
+import { timeRange } from '../../../packages/reference-host/browser/operator/times.ts'
+import { capNote } from '../../../packages/reference-host/browser/helper/key/caps.ts'
 
 t.test('writes and reads money without rounding', async t => {
   t.equal(money(123_456_789), '1,234,567.89')
@@ -32,6 +35,28 @@ t.test('writes times as people read them', async t => {
   t.equal(fromNow(now + 30_000, now), 'in less than a minute')
   t.equal(fromNow(now - 3 * 60_000, now), '3 minutes ago')
   t.equal(fromNow(now + 49 * 3_600_000, now), 'in 2 days')
+})
+
+t.test('writes a number with its noun', async t => {
+  t.same(
+    [0, 1, 2].map(count => counted(count, 'scope')),
+    ['0 scopes', '1 scope', '2 scopes'],
+  )
+})
+
+t.test('a plot of a host that has just started shows the hour before its only time', async t => {
+  t.same(timeRange([7200]), [3600, 7200])
+  t.same(timeRange([0, 300]), [-3300, 300])
+  t.same(timeRange([0, 86_400]), [0, 86_400])
+})
+
+t.test('says that a cap above the cap per day never applies', async t => {
+  t.match(capNote('dailyWithdrawalCapCents', 901, 900), /limit per day, which applies first/)
+  t.equal(capNote('dailyWithdrawalCapCents', 900, 900), '')
+  t.match(capNote('maxAuthAmountCents', 901, 900), /limit per day/)
+  t.equal(capNote('dailySpendCapCents', 901, 900), '')
+  t.equal(capNote('maxAuthAmountCents', undefined, 900), '')
+  t.equal(capNote('maxAuthAmountCents', 901, undefined), '')
 })
 
 t.test('shortens addresses and ids', async t => {

@@ -1,5 +1,6 @@
 import uPlot from 'uplot'
 import { el } from '../shared/dom.ts'
+import { timeRange } from './times.ts'
 
 /** One line of a plot. */
 export interface Line {
@@ -27,8 +28,6 @@ export interface PlotOptions {
 }
 
 const HEIGHT = 220
-/** A plot shows an hour at least, so that a host that has just started has a readable axis. */
-const LEAST_SECONDS = 3600
 const WHOLE_STEPS = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap(step => [step, 2 * step, 5 * step])
 
 /**
@@ -86,11 +85,11 @@ function draw(place: HTMLElement, options: PlotOptions, showValues: (index: numb
       width: place.clientWidth,
       height: HEIGHT,
       legend: { show: false },
-      padding: [12, 12, 0, 0],
+      padding: [12, 24, 0, 0],
       tzDate: seconds => uPlot.tzDate(new Date(seconds * 1000), 'UTC'),
       cursor: { drag: { x: false, y: false }, points: { size: 7 } },
       scales: {
-        x: { range: (_, first, last) => [Math.min(first, last - LEAST_SECONDS), last] },
+        x: { range: () => timeRange(times) },
         y:
           options.logarithmic === true
             ? { distr: 3 }

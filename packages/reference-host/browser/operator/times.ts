@@ -29,3 +29,15 @@ export function valuesAt<S extends { readonly at: string }>(
     return slot ? value(slot) : none
   })
 }
+
+/** A plot shows an hour at least, so that a host that has just started has a readable axis. */
+const MIN_SECONDS = 3600
+
+/**
+ * The first and last second of a time axis, from the times themselves: for a single time, uPlot would choose a range that ends in
+ * the future.
+ */
+export function timeRange(times: readonly number[]): [number, number] {
+  const last = times.at(-1) ?? 0
+  return [Math.min(times[0] ?? 0, last - MIN_SECONDS), last]
+}

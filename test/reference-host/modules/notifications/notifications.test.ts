@@ -60,14 +60,14 @@ t.test('reports that a pay-in expired, to its account only', async t => {
     bootstrapUser(host.send, {}, clock.now()),
     bootstrapUser(host.send, {}, clock.now()),
   ])
-  await write(user.token, '/user/v1/subscriptions/payin', { amountCents: 12_345 })
+  await write(user.token, '/user/v1/subscriptions/payin', { amountCents: 1_234_500 })
   clock.advance(86_400_000)
   await host.chore('expire pay-ins')
   const notifications = async (key: string): Promise<HttpResponse> => {
     const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
     return list(minted.body['sessionToken'] as string)
   }
-  const text = 'A pay-in was not paid in time. Amount: 123.45 USD.'
+  const text = 'A pay-in was not paid in time. Amount: 12,345.00 USD.'
   t.match((await notifications(user.key)).body.data, {
     unreadCount: 1,
     notifications: [{ kind: 'payin.expired', text }],

@@ -32,8 +32,8 @@ export function showCheck({ request, account, wrong: wrongBefore, approve, deny 
     boxes.mark(true)
     announce(text)
   }
-  boxes.whenChanged(() => {
-    wrong.textContent = ''
+  boxes.whenChanged(leftOut => {
+    wrong.textContent = leftOut ? 'Codes have no vowels, and no 0 or 1.' : ''
     boxes.mark(false)
   })
   const send = (running: Promise<string | undefined>): void => {

@@ -2,6 +2,8 @@ import { el } from '../../shared/dom.ts'
 
 /** Matches characters that no code contains. Codes have no vowels and no digits that look like letters. */
 const NOT_IN_CODES = /[^BCDFGHJKLMNPQRSTVWXZ23456789]/g
+/** Characters between the parts of a pasted code. */
+const SEPARATORS = /[\s-]/g
 const LENGTH = 8
 
 /** Eight boxes for the code that a terminal shows. */
@@ -11,8 +13,8 @@ export interface CodeBoxes {
   value(): string
   /** Marks the boxes as wrong or removes the mark. If wrong, moves the focus to the first empty box, or to the first box if all are filled. */
   mark(wrong: boolean): void
-  /** Calls a function after each change. */
-  whenChanged(listener: () => void): void
+  /** Calls a function after each change, and tells whether characters were left out because no code contains them. */
+  whenChanged(listener: (leftOut: boolean) => void): void
 }
 
 /** Makes the boxes. A typed character jumps to the next box; a pasted code fills them all, with or without its dash. */
@@ -20,7 +22,7 @@ export function codeBoxes(describedBy: string): CodeBoxes {
   const boxes = Array.from({ length: LENGTH }, (_, place) => box(place, describedBy))
   const group = (from: number): HTMLElement =>
     el('div', { class: 'code-group' }, ...boxes.slice(from, from + 4))
-  let notify = (): void => {}
+  let notify = (_leftOut: boolean): void => {}
   const made: CodeBoxes = {
     element: el('div', { class: 'code-boxes' }, group(0), group(4)),
     value: () => boxes.map(({ value }) => value).join(''),
@@ -33,7 +35,8 @@ export function codeBoxes(describedBy: string): CodeBoxes {
     },
   }
   const put = (place: number, text: string): void => {
-    const code = text.toUpperCase().replaceAll(NOT_IN_CODES, '')
+    const typed = text.toUpperCase().replaceAll(SEPARATORS, '')
+    const code = typed.replaceAll(NOT_IN_CODES, '')
     // A whole code fills all boxes, whichever box it is pasted into.
     const from = code.length >= LENGTH ? 0 : place
     for (const [at, character] of [...code].entries()) {
@@ -41,7 +44,7 @@ export function codeBoxes(describedBy: string): CodeBoxes {
       if (target) target.value = character
     }
     boxes[Math.min(from + code.length, LENGTH - 1)]?.focus()
-    notify()
+    notify(code !== typed)
   }
   for (const [place, each] of boxes.entries()) listen(each, place, boxes, put)
   return made

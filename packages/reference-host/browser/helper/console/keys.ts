@@ -1,10 +1,11 @@
 import type { Reply } from '../../shared/api.ts'
+import { counted } from '../../shared/counted.ts'
 import { button, el, type Child } from '../../shared/dom.ts'
 import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { narrowKey, revokeKey, rotateKey } from './key-actions.ts'
-import { makerWords, policyLines } from './key-words.ts'
+import { isFrozen, makerWords, policyLines } from './key-words.ts'
 import { empty, load, section } from './states.ts'
 import { isLive, type Key } from './wire.ts'
 
@@ -91,7 +92,7 @@ function keyRow(
       el(
         'details',
         { class: 'small' },
-        el('summary', {}, `${key.scopes.length} scopes`),
+        el('summary', {}, counted(key.scopes.length, 'scope')),
         el('p', { class: 'mono' }, key.scopes.join(', ') || 'None: it can do nothing.'),
       ),
       problemBox,
@@ -111,8 +112,9 @@ function keyRow(
 function state(key: Key): HTMLElement {
   if (key.revokedAt !== null) return el('span', { class: 'badge bad' }, 'Revoked')
   if (!isLive(key)) return el('span', { class: 'badge' }, 'Expired')
+  if (isFrozen(key.policy)) return el('span', { class: 'badge bad' }, 'Frozen')
   return key.expiresAt === null
-    ? el('span', { class: 'badge ok' }, 'Works')
+    ? el('span', { class: 'badge ok' }, 'Active')
     : el('span', { class: 'badge warn' }, 'Ends ', when(key.expiresAt))
 }
 

@@ -1,6 +1,7 @@
 import { short } from '../../shared/address.ts'
 import type { Reply } from '../../shared/api.ts'
 import { ask } from '../../shared/dialog.ts'
+import { counted } from '../../shared/counted.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
@@ -117,7 +118,7 @@ function row(
         when(session.createdAt),
         ' · Ends ',
         when(session.expiresAt),
-        ` · ${session.scopes.length} scopes`,
+        ` · ${counted(session.scopes.length, 'scope')}`,
       ),
       problemBox,
     ),

@@ -3,7 +3,7 @@ import { money, parseMoney } from '../../shared/money.ts'
 
 /** Caps of a key in cents, as policies name them. */
 export type Caps = Readonly<Partial<Record<CapName, number>>>
-type CapName = (typeof CAPS)[number]['name']
+export type CapName = (typeof CAPS)[number]['name']
 
 const CAPS = [
   { name: 'maxAuthAmountCents', label: 'Per payment', help: 'The most that one payment may move.' },
@@ -26,9 +26,16 @@ export function capFields(before: Caps): {
   read(): Caps | undefined
 } {
   const fields = CAPS.map(cap => ({ name: cap.name, ...moneyField(cap, before[cap.name]) }))
+  const centsOf = (name: CapName): number | undefined => fields.find(field => field.name === name)?.cents()
+  const warn = (): void => {
+    const daily = centsOf('dailySpendCapCents')
+    for (const { name, note } of fields) note.textContent = capNote(name, centsOf(name), daily)
+  }
+  for (const { input } of fields) input.addEventListener('change', warn)
   return {
     element: el('div', { class: 'caps' }, ...fields.map(({ element }) => element)),
     read() {
+      warn()
       const wrong = fields.filter(field => !field.check())
       wrong[0]?.input.focus()
       if (wrong.length > 0) return undefined
@@ -41,8 +48,15 @@ export function capFields(before: Caps): {
   }
 }
 
+/** Says that a cap never applies because the cap per day is lower; empty if it can apply. */
+export function capNote(name: CapName, cents: number | undefined, daily: number | undefined): string {
+  if (name === 'dailySpendCapCents' || cents === undefined || daily === undefined || cents <= daily) return ''
+  return 'Higher than the limit per day, which applies first.'
+}
+
 function moneyField({ name, label, help }: (typeof CAPS)[number], before: number | undefined) {
   const wrong = el('p', { class: 'wrong', id: `${name}-wrong` })
+  const note = el('p', { class: 'help', role: 'status' })
   const input = el('input', {
     class: 'input',
     id: name,
@@ -60,6 +74,7 @@ function moneyField({ name, label, help }: (typeof CAPS)[number], before: number
     el('div', { class: 'money-input' }, input, el('span', {}, 'USD')),
     el('p', { class: 'help', id: `${name}-help` }, help),
     wrong,
+    note,
   )
   const cents = (): number | undefined => (input.value.trim() === '' ? undefined : parseMoney(input.value))
   const check = (): boolean => {
@@ -70,5 +85,5 @@ function moneyField({ name, label, help }: (typeof CAPS)[number], before: number
     input.setAttribute('aria-invalid', String(!isRight))
     return isRight
   }
-  return { element, input, cents, check }
+  return { element, input, note, cents, check }
 }

@@ -86,6 +86,8 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
   'withdrawal.resolved': ['Withdrawal checked', 'An open question about a withdrawal was settled.'],
   'withdrawal.ready': ['Withdrawal on its way', 'A withdrawal was handed over. Amount: {amount}.'],
 }
+/** As the pages write money: 9,999.00. */
+const DOLLARS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const OTHER = ['Something changed', 'Something of your account changed.'] as const
 
 /** Returns title and text of a notification. */
@@ -93,5 +95,5 @@ export function textOf(event: RecordedEvent): { readonly title: string; readonly
   const [title, text] = TEXTS[kindOf(event)] ?? OTHER
   const { amountCents } = event
   if (amountCents === null) return { title, text: text.replace(' Amount: {amount}.', '') }
-  return { title, text: text.replace('{amount}', `${(amountCents / 100).toFixed(2)} USD`) }
+  return { title, text: text.replace('{amount}', `${DOLLARS.format(amountCents / 100)} USD`) }
 }
