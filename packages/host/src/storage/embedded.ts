@@ -1,14 +1,13 @@
 import { join } from 'node:path'
-import { lostRuns, migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
+import { lostRuns, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { fromSqlite, rows } from '@gatewright/kernel/sql'
-import { migrateAliasUsage, sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
-import { migrateSpends, sqliteSpends, sqlRevocationFeed } from '@gatewright/scope-guard/sqlite'
-import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
-import { migrateNonces, sqliteNonces } from '@gatewright/signature-verifier/sqlite'
+import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
+import { sqliteSpends, sqlRevocationFeed } from '@gatewright/scope-guard/sqlite'
+import { sqliteCredentials } from '@gatewright/session-issuer/sqlite'
+import { sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
-import { migrateLedger } from '../ledger/ledger.ts'
 import type { Backend, DatabaseOptions } from './backend.ts'
-import { migrateKit } from './migrate.ts'
+import { migrateAll } from './migrate-all.ts'
 import type { Secrets } from './secrets.ts'
 
 /**
@@ -42,19 +41,7 @@ export function embeddedBackend(
         await rows(sql, 'select 1')
       },
     },
-    migrate: async () => {
-      for (const migrate of [
-        migrateNonces,
-        migrateCredentials,
-        migrateIdempotency,
-        migrateSpends,
-        migrateAliasUsage,
-      ])
-        await migrate(sql)
-      await migrateKit(sql)
-      await migrateLedger(sql)
-      await migrateModules(sql)
-    },
+    migrate: () => migrateAll(sql, migrateModules),
     close: async () => {
       reader.close()
       writer.close()

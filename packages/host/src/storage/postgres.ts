@@ -1,18 +1,13 @@
-import {
-  lostRuns,
-  migrateIdempotency,
-  postgresTransactionalIdempotency,
-} from '@gatewright/idempotency-store/postgres'
+import { lostRuns, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
-import { migrateAliasUsage, postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
-import { migrateSpends, postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
-import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
-import { migrateNonces, postgresNonces } from '@gatewright/signature-verifier/postgres'
+import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
+import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
+import { postgresCredentials } from '@gatewright/session-issuer/postgres'
+import { postgresNonces } from '@gatewright/signature-verifier/postgres'
 import pg from 'pg'
-import { migrateLedger } from '../ledger/ledger.ts'
 import type { Backend, DatabaseOptions } from './backend.ts'
-import { migrateKit } from './migrate.ts'
+import { migrateAll } from './migrate-all.ts'
 import type { Secrets } from './secrets.ts'
 
 /** Connections per host. More did not help a Postgres with two cores. */
@@ -54,7 +49,7 @@ export function postgresBackend(
     lostRuns: lostRuns(sql),
     aliasUsage: postgresAliasUsage(sql),
     checks: { database: () => assertClock(sql) },
-    migrate: () => migrateTables({ ...options, max: 1 }, migrateModules),
+    migrate: () => migrateOnOwnPool({ ...options, max: 1 }, migrateModules),
     close: () => pool.end(),
   }
 }
@@ -67,7 +62,7 @@ function openPool(options: pg.PoolConfig): pg.Pool {
 }
 
 /** Migrates on a pool of its own, because a migration cannot lift the `query_timeout` of a pool. */
-async function migrateTables(
+async function migrateOnOwnPool(
   options: pg.PoolConfig,
   migrateModules: DatabaseOptions['migrateModules'],
 ): Promise<void> {
@@ -75,17 +70,7 @@ async function migrateTables(
   const sql = fromPgPool(pool)
   try {
     await assertIsolation(sql)
-    for (const migrate of [
-      migrateNonces,
-      migrateCredentials,
-      migrateIdempotency,
-      migrateSpends,
-      migrateAliasUsage,
-    ])
-      await migrate(sql)
-    await migrateKit(sql)
-    await migrateLedger(sql)
-    await migrateModules(sql)
+    await migrateAll(sql, migrateModules)
   } finally {
     await pool.end()
   }
