@@ -1,7 +1,8 @@
-import type { EpochMs } from '@gatewright/kernel'
-import { rowLock, rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { malformedReply, type EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { type EventOutcome, type Sealer, events, newId } from '@gatewright/host'
 import type { KycApplication, KycReport, Link } from '../../providers/kyc/port.ts'
+import { applications, findCheck, lockApplication, lockCheck } from './applications.ts'
 import { isNewer, lastReported, mayReport, REPORTED } from './reports.ts'
 import { digestOf, sealedFields } from './sealed-fields.ts'
 import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
@@ -57,28 +58,17 @@ export interface KycRecords {
   ): Promise<string>
 }
 
-const READ = `select u.account_id, u.kyc_status, a.id, a.fields, a.version, a.reason, a.completion_link, a.verification_link
-  from gw_users u left join gw_kyc_applications a on a.account_id = u.account_id`
+const NO_LINKS = { completionLink: null, externalVerificationLink: null }
 const SUBMIT = `insert into gw_kyc_applications (account_id, id, fields, submitted_at) values ($1, $2, $3, $4)
   on conflict (account_id) do update set id = excluded.id, fields = excluded.fields, version = null, reason = null,
     completion_link = null, verification_link = null, submitted_at = excluded.submitted_at`
-const REPORT = `update gw_kyc_applications
-  set fields = $2, version = $3, reason = $4, completion_link = $5, verification_link = $6 where account_id = $1`
+// The version stays, so that an older report that arrives later is ignored.
+const DECIDE = `insert into gw_kyc_applications (account_id, id, reason, submitted_at) values ($1, $2, $3, $4)
+  on conflict (account_id) do update set reason = excluded.reason, completion_link = null, verification_link = null`
 
 /** Makes the records of identity checks in a SQL database. */
 export function kycRecords(sealer: Sealer): KycRecords {
   const { open, seal, withoutNationalId } = sealedFields(sealer)
-  const readRow = async (db: SqlQueries, accountId: string): Promise<SqlRow | undefined> =>
-    (await rows(db, `${READ} where u.account_id = $1`, [accountId]))[0]
-  /** Locks the user, then reads. The order matters: a row that was read before the lock could be outdated. */
-  const lock = async (tx: SqlQueries, accountId: string): Promise<SqlRow | undefined> => {
-    await rows(tx, `select 1 from gw_users where account_id = $1${rowLock(tx, 'for update')}`, [accountId])
-    return readRow(tx, accountId)
-  }
-  const accountOf = async (db: SqlQueries, id: string): Promise<string | undefined> => {
-    const [row] = await rows(db, 'select account_id from gw_kyc_applications where id = $1', [id])
-    return row && toText(row['account_id'])
-  }
   const move = async (
     tx: SqlQueries,
     change: { accountId: string; id: string; from: KycStatus; to: KycStatus; cause: string },
@@ -96,15 +86,23 @@ export function kycRecords(sealer: Sealer): KycRecords {
 
   return {
     async read(db, accountId) {
-      return stateOf((await readRow(db, accountId)) as SqlRow)
+      const check = await findCheck(db, 'u.account_id = $1', accountId)
+      if (!check) throw malformedReply('database', 'the user of an account')
+      const { status, application } = check
+      return {
+        status,
+        id: application?.id,
+        reason: application?.reason ?? null,
+        completionLink: application?.completionLink ?? null,
+        externalVerificationLink: application?.externalVerificationLink ?? null,
+      }
     },
     async submit(tx, accountId, application, now) {
-      const row = (await lock(tx, accountId)) as SqlRow
-      const { status: from, id: known } = stateOf(row)
+      const { status: from, application: known } = await lockCheck(tx, accountId)
       const digest = digestOf(application)
       if (!mayMove('submitted', from, 'pending')) {
-        const same = from === 'pending' && known !== undefined && open(row)?.digest === digest
-        return same ? { outcome: 'repeated', id: known } : { outcome: 'invalid_state', status: from }
+        const same = from === 'pending' && known && open(known)?.digest === digest
+        return same ? { outcome: 'repeated', id: known.id } : { outcome: 'invalid_state', status: from }
       }
       // A new id, because the provider has already responded to the application with the old one.
       const id = newId('kyc')
@@ -113,68 +111,53 @@ export function kycRecords(sealer: Sealer): KycRecords {
       return { outcome: 'submitted', id }
     },
     async waiting(db, id) {
-      const accountId = await accountOf(db, id)
-      const row = accountId === undefined ? undefined : await readRow(db, accountId)
-      return row && row['id'] === id && row['kyc_status'] === 'pending' ? open(row)?.application : undefined
+      const check = await findCheck(db, 'a.id = $1', id)
+      return check?.application && check.status === 'pending'
+        ? open(check.application)?.application
+        : undefined
     },
     async report(tx, id, report, now, { whilePending = false } = {}) {
-      const accountId = await accountOf(tx, id)
-      const row = accountId === undefined ? undefined : await lock(tx, accountId)
-      // The application was submitted again between the two reads, and has another id now.
-      if (accountId === undefined || row?.['id'] !== id) return 'unknown'
-      const { status: from } = stateOf(row)
+      const locked = await lockApplication(tx, id)
+      if (!locked) return 'unknown'
+      const { status: from, application } = locked
+      const { accountId, version: known } = application
       const { status: to, version, reason } = report
-      const fields = withoutNationalId(row)
-      const known = row['version'] === null ? null : toInteger(row['version'])
+      const fields = withoutNationalId(application)
       // After a decision `pending` the provider is called again, and its newest report counts again; a response counts even
       // without a version.
       const repeated = from === 'pending' && (version === known || (whilePending && version === null))
       const late = whilePending && from !== 'pending'
       const newer = !late && (repeated || isNewer(version, known))
-      const newest = newer ? (version ?? known) : known
+      const newest = { fields, version: newer ? (version ?? known) : known }
       if (!newer || !(await mayReport(tx, { accountId, id, from, to, version }))) {
-        const text = 'update gw_kyc_applications set fields = $2, version = $3 where account_id = $1'
         // The version of a report is stored even if the report is not applied, so that an older report that arrives later is
         // ignored.
-        await rows(tx, text, [accountId, fields, newest])
+        await applications.update(tx, application, newest)
         return 'ignored'
       }
       // An erased application gets no links, because they open pages about the person.
-      const links = [report.completionLink, report.externalVerificationLink].map(each =>
-        each === null || fields === null ? null : JSON.stringify(each),
-      )
-      await rows(tx, REPORT, [accountId, fields, newest, reason, ...links])
+      const { completionLink, externalVerificationLink } = fields === null ? NO_LINKS : report
+      await applications.update(tx, application, {
+        ...newest,
+        reason,
+        completionLink,
+        externalVerificationLink,
+      })
       await move(tx, { accountId, id, from, to, cause: REPORTED }, now)
       return 'applied'
     },
     async dropNationalId(tx, id) {
-      const accountId = await accountOf(tx, id)
-      const row = accountId === undefined ? undefined : await lock(tx, accountId)
-      if (row?.['id'] !== id) return
-      const text = 'update gw_kyc_applications set fields = $2 where id = $1'
-      await rows(tx, text, [id, withoutNationalId(row)])
+      const locked = await lockApplication(tx, id)
+      if (!locked) return
+      const { application } = locked
+      await applications.update(tx, application, { fields: withoutNationalId(application) })
     },
     async decide(tx, accountId, { status: to, reason, cause }, now) {
-      const { status: from, id: known } = stateOf((await lock(tx, accountId)) as SqlRow)
-      const id = known ?? newId('kyc')
-      // The version stays, so that an older report that arrives later is ignored.
-      const text = `insert into gw_kyc_applications (account_id, id, reason, submitted_at) values ($1, $2, $3, $4)
-        on conflict (account_id) do update set reason = excluded.reason, completion_link = null, verification_link = null`
-      await rows(tx, text, [accountId, id, reason, now])
+      const { status: from, application } = await lockCheck(tx, accountId)
+      const id = application?.id ?? newId('kyc')
+      await rows(tx, DECIDE, [accountId, id, reason, now])
       await move(tx, { accountId, id, from, to, cause }, now)
       return id
     },
-  }
-}
-
-function stateOf(row: SqlRow): KycState {
-  const linkOrNull = (value: unknown): Link | null =>
-    value === null ? null : (JSON.parse(toText(value)) as Link)
-  return {
-    status: toText(row['kyc_status']) as KycStatus,
-    id: row['id'] === null ? undefined : toText(row['id']),
-    reason: row['reason'] === null ? null : toText(row['reason']),
-    completionLink: linkOrNull(row['completion_link']),
-    externalVerificationLink: linkOrNull(row['verification_link']),
   }
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { toText, type SqlRow } from '@gatewright/kernel/sql'
 import type { Sealer } from '@gatewright/host'
 import type { KycApplication } from '../../providers/kyc/port.ts'
 import { sealedColumns } from '../../product/sealed-columns.ts'
@@ -10,23 +9,26 @@ interface SealedFields {
   readonly application: KycApplication
 }
 
+/** The members of an application that its personal data is in. */
+interface SealedRow {
+  readonly accountId: string
+  readonly fields: string | null
+}
+
 const PURPOSE = sealedColumns.kycFields.purpose
 
 /** Makes the functions that encrypt and decrypt the personal data of an application, the column `fields`. */
 export function sealedFields(sealer: Sealer) {
-  const open = (row: SqlRow): SealedFields | undefined =>
-    row['fields'] === null
-      ? undefined
-      : (JSON.parse(sealer.open(PURPOSE, toText(row['account_id']), toText(row['fields']))) as SealedFields)
+  const open = ({ accountId, fields }: SealedRow): SealedFields | undefined =>
+    fields === null ? undefined : (JSON.parse(sealer.open(PURPOSE, accountId, fields)) as SealedFields)
   const seal = (accountId: string, content: SealedFields): string =>
     sealer.seal(PURPOSE, accountId, JSON.stringify(content))
   /** Returns the encrypted fields of a row without `nationalId`; null if they were erased. */
-  const withoutNationalId = (row: SqlRow): string | null => {
+  const withoutNationalId = (row: SealedRow): string | null => {
     const content = open(row)
-    if (!content) return null
-    if (content.application.nationalId === null) return toText(row['fields'])
+    if (!content || content.application.nationalId === null) return row.fields
     const application = { ...content.application, nationalId: null }
-    return seal(toText(row['account_id']), { ...content, application })
+    return seal(row.accountId, { ...content, application })
   }
   return { open, seal, withoutNationalId }
 }

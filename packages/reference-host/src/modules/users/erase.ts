@@ -1,5 +1,6 @@
-import { rowLock, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { userMoney } from '../balances/user-money.ts'
+import { lockAccount } from './lock-account.ts'
 
 /** The obstacles to erasing a user: money and open cards. */
 interface EraseObstacles {
@@ -25,11 +26,10 @@ export async function eraseObstacles(db: SqlQueries, accountId: string): Promise
  * stays, with its transactions and events. Repeating it changes nothing.
  */
 export async function eraseUser(tx: SqlQueries, userId: string): Promise<EraseResult> {
-  const [user] = await rows(tx, `select account_id from gw_users where id = $1${rowLock(tx, 'for update')}`, [
-    userId,
-  ])
+  const [user] = await rows(tx, 'select account_id from gw_users where id = $1', [userId])
   if (!user) return { erased: false, obstacles: undefined }
   const accountId = toText(user['account_id'])
+  await lockAccount(tx, accountId)
   const obstacles = await eraseObstacles(tx, accountId)
   if (obstacles.moneyCents !== 0 || obstacles.openCards > 0) return { erased: false, obstacles }
   await rows(tx, 'update gw_users set profile = null, data_key = null where account_id = $1', [accountId])

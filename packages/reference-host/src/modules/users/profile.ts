@@ -1,5 +1,6 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Sealer } from '@gatewright/host'
+import { lockAccount } from './lock-account.ts'
 import type { User, UserStore } from './store.ts'
 
 /** The personal data of a user, stored in one encrypted column. */
@@ -24,7 +25,7 @@ export async function changeProfile(
   accountId: string,
   change: Partial<Profile>,
 ): Promise<User> {
-  const before = openProfile(sealer, await users.lock(tx, accountId))
+  const before = openProfile(sealer, await lockAccount(tx, accountId))
   const after: Profile = { ...before, ...change }
   return users.setProfile(tx, accountId, sealer.seal(PURPOSE, accountId, JSON.stringify(after)))
 }

@@ -5,7 +5,7 @@ import { type HostDenial, newId } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 
 /** The users: wallet users, and users of partners, who have the partners' own ids. The two kinds never share an account. */
-const userTable = table('gw_users', {
+export const userTable = table('gw_users', {
   id: text,
   accountId: text,
   /** The partner's id for the user; null for a wallet user. */
@@ -63,8 +63,6 @@ export interface UserStore {
   accountOfWallet(chainId: number, address: string): Promise<string | undefined>
   /** Returns the user of an account. Fault `ERR_STORE_REPLY` if the account has no user: every session has a user. */
   ofAccount(db: SqlQueries, accountId: string): Promise<User>
-  /** Returns the user of an account, locked until the transaction ends. */
-  lock(tx: SqlQueries, accountId: string): Promise<User>
   setProfile(tx: SqlQueries, accountId: string, sealed: string): Promise<User>
   setWalletLabel(tx: SqlQueries, accountId: string, label: string | null): Promise<User>
 }
@@ -141,9 +139,6 @@ export function userStore(db: SqlClient): UserStore {
       return row && toText(row['account_id'])
     },
     ofAccount: (db, accountId) => one(db, 'select * from gw_users where account_id = $1', [accountId]),
-    // An update that changes nothing locks the row in every database.
-    lock: (tx, accountId) =>
-      one(tx, `${SET} profile = profile where account_id = $1 returning *`, [accountId]),
     setProfile: (tx, accountId, sealed) =>
       one(tx, `${SET} profile = $2 where account_id = $1 returning *`, [accountId, sealed]),
     setWalletLabel: (tx, accountId, label) =>
