@@ -199,7 +199,7 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
       return says.send === 'down' ? down() : reportOf('ready')
     },
   }
-  const handler = sendJob({ db, clock, withdrawals, provider, count: () => {}, report: () => {} })
+  const handler = sendJob({ db, clock, withdrawals, report: () => {} }, { provider, count: () => {} })
   const jobs = jobQueue({ db, clock, handlers: { [SEND_JOB]: handler }, report: () => {} })
   const status = fc.constantFrom<WithdrawalReport['status'][]>('pending', 'ready', 'completed', 'failed')
   const step = fc.oneof(
@@ -312,7 +312,7 @@ t.test(
         throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'is down')
       },
     } as unknown as WithdrawalProvider
-    const handler = sendJob({ db, clock, withdrawals, provider, count: () => {}, report: () => {} })
+    const handler = sendJob({ db, clock, withdrawals, report: () => {} }, { provider, count: () => {} })
     const insert = `insert into gw_withdrawals (id, account_id, provider, status, amount_cents, fee_cents, destination, hold,
       created_at, updated_at) values ($1, 'acc_1', $2, $3, 10, 0, '{}', '{}', 0, 0)`
     for (const [id, name, status] of [

@@ -26,19 +26,19 @@ import { cardOperations } from '../modules/cards/operations.ts'
 import { contractOperations } from '../modules/contracts/operations.ts'
 import { cryptoOperations } from '../modules/crypto/operations.ts'
 import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
-import { depositJobs, depositReportEvent } from '../modules/deposits/job.ts'
+import { depositReportEvent, FIND_JOB, findJob } from '../modules/deposits/job.ts'
 import { depositOperations } from '../modules/deposits/operations.ts'
 import { transferDeposit } from '../modules/deposits/transfer.ts'
 import { folderOperations } from '../modules/folders/operations.ts'
 import { denyDataKey } from '../modules/identity/data-key.ts'
 import { identityOperations } from '../modules/identity/operations.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
-import { kycReportEvent } from '../modules/kyc/event.ts'
-import { kycJobs } from '../modules/kyc/job.ts'
+import { kycReportEvent, SUBMIT_JOB, submitJob } from '../modules/kyc/job.ts'
 import { kycOperations } from '../modules/kyc/operations.ts'
 import { notificationOperations } from '../modules/notifications/operations.ts'
 import { onboardingOperations } from '../modules/onboarding/operations.ts'
 import { paymentOperations } from '../modules/payments/operations.ts'
+import { providerJobs } from '../modules/provider-reports.ts'
 import { referralOperations } from '../modules/referrals/operations.ts'
 import { createPartnerSession } from '../modules/sessions/create-for-partner.ts'
 import { createUserSession } from '../modules/sessions/create.ts'
@@ -62,8 +62,9 @@ import { collectRequests } from '../modules/web-sign-in/cli-requests.ts'
 import { openConsole } from '../modules/web-sign-in/console.ts'
 import { signInRedirects } from '../modules/web-sign-in/redirects.ts'
 import { signInOperations } from '../modules/web-sign-in/sign-in.ts'
-import { withdrawalJobs, withdrawalReportEvent } from '../modules/withdrawals/job.ts'
+import { sendJob, withdrawalReportEvent } from '../modules/withdrawals/job.ts'
 import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
+import { SEND_JOB } from '../modules/withdrawals/withdrawal.ts'
 import { attentionChores } from '../operator/attention.ts'
 import { migrateProduct } from '../product/migrate.ts'
 import type { Services } from '../services/services.ts'
@@ -115,13 +116,13 @@ export const modules: readonly Module<Services>[] = [
   { operations: folderOperations },
   {
     operations: depositOperations,
-    jobs: depositJobs,
+    jobs: providerJobs({ provider: 'deposits', job: FIND_JOB, event: 'deposit.report' }, findJob),
     providerEvents: ({ deposits }) => ({ 'deposit.report': depositReportEvent(deposits) }),
     commands: attentionCommands('deposit'),
   },
   {
     operations: withdrawalOperations,
-    jobs: withdrawalJobs,
+    jobs: providerJobs({ provider: 'withdrawals', job: SEND_JOB, event: 'withdrawal.report' }, sendJob),
     providerEvents: ({ withdrawals }) => ({ 'withdrawal.report': withdrawalReportEvent(withdrawals) }),
     commands: withdrawalCommands,
   },
@@ -137,7 +138,7 @@ export const modules: readonly Module<Services>[] = [
   { operations: services => [listSpotlight(services)] },
   {
     operations: kycOperations,
-    jobs: kycJobs,
+    jobs: providerJobs({ provider: 'kyc', job: SUBMIT_JOB, event: 'kyc.report' }, submitJob),
     providerEvents: ({ kyc, providers }) => ({ 'kyc.report': kycReportEvent(kyc, providers.kyc) }),
     commands: kycCommands,
   },

@@ -62,7 +62,7 @@ t.test(
         return reportOf(says.status, says.version)
       },
     }
-    const handler = submitJob({ db, clock, kyc, provider, count: () => {} })
+    const handler = submitJob({ db, clock, kyc }, { provider, count: () => {} })
     const jobs = jobQueue({
       db,
       clock,
@@ -360,11 +360,11 @@ async function decide(db: SqlClient, kyc: Kyc, account: string, status: Status):
 /** Runs the job of an application once: `again` if it is to ask again. */
 async function runJob({
   id,
+  provider,
   ...services
-}: Pick<Parameters<typeof submitJob>[0], 'db' | 'kyc' | 'provider'> & { readonly id: string }): Promise<
-  void | 'again'
-> {
-  const handler = submitJob({ ...services, clock: manualClock(1), count: () => {} })
+}: Pick<Parameters<typeof submitJob>[0], 'db' | 'kyc'> &
+  Pick<Parameters<typeof submitJob>[1], 'provider'> & { readonly id: string }): Promise<void | 'again'> {
+  const handler = submitJob({ ...services, clock: manualClock(1) }, { provider, count: () => {} })
   const outcome = await handler(id, AbortSignal.timeout(1000))
   return outcome === 'again' ? outcome : services.db.transaction(outcome)
 }

@@ -31,10 +31,8 @@ async function made(provider = 'bank'): Promise<string> {
 async function run(id: string, provider: Partial<WithdrawalProvider>) {
   const calls: unknown[] = []
   const [counted, errors]: [string[], unknown[]] = [[], []]
-  const job = internals.sendJob({
-    db,
-    clock,
-    withdrawals,
+  const services = { db, clock, withdrawals, report: (error: unknown) => void errors.push(error) }
+  const job = internals.sendJob(services, {
     provider: {
       name: 'bank',
       find: async (id: string, signal: AbortSignal) => {
@@ -47,7 +45,6 @@ async function run(id: string, provider: Partial<WithdrawalProvider>) {
       },
     } as WithdrawalProvider,
     count: outcome => counted.push(outcome),
-    report: error => errors.push(error),
   })
   const outcome = await job(id, signal)
   const end = outcome === 'again' ? outcome : await db.transaction(outcome)

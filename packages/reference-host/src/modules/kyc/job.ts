@@ -1,7 +1,8 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { EventOutcome, JobHandler, Metrics } from '@gatewright/host'
-import type { KycProvider } from '../../providers/kyc/port.ts'
+import type { EventType, JobHandler } from '@gatewright/host'
+import { kycReport, type KycProvider } from '../../providers/kyc/port.ts'
+import { reportEvent, type ProviderCalls } from '../provider-reports.ts'
 import type { KycRecords } from './records.ts'
 
 /** The kind of the job that submits an application to the provider. Its subject is the application's id. */
@@ -12,12 +13,13 @@ interface KycJobServices {
   readonly db: SqlClient
   readonly clock: Clock
   readonly kyc: KycRecords
-  readonly provider: KycProvider
-  readonly count: (outcome: EventOutcome) => void
 }
 
 /** Makes the job that submits an application, and repeats the call while the application is `pending`. */
-export function submitJob({ db, clock, kyc, provider, count }: KycJobServices): JobHandler {
+export function submitJob(
+  { db, clock, kyc }: KycJobServices,
+  { provider, count }: ProviderCalls<KycProvider>,
+): JobHandler {
   return async (id, signal) => {
     const application = await kyc.waiting(db, id)
     if (!application) return tx => kyc.dropNationalId(tx, id)
@@ -31,22 +33,15 @@ export function submitJob({ db, clock, kyc, provider, count }: KycJobServices): 
   }
 }
 
-/** What the module of such jobs works with. */
-interface ModuleJobServices extends Omit<KycJobServices, 'provider' | 'count'> {
-  readonly providers: { readonly kyc?: KycProvider }
-  readonly metrics: Pick<Metrics, 'providerEvent'>
-}
-
-/** The jobs of a host that has a provider for them. Their outcomes are counted with those of the event `kyc.report`. */
-export function kycJobs({
-  providers,
-  metrics,
-  db,
-  clock,
-  kyc,
-}: ModuleJobServices): Readonly<Record<string, JobHandler>> {
-  const provider = providers.kyc
-  if (!provider) return {}
-  const count = (outcome: string): void => metrics.providerEvent('kyc.report', outcome)
-  return { [SUBMIT_JOB]: submitJob({ db, clock, kyc, provider, count }) }
+/**
+ * The event `kyc.report`: a report with the `id` of its application. Only the provider of identity checks can report
+ * applications.
+ */
+export function kycReportEvent(
+  { report }: Pick<KycRecords, 'report'>,
+  provider: KycProvider | undefined,
+): EventType {
+  return reportEvent(kycReport, async (tx, name, { id, ...given }, now) =>
+    name === provider?.name ? report(tx, id, given, now) : 'unknown',
+  )
 }

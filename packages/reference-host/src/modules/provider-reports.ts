@@ -1,0 +1,55 @@
+import type { EpochMs } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { EventOutcome, EventType, JobHandler, Metrics } from '@gatewright/host'
+import type { Providers } from '../providers/ports.ts'
+import { withId, type Reply, type ReplyType } from '../providers/reply.ts'
+
+/** What a job that calls a provider works with, beside its services. */
+export interface ProviderCalls<P> {
+  readonly provider: P
+  /** Counts the outcome of a report that the provider has replied. */
+  readonly count: (outcome: EventOutcome) => void
+}
+
+/** The job that calls one kind of provider. */
+interface ProviderJob<K> {
+  readonly provider: K
+  /** The kind of the job. */
+  readonly job: string
+  /** The event that carries the same reports: their outcomes are counted together. */
+  readonly event: string
+}
+
+/** The jobs of a module that calls one kind of provider. A host without such a provider has none. */
+export function providerJobs<K extends keyof Providers, S>(
+  { provider: kind, job, event }: ProviderJob<K>,
+  handlerOf: (services: S, calls: ProviderCalls<NonNullable<Providers[K]>>) => JobHandler,
+): (
+  services: S & { readonly providers: Providers; readonly metrics: Pick<Metrics, 'providerEvent'> },
+) => Readonly<Record<string, JobHandler>> {
+  return services => {
+    const { providers, metrics } = services
+    const provider = providers[kind]
+    if (!provider) return {}
+    return {
+      [job]: handlerOf(services, { provider, count: outcome => metrics.providerEvent(event, outcome) }),
+    }
+  }
+}
+
+/** An event that carries a report with the `id` of its object. `apply` gets the name of the provider, which is to report only its own. */
+export function reportEvent<T>(
+  report: Reply<T>,
+  apply: (
+    tx: SqlQueries,
+    provider: string,
+    report: T & { readonly id: string },
+    now: EpochMs,
+  ) => Promise<EventOutcome>,
+): EventType {
+  const event = withId(report)
+  return {
+    validate: event.validate,
+    apply: (tx, provider, data: ReplyType<typeof event>, now) => apply(tx, provider, data, now),
+  }
+}
