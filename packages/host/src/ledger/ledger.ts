@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { EpochMs } from '@gatewright/kernel'
 import { migrate, rows, toInteger, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
@@ -23,6 +22,7 @@ import {
   TOTALS,
   WRONG,
 } from './statements.ts'
+import { DDL } from './ledger-tables.ts'
 
 /**
  * The justification of a debit of a user's account: a hold that was reserved under the caller's policies, or the reason why no
@@ -101,8 +101,7 @@ export interface Ledger {
 
 /** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start simultaneously. */
 export async function migrateLedger(db: SqlClient): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/ledger/ledger.sql', import.meta.url), 'utf8')
-  await migrate(db, { namespace: 'ledger', ddl })
+  await migrate(db, { namespace: 'ledger', ddl: DDL })
 }
 
 /** Creates the ledger over SQL. */

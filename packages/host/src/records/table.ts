@@ -101,7 +101,7 @@ function storedMember(key: string, member: Column<unknown> | Group<unknown>): St
 
 /**
  * Declares a table for queries: its name and the members of its records. It does not create the table: the DDL is
- * `storage/host.sql`. Names of tables and columns become part of the SQL text: pass constants, never a text of a request.
+ * `storage/host-tables.ts`. Names of tables and columns become part of the SQL text: pass constants, never a text of a request.
  */
 export function table<M extends Members>(name: string, members: M): Table<RecordOf<M>, NewRecordOf<M>> {
   type R = RecordOf<M>

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { migrate, type SqlClient } from '@gatewright/kernel/sql'
+import { DDL } from './host-tables.ts'
 
 /** Migrates the tables that every host has. Can be repeated, and is safe when many hosts start at once. */
 export async function migrateKit(db: SqlClient): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/host.sql', import.meta.url), 'utf8')
-  await migrate(db, { namespace: 'host', ddl })
+  await migrate(db, { namespace: 'host', ddl: DDL })
 }

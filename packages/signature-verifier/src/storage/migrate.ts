@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { migrate, type SqlClient } from '@gatewright/kernel/sql'
+import { DDL } from './tables.ts'
 
 /** Creates or updates the tables. It can be repeated, and several hosts may call it simultaneously. */
 export async function migrateNonces(db: SqlClient, prefix?: string): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/storage/tables.sql', import.meta.url), 'utf8')
-  await migrate(db, { namespace: 'nonces', ddl }, prefix)
+  await migrate(db, { namespace: 'nonces', ddl: DDL }, prefix)
 }

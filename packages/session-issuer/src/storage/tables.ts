@@ -1,4 +1,5 @@
--- version 1
+/** The DDL of the tables of this package, for `migrate` of the kernel. It is code and not a file, so that it is part of a bundle. */
+export const DDL = `-- version 1
 create table {prefix}accounts (
   account {id} primary key,
   revision bigint not null
@@ -83,3 +84,4 @@ create table {prefix}audit (
 create index {prefix}audit_account on {prefix}audit (account, at, id);
 
 create index {prefix}audit_expires_at on {prefix}audit (expires_at);
+`

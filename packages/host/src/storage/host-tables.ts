@@ -1,4 +1,5 @@
--- version 1
+/** The DDL of the tables that every host has, for `migrate` of the kernel. It is code and not a file, so that it is part of a bundle. */
+export const DDL = `-- version 1
 -- One row: the environment of the first host or command that opened this database.
 create table {prefix}environment (
   id integer primary key check (id = 1),
@@ -45,3 +46,4 @@ create table {prefix}provider_messages (
 );
 
 create index {prefix}provider_messages_received on {prefix}provider_messages (received_at);
+`

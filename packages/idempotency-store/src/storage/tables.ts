@@ -1,4 +1,5 @@
--- version 1
+/** The DDL of the tables of this package, for `migrate` of the kernel. It is code and not a file, so that it is part of a bundle. */
+export const DDL = `-- version 1
 create table {prefix}idempotency (
   digest {id} primary key,
   fingerprint text not null,
@@ -28,3 +29,4 @@ begin
   return next;
 end $$;
 -- both
+`

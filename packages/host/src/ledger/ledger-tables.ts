@@ -1,4 +1,5 @@
--- version 1
+/** The DDL of the tables of the ledger, for `migrate` of the kernel. It is code and not a file, so that it is part of a bundle. */
+export const DDL = `-- version 1
 create table {prefix}ledger_accounts (
   id {id} primary key,
   may_overdraw smallint not null check (may_overdraw in (0, 1)),
@@ -104,3 +105,4 @@ create index {prefix}transactions_card on {prefix}transactions (account_id, card
 
 create index {prefix}transactions_payments on {prefix}transactions (account_id, position)
   where source_kind = 'payment';
+`

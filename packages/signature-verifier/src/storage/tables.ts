@@ -1,4 +1,5 @@
--- version 1
+/** The DDL of the tables of this package, for `migrate` of the kernel. It is code and not a file, so that it is part of a bundle. */
+export const DDL = `-- version 1
 create table {prefix}nonces (
   digest {id} primary key,
   expires_at bigint not null
@@ -12,3 +13,4 @@ create table {prefix}challenges (
 ) {without rowid};
 
 create index {prefix}challenges_expires_at on {prefix}challenges (expires_at);
+`

@@ -1,4 +1,5 @@
--- version 1
+/** The DDL of the tables of this package, for `migrate` of the kernel. It is code and not a file, so that it is part of a bundle. */
+export const DDL = `-- version 1
 create table {prefix}alias_usage (
   alias {id} not null,
   principal {id} not null,
@@ -15,3 +16,4 @@ create table {prefix}alias_writers (
   sequence bigint not null,
   seen_at bigint not null
 ) {without rowid};
+`
