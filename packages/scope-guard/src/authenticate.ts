@@ -122,7 +122,7 @@ function checkProof(
 async function withCachedChain(chains: ChainLoader, cached: CachedSession): Promise<VerifiedSession> {
   const found = cached.chainPlace && chains.chainAt(cached.chainPlace)
   if (found) return verifiedSession(cached, found)
-  const { chain, place } = await chains.load(cached.session.policyIds)
+  const { chain, place } = await chains.load(cached.session)
   cached.chainPlace = place
   return verifiedSession(cached, chain)
 }

@@ -95,7 +95,7 @@ export async function authenticateSession(
 
 /** Loads the policies of a session that the caller has verified. */
 export async function withChain({ chains }: GuardDependencies, session: Session): Promise<VerifiedSession> {
-  const { chain } = await chains.load(session.policyIds)
+  const { chain } = await chains.load(session)
   return { session, scopes: new Set(session.scopes), chain, authorized: { lastRule: undefined } }
 }
 

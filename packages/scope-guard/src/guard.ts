@@ -136,8 +136,7 @@ export function createGuard(options: GuardOptions): Guard {
     permits: (access, amount) => permitsAmount(access, amount, spending.rates),
     settle: (hold, actual, storage = spending.storage) => settleSpend(hold, { ...spending, storage }, actual),
     release: (hold, storage = spending.storage) => releaseSpend(hold, { ...spending, storage }),
-    caps: async session =>
-      capStates((await dependencies.chains.load(session.policyIds)).chain, session, spending),
+    caps: async session => capStates((await dependencies.chains.load(session)).chain, session, spending),
     simulate: (session, facts, rule, spend) => simulate(dependencies, { session, facts, rule, spend }),
     start: () => revocation.start(),
     stop: () => revocation.stop(),
@@ -148,7 +147,7 @@ function dependenciesOf(options: GuardOptions): GuardDependencies {
   const checked = checkedOptions(options)
   const { clock, rates, spend: storage, storeTimeoutMs: timeoutMs } = checked
   const challenges = createChallenges()
-  const chains = chainLoader(checked.policies, timeoutMs, {
+  const chains = chainLoader(checked, {
     clock,
     bytes: checked.policyCacheBytes,
     keptMs: 2000 * checked.cacheSeconds,

@@ -15,7 +15,7 @@ export type { Evidence, GuardDenial, GuardReason, GuardRule, SpendDenial } from 
 export type { DpopOptions, ProofNonces } from './dpop/options.ts'
 export type { Guard } from './guard.ts'
 export type { GuardOptions } from './options.ts'
-export type { PolicyDocument, PolicySource } from './policies/chain-loader.ts'
+export type { PolicyDocument, PolicySource, SessionPolicies } from './policies/chain-loader.ts'
 export type { Chain } from './policies/chain.ts'
 export type { Policy, PolicyLimit, Window } from './policies/policy.ts'
 export type { FailureOptions } from './rate-limits/failure-options.ts'

@@ -7,7 +7,7 @@ import {
   type FailureOptions,
 } from './rate-limits/failure-options.ts'
 import { checkedLimit, type CheckedLimit, type LimitOptions } from './rate-limits/options.ts'
-import type { PolicySource } from './policies/chain-loader.ts'
+import type { PolicySource, SessionPolicies } from './policies/chain-loader.ts'
 import { checkedRevocation, type CheckedRevocation, type RevocationOptions } from './revocation/revocation.ts'
 import type { SpendStorage } from './storage/port.ts'
 import { issuerKeys } from './token/discovery.ts'
@@ -28,6 +28,12 @@ export interface GuardOptions {
   readonly keys?: KeySource
   /** Reads policy documents by id. Required if sessions have policies; by default there are no documents. */
   readonly policies?: PolicySource
+  /**
+   * Returns policies of a session beside those that its token names, for tokens of another issuer: the same for all accounts, or by
+   * `session.accountId`. All must allow a request. It is called when a token is verified, so a change takes effect within
+   * `cacheSeconds`. If it throws, the response is a 503. Default: none.
+   */
+  readonly sessionPolicies?: SessionPolicies
   /** Rate limits. Default: 600 requests a minute per API key, in this process's memory. An empty list: no limit. */
   readonly limits?: readonly LimitOptions[]
   /**
@@ -79,8 +85,12 @@ export interface GuardOptions {
 
 /** Checked options, with every default filled in. */
 export type CheckedOptions = Required<
-  Omit<GuardOptions, 'spend' | 'typ' | 'dpop' | 'limits' | 'failedCredentials' | 'revocation'>
+  Omit<
+    GuardOptions,
+    'spend' | 'typ' | 'dpop' | 'limits' | 'failedCredentials' | 'revocation' | 'sessionPolicies'
+  >
 > & {
+  readonly sessionPolicies: SessionPolicies | undefined
   readonly limits: readonly CheckedLimit[]
   readonly failedCredentials: CheckedFailureOptions | 'off'
   readonly revocation: CheckedRevocation
@@ -101,6 +111,7 @@ export function checkedOptions(given: GuardOptions): CheckedOptions {
     audience: { is: 'text' },
     keys: { is: 'function', default: undefined },
     policies: { default: async () => [] },
+    sessionPolicies: { is: 'function', default: undefined },
     limits: { default: DEFAULT_LIMITS },
     failedCredentials: true,
     revocation: true,
@@ -126,6 +137,7 @@ export function checkedOptions(given: GuardOptions): CheckedOptions {
     failedCredentials: checkedFailureOptions('createGuard failedCredentials', options.failedCredentials),
     revocation: checkedRevocation(options.revocation),
     spend: options.spend,
+    sessionPolicies: options.sessionPolicies,
     dpop: dpop === undefined ? undefined : checkedDpop(dpop),
     types: typ === undefined ? types : [typ],
     rsaAlgorithm: rsaAlgorithm ?? 'RS256',

@@ -1,4 +1,4 @@
-import { Fault, type Clock, type EpochMs } from '@gatewright/kernel'
+import { Fault, type Clock, type EpochMs, type Session } from '@gatewright/kernel'
 import { sha256, utf8Length } from '@gatewright/kernel/platform'
 import { LRUCache } from '#platform/lru'
 import { withinTime } from '../timeout.ts'
@@ -11,6 +11,14 @@ import type { StoredPolicy } from './policy.ts'
  * it out. The guard then throws a fault: a session names the policy, so the store has lost it.
  */
 export type PolicySource = (ids: readonly string[]) => Promise<readonly unknown[]>
+
+/**
+ * Returns policies of a session beside those of its token. The counters of a policy belong to its `id`, so keep the id when
+ * you change the document: with a new id its caps begin at zero.
+ */
+export type SessionPolicies = (
+  session: Session,
+) => readonly PolicyDocument[] | Promise<readonly PolicyDocument[]>
 
 /**
  * The place of a compiled chain in the cache. Eviction empties the place, so a reference to it does not keep the chain in
@@ -31,12 +39,19 @@ interface LoadedChain {
 
 /** Makes the compiled chain of policies. Equal policies share one chain. */
 export interface ChainLoader {
-  /** Reads the policies of a session from the source. */
-  load(ids: readonly string[]): Promise<LoadedChain>
+  /** Reads the policies of a session from both sources. */
+  load(session: Session): Promise<LoadedChain>
   /** Returns the chain of a place. Undefined: it was evicted, so load it again. */
   chainAt(place: ChainPlace): Chain | undefined
   /** Compiles documents. Fault: `ERR_STORE_REPLY` if one is not a policy. */
   compile(policies: readonly PolicyDocument[]): Chain
+}
+
+/** Where the policies of a session are read. */
+interface Sources {
+  readonly policies: PolicySource
+  readonly sessionPolicies: SessionPolicies | undefined
+  readonly storeTimeoutMs: number
 }
 
 /** A stored policy document, with its id. Its counters belong to `counterOwner` of the id. */
@@ -68,11 +83,10 @@ const EMPTY: LoadedChain = {
  * Loads and compiles chains. Sessions with the same policy documents share one compiled chain. The cache is bounded by bytes; if it is
  * full, the least recently used chain is evicted. Chains whose time has ended are removed when a new one is added. A chain that is larger
  * than the whole cache is compiled each time.
- * Faults: `ERR_STORE_UNAVAILABLE` if the source throws, `ERR_STORE_REPLY` if a document is missing or is not a policy.
+ * Faults: `ERR_STORE_UNAVAILABLE` if a source throws, `ERR_STORE_REPLY` if a document is missing or is not a policy.
  */
 export function chainLoader(
-  source: PolicySource,
-  timeoutMs: number,
+  { policies: source, sessionPolicies, storeTimeoutMs: timeoutMs }: Sources,
   { clock, bytes, keptMs }: CacheOptions,
 ): ChainLoader {
   const dispose = (place: ChainPlace): void => {
@@ -105,6 +119,14 @@ export function chainLoader(
     if (place.chain) cache.set(key, place, { size })
     return { chain, place }
   }
+  const namedPolicies = async (ids: readonly string[]): Promise<readonly PolicyDocument[]> => {
+    if (ids.length === 0) return []
+    const documents: unknown = await withinTime('policy source', timeoutMs, async () => source(ids))
+    if (!Array.isArray(documents) || documents.length !== ids.length) {
+      throw new Fault('ERR_STORE_REPLY', 'the policy source did not return one document per id')
+    }
+    return ids.map((id, index) => ({ id, document: documents[index] }))
+  }
   return {
     compile: policies => compile(policies).chain,
     chainAt(place) {
@@ -112,16 +134,19 @@ export function chainLoader(
       if (cache.calculatedSize * 2 >= bytes) cache.get(place.key)
       return place.chain
     },
-    async load(ids) {
-      if (ids.length === 0) return EMPTY
-      const documents: unknown = await withinTime('policy source', timeoutMs, async () => source(ids))
-      if (!Array.isArray(documents) || documents.length !== ids.length) {
-        throw new Fault('ERR_STORE_REPLY', 'the policy source did not return one document per id')
-      }
-      return compile(ids.map((id, index) => ({ id, document: documents[index] })))
+    async load(session) {
+      const named = await namedPolicies(session.policyIds)
+      if (!sessionPolicies) return compile(named)
+      const added = await withinTime('sessionPolicies', timeoutMs, async () => sessionPolicies(session))
+      if (!Array.isArray(added) || !added.every(hasId))
+        throw new Fault('ERR_STORE_REPLY', 'sessionPolicies did not return a list of { id, document }')
+      return compile([...named, ...added])
     },
   }
 }
+
+const hasId = (policy: Partial<PolicyDocument> | null): boolean =>
+  typeof policy?.id === 'string' && policy.id !== ''
 
 /** The approximate bytes of a compiled chain without policies. */
 const CHAIN_BYTES = 3072
