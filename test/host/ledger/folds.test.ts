@@ -32,6 +32,15 @@ const credit = (accountId: string, amountCents: number, id = uniqueName()): Tran
   cause: 'test',
 })
 
+const debit = (from: string, to: string, amountCents: number): Transfer => ({
+  id: uniqueName(),
+  debit: user(from),
+  cover: { exempt: 'operator_correction' },
+  credit: user(to),
+  amountCents,
+  cause: 'test',
+})
+
 /** Credits three users, so that four accounts have pending amounts. */
 async function creditThree(db: SqlClient): Promise<void> {
   const ledger = createLedger(db)
@@ -94,18 +103,93 @@ onBoth('a range that fails is reported and stays pending, and the next ones are 
   ])
 })
 
-t.test('postgres: while another host folds, a range stays pending', async t => {
+t.test(
+  'postgres: a fold waits for no transfer, and leaves the accounts pending that others debit',
+  async t => {
+    const { connections, close } = await openPostgres(2, db => migrateLedger(db))
+    t.teardown(close)
+    const [db, other] = connections.map(withAwaitedQueries) as [SqlClient, SqlClient]
+    await creditThree(db)
+    // A fold that waited would hold locks that the second debit needs.
+    await rows(db, "set lock_timeout = '200ms'")
+    const ledger = createLedger(db)
+    await other.transaction(async tx => {
+      await ledger.transfer(tx, debit('cy', 'bob', 1), NOW)
+      await ledger.fold(10, fail)
+      t.same(await pendingAccounts(db), [user('cy')])
+      await ledger.transfer(tx, debit('bob', 'ann', 1), NOW)
+      await ledger.fold(10, fail)
+    })
+    await ledger.fold(10, fail)
+    t.same(await pendingAccounts(db), [])
+    t.match(await ledger.check(), { transfers: 5, sumCents: 0, wrongAccounts: [] })
+  },
+)
+
+t.test('postgres: an account is folded by one of two hosts that fold at once', async t => {
   const { connections, close } = await openPostgres(2, db => migrateLedger(db))
   t.teardown(close)
-  const [db, other] = connections as [SqlClient, SqlClient]
-  await creditThree(db)
-  await other.transaction(async tx => {
-    await rows(tx, "select pg_advisory_xact_lock(hashtextextended('gw_ledger_tail', 0))")
+  const [db, other] = connections.map(withAwaitedQueries) as [SqlClient, SqlClient]
+  for (let round = 0; round < 20; round++) {
+    await creditThree(db)
+    await Promise.all([createLedger(db).fold(10, fail), createLedger(other).fold(2, fail)])
     await createLedger(db).fold(10, fail)
-    t.equal((await pendingAccounts(db)).length, 4)
-  })
-  await createLedger(db).fold(10, fail)
-  t.same(await pendingAccounts(db), [])
+    t.same(await pendingAccounts(db), [])
+  }
+  t.match(await createLedger(db).check(), { transfers: 60, sumCents: 0, wrongAccounts: [] })
+})
+
+t.test('postgres: transfers that debit accounts in any order never deadlock with folds', async t => {
+  const { connections, close } = await openPostgres(6, db => migrateLedger(db))
+  t.teardown(close)
+  const [folding, alsoFolding, ...writing] = connections.map(withAwaitedQueries) as [
+    SqlClient,
+    SqlClient,
+    ...SqlClient[],
+  ]
+  const ledger = createLedger(folding)
+  for (const accountId of ['ann', 'bob', 'cy'])
+    await folding.transaction(tx => ledger.transfer(tx, credit(accountId, 100_000), NOW))
+  let writers = writing.length
+  // The writers lock one after the other, in the reverse of the order in which a fold would take all.
+  const write = async (db: SqlClient): Promise<void> => {
+    for (let round = 0; round < 60; round++) {
+      await db.transaction(async tx => {
+        t.equal(await ledger.transfer(tx, debit('cy', 'bob', 1), NOW), 'done')
+        t.equal(await ledger.transfer(tx, debit('bob', 'ann', 1), NOW), 'done')
+        t.equal(await ledger.transfer(tx, debit('ann', 'cy', 1), NOW), 'done')
+      })
+    }
+    writers -= 1
+  }
+  const fold = async (db: SqlClient): Promise<void> => {
+    while (writers > 0) await createLedger(db).fold(10, fail)
+  }
+  await Promise.all([...writing.map(write), fold(folding), fold(alsoFolding)])
+  t.match(await ledger.check(), { transfers: 723, sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('a debit folds its account once 64 amounts are pending', async (t, [db]) => {
+  const ledger = createLedger(db!)
+  await db!.transaction(tx => ledger.transfer(tx, credit('ann', 1000), NOW))
+  for (let paid = 0; paid < 63; paid++)
+    await db!.transaction(tx => ledger.transfer(tx, debit('ann', 'bob', 1), NOW))
+  t.ok((await pendingAccounts(db!)).includes(user('ann')))
+  await db!.transaction(tx => ledger.transfer(tx, debit('ann', 'bob', 1), NOW))
+  t.same(await pendingAccounts(db!), [operator, user('bob')])
+  t.same(await ledger.balance(db!, user('ann')), 936)
+  const [stored] = await rows(db!, 'select balance_cents from gw_ledger_accounts where id = $1', [
+    user('ann'),
+  ])
+  t.equal(Number(stored?.['balance_cents']), 936)
+  t.match(await ledger.check(), { transfers: 65, sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('a debit of an account that may be overdrawn folds nothing', async (t, [db]) => {
+  const ledger = createLedger(db!)
+  for (let credited = 0; credited < 70; credited++)
+    await db!.transaction(tx => ledger.transfer(tx, credit('ann', 1), NOW))
+  t.same(await pendingAccounts(db!), [operator, user('ann')])
 })
 
 onBoth('says when a transfer was made', async (t, [db]) => {

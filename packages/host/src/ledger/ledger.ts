@@ -13,9 +13,10 @@ import {
   BALANCE,
   FIND,
   FOLD,
-  FOLDING,
+  FOLDABLE,
   INSERT,
   LOCK,
+  MAX_PENDING,
   NEXT_ACCOUNTS,
   OPEN_ACCOUNTS,
   statementLimit,
@@ -77,7 +78,8 @@ export interface LedgerReport {
 export interface Ledger {
   /**
    * Moves money in the caller's transaction. Simultaneous transfers from one account run one after another, each on the balance
-   * after the previous one. Of simultaneous transfers with one id, one moves money. Throws a `TypeError` when a debit of a
+   * after the previous one. A debit of an account that may not be overdrawn folds it once 64 amounts are pending, so that the next debits
+   * need not add up more. Of simultaneous transfers with one id, one moves money. Throws a `TypeError` when a debit of a
    * user's account lacks a hold of that account for at least that amount: a programming error that must roll back the
    * transaction. Faults: `ERR_STORE_*`.
    */
@@ -87,9 +89,9 @@ export interface Ledger {
   /** When a transfer was made; undefined for an unknown id. */
   transferredAt(db: SqlQueries, id: string): Promise<EpochMs | undefined>
   /**
-   * Adds pending amounts to the stored balances, `accounts` accounts per transaction, so that reads stay fast. Transfers may
-   * run at the same time. Of several hosts that call it simultaneously, one folds. A failing transaction is reported, and the
-   * next accounts are folded.
+   * Adds pending amounts to the stored balances, `accounts` accounts per transaction, so that reads stay fast. Transfers and other
+   * folds may run at the same time: it leaves out accounts that others have locked, and never waits for them. A failing
+   * transaction is reported, and the next accounts are folded.
    */
   fold(accounts: number, report: (error: unknown) => void): Promise<void>
   /**
@@ -116,9 +118,12 @@ export function createLedger(db: SqlClient): Ledger {
       // Sorted: otherwise two simultaneous transfers between two new accounts, in opposite directions, would deadlock.
       const accounts = [debit, credit].sort().flatMap(account => [account, mayOverdraw(account) ? 1 : 0])
       await rows(tx, OPEN_ACCOUNTS, accounts)
-      if (tx.dialect === 'postgres') await rows(tx, LOCK, [debit])
+      const locked = tx.dialect === 'sqlite' || (await rows(tx, LOCK, [debit])).length === 1
       const inserted = await rows(tx, INSERT, [id, credit, amountCents, cause, now, debit])
-      if (inserted.length === 1) return 'done'
+      if (inserted.length === 1) {
+        if (locked && toInteger(inserted[0]?.['pending']) === MAX_PENDING) await foldAccounts(tx, [debit])
+        return 'done'
+      }
       const [found] = await rows(tx, FIND, [id])
       if (!found) return 'insufficient'
       const same =
@@ -182,11 +187,14 @@ function assertCovered({ id, debit, credit, amountCents, cover }: Transfer): voi
     wrong(`its hold covers ${most} ${currency}, not ${amountCents} USD`)
 }
 
-/**
- * Folds a range unless another host is folding: two hosts that lock accounts in different orders would
- * deadlock.
- */
+/** Folds the accounts of a range that no other transaction has locked. */
 async function foldRange(tx: SqlQueries, range: readonly [string, string]): Promise<void> {
-  if (tx.dialect === 'postgres' && (await rows(tx, FOLDING))[0]?.['mine'] !== true) return
-  for (const text of FOLD[tx.dialect]) await rows(tx, text, range)
+  const found = await rows(tx, FOLDABLE[tx.dialect], range)
+  const accounts = found.map(row => toText(row['id']))
+  if (accounts.length > 0) await foldAccounts(tx, accounts)
+}
+
+/** Folds accounts whose locks the transaction holds. */
+async function foldAccounts(tx: SqlQueries, accounts: readonly string[]): Promise<void> {
+  for (const text of FOLD[tx.dialect]) await rows(tx, text, [JSON.stringify(accounts)])
 }
