@@ -6,8 +6,16 @@ import t from 'tap'
 type NodeResponses = typeof import('../../../packages/http/dist/bindings/node-response.js')
 
 // Not exported by the package.
-const { addFields, connectionOf, fieldsByName, sendInstead, sendWire, setFields, writeHeadFields } =
-  (await import(`${process.cwd()}/packages/http/dist/bindings/node-response.js`)) as NodeResponses
+const {
+  addFields,
+  connectionOf,
+  fieldsByName,
+  sendInstead,
+  sendWire,
+  setFields,
+  writeHeadFields,
+  writeWire,
+} = (await import(`${process.cwd()}/packages/http/dist/bindings/node-response.js`)) as NodeResponses
 
 /** A response whose head is written to no connection. */
 const response = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()))
@@ -135,3 +143,56 @@ t.test(
     }
   },
 )
+
+t.test('writes a whole response with its length, and for HEAD without its body', async t => {
+  const whole = (method: string, wire: Parameters<typeof writeWire>[2]): string[] => {
+    const request = new IncomingMessage(new Socket())
+    request.method = method
+    const sent = new ServerResponse(request)
+    const chunks: string[] = []
+    const socket = new Socket()
+    socket.write = (chunk: Uint8Array | string): boolean => chunks.push(String(chunk)) > 0
+    sent.assignSocket(socket)
+    sent.sendDate = false
+    writeWire({ method }, sent, wire)
+    return chunks.join('').split('\r\n')
+  }
+  const headers = [
+    ['Link', '<a>'],
+    ['Content-Type', 'text/plain'],
+    ['content-length', '99'],
+    ['Link', '<b>'],
+  ] as const
+  const links = ['Link: <a>', 'Link: <b>']
+  const typed = ['Link: <a>', 'Content-Type: text/plain', 'Link: <b>']
+  const last = ['Connection: close', '', '']
+  const keep = (lines: string[]): string[] => lines.filter(line => !/^(?:Connection|Keep-Alive):/.test(line))
+  t.same(keep(whole('GET', { status: 200, headers, body: 'é' })), [
+    'HTTP/1.1 200 OK',
+    ...typed,
+    'Content-Length: 2',
+    '',
+    'é',
+  ])
+  t.same(keep(whole('HEAD', { status: 200, headers, body: 'é' })), [
+    'HTTP/1.1 200 OK',
+    ...typed,
+    'Content-Length: 2',
+    ...last.slice(1),
+  ])
+  t.same(keep(whole('GET', { status: 404, headers, body: '' })), [
+    'HTTP/1.1 404 Not Found',
+    ...links,
+    'Content-Length: 0',
+    ...last.slice(1),
+  ])
+  for (const status of [204, 304])
+    t.notMatch(whole('GET', { status, headers, body: '' }).join('\n'), /Content-|Transfer-/, String(status))
+})
+
+t.test('writes nothing after a response that was sent', async t => {
+  const sent = response()
+  sent.writeHead(201).end()
+  writeWire({ method: 'GET' }, sent, { status: 200, headers: [], body: 'late' })
+  t.equal(sent.statusCode, 201)
+})

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Outcome } from '@gatewright/http'
-import { Router } from '@koa/router'
-import Koa, { type Middleware } from 'koa'
+import Koa from 'koa'
 import { deny } from './codes.ts'
 import { optionsResponse } from './cors.ts'
 import type { MountServices } from './host-gate.ts'
 import { mount } from './mount.ts'
 import type { Operation } from './operation.ts'
+import { createRouteTable, type RouteTable } from './route-table.ts'
 
 /** The response to a request for a page or one of its assets. */
 export interface PageResponse {
@@ -25,26 +25,30 @@ interface App {
   drain(): void
 }
 
-/**
- * Creates the Koa application: pages for browsers, legacy names, routes, and responses for paths and methods without an operation.
- */
+/** Creates the Koa application: pages for browsers, operations, and responses for paths and methods without an operation. */
 export function createApp(
   table: readonly Operation[],
   services: MountServices,
   pages: Pages = () => undefined,
 ): App {
   const { koa: bind, operations, drain } = mount(table, services)
-  const router = new Router({ strict: true, sensitive: true })
-  for (const [{ method, paths }, middleware] of operations) {
-    for (const path of paths) router.register(path.replaceAll(/\{(\w+)\}/g, ':$1'), [method], middleware)
-  }
+  const routes = createRouteTable(
+    operations.flatMap(([{ method, paths }, value]) =>
+      paths.map(path => ({ method, pattern: path.replaceAll(/\{(\w+)\}/g, ':$1'), value })),
+    ),
+  )
+  const serve = bind.serve(({ method, path }) => {
+    const found = routes.find(method, path)
+    if (!found) return noSuchRoute(routes, path, method)
+    return { operation: found.value, params: found.params, pattern: found.pattern }
+  })
   const app = new Koa()
   // Otherwise Koa prints errors that happen after the response, such as a client that disconnects.
   app.silent = true
   let draining = false
   app.use((ctx, next) => {
     const page = pages(ctx.method, ctx.path, ctx.headers)
-    if (!page) return next()
+    if (!page) return serve(ctx, next)
     for (const [name, value] of page.headers) ctx.set(name, value)
     if (draining) ctx.set('Connection', 'close')
     // Setting an absent body changes the status to 204, so the status is set last.
@@ -52,16 +56,6 @@ export function createApp(
     ctx.status = page.status
     return undefined
   })
-  app.use(async (ctx, next) => {
-    try {
-      await next()
-    } catch (error) {
-      await bind.otherwise(ctx, () => ({ kind: 'failure', error }))
-    }
-  })
-  app.use(bind.aliases)
-  app.use(router.routes() as unknown as Middleware)
-  app.use(ctx => bind.otherwise(ctx, ({ path, method }) => noSuchRoute(router, path, method)))
   return {
     koa: app,
     drain() {
@@ -72,9 +66,8 @@ export function createApp(
 }
 
 /** Returns the response for a path or method without an operation: 404, or 405 with `Allow`. */
-function noSuchRoute(router: Router, path: string, method: string): Outcome {
-  const { path: layers } = router.match(path, method)
-  const methods = [...new Set(layers.flatMap(layer => layer.methods))].sort()
+function noSuchRoute(routes: RouteTable<unknown>, path: string, method: string): Outcome {
+  const methods = routes.methodsOf(path)
   if (methods.length === 0) return { kind: 'denial', denial: deny('not_found', 'no operation has this path') }
   const all = [...methods, 'OPTIONS']
   if (method === 'OPTIONS') return { kind: 'response', response: optionsResponse(all) }

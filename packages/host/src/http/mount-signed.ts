@@ -1,5 +1,5 @@
 import type { HandlerResponse } from '@gatewright/http'
-import type { KoaGate, KoaMiddleware } from '@gatewright/http/koa'
+import type { KoaGate, KoaOperation } from '@gatewright/http/koa'
 import { compileSchema } from '../schemas/check.ts'
 import { deny } from './codes.ts'
 import { callOf, toHandlerResponse, type GateCall } from './gate-call.ts'
@@ -10,15 +10,15 @@ import type { PlainOperation } from './operation.ts'
  * Mounts an operation for signed messages of providers. The signature covers the body, so it is verified after the body is read
  * and before it is parsed.
  */
-export function signedMiddleware(
+export function mountSigned(
   api: HostGate,
   koa: KoaGate,
   operation: PlainOperation,
   admit: object,
   { providerMessages }: MountServices,
-): KoaMiddleware {
+): KoaOperation {
   const validateBody = operation.body && compileSchema(operation.body)
-  return koa.handle(api.open(operation.id, admit), async (call): Promise<HandlerResponse> => {
+  return koa.operation(api.open(operation.id, admit), async (call): Promise<HandlerResponse> => {
     const { facts, params, body } = call
     const proven = await providerMessages(facts, params['name'] ?? '', body)
     if (!proven.ok) return proven

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { GuardedCall, HandlerResponse } from '@gatewright/http'
-import type { KoaGate, KoaMiddleware } from '@gatewright/http/koa'
+import type { KoaGate, KoaOperation } from '@gatewright/http/koa'
 import { allow, type Denial, type Rule } from '@gatewright/kernel'
 import { withinTransactionScope } from '@gatewright/kernel/sql'
 import type { Access } from '@gatewright/scope-guard'
@@ -17,15 +17,15 @@ interface WriteParts {
 }
 
 /** Mounts a write. Its declaration decides whether an idempotency key is required, optional or ignored. */
-export function writeMiddleware(
+export function mountWrite(
   api: HostGate,
   koa: KoaGate,
   operation: LedgerOperation,
   parts: WriteParts,
-): KoaMiddleware {
+): KoaOperation {
   const { idempotency = 'required' } = operation
   const transactional = transactionalRoute(api, operation, parts)
-  const keyed = koa.handle({
+  const keyed = koa.operation({
     ...transactional,
     async run(call) {
       const outcome = await transactional.run(call)
@@ -35,11 +35,12 @@ export function writeMiddleware(
   })
   if (idempotency === 'required') return keyed
   const route = api.guardedBy('session', parts.rule, parts.options)
-  const plain = koa.handle(route, async call =>
+  const plain = koa.operation(route, async call =>
     withIgnored(operation, call, await writeOnce(operation, call, call.caller, parts.services)),
   )
   if (idempotency === 'none') return plain
-  return (ctx, next) => (ctx.req.headers['idempotency-key'] === undefined ? plain : keyed)(ctx, next)
+  return (ctx, context, found) =>
+    (ctx.req.headers['idempotency-key'] === undefined ? plain : keyed)(ctx, context, found)
 }
 
 /** Makes the route of a write with an idempotency key: its rows, its spend and its stored response commit together. */

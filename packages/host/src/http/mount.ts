@@ -1,5 +1,5 @@
 import type { AuthenticatedRequest, HandlerResponse, HeaderField, DenialWithHeaders } from '@gatewright/http'
-import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
+import { koaGate, type KoaGate, type KoaOperation } from '@gatewright/http/koa'
 import { allow, type Verdict, type Rule } from '@gatewright/kernel'
 import type { Access } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
@@ -8,16 +8,16 @@ import { bodySchema } from './body.ts'
 import { httpsRequired, type HostCredentials } from './credentials.ts'
 import { callOf, toHandlerResponse, withIgnored, type GateCall } from './gate-call.ts'
 import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
-import { signedMiddleware } from './mount-signed.ts'
-import { writeMiddleware } from './mount-write.ts'
+import { mountSigned } from './mount-signed.ts'
+import { mountWrite } from './mount-write.ts'
 import type { CallerByCredential, LedgerOperation, Operation, PlainOperation } from './operation.ts'
 import { querySchema } from './query.ts'
 import { targetDenial } from './request-target.ts'
 
-/** One gate, with each operation of the table as a Koa middleware. */
+/** One gate, with each operation of the table, mounted. */
 interface MountedGate {
   readonly koa: KoaGate
-  readonly operations: readonly (readonly [operation: Operation, middleware: KoaMiddleware])[]
+  readonly operations: readonly (readonly [operation: Operation, middleware: KoaOperation])[]
   /** See `OpenGate.drain`. */
   drain(): void
 }
@@ -27,17 +27,17 @@ export function mount(table: readonly Operation[], services: MountServices): Mou
   const api = createHostGate(table, services)
   const koa = koaGate(api, { body: 'stream' })
   const operations = table.map(
-    operation => [operation, createMiddleware(api, koa, operation, services)] as const,
+    operation => [operation, mountOperation(api, koa, operation, services)] as const,
   )
   return { koa, operations, drain: () => api.drain() }
 }
 
-function createMiddleware(
+function mountOperation(
   api: HostGate,
   koa: KoaGate,
   operation: Operation,
   services: MountServices,
-): KoaMiddleware {
+): KoaOperation {
   const options = {
     ...(operation.query ? { query: querySchema(operation.query) } : {}),
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation) }),
@@ -46,15 +46,14 @@ function createMiddleware(
   }
   const { id, credential } = operation
   const rule = ruleOf(operation)
-  if ('write' in operation) return writeMiddleware(api, koa, operation, { rule, options, services })
-  if (credential === 'provider')
-    return signedMiddleware(api, koa, operation, { admit: options.admit }, services)
+  if ('write' in operation) return mountWrite(api, koa, operation, { rule, options, services })
+  if (credential === 'provider') return mountSigned(api, koa, operation, { admit: options.admit }, services)
   if (credential === 'none') {
     const route = api.open(id, options)
-    return koa.handle(route, call => handlePlain(operation, call, undefined))
+    return koa.operation(route, call => handlePlain(operation, call, undefined))
   }
   const route = api.guardedBy(GATE_CREDENTIALS[credential], rule, options)
-  return koa.handle(route, call => handlePlain(operation, call, call.caller))
+  return koa.operation(route, call => handlePlain(operation, call, call.caller))
 }
 
 /** The credentials of the gate, by the credential that an operation names, in the order in which they are tried. */

@@ -4,17 +4,24 @@ import { wire, type HttpResponse } from '../response/http-response.ts'
 import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
 import { nodeFacts, splitTarget, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
-import type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
+import type { KoaContext, KoaGate, KoaMiddleware, KoaOperation } from './koa-types.ts'
 import { assertGate } from './mount-checks.ts'
 import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { addFields, fieldsByName, connectionOf } from './node-response.ts'
+import { addFields, fieldsByName, connectionOf, writeWire } from './node-response.ts'
 import type { WireResponse } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import {
+  startCall,
+  checkedGuardingRoute,
+  perform,
+  performEntered,
+  runOf,
+  type IncomingRequest,
+} from '../route/perform.ts'
 import type { StartedCall, Route } from '../route/steps.ts'
 
 export type { RequestFacts } from '../request/facts.ts'
-export type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
+export type { KoaContext, KoaGate, KoaMiddleware, KoaOperation, MatchedRoute } from './koa-types.ts'
 export type { BodyChoice } from './node-body.ts'
 
 /** Reads the facts of a request. The path is not decoded, so two spellings of a resource remain different. By default no proxy is trusted. */
@@ -69,6 +76,14 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
   const facts = (ctx: KoaContext) => (): RequestFacts =>
     // koa-mount removes its path from `req.url`.
     nodeFacts(ctx.req, gate.settings.trusted, ctx.originalUrl)
+  const operation = <C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaOperation => {
+    const run = runOf(route, handler)
+    return (ctx, context, { params, pattern }) => {
+      const readBody = (): ReturnType<IncomingRequest['readBody']> => read.bytes(ctx)
+      const connection = connectionOf(ctx.res)
+      return performEntered(route, context, { params, pattern, readBody, connection }, run)
+    }
+  }
   const incoming = (ctx: KoaContext, readBody: IncomingRequest['readBody']): IncomingRequest => {
     const { req, res, params = {}, _matchedRoute: pattern } = ctx
     const replaceBody = (fields: Record<string, unknown>): void => access.assign(ctx, fields)
@@ -120,6 +135,10 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
         )
     },
 
+    operation,
+
+    serve: find => serve(gate, facts, find),
+
     guard(route) {
       checkedGuardingRoute(route)
       return async (ctx, next) => {
@@ -144,6 +163,28 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
         throw new TypeError(`${route.operation}: mount guard(route) before the handler`)
       return known.call as C
     },
+  }
+}
+
+/** See `KoaGate.serve`. */
+function serve(
+  gate: OpenGate,
+  facts: (ctx: KoaContext) => () => RequestFacts,
+  find: Parameters<KoaGate['serve']>[0],
+): KoaMiddleware {
+  return async ctx => {
+    ctx.respond = false
+    const entered = gate.enter(ctx.req, facts(ctx))
+    if (!entered.ok) return writeWire(ctx.req, ctx.res, entered.response)
+    const context = entered.value
+    try {
+      const found = find(context.facts)
+      const response =
+        'kind' in found ? gate.conclude(context, found) : await found.operation(ctx, context, found)
+      writeWire(ctx.req, ctx.res, response)
+    } catch (error) {
+      writeWire(ctx.req, ctx.res, gate.conclude(context, { kind: 'failure', error }))
+    }
   }
 }
 

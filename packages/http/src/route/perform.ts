@@ -5,6 +5,7 @@ import type { RequestFacts } from '../request/facts.ts'
 import type { HttpResponse } from '../response/http-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { Handler, HandlerResponse, OpenCall } from './handler-types.ts'
+import type { RequestContext } from './request-context.ts'
 import type { StartedCall, AuthorizedRequest, CompleteRoute, Connection, Route, StepResult } from './steps.ts'
 
 /** A request as the binding of a framework passes it to the gate. */
@@ -22,6 +23,9 @@ export interface IncomingRequest {
   readonly connection: Connection
 }
 
+/** A request whose old names are translated. */
+export type EnteredRequest = Omit<IncomingRequest, 'request' | 'facts'>
+
 /** Returns an empty body, for requests whose body is absent or not needed. */
 const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
 
@@ -29,12 +33,19 @@ const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
 export async function authorize<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
-  { request, facts, params, pattern }: Pick<IncomingRequest, 'request' | 'facts' | 'params' | 'pattern'>,
+  incoming: Pick<IncomingRequest, 'request' | 'facts' | 'params' | 'pattern'>,
 ): Promise<StepResult<AuthorizedRequest>> {
-  const entered = gate.enter(request, facts)
-  if (!entered.ok) return entered
-  if (typeof pattern === 'string') entered.value.decision.route = pattern
-  return route.authorize(entered.value, params)
+  const entered = gate.enter(incoming.request, incoming.facts)
+  return entered.ok ? authorizeEntered(route, entered.value, incoming) : entered
+}
+
+function authorizeEntered<C extends OpenCall>(
+  route: Route<C>,
+  context: RequestContext,
+  { params, pattern }: Pick<IncomingRequest, 'params' | 'pattern'>,
+): Promise<StepResult<AuthorizedRequest>> {
+  if (typeof pattern === 'string') context.decision.route = pattern
+  return route.authorize(context, params)
 }
 
 /**
@@ -47,10 +58,20 @@ export async function startCall<C extends OpenCall>(
   incoming: IncomingRequest,
   captured: boolean,
 ): Promise<StepResult<StartedCall<C>>> {
-  const authorized = await authorize(gate, route, incoming)
+  const entered = gate.enter(incoming.request, incoming.facts)
+  return entered.ok ? startEntered(route, entered.value, incoming, captured) : entered
+}
+
+async function startEntered<C extends OpenCall>(
+  route: Route<C>,
+  context: RequestContext,
+  incoming: EnteredRequest,
+  captured: boolean,
+): Promise<StepResult<StartedCall<C>>> {
+  const authorized = await authorizeEntered(route, context, incoming)
   if (!authorized.ok) return authorized
   const { params, connection, replaceBody } = incoming
-  const { method } = authorized.value.context.facts
+  const { method } = context.facts
   // An existing handler may read the body of a GET, if a parser runs for every method.
   const isRead = captured ? route.readsBody : method !== 'GET' && method !== 'HEAD'
   const readBody = isRead ? () => incoming.readBody() : noBody
@@ -131,7 +152,18 @@ export async function perform<C extends OpenCall>(
   incoming: IncomingRequest,
   run: (call: C) => Promise<Outcome>,
 ): Promise<WireResponse> {
-  const started = await startCall(gate, route, incoming, false)
+  const entered = gate.enter(incoming.request, incoming.facts)
+  return entered.ok ? performEntered(route, entered.value, incoming, run) : entered.response
+}
+
+/** Runs the steps after the translation of old names, and the handler. Returns the response to send. */
+export async function performEntered<C extends OpenCall>(
+  route: Route<C>,
+  context: RequestContext,
+  incoming: EnteredRequest,
+  run: (call: C) => Promise<Outcome>,
+): Promise<WireResponse> {
+  const started = await startEntered(route, context, incoming, false)
   return started.ok ? finish(started.value, run) : started.response
 }
 
