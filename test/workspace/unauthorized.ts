@@ -101,7 +101,7 @@ const PAGE = `# 401? Read this
 
 The response does not say why a token is denied, because that would help an attacker who guesses. Three ways to see the reason:
 
-1. With \`NODE_ENV=development\`, the gate prints each reason once to stderr.
+1. The gate writes each reason once per operation to stderr. The option \`hint\` of \`gate\` takes a function instead, or false for none.
 2. \`observe\` gets it in every decision event:
 
    \`\`\`ts

@@ -1,10 +1,17 @@
 import { checkedRule, type Rule } from '@gatewright/kernel'
 import type { CredentialGate, SpendGate, TransactionGate } from './gate-types.ts'
+import { checkedNoEffectStatuses } from './idempotency/no-effect.ts'
 import { runTransaction, type TransactionalDependencies } from './idempotency/transactional.ts'
 import type { AccessLike, Credential, Credentials, GuardPort, SpendGuardPort } from './ports.ts'
 import { checkedSchemas, hasOldFields } from './request/input.ts'
 import { authenticator, sessionCredential } from './route/credentials.ts'
-import type { GuardedCall, OpenCall, RouteOptions, WriteOptions } from './route/handler-types.ts'
+import type {
+  GuardedCall,
+  OpenCall,
+  RouteOptions,
+  WriteOptions,
+  IdempotentOptions,
+} from './route/handler-types.ts'
 import type { GateContext } from './route/request-context.ts'
 import { makeRoute, type RouteDependencies } from './route/route.ts'
 import type { CompleteRoute, Route } from './route/steps.ts'
@@ -64,11 +71,17 @@ export function declarations(
         credentialDependencies(typeof names === 'string' ? [names] : names, rule, route),
       ),
     idempotent<C extends OpenCall>(rule: Rule, route: object = {}): Route<C> {
-      const { prepare } = route as WriteOptions<AccessLike>
+      const { prepare, noEffectStatuses } = route as IdempotentOptions<AccessLike>
       if (!idempotency)
         throw new TypeError(`${rule.operation}: an idempotent operation needs the option idempotency`)
       if (prepare) assertFunctions('idempotency of a route with prepare', idempotency, ['release'])
-      const recording = { ...writeDependencies(rule, route), settings, idempotency, prepare }
+      const recording: RouteDependencies['recording'] = {
+        settings,
+        idempotency,
+        prepare,
+        noEffectStatuses: checkedNoEffectStatuses(rule.operation, noEffectStatuses),
+        ...writeDependencies(rule, route),
+      }
       return makeRoute(rule.operation, { ...sessionDependencies(rule, route), recording })
     },
     transactional<C extends OpenCall>(rule: Rule, handler: unknown, route: object = {}): CompleteRoute<C> {
@@ -76,6 +89,10 @@ export function declarations(
       const { prepare } = route as WriteOptions<AccessLike>
       if (!transactions)
         throw new TypeError(`${operation}: a transactional operation needs the option transactions`)
+      if ('noEffectStatuses' in route)
+        throw new TypeError(
+          `${operation}: noEffectStatuses is an option of idempotent: a transactional write is rolled back by any error`,
+        )
       if (typeof handler !== 'function')
         throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
       const dependencies: TransactionalDependencies = {

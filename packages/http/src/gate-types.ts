@@ -15,6 +15,7 @@ import type {
   GuardedCall,
   HandlerResponse,
   IdempotentCall,
+  IdempotentOptions,
   OpenCall,
   RouteOptions,
   SpendingCall,
@@ -93,7 +94,7 @@ export interface WriteGate<S extends string, A extends AccessLike> extends Gate<
   /** Declares a write that requires a session and an `Idempotency-Key`. */
   idempotent<X = undefined, B = unknown, Q = unknown, P = unknown>(
     rule: Rule<S>,
-    options?: WriteOptions<A, X, B, Q, P>,
+    options?: IdempotentOptions<A, X, B, Q, P>,
   ): Route<IdempotentCall<A, X> & CheckedInput<B, Q, P>>
 }
 
@@ -106,11 +107,11 @@ export interface SpendGate<S extends string, A extends AccessLike, H> extends Wr
   /** Declares a write that requires a session and an `Idempotency-Key`. If its rule spends, its call has `reserve`. */
   idempotent<X = undefined, B = unknown, Q = unknown, P = unknown>(
     rule: Rule<S> & { readonly spends: 'spend' | 'withdrawal' },
-    options?: WriteOptions<A, X, B, Q, P>,
+    options?: IdempotentOptions<A, X, B, Q, P>,
   ): Route<SpendingCall<A, H, X> & CheckedInput<B, Q, P>>
   idempotent<X = undefined, B = unknown, Q = unknown, P = unknown>(
     rule: Rule<S>,
-    options?: WriteOptions<A, X, B, Q, P>,
+    options?: IdempotentOptions<A, X, B, Q, P>,
   ): Route<IdempotentCall<A, X> & CheckedInput<B, Q, P>>
 }
 

@@ -47,6 +47,7 @@ export type {
   Handler,
   HandlerResponse,
   IdempotentCall,
+  IdempotentOptions,
   OpenCall,
   RouteOptions,
   SpendingCall,

@@ -1,7 +1,7 @@
 import type { TrustedProxies } from './request/client-address.ts'
 import type { ErrorShape } from './response/http-response.ts'
 import type { Observe } from './response/decision.ts'
-import type { Hint } from './response/hint.ts'
+import type { Hints } from './response/hint.ts'
 import type { RequestFacts } from './request/facts.ts'
 import type { AliasPort, Credentials } from './ports.ts'
 import type { Render } from './response/outcome.ts'
@@ -44,6 +44,11 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
    * `WWW-Authenticate`); mount `gate.resourceMetadata()` there.
    */
   readonly protectedResource?: ProtectedResource
+  /**
+   * Receives one line for each cause that an operator should know once: why credentials are denied, which operation has runs of
+   * unknown outcome. Default: writes it to stderr. False: none.
+   */
+  readonly hint?: false | ((line: string) => void)
   /** Receives failures. Default: writes one line to stderr with the error's name, code and message. */
   readonly report?: (failure: Failure) => void
 }
@@ -65,8 +70,8 @@ export interface Settings {
   readonly observe: Observe | undefined
   /** The description of the API for clients. */
   readonly resource: ResourceMetadata | undefined
-  /** Prints the causes of denials, in development only. */
-  readonly hint: Hint | undefined
+  /** Writes what an operator should know once. */
+  readonly hints: Hints
 }
 
 /** Sends a problem document (RFC 9457) to requests whose `Accept` names it, and the default shape to all others. */

@@ -4,7 +4,7 @@ import type { GateOptions } from './gate-types.ts'
 import type { Failure, OpenGateOptions, Settings } from './options.ts'
 import type { AccessLike } from './ports.ts'
 import { trustedProxies } from './request/client-address.ts'
-import { developmentHint } from './response/hint.ts'
+import { createHints } from './response/hint.ts'
 import { plainRender } from './response/outcome.ts'
 import { resourceMetadata } from './response/resource-metadata.ts'
 
@@ -36,6 +36,13 @@ function print({ operation, error }: Failure): void {
   printError(`gatewright ${operation}: ${code} ${message}`)
 }
 
+/** Returns the function that writes hints. Throws a `TypeError` unless the option `hint` is a function or false. */
+function hintWriter(hint: unknown = printError): (line: string) => void {
+  if (hint === false) return () => {}
+  if (typeof hint === 'function') return withFallback(hint as (line: string) => void, undefined)
+  throw new TypeError(`gate: hint must be a function or false, got ${typeof hint}`)
+}
+
 /** Checks options once. Throws a `TypeError` that names the option, what was expected and what was given. */
 export function checkedSettings(given: AnyGateOptions): Settings {
   const {
@@ -43,6 +50,7 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     render,
     observe,
     report,
+    hint,
     ...options
   } = checkOptions('gate', given, {
     aliases: true,
@@ -57,6 +65,7 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     observe: { is: 'function', default: undefined },
     protectedResource: true,
     report: { default: print },
+    hint: true,
     guard: true,
     scopes: true,
     idempotency: true,
@@ -79,7 +88,7 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     resource:
       protectedResource === undefined ? undefined : resourceMetadata(protectedResource, scopes?.names),
     observe: observe && withFallback(observe, undefined),
-    hint: developmentHint(),
+    hints: createHints(hintWriter(hint)),
     trusted: trustedProxies(trustProxy),
     proxied: trustProxy.length > 0,
     requireHttps,

@@ -4,6 +4,7 @@ export { createFairQueue, isClassFull, QUEUE_FULL, runQueued } from './fair-queu
 export { Fault, malformedReply, orFault, toFault } from './fault.ts'
 export { keyDigest } from './key-digest.ts'
 export { warnMemoryStorage } from './memory-warning.ts'
+export { docsLink } from './docs-link.ts'
 export { nothingHappened, saysNothingHappened } from './nothing-happened.ts'
 export { checkOptions, integerOption } from './options.ts'
 export { counterOwner, keyPolicyId } from './policy-id.ts'

@@ -18,7 +18,7 @@ const INSTEAD: WireResponse = { status: 503, headers: [['X-Instead', 'a']], body
 
 /** A response whose writes are captured, what was asked at its end, and what it would send. */
 function capture({
-  author = 'handler',
+  author = { by: 'handler' },
   instead = false,
   fails = false,
 }: {
@@ -51,9 +51,9 @@ function capture({
         asked.push((error as Error).message)
         return INSTEAD
       },
-      async markUnknown(status) {
+      async failed(failure) {
         await setImmediate()
-        asked.push(status)
+        asked.push(failure)
       },
     },
     10,
@@ -131,26 +131,24 @@ t.test('ends the run once, and ignores what comes after', async t => {
   t.same(sent, ['one'])
 })
 
-t.test(
-  'the outcome is unknown if an error handler wrote the response, or may have written an error',
-  async t => {
-    for (const [author, status, isUnknown] of [
-      ['handler', 400, false],
-      ['handler', 500, false],
-      ['error handler', 200, true],
-      ['unknown', 399, false],
-      ['unknown', 400, true],
-    ] as const) {
-      const { response, sent, asked, ended } = capture({ author })
-      response.statusCode = status
-      response.end('body')
-      await ended()
-      t.match(asked, [isUnknown ? status : { status }], `${author} ${status}`)
-      t.same(sent, ['body'])
-      t.equal(response.hasHeader('x-added'), !isUnknown)
-    }
-  },
-)
+t.test('the run has failed if an error handler wrote the response, or may have written an error', async t => {
+  const error = new Error('thrown')
+  for (const [author, status, failure] of [
+    [{ by: 'handler' }, 400, undefined],
+    [{ by: 'handler' }, 500, undefined],
+    [{ by: 'error handler', error }, 200, { status: 200, error }],
+    [{ by: 'unknown' }, 399, undefined],
+    [{ by: 'unknown' }, 400, { status: 400 }],
+  ] as const) {
+    const { response, sent, asked, ended } = capture({ author })
+    response.statusCode = status
+    response.end('body')
+    await ended()
+    t.match(asked, [failure ?? { status, body: 'body' }], `${author.by} ${status}`)
+    t.same(sent, ['body'])
+    t.equal(response.hasHeader('x-added'), failure === undefined)
+  }
+})
 
 t.test('sends another response if another run has completed meanwhile', async t => {
   const { response, sent, ended } = capture({ instead: true })

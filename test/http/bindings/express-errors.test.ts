@@ -27,13 +27,13 @@ t.test('keeps the first original target of a request, which no framework has set
 })
 
 t.test('outside a route the author is unknown below a framework, and else the handler', async t => {
-  t.equal(watchErrors(request({ url: '/a' }))(), 'handler')
-  t.equal(watchErrors(request({ url: '/a', originalUrl: '/a' }))(), 'unknown')
+  t.equal(watchErrors(request({ url: '/a' }))().by, 'handler')
+  t.equal(watchErrors(request({ url: '/a', originalUrl: '/a' }))().by, 'unknown')
   const translated = request({ url: '/a' })
   keepOriginalUrl(translated)
-  t.equal(watchErrors(translated)(), 'handler', 'it was set by the gate')
-  t.equal(watchErrors(request({ originalUrl: '/a', route: {}, method: 'POST' }))(), 'unknown')
-  t.equal(watchErrors(request({ originalUrl: '/a', route: { post: () => {} } }))(), 'unknown', 'no method')
+  t.equal(watchErrors(translated)().by, 'handler', 'it was set by the gate')
+  t.equal(watchErrors(request({ originalUrl: '/a', route: {}, method: 'POST' }))().by, 'unknown')
+  t.equal(watchErrors(request({ originalUrl: '/a', route: { post: () => {} } }))().by, 'unknown', 'no method')
 })
 
 /** The route of an application, with these handlers after the gate. */
@@ -57,19 +57,19 @@ t.test('the author is the handler of a route without its own error handlers and 
     [routeOf(Object.assign(() => {}, { handle: () => {} })), 'unknown'],
   ] as const) {
     const watched = request({ method: 'POST', originalUrl: '/', route })
-    t.equal(watchErrors(watched)(), author)
+    t.equal(watchErrors(watched)().by, author)
   }
   const custom = { post: () => {}, stack: [{ handle: undefined }] }
-  t.equal(watchErrors(request({ method: 'POST', route: custom }))(), 'unknown')
-  t.equal(watchErrors(request({ method: 'POST', route: { post: () => {} } }))(), 'unknown', 'no list')
+  t.equal(watchErrors(request({ method: 'POST', route: custom }))().by, 'unknown')
+  t.equal(watchErrors(request({ method: 'POST', route: { post: () => {} } }))().by, 'unknown', 'no list')
 })
 
 t.test('the author is unknown once the request is in another route', async t => {
   const watched = { method: 'POST', originalUrl: '/', route: routeOf(plain) as unknown }
   const author = watchErrors(request(watched))
-  t.equal(author(), 'handler')
+  t.equal(author().by, 'handler')
   watched.route = routeOf(plain)
-  t.equal(author(), 'unknown')
+  t.equal(author().by, 'unknown')
 })
 
 t.test('watches each method of a route once, and recognizes the response of an error handler', async t => {
@@ -87,6 +87,10 @@ t.test('watches each method of a route once, and recognizes the response of an e
   const passed: unknown[] = []
   record(new Error('thrown'), watched as never, {} as never, error => passed.push(error))
   t.match(passed, [{ message: 'thrown' }])
-  t.equal(author(), 'error handler')
-  t.equal(watchErrors(request({ method: 'POST', originalUrl: '/', route }))(), 'handler', 'another request')
+  t.equal(author().by, 'error handler')
+  t.equal(
+    watchErrors(request({ method: 'POST', originalUrl: '/', route }))().by,
+    'handler',
+    'another request',
+  )
 })

@@ -43,5 +43,7 @@ export function createHostGate(table: readonly Operation[], services: MountServi
     render: renderer(table, services),
     // The decision event contains the failure.
     report: () => {},
+    // So does its reason.
+    hint: false,
   })
 }

@@ -9,7 +9,7 @@ type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
 
 /**
  * Buffers what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run has ended, then
- * sends it. If an error handler wrote the response, as `author` says, the outcome is unknown. A piped stream gets a 500 whose
+ * sends it. If an error handler wrote the response, as `author` says, the run has failed. A piped stream gets a 500 whose
  * reported error names the operation and the kind of stream, and the outcome is unknown. If the handler never responds, the run
  * ends with its lease, whether or not the client is still connected. Returns the function that ends the run of a handler that
  * threw synchronously.
@@ -17,7 +17,7 @@ type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
 export function captureNode(
   response: NodeResponse,
   operation: string,
-  { finishCaptured, fail, markUnknown }: Pick<StartedCall<never>, 'finishCaptured' | 'fail' | 'markUnknown'>,
+  { finishCaptured, fail, failed }: Pick<StartedCall<never>, 'finishCaptured' | 'fail' | 'failed'>,
   limitBytes: number,
   author: () => ResponseAuthor,
 ): (error: unknown) => Promise<void> {
@@ -46,9 +46,11 @@ export function captureNode(
     const { statusCode } = response
     const captured = capturedResponse(statusCode, fieldPairs(response.getHeaders()), body, limitBytes)
     const writer = author()
-    const isUnknown = writer === 'error handler' || (writer === 'unknown' && statusCode >= 400)
-    const output: WireResponse = isUnknown
-      ? await markUnknown(statusCode).then(() => captured)
+    const hasFailed = writer.by === 'error handler' || (writer.by === 'unknown' && statusCode >= 400)
+    const output: WireResponse = hasFailed
+      ? await failed({ status: statusCode, ...('error' in writer ? { error: writer.error } : {}) }).then(
+          () => captured,
+        )
       : await finishCaptured(captured)
     restore()
     // Another run has completed meanwhile: the captured response is not the recorded one.

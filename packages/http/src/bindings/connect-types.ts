@@ -39,9 +39,16 @@ export interface ConnectGate {
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): ConnectListener
   /**
    * Guards an existing handler. On an idempotent route it captures the handler's response. Mount it in the route of that
-   * handler. If it is mounted with `use`, a response of 400 or more may come from an error handler, so its outcome is unknown.
+   * handler. If it is mounted with `use`, a response of 400 or more may come from an error handler, so its outcome is unknown unless
+   * its status is one of the route's `noEffectStatuses`.
    */
   guard<C extends OpenCall>(route: Route<C>): ConnectMiddleware
+  /**
+   * Tells the gate what a handler has thrown, where a framework above Express responds to errors itself. Nest does: call it in an
+   * interceptor or an exception filter. Elsewhere the gate sees the error. The response to the request counts as that of an error
+   * handler from then on.
+   */
+  failed(request: ConnectRequest, error: unknown): void
   /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
   call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C
 }

@@ -4,7 +4,9 @@ import type { ConnectRequest } from './connect-types.ts'
  * Who wrote a captured response. Express passes what a handler throws to error handlers, whose responses cannot be distinguished from
  * those of the handler. `unknown`: it cannot be determined.
  */
-export type ResponseAuthor = 'handler' | 'error handler' | 'unknown'
+export type ResponseAuthor =
+  | { readonly by: 'handler' | 'unknown' }
+  | { readonly by: 'error handler'; readonly error: unknown }
 
 /** The members of an Express route that are used: a function per method that adds a handler, and the list of handlers. */
 type ExpressRoute = Record<string, (handler: ErrorHandler) => unknown> & {
@@ -19,15 +21,21 @@ type ErrorHandler = (
   next: (error: unknown) => void,
 ) => void
 
-const failedRequests = new WeakSet<object>()
+/** What the handlers of requests have thrown. */
+const thrownErrors = new WeakMap<object, unknown>()
 const watchedMethods = new WeakMap<object, Set<string>>()
 /** Requests whose `originalUrl` was set by this file and not by a framework. */
 const translatedRequests = new WeakSet<object>()
 
 /** The last handler of a route: records that a handler of the route has failed, and passes the error on. */
 const recordFailure: ErrorHandler = (error, request, _response, next) => {
-  failedRequests.add(request)
+  noteError(request, error)
   next(error)
+}
+
+/** Records what a handler of a request has thrown. */
+export function noteError(request: object, error: unknown): void {
+  thrownErrors.set(request, error)
 }
 
 /** Keeps the original request target, as Express and Connect do before they change `url`. */
@@ -55,13 +63,16 @@ export function watchErrors(request: ConnectRequest & { readonly route?: unknown
   const route = request.route as ExpressRoute | undefined
   const method = request.method?.toLowerCase() ?? ''
   const hasFramework = request.originalUrl !== undefined && !translatedRequests.has(request)
-  if (typeof route?.[method] !== 'function') return () => (hasFramework ? 'unknown' : 'handler')
+  if (typeof route?.[method] !== 'function')
+    return () => thrownBy(request) ?? { by: hasFramework ? 'unknown' : 'handler' }
   const methods = watchedMethods.get(route) ?? new Set()
   watchedMethods.set(route, methods)
   if (!methods.has(method)) route[method](recordFailure)
   methods.add(method)
-  return () => {
-    if (failedRequests.has(request)) return 'error handler'
-    return request.route === route && !handlesErrors(route) ? 'handler' : 'unknown'
-  }
+  return () =>
+    thrownBy(request) ?? { by: request.route === route && !handlesErrors(route) ? 'handler' : 'unknown' }
+}
+
+function thrownBy(request: object): ResponseAuthor | undefined {
+  return thrownErrors.has(request) ? { by: 'error handler', error: thrownErrors.get(request) } : undefined
 }

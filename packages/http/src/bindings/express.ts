@@ -1,7 +1,7 @@
 import { checkOptions } from '@gatewright/kernel'
 import { captureNode } from './capture-node.ts'
 import type { ConnectGate, ConnectListener, ConnectRequest } from './connect-types.ts'
-import { keepOriginalUrl, watchErrors } from './express-errors.ts'
+import { keepOriginalUrl, noteError, watchErrors } from './express-errors.ts'
 import { nodeFacts, splitTarget } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
@@ -114,6 +114,8 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
         }).catch((error: unknown) => abandon(gate, route.operation, response, error))
       }
     },
+
+    failed: noteError,
 
     call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C {
       const known = calls.get(request)

@@ -73,7 +73,7 @@ export interface FastifyGate {
   hooks<C extends OpenCall>(
     route: Route<C>,
   ): Pick<FastifyRoute, 'onRequest' | 'preHandler' | 'onSend'> & {
-    readonly onError: (request: FastifyRequest) => Promise<void>
+    readonly onError: (request: FastifyRequest, reply: FastifyReply, error: unknown) => Promise<void>
   }
   /** Returns the call of a request that `hooks(route)` accepted. Throws a `TypeError` for any other request. */
   call<C extends OpenCall>(route: Route<C>, request: FastifyRequest): C

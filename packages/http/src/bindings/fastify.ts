@@ -28,8 +28,8 @@ interface Progress {
   readonly authorized: AuthorizedRequest
   readonly connection: Connection
   started?: StartedCall<OpenCall>
-  /** Whether the handler has failed, so that an error handler writes the response. */
-  failed?: true
+  /** What the handler has thrown, so that an error handler writes the response. */
+  failure?: { readonly error: unknown }
 }
 
 /**
@@ -115,12 +115,12 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
     },
     hooks: route => ({
       ...hooks(checkedGuardingRoute(route), true),
-      async onError({ raw }) {
+      async onError({ raw }, _reply, error) {
         const known = progress.get(raw)
-        if (known) known.failed = true
+        if (known) known.failure = { error }
       },
       async onSend({ raw }, reply, payload) {
-        const { started, authorized, failed } = progress.get(raw) ?? {}
+        const { started, authorized, failure } = progress.get(raw) ?? {}
         if (!started) {
           // A body parser has failed.
           if (authorized) gate.sent(authorized.context, reply.statusCode)
@@ -130,8 +130,8 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
           started.sent(reply.statusCode)
           return payload
         }
-        if (failed) {
-          await started.markUnknown(reply.statusCode)
+        if (failure) {
+          await started.failed({ error: failure.error, status: reply.statusCode })
           return payload
         }
         return capture(reply, payload, route.operation, started, settings.responseLimitBytes)

@@ -14,7 +14,7 @@ export type IncomingFetch = IncomingRequest & { readonly request: Request }
 
 /**
  * Guards an existing handler: on an idempotent route its response is captured. Records the call in `calls` before it.
- * `hasThrown` tells whether the handler has thrown, for servers that respond to such an error themselves.
+ * `thrown` returns what the handler has thrown, for servers that respond to such an error themselves.
  */
 export async function guardExisting<C extends OpenCall>(
   gate: OpenGate,
@@ -22,7 +22,7 @@ export async function guardExisting<C extends OpenCall>(
   route: Route<C>,
   received: IncomingFetch,
   existing: (call: C, request: Request) => Response | Promise<Response>,
-  hasThrown?: () => boolean,
+  thrown?: () => unknown,
 ): Promise<Response> {
   let { request } = received
   const readBody = async (): ReturnType<IncomingRequest['readBody']> => {
@@ -42,8 +42,9 @@ export async function guardExisting<C extends OpenCall>(
   const { call, fields } = value
   calls.set(request, { route, call })
   const response = await runExisting(route.operation, () => existing(call, request), value)
-  if (hasThrown?.()) {
-    await value.markUnknown(response.status)
+  const error = thrown?.()
+  if (error !== undefined) {
+    await value.failed({ error, status: response.status })
     return withResponseFields(response, fields)
   }
   if (route.idempotent) {
@@ -54,11 +55,11 @@ export async function guardExisting<C extends OpenCall>(
   return withResponseFields(response, fields)
 }
 
-/** Runs an existing handler. If it throws or returns no response, the outcome of the run is unknown, and the server renders the error. */
+/** Runs an existing handler. If it throws or returns no response, ends the run as failed, and the server renders the error. */
 async function runExisting(
   operation: string,
   existing: () => Response | Promise<Response>,
-  { markUnknown }: Pick<StartedCall<never>, 'markUnknown'>,
+  { failed }: Pick<StartedCall<never>, 'failed'>,
 ): Promise<Response> {
   try {
     const response: Response | undefined = await existing()
@@ -66,7 +67,7 @@ async function runExisting(
     const got = response === undefined ? 'nothing: a return is missing' : typeof response
     throw new TypeError(`${operation}: the handler must return a Response, got ${got}`)
   } catch (error) {
-    await markUnknown(500)
+    await failed({ error, status: 500 })
     throw error
   }
 }

@@ -141,10 +141,10 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
           await next()
           return context.res
         }
-        const hasThrown = (): boolean => context.error !== undefined
+        const thrown = (): unknown => context.error
         const { raw } = context.req
         const received = incoming(raw, context.env, context.req.param())
-        const response = await keep(guardExisting(gate, calls, route, received, existing, hasThrown))
+        const response = await keep(guardExisting(gate, calls, route, received, existing, thrown))
         if (!passed) return response
         // Hono ignores what a middleware returns after `next`, and merges headers when a response is replaced.
         context.res = undefined

@@ -193,13 +193,13 @@ async function capture(
   ctx: KoaContext,
   next: () => Promise<unknown>,
   operation: string,
-  { finishCaptured, fail, markUnknown }: Pick<StartedCall<never>, 'finishCaptured' | 'fail' | 'markUnknown'>,
+  { finishCaptured, fail, failed }: Pick<StartedCall<never>, 'finishCaptured' | 'fail' | 'failed'>,
   limitBytes: number,
 ): Promise<void> {
   try {
     await next()
   } catch (error) {
-    await markUnknown(statusOf(error))
+    await failed({ error, status: statusOf(error) })
     throw error
   }
   let value: string | Uint8Array

@@ -1,10 +1,18 @@
-import { Fault, type Denial, type EpochMs, type HeaderField, type Verdict } from '@gatewright/kernel'
+import {
+  Fault,
+  shownName,
+  type Denial,
+  type EpochMs,
+  type HeaderField,
+  type Verdict,
+} from '@gatewright/kernel'
 import type { GateOptions } from '../gate-types.ts'
 import type { Settings } from '../options.ts'
 import type { AccessLike, IdempotencyPort, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'
-import type { DecisionDraft } from '../response/decision.ts'
+import type { Decision, DecisionDraft } from '../response/decision.ts'
 import { storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, WriteOptions } from '../route/handler-types.ts'
+import { hadNoEffect, statusesOf, type HandlerFailure } from './no-effect.ts'
 import { createReservations } from './reservations.ts'
 import { writeFacts } from './write-facts.ts'
 
@@ -16,6 +24,11 @@ export interface RunEnding {
   finishCaptured(
     captured: WireResponse,
   ): Promise<{ readonly instead?: Outcome; readonly fields: readonly HeaderField[] }>
+  /**
+   * Ends the run of a handler whose error the framework renders. Its key is free if the team has declared that such a failure had no
+   * effect, else the outcome is unknown.
+   */
+  finishFailed(failure: HandlerFailure): Promise<void>
 }
 
 /** A call whose handler may run. */
@@ -39,6 +52,8 @@ export interface RunDependencies {
   /** Whether the operation's rule spends. */
   readonly reserves: boolean
   readonly prepare: WriteOptions<AccessLike>['prepare'] | undefined
+  /** The statuses of errors that the team declares to be thrown before any effect. */
+  readonly noEffectStatuses: ReadonlySet<number>
 }
 
 type Claim = Parameters<IdempotencyPort['complete']>[0]
@@ -85,7 +100,10 @@ async function tryStart(
     writeFacts(operation, accountOf(access, guarded.facts), guarded, comparesQuery),
   )
   decision.storeMs += performance.now() - startedAt
-  if (!begin.ok) return begin
+  if (!begin.ok) {
+    if (begin.code === 'outcome_unknown') noteUnknown(decision, begin)
+    return begin
+  }
   if (begin.value.state === 'replay') {
     const { response, expiresAt } = begin.value
     const denial = await checkReplay(dependencies, guarded, response)
@@ -99,6 +117,7 @@ async function tryStart(
   const claim = renew ? await renew(begin.value.claim) : begin.value.claim
   if (!claim) return undefined
   const effect = { effectId: claim.effectId, fence: claim.fence }
+  decision.effectId = claim.effectId
   if (!spending || !reserves) {
     return { call: { effect, prepared, ...guarded }, ending: createEnding(dependencies, claim, decision) }
   }
@@ -106,6 +125,13 @@ async function tryStart(
   const { reserve } = reservations
   const ending = createEnding(dependencies, claim, decision, reservations)
   return { call: { reserve, effect, prepared, ...guarded }, ending }
+}
+
+/** Notes the run that a denial is about, for the decision event. */
+function noteUnknown(decision: DecisionDraft, { details }: Denial): void {
+  const id = details?.['operationId']
+  decision.outcome = 'unknown'
+  decision.effectId = typeof id === 'string' ? id : undefined
 }
 
 /** Denies a replay if an amount that its run reserved exceeds the caller's limits on a single operation. */
@@ -162,9 +188,14 @@ async function prepareRun(
   }
 }
 
+/** A response that releases what the run holds and frees its key, because nothing has taken effect. It is never sent. */
+const NO_EFFECT: WireResponse = { status: 400, headers: [], body: '' }
+/** A response that leaves the outcome of a run unknown. It is never sent. */
+const UNKNOWN: WireResponse = { status: 500, headers: [], body: '' }
+
 /** Makes the ending of a run. It is the same whether or not the client is still connected. */
 function createEnding(
-  { operation, settings, idempotency }: RunDependencies,
+  { operation, settings, idempotency, noEffectStatuses }: RunDependencies,
   claim: Claim,
   decision: DecisionDraft,
   reservations?: ReturnType<typeof createReservations>,
@@ -173,28 +204,54 @@ function createEnding(
     reservations
       ? reservations.end(output, (recorded, undo) => idempotency.complete(claim, recorded, undo))
       : idempotency.complete(claim, output)
-  const finishCaptured: RunEnding['finishCaptured'] = async captured => {
+  const end = async (output: WireResponse, response: string): ReturnType<RunEnding['finishCaptured']> => {
     const startedAt = performance.now()
+    let cause = response
+    // Until the store says something else.
+    decision.outcome = 'unknown'
     try {
-      const { state, expiresAt } = await complete(captured)
+      const { state, expiresAt } = await complete(output)
+      decision.outcome = runOutcome(state)
       if (state !== 'late') return { fields: recordFields(false, expiresAt) }
       const error = new Fault('ERR_LEASE_LOST', 'the run outlived its lease: raise leaseMs')
       return { instead: { kind: 'failure', error }, fields: [] }
     } catch (error) {
+      cause = 'its end could not be recorded'
       settings.report({ operation, error })
       return { fields: [] }
     } finally {
       decision.storeMs += performance.now() - startedAt
+      if (decision.outcome === 'unknown') settings.hints.unknownOutcome(operation, claim.effectId, cause)
     }
   }
+  const endFailed = (failure: HandlerFailure): ReturnType<RunEnding['finishCaptured']> =>
+    end(hadNoEffect(noEffectStatuses, failure) ? NO_EFFECT : UNKNOWN, failureText(failure))
   return {
-    finishCaptured,
+    finishCaptured: captured => end(captured, `the response has the status ${captured.status}`),
+    async finishFailed(failure) {
+      await endFailed(failure)
+    },
     async finish(outcome) {
       const { final, stored } = storable(outcome)
-      const { instead, fields } = await finishCaptured(stored)
+      const ended =
+        final.kind === 'failure'
+          ? endFailed({ error: final.error, status: stored.status })
+          : end(stored, `the response has the status ${stored.status}`)
+      const { instead, fields } = await ended
       return { outcome: instead ?? final, fields }
     },
   }
+}
+
+const runOutcome = (state: string): Decision['outcome'] =>
+  state === 'stored' || state === 'released' || state === 'unknown' || state === 'late' ? state : undefined
+
+/** Describes a failure for the operator: the name of the error and its status, but not its message, which may have values of a request. */
+function failureText({ error, status }: HandlerFailure): string {
+  if (error === undefined) return `an error handler responded with ${status}`
+  const name = error instanceof Error ? error.name : typeof error
+  const statuses = statusesOf(error)
+  return `the handler threw ${shownName(name)}${statuses.length === 0 ? '' : ` with status ${statuses[0]}`}`
 }
 
 /** Returns an outcome with its stored form. A response that JSON cannot represent becomes a failure before the run ends. */

@@ -28,6 +28,14 @@ export interface Decision extends CallerIds {
   readonly aliases: readonly string[]
   /** Whether the response is a replay of an earlier response. */
   readonly replayed: boolean
+  /**
+   * How the run of an idempotent write ended: its response is `stored`; it had no effect, so its key is free (`released`); whether
+   * it took effect is `unknown`, so its key is locked; another run had decided about the key (`late`). Undefined: no run has ended,
+   * as for a denial, a replay, a transactional write, or another operation. `unknown` also for a denial with `outcome_unknown`.
+   */
+  readonly outcome: 'stored' | 'released' | 'unknown' | 'late' | undefined
+  /** The id of the run's effect, to ask the payment processor or the ledger about; undefined without a run. */
+  readonly effectId: string | undefined
   /** From the arrival of the request at the gate to its response, in ms. */
   readonly durationMs: number
   /** The part of `durationMs` for the credential and the limits. */
@@ -49,6 +57,8 @@ export interface DecisionDraft {
   route: string | undefined
   credential: string | undefined
   ids: CallerIds
+  outcome: Decision['outcome']
+  effectId: string | undefined
   guardMs: number
   handlerMs: number
   storeMs: number
@@ -65,6 +75,8 @@ export function newDecisionDraft(): DecisionDraft {
     route: undefined,
     credential: undefined,
     ids: NO_IDS,
+    outcome: undefined,
+    effectId: undefined,
     guardMs: 0,
     handlerMs: 0,
     storeMs: 0,

@@ -54,14 +54,14 @@ export function concludeSent(
 
 /** Emits the decision event of a request once, since a server may end a request in more than one way. */
 function emitDecision(
-  { observe, hint }: Settings,
+  { observe, hints }: Settings,
   { facts, requestId, startedAtMs, decision: draft }: RequestContext,
   { status, headers }: Pick<WireResponse, 'status' | 'headers'>,
   outcome: Outcome,
 ): void {
   if (draft.emitted) return
   draft.emitted = true
-  if (hint && outcome.kind === 'denial') hint(draft.operation, outcome.denial)
+  if (outcome.kind === 'denial') hints.denied(draft.operation, outcome.denial)
   if (!observe) return
   const { code, reason, rule, failure } = causeOf(outcome)
   // No object spreads: they would cost more than all other work of the gate for a plain response (npm run bench --
@@ -83,6 +83,8 @@ function emitDecision(
     limits: fieldValue(headers, 'ratelimit'),
     aliases: aliasIds(facts.oldNames),
     replayed: hasField(headers, 'idempotency-replayed'),
+    outcome: draft.outcome,
+    effectId: draft.effectId,
     durationMs: performance.now() - startedAtMs,
     guardMs: draft.guardMs,
     handlerMs: draft.handlerMs,

@@ -30,7 +30,8 @@ export interface GuardedCall<A extends AccessLike> extends OpenCall {
 
 /**
  * A write that runs at most once per idempotency key. Pass `effectId` or `fence` to the system that makes the effect. The
- * key is free again if the handler returns a 4xx response that changed nothing (400, 402, 403, 422 ...). If it throws, the outcome is unknown.
+ * key is free again if the handler returns a 4xx response that changed nothing (400, 402, 403, 422 ...). If it throws, the outcome is
+ * unknown, unless the error is marked by `nothingHappened` or has one of the route's `noEffectStatuses`.
  */
 export interface IdempotentCall<A extends AccessLike, P = unknown> extends GuardedCall<A> {
   readonly effect: { readonly effectId: string; readonly fence: number }
@@ -119,4 +120,17 @@ export interface WriteOptions<A extends AccessLike, X = unknown, B = unknown, Q 
     call: GuardedCall<A> & CheckedInput<B, Q, P>,
     run: { readonly effectId: string },
   ) => Verdict<X> | Promise<Verdict<X>>
+}
+
+/** Options of an idempotent route. */
+export interface IdempotentOptions<A extends AccessLike, X = unknown, B = unknown, Q = unknown, P = unknown>
+  extends WriteOptions<A, X, B, Q, P> {
+  /**
+   * Statuses (400 to 499) of errors that the handler throws before any effect, such as `[400, 422]` for errors of validation. If it
+   * throws an error with such a `status`, `statusCode` or `getStatus()`, its holds are released and its key is free again. Where the
+   * framework does not show the error, or the error has no status, the status of the error's response counts. Name a status only if
+   * nothing throws it after an effect: errors of HTTP clients have the status of their response. Default: none, so that every error
+   * leaves the outcome unknown. For a single error, throw `nothingHappened(error)`.
+   */
+  readonly noEffectStatuses?: readonly number[]
 }

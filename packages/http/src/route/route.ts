@@ -159,6 +159,7 @@ function callerMembers({ credential, caller }: Authentication): object {
 const NO_RECORD: RunEnding = {
   finish: async outcome => ({ outcome, fields: [] }),
   finishCaptured: async () => ({ fields: [] }),
+  finishFailed: async () => {},
 }
 
 function startedCall<C>(
@@ -186,9 +187,9 @@ function startedCall<C>(
     finish,
     finishCaptured,
     fail: error => finish({ kind: 'failure', error }),
-    async markUnknown(status) {
-      await ending.finishCaptured({ status: 500, headers: [], body: '' })
-      concludeSent(gate, context, { status, headers: fields })
+    async failed(failure) {
+      await ending.finishFailed(failure)
+      concludeSent(gate, context, { status: failure.status, headers: fields })
     },
     sent: status => concludeSent(gate, context, { status, headers: fields }),
   }

@@ -1,5 +1,6 @@
 import type { HeaderField } from '@gatewright/kernel'
 import type { WireResponse } from '../ports.ts'
+import type { HandlerFailure } from '../idempotency/no-effect.ts'
 import type { InputSource } from '../request/input.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { Authentication } from './credentials.ts'
@@ -49,10 +50,13 @@ export interface StartedCall<C> {
   finish(outcome: Outcome, handlerMs?: number): Promise<WireResponse>
   /** Ends the run with the response that an existing handler wrote. If another run has completed meanwhile, returns a 503. */
   finishCaptured(captured: WireResponse): Promise<WireResponse>
-  /** Ends the run of a handler that failed: its outcome is unknown. Returns the rendered error. */
+  /** Ends the run of a handler that failed: as `finish` does. Returns the rendered error. */
   fail(error: unknown): Promise<WireResponse>
-  /** Ends the run of a handler whose error the framework renders, with the status that it sends: the outcome is unknown. */
-  markUnknown(status: number): Promise<void>
+  /**
+   * Ends the run of a handler whose error the framework renders. The outcome is unknown, unless the team has declared that such a
+   * failure had no effect.
+   */
+  failed(failure: HandlerFailure): Promise<void>
   /** Reports that an existing handler, which is not idempotent, has responded through its framework. */
   sent(status: number): void
 }

@@ -1,4 +1,4 @@
-import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, docsLink, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { deny, type IdempotencyDenial } from '../codes.ts'
 import type { IdentifiedRequest } from '../request/identify.ts'
 import { decodeResponse } from '../response/encoding.ts'
@@ -192,7 +192,11 @@ const inProgress = () =>
   })
 
 const outcomeUnknown = ({ effectId }: IdentifiedRequest) =>
-  deny('outcome_unknown', 'An earlier run of this request was lost and its outcome is not known yet.', {
-    details: { operationId: effectId },
-    retryAfterSeconds: 5,
-  })
+  deny(
+    'outcome_unknown',
+    'An earlier run of this request was lost, and whether it took effect is not known. Send it again under the same Idempotency-Key, never under a new one. The operator of this API decides the run with the id in operationId.',
+    {
+      details: { operationId: effectId, docs: docsLink('idempotency.md#a-run-of-unknown-outcome') },
+      retryAfterSeconds: 5,
+    },
+  )

@@ -15,8 +15,8 @@ import Koa from 'koa'
 import {
   effect,
   existing,
-  FAILING,
   failing,
+  failures,
   paying,
   LARGE,
   stream,
@@ -38,9 +38,6 @@ const writes = (
     kind,
     route: world.gate.idempotent({ operation, allOf: ['cards.write'] }),
   }))
-
-const failures = (world: World): ReturnType<World['gate']['idempotent']> =>
-  world.gate.idempotent({ operation: 'failures.create', allOf: ['cards.write'] })
 
 const transfers = (world: World): World['routes']['pay']['route'] =>
   world.gate.idempotent({ operation: 'transfers.create', allOf: ['cards.write'], spends: 'spend' })
@@ -82,10 +79,11 @@ export const startExpress: Start = async world => {
           .json({ order: 1, asked: request.body, account: call.session.accountId })
     })
   }
-  const route = failures(world)
-  app.post(FAILING, gw.guard(route), (request, response) => {
-    response.status(failing(world, gw.call(route, request))).json({ error: 'own' })
-  })
+  for (const [path, route] of failures(world)) {
+    app.post(path, gw.guard(route), (request, response) => {
+      response.status(failing(world, gw.call(route, request))).json({ error: 'own' })
+    })
+  }
   const transfer = transfers(world)
   // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 takes the promise
   app.post(TRANSFERS, gw.guard(transfer), async (request, response) => {
@@ -119,11 +117,12 @@ export const startKoa: Start = async world => {
             : { order: 1, asked, account: call.session.accountId }
     })
   }
-  const route = failures(world)
-  router.post(FAILING, gw.guard(route), ctx => {
-    ctx.status = failing(world, gw.call(route, ctx))
-    ctx.body = { error: 'own' }
-  })
+  for (const [path, route] of failures(world)) {
+    router.post(path, gw.guard(route), ctx => {
+      ctx.status = failing(world, gw.call(route, ctx))
+      ctx.body = { error: 'own' }
+    })
+  }
   const transfer = transfers(world)
   router.post(TRANSFERS, gw.guard(transfer), async ctx => {
     const { status, body } = await paying(gw.call(transfer, ctx))
@@ -158,13 +157,14 @@ export const startFastify: Start = async world => {
       },
     })
   }
-  const route = failures(world)
-  app.route({
-    method: 'POST',
-    url: FAILING,
-    ...gw.hooks(route),
-    handler: (request, reply) => reply.code(failing(world, gw.call(route, request))).send({ error: 'own' }),
-  })
+  for (const [url, route] of failures(world)) {
+    app.route({
+      method: 'POST',
+      url,
+      ...gw.hooks(route),
+      handler: (request, reply) => reply.code(failing(world, gw.call(route, request))).send({ error: 'own' }),
+    })
+  }
   const transfer = transfers(world)
   app.route({
     method: 'POST',
@@ -206,10 +206,11 @@ export const startHono: Start = async world => {
       return c.json({ order: 1, asked, account: call.session.accountId }, 201, { location: '/orders/1' })
     })
   }
-  const route = failures(world)
-  app.post(FAILING, gw.guard(route), c =>
-    c.json({ error: 'own' }, failing(world, gw.call(route, c.req.raw)) as 201),
-  )
+  for (const [path, route] of failures(world)) {
+    app.post(path, gw.guard(route), c =>
+      c.json({ error: 'own' }, failing(world, gw.call(route, c.req.raw)) as 201),
+    )
+  }
   const transfer = transfers(world)
   app.post(TRANSFERS, gw.guard(transfer), async c => {
     const { status, body } = await paying(gw.call(transfer, c.req.raw))
@@ -240,13 +241,14 @@ export const startNode: Start = async world => {
       }),
     )
   }
-  const route = failures(world)
-  const guard = gw.guard(route)
-  listeners.set(`POST ${FAILING}`, (request, response) =>
-    guard(request, response, () => {
-      response.writeHead(failing(world, gw.call(route, request))).end('{"error":"own"}')
-    }),
-  )
+  for (const [path, route] of failures(world)) {
+    const guard = gw.guard(route)
+    listeners.set(`POST ${path}`, (request, response) =>
+      guard(request, response, () => {
+        response.writeHead(failing(world, gw.call(route, request))).end('{"error":"own"}')
+      }),
+    )
+  }
   const transfer = transfers(world)
   const guardTransfer = gw.guard(transfer)
   listeners.set(`POST ${TRANSFERS}`, (request, response) =>

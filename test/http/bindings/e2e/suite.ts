@@ -8,6 +8,7 @@ import { ownTest } from '../../../harness/own-test.ts'
 import {
   BODY_LIMIT_BYTES,
   createWorld,
+  DECLARED,
   FAILING,
   LARGE,
   POINTS,
@@ -308,6 +309,42 @@ export function endToEnd(name: string, start: Start): void {
         t.match(again, { status: 503, body: { error: 'outcome_unknown' } }, `${thrown}`)
       }
       t.equal(effects.length, statuses.length)
+    },
+  )
+
+  check(
+    'an existing handler that throws an error of a declared status, or a marked error, frees its key',
+    async (t, { send, write, effects, decisions }) => {
+      for (const [path, body] of [
+        [DECLARED, { thrown: 422 }],
+        [DECLARED, { thrown: 404 }],
+        [FAILING, { thrown: 422, marked: true }],
+        [FAILING, { thrown: 500, marked: true }],
+      ] as const) {
+        const sent = { headers: await write(), body: JSON.stringify(body) }
+        const before = effects.length
+        for (const _ of [1, 2]) t.ok((await send(path, sent)).status >= 400)
+        t.equal(effects.length, before + 2, `${path} ${sent.body}: the handler ran again`)
+        t.match(decisions.at(-1), { outcome: 'released', effectId: effects.at(-1) })
+      }
+    },
+  )
+
+  check(
+    'every other error of a route with declared statuses leaves the outcome unknown',
+    async (t, ground) => {
+      const { send, write, effects, decisions } = ground
+      for (const thrown of [400, 409, 500]) {
+        const sent = { headers: await write(), body: JSON.stringify({ thrown }) }
+        await send(DECLARED, sent)
+        const effectId = effects.at(-1)
+        const operation = 'failures.declare'
+        t.match(decisions.at(-1), { outcome: 'unknown', operation, effectId })
+        const again = await send(DECLARED, sent)
+        t.match(again, { status: 503, body: { error: 'outcome_unknown', operationId: effectId } })
+        t.match(decisions.at(-1), { outcome: 'unknown', operation, effectId, code: 'outcome_unknown' })
+      }
+      t.equal(effects.length, 3)
     },
   )
 

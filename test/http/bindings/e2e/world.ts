@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { Fault, scopeCatalogue } from '@gatewright/kernel'
 import {
   gate,
+  nothingHappened,
   type Decision,
   type Failure,
   type GuardedCall,
@@ -99,15 +100,45 @@ export async function paying({ json, reserve }: SpendingCall<Access, SpendHold>)
 
 /** An existing handler that fails as its body says. */
 export const FAILING = '/user/v1/failures'
+/** The same handler on a route that says which statuses are thrown before any effect. */
+export const DECLARED = '/user/v1/declared-failures'
+
+/** Both routes of the handler that fails. */
+export const failures = ({ gate }: Pick<World, 'gate'>) =>
+  [
+    [FAILING, gate.idempotent({ operation: 'failures.create', allOf: ['cards.write'] })],
+    [
+      DECLARED,
+      gate.idempotent(
+        { operation: 'failures.declare', allOf: ['cards.write'] },
+        { noEffectStatuses: [404, 422] },
+      ),
+    ],
+  ] as const
+
+/** The body of a request to a handler that fails. */
+interface Failing {
+  /** The status of the error to throw, and whether it is marked. */
+  readonly thrown?: number
+  readonly marked?: boolean
+  /** The status to respond with. */
+  readonly status?: number
+}
 
 /** Makes its effect; throws an error that frameworks turn into a status, or gives the status to write. */
 export function failing(world: Pick<World, 'effects'>, call: IdempotentCall<Access>): number {
   world.effects.push(call.effect.effectId)
   const body = call.json()
-  const { thrown, status } = (body.ok ? body.value : {}) as { thrown?: number; status?: number }
+  const { thrown, status, marked } = (body.ok ? body.value : {}) as Failing
   if (thrown === undefined) return status ?? 201
   const getResponse = (): Response => new Response('own', { status: thrown })
-  throw Object.assign(new Error('own'), { status: thrown, statusCode: thrown, expose: true, getResponse })
+  const error = Object.assign(new Error('own'), {
+    status: thrown,
+    statusCode: thrown,
+    expose: true,
+    getResponse,
+  })
+  throw marked ? nothingHappened(error) : error
 }
 
 /** A body that is larger than what is kept for a repeat. */
