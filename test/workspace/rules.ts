@@ -52,7 +52,6 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'modules',
     'operator',
     'services',
-    'commands',
     'composition',
     'cli',
   ],

@@ -38,3 +38,18 @@ t.test('a host loads the client of a store, and viem, when its configuration nee
   t.ok(loadedWith('packages/host/src/cli/program.ts').has('commander'))
   t.notOk(loadedWith('packages/reference-host/src/index.ts').has('commander'), 'by whoever starts a host')
 })
+
+t.test('operator commands are loaded when one runs, not by whoever imports the host', async t => {
+  const loaded = new Set<string>()
+  loadedWith('packages/reference-host/src/index.ts', loaded)
+  const commands = /^packages\/reference-host\/src\/.*(?:commands?|explain-token|start)\.ts$/
+  t.same(
+    [...loaded].filter(path => commands.test(path)),
+    ['packages/reference-host/src/cli/run-command.ts'],
+  )
+  const later = importsOf(readFileSync('packages/reference-host/src/composition/modules.ts', 'utf8'))
+    .filter(each => each.later)
+    .map(each => posix.join('packages/reference-host/src/composition', each.specifier))
+  t.ok(later.length >= 10, 'the commands were found')
+  t.ok(later.every(path => commands.test(path)))
+})

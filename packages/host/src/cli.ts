@@ -1,5 +1,7 @@
 export { instantArgument, integerArgument, referenceArgument } from './cli/arguments.ts'
-export { UsageError, reportElapsed } from './cli/command.ts'
+export { UsageError, reportElapsed, unwrap } from './cli/command.ts'
 export type { Command, CommandArguments, CommandOutput, StartCommand } from './cli/command.ts'
+export { MAX_LISTED, listCommand } from './cli/list.ts'
+export { fieldTable, isoOrNull } from './cli/table.ts'
 export { commandRunner } from './composition/run-program.ts'
 export type { CommandOptions, CommandResult, OperatorProgram, RunCommand } from './composition/run-program.ts'

@@ -1,3 +1,4 @@
+import type { Verdict } from '@gatewright/kernel'
 import type { Table } from './table.ts'
 
 /**
@@ -17,7 +18,7 @@ export interface CommandArguments {
 }
 
 /** How a command is called, with the texts of its help. */
-interface CommandUsage {
+export interface CommandUsage {
   /** Group and verb, such as `partner-keys create`. */
   readonly name: string
   /** Positional arguments, as help shows them; those in brackets are optional. */
@@ -58,6 +59,12 @@ export interface StartCommand extends CommandUsage {
 
 /** A mistake of the operator. The command prints its message without a stack. */
 export class UsageError extends Error {}
+
+/** Returns the value of a verdict. Throws a `UsageError` with the message of a denial. */
+export function unwrap<T>(verdict: Verdict<T>): T {
+  if (!verdict.ok) throw new UsageError(verdict.message)
+  return verdict.value
+}
 
 const FIRST_NOTE_MS = 1000
 const NEXT_NOTES_MS = 5000

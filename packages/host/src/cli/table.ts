@@ -1,3 +1,5 @@
+import type { EpochMs } from '@gatewright/kernel'
+
 /** Rows of cells. The first row is the head. */
 export type Table = readonly (readonly string[])[]
 
@@ -21,6 +23,23 @@ export function tableLines(table: Table, width: number = Infinity): string[] {
     )
     return cut(cells.join(GAP).trimEnd(), width)
   })
+}
+
+/** Makes a table of two columns: name and value of each member of an object. */
+export function fieldTable(data: Readonly<Record<string, unknown>>): Table {
+  return [['FIELD', 'VALUE'], ...Object.entries(data).map(([name, value]) => [name, cellText(value)])]
+}
+
+/** Returns a value as the text of a cell: `-` for null and an empty list, texts of a list with spaces between them. */
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '-'
+  if (Array.isArray(value) && value.every(item => typeof item === 'string')) return value.join(' ') || '-'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Formats an instant (RFC 3339); null for none. */
+export function isoOrNull(at: EpochMs | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
 }
 
 function narrow(widths: number[], available: number): void {

@@ -5,6 +5,11 @@ import type { EventType } from '../http/provider-events.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import type { Chore } from './chores.ts'
 
+/** A file that exports commands. */
+export interface CommandFile<C> {
+  readonly commands: readonly C[]
+}
+
 /**
  * One part of a product. Each member is optional; those that are functions get the services of the host and are called once a start.
  * A module names the services that it needs as `S`. It registers metrics of its own on `metrics.registry`.
@@ -22,8 +27,11 @@ export interface Module<S> {
   readonly collectors?: (services: S) => readonly ((limit: number) => Promise<number>)[]
   /** How events of providers are applied, by their type. */
   readonly providerEvents?: (services: S) => Readonly<Record<string, EventType>>
-  /** Operator commands. They run without `operations`, `chores` and a listener. */
-  readonly commands?: readonly Command<S>[]
+  /**
+   * Loads its operator commands, such as `() => import('./commands.ts')`. Called only when a command runs, which is without
+   * `operations`, `chores` and a listener.
+   */
+  readonly commands?: () => Promise<CommandFile<Command<S>>>
   /** Work that a start waits for, before the first chore and the first request. */
   readonly start?: (services: S) => Promise<void>
 }

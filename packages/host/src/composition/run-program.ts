@@ -1,5 +1,6 @@
 import { Fault, checkOptions, type OptionTable } from '@gatewright/kernel'
 import type { HostServices } from './host-services.ts'
+import type { CommandFile } from './module.ts'
 import { openProduct, type Product } from './run-host.ts'
 import type { ConfigResult } from '../config/host-config.ts'
 import type { Env } from '../config/variable.ts'
@@ -50,8 +51,8 @@ export interface OperatorProgram<S extends HostServices> {
   readonly name: string
   readonly version: string
   readonly product: Product<S>
-  /** Commands beside those of the product's modules. They come first in the help. */
-  readonly commands: readonly (Command<S> | StartCommand)[]
+  /** Loads the commands beside those of the product's modules. They come first in the help. */
+  readonly commands: () => Promise<CommandFile<Command<S> | StartCommand>>
   readonly readConfig: (env: Env) => ConfigResult<S['config']>
 }
 
@@ -81,7 +82,8 @@ async function outputOf<S extends HostServices>(
   // Loaded here and not by whoever imports this package to start a host.
   const { parseCommandLine } = await import('../cli/program.ts')
   const { name, version, product } = program
-  const commands = [...program.commands, ...product.modules.flatMap(module => module.commands ?? [])]
+  const loaders = [program.commands, ...product.modules.flatMap(module => module.commands ?? [])]
+  const commands = (await Promise.all(loaders.map(load => load()))).flatMap(file => file.commands)
   // A terminal that does not know its width says 0 columns.
   const width = options.width || undefined
   const line = parseCommandLine({ name, version, commands }, argv, width)

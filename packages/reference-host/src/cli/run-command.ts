@@ -2,8 +2,6 @@ import { commandRunner, type RunCommand } from '@gatewright/host/cli'
 import { readConfig } from '../config/config.ts'
 import { product } from '../composition/host.ts'
 import { HOST_VERSION } from '../product/version.ts'
-import { explainTokenCommand } from '../commands/explain-token.ts'
-import { startCommand } from './start.ts'
 
 /**
  * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names. Usage errors, faults
@@ -13,6 +11,6 @@ export const runCommand: RunCommand = commandRunner({
   name: 'gatewright',
   version: HOST_VERSION,
   product,
-  commands: [startCommand, explainTokenCommand],
+  commands: () => import('./commands.ts'),
   readConfig,
 })

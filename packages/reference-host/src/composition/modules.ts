@@ -1,25 +1,9 @@
 import type { Module } from '@gatewright/host'
-import { accountCommands } from '../commands/accounts.ts'
-import { aliasCommands } from '../commands/aliases.ts'
-import { attentionCommands } from '../commands/attention.ts'
-import { auditCommands } from '../commands/audit.ts'
-import { authorizationCommands } from '../commands/authorizations.ts'
-import { cardCommands } from '../commands/cards.ts'
-import { credentialCommands } from '../commands/credentials.ts'
-import { dataKeyCommands } from '../commands/data-keys.ts'
-import { hostCommands } from '../commands/host.ts'
-import { jobCommands } from '../commands/jobs.ts'
-import { kycCommands } from '../commands/kyc.ts'
-import { ledgerCommands } from '../commands/ledger.ts'
-import { partnerKeyCommands } from '../commands/partner-keys.ts'
-import { payinCommands } from '../commands/payins.ts'
-import { runCommands } from '../commands/runs.ts'
-import { userCommands } from '../commands/users.ts'
-import { withdrawalCommands } from '../commands/withdrawals.ts'
 import { agreementOperations } from '../modules/agreements/operations.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { balanceOperations } from '../modules/balances/read.ts'
 import { billOperations } from '../modules/bills/operations.ts'
+import { attentionChores } from '../modules/attention/reports.ts'
 import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
 import { authorizationOperations } from '../modules/cards/authorizations/operations.ts'
 import { cardOperations } from '../modules/cards/operations.ts'
@@ -65,13 +49,12 @@ import { signInOperations } from '../modules/web-sign-in/sign-in.ts'
 import { sendJob, withdrawalReportEvent } from '../modules/withdrawals/job.ts'
 import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
 import { SEND_JOB } from '../modules/withdrawals/withdrawal.ts'
-import { attentionChores } from '../operator/attention.ts'
 import { migrateProduct } from '../product/migrate.ts'
 import type { Services } from '../services/services.ts'
 
 /** The parts of this product, in the order of its API description and of `gatewright help`. */
 export const modules: readonly Module<Services>[] = [
-  { tables: migrateProduct, commands: hostCommands },
+  { tables: migrateProduct, commands: () => import('../operator/host-commands.ts') },
   { operations: services => [bootstrap(services)] },
   {
     operations: services => [
@@ -82,11 +65,15 @@ export const modules: readonly Module<Services>[] = [
     ],
     collectors: ({ db, clock }) => [limit => collectRequests(db, limit, clock.now())],
   },
-  { operations: keyOperations, commands: [...partnerKeyCommands, ...accountCommands, ...credentialCommands] },
-  { operations: services => [createUserSession(services), ...sessionOperations(services)] },
-  { operations: services => [resolveUser(services)], commands: [...userCommands, ...auditCommands] },
+  { commands: () => import('../modules/partners/commands.ts') },
+  { operations: keyOperations, commands: () => import('../modules/keys/commands.ts') },
+  {
+    operations: services => [createUserSession(services), ...sessionOperations(services)],
+    commands: () => import('../modules/sessions/commands.ts'),
+  },
+  { operations: services => [resolveUser(services)], commands: () => import('../modules/users/commands.ts') },
   { operations: services => [createPartnerSession(services)] },
-  { commands: ledgerCommands },
+  { commands: () => import('../modules/ledger/commands.ts') },
   {
     operations: services => [
       createPayin(services),
@@ -99,7 +86,7 @@ export const modules: readonly Module<Services>[] = [
     chores: subscriptionChores,
     collectors: ({ db, clock }) => [limit => collectUnpaidPayins(db, limit, clock.now())],
     start: ({ db, receivers }) => syncDepositAddresses(db, receivers),
-    commands: payinCommands,
+    commands: () => import('../modules/subscriptions/commands.ts'),
   },
   { operations: balanceOperations },
   { operations: transactionOperations },
@@ -111,27 +98,27 @@ export const modules: readonly Module<Services>[] = [
   {
     operations: services => [...authorizationOperations(services), ...cardOperations(services)],
     providerEvents: authorizationEvents,
-    commands: [...authorizationCommands, ...cardCommands],
+    commands: () => import('../modules/cards/commands.ts'),
   },
   { operations: folderOperations },
   {
     operations: depositOperations,
     jobs: providerJobs({ provider: 'deposits', job: FIND_JOB, event: 'deposit.report' }, findJob),
     providerEvents: ({ deposits }) => ({ 'deposit.report': depositReportEvent(deposits) }),
-    commands: attentionCommands('deposit'),
+    commands: () => import('../modules/deposits/commands.ts'),
   },
   {
     operations: withdrawalOperations,
     jobs: providerJobs({ provider: 'withdrawals', job: SEND_JOB, event: 'withdrawal.report' }, sendJob),
     providerEvents: ({ withdrawals }) => ({ 'withdrawal.report': withdrawalReportEvent(withdrawals) }),
-    commands: withdrawalCommands,
+    commands: () => import('../modules/withdrawals/commands.ts'),
   },
   { operations: userOperations },
   { operations: services => [...identityOperations(services), ...denyDataKey()] },
   { operations: services => [readSupport(services)] },
   {
     operations: services => [...cryptoOperations(services), ...partnerCryptoOperations(services)],
-    commands: dataKeyCommands,
+    commands: () => import('../modules/crypto/commands.ts'),
   },
   { operations: referralOperations },
   { operations: notificationOperations },
@@ -140,10 +127,10 @@ export const modules: readonly Module<Services>[] = [
     operations: kycOperations,
     jobs: providerJobs({ provider: 'kyc', job: SUBMIT_JOB, event: 'kyc.report' }, submitJob),
     providerEvents: ({ kyc, providers }) => ({ 'kyc.report': kycReportEvent(kyc, providers.kyc) }),
-    commands: kycCommands,
+    commands: () => import('../modules/kyc/commands.ts'),
   },
   { operations: agreementOperations },
   { operations: onboardingOperations },
-  { commands: [...jobCommands, ...runCommands, ...aliasCommands] },
+  { commands: () => import('../operator/commands.ts') },
   { chores: attentionChores },
 ]

@@ -1,11 +1,10 @@
 import { type Command, UsageError, integerArgument, reportElapsed } from '@gatewright/host/cli'
-import { type TransactionEntry, checkLedger, ledgerAccounts } from '@gatewright/host'
-import { systemAccounts } from '../product/system-accounts.ts'
-import { heldMoney } from '../product/held-money.ts'
-import { isOpen } from '../modules/subscriptions/payins/states.ts'
-import { userAccountOf } from './find-account.ts'
-import { payins } from '../modules/subscriptions/payins/payin-store.ts'
-import type { Services } from '../services/services.ts'
+import { type HostServices, type TransactionEntry, checkLedger, ledgerAccounts } from '@gatewright/host'
+import { systemAccounts } from '../../product/system-accounts.ts'
+import { heldMoney } from '../../product/held-money.ts'
+import { userAccountOf } from '../users/find-account.ts'
+
+type LedgerCommandServices = Pick<HostServices, 'backend' | 'clock' | 'ledger' | 'money' | 'progress'>
 
 /** The operator's accounts (`house:`) whose money can be paid out. */
 const HOUSE = ['bills', 'fees', 'revenue'] as const
@@ -26,7 +25,7 @@ function assertReference(reference: string): void {
 }
 
 /** Commands on balances and the ledger. */
-export const ledgerCommands: readonly Command<Services>[] = [
+export const commands: readonly Command<LedgerCommandServices>[] = [
   {
     name: 'ledger credit',
     takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
@@ -114,24 +113,6 @@ export const ledgerCommands: readonly Command<Services>[] = [
       const { report, problems } = await reportElapsed(context, 'Adding up the ledger', check)
       if (problems.length > 0) throw new UsageError(`the ledger is broken: ${problems.join('; ')}`)
       return { data: report, lines: [`${report.transfers} transfers, all accounts right, sum 0.`] }
-    },
-  },
-  {
-    name: 'payins cancel',
-    takes: ['PAYIN_ID'],
-    summary: 'Cancel an open pay-in and release its hold',
-    example: 'payin_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
-    confirm: 'A payment that arrives later settles nothing.',
-    async run({ backend, clock, settlement }, { positional: [id = ''] }) {
-      const status = await backend.sql.transaction(async tx => {
-        const payin = await payins.anyAccount.lock(tx, id)
-        if (!payin) throw new UsageError(`no pay-in ${id}`)
-        if (!isOpen(payin.status)) throw new UsageError(`${id} is ${payin.status}`)
-        if (payin.seen)
-          throw new UsageError(`${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`)
-        return (await settlement.close(tx, payin, 'canceled', clock.now())).status
-      })
-      return { data: { id, status }, lines: [`${id} is ${status}.`] }
     },
   },
 ]

@@ -1,44 +1,53 @@
-import { rows } from '@gatewright/kernel/sql'
-import { type Command, UsageError, referenceArgument } from '@gatewright/host/cli'
-import type { Services } from '../services/services.ts'
+import type { HostServices } from '@gatewright/host'
+import {
+  MAX_LISTED,
+  UsageError,
+  type Command,
+  isoOrNull,
+  listCommand,
+  referenceArgument,
+} from '@gatewright/host/cli'
+import type { WithdrawalRecords } from './records.ts'
+import { withdrawalTable } from './withdrawal.ts'
 
-/** How many withdrawals `withdrawals list` prints at most. */
-const MOST = 1000
+/** What the commands work with. */
+interface WithdrawalCommandServices extends Pick<HostServices, 'backend' | 'clock'> {
+  readonly withdrawals: WithdrawalRecords
+}
 
 /** Commands on withdrawals. They show no addresses. */
-export const withdrawalCommands: readonly Command<Services>[] = [
-  {
+export const commands: readonly Command<WithdrawalCommandServices>[] = [
+  listCommand({
     name: 'withdrawals list',
     takes: [],
     flags: { attention: 'only those that a person must look at' },
     summary: 'List withdrawals that have not ended or need attention, newest first',
     example: '--attention',
-    async run({ backend }, { flags }) {
+    async rows({ backend }, { flags }) {
       const open = flags.has('attention') ? '' : " or status in ('pending', 'ready')"
-      const text = `select id, account_id, status, attention, amount_cents, excess_cents, created_at
-        from gw_withdrawals where attention is not null${open} order by position desc limit $1`
-      const data = (await rows(backend.sql, text, [MOST])).map(row => ({
-        id: String(row['id']),
-        accountId: String(row['account_id']),
-        status: String(row['status']),
-        attention: row['attention'] as string | null,
-        amountCents: Number(row['amount_cents']),
-        excessCents: Number(row['excess_cents']),
-        createdAt: new Date(Number(row['created_at'])).toISOString(),
+      const conditions = `where attention is not null${open} order by position desc limit $1`
+      const found = await withdrawalTable.select(backend.sql, conditions, [MAX_LISTED])
+      return found.map(({ id, accountId, status, attention, amountCents, excessCents, createdAt }) => ({
+        id,
+        accountId,
+        status,
+        attention,
+        amountCents,
+        excessCents,
+        createdAt: isoOrNull(createdAt),
       }))
-      const entries = data.map(each => [
-        each.createdAt,
-        each.status,
-        each.attention ?? '-',
-        `${each.amountCents}`,
-        `${each.excessCents}`,
-        each.accountId,
-        each.id,
-      ])
-      const head = ['CREATED', 'STATUS', 'ATTENTION', 'CENTS', 'EXCESS', 'ACCOUNT', 'WITHDRAWAL']
-      return { data, table: [head, ...entries], empty: 'No such withdrawals.' }
     },
-  },
+    columns: {
+      CREATED: 'createdAt',
+      STATUS: 'status',
+      ATTENTION: 'attention',
+      CENTS: 'amountCents',
+      EXCESS: 'excessCents',
+      ACCOUNT: 'accountId',
+      WITHDRAWAL: 'id',
+    },
+    empty: 'No such withdrawals.',
+  }),
   {
     name: 'withdrawals resolve',
     takes: ['WITHDRAWAL', 'STATUS', 'REFERENCE'],

@@ -1,34 +1,37 @@
-import { rows } from '@gatewright/kernel/sql'
-import { type Command, UsageError } from '@gatewright/host/cli'
-import { SUBMIT_JOB } from '../modules/kyc/job.ts'
-import { DECIDED_STATUSES } from '../modules/kyc/states.ts'
-import type { Services } from '../services/services.ts'
+import { rows, toInteger, toText } from '@gatewright/kernel/sql'
+import type { HostServices } from '@gatewright/host'
+import { MAX_LISTED, UsageError, type Command, isoOrNull, listCommand } from '@gatewright/host/cli'
+import { SUBMIT_JOB } from './job.ts'
+import type { KycRecords } from './records.ts'
+import { DECIDED_STATUSES } from './states.ts'
 
-/** How many applications `kyc list` prints at most. */
-const MOST = 1000
-const LIST = `select a.id, a.account_id as "accountId", u.kyc_status as "status", a.submitted_at as "submittedAt"
+/** What the commands work with. */
+interface KycCommandServices extends Pick<HostServices, 'backend' | 'clock' | 'jobs'> {
+  readonly kyc: KycRecords
+}
+
+const LIST = `select a.id, a.account_id, u.kyc_status, a.submitted_at
   from gw_kyc_applications a join gw_users u on u.account_id = a.account_id
   where u.kyc_status <> 'approved' order by a.submitted_at desc limit $1`
 
 /** Commands on identity checks. They show no application data. */
-export const kycCommands: readonly Command<Services>[] = [
-  {
+export const commands: readonly Command<KycCommandServices>[] = [
+  listCommand({
     name: 'kyc list',
     takes: [],
     summary: 'List applications that are not approved, newest first',
     example: '',
-    async run({ backend }) {
-      const data = (await rows(backend.sql, LIST, [MOST])).map(row => ({
-        id: String(row['id']),
-        accountId: String(row['accountId']),
-        status: String(row['status']),
-        submittedAt: new Date(Number(row['submittedAt'])).toISOString(),
+    async rows({ backend }) {
+      return (await rows(backend.sql, LIST, [MAX_LISTED])).map(row => ({
+        id: toText(row['id']),
+        accountId: toText(row['account_id']),
+        status: toText(row['kyc_status']),
+        submittedAt: isoOrNull(toInteger(row['submitted_at'])),
       }))
-      const entries = data.map(each => [each.submittedAt, each.status, each.accountId, each.id])
-      const head = ['SUBMITTED', 'STATUS', 'ACCOUNT', 'APPLICATION']
-      return { data, table: [head, ...entries], empty: 'No open applications.' }
     },
-  },
+    columns: { SUBMITTED: 'submittedAt', STATUS: 'status', ACCOUNT: 'accountId', APPLICATION: 'id' },
+    empty: 'No open applications.',
+  }),
   {
     name: 'kyc decide',
     takes: ['ACCOUNT', 'STATUS'],

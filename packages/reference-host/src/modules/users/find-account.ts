@@ -14,20 +14,3 @@ export async function accountOf(sql: SqlQueries, owner: string): Promise<string>
   const partners = await rows(sql, 'select id from gw_partners where id = $1', [owner])
   return partners.length > 0 ? owner : userAccountOf(sql, owner)
 }
-
-/** Formats an instant for the output of commands; null for none. */
-export function isoOrNull(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
-}
-
-/** Makes a table of two columns: name and value of each member of an object that has a value. */
-export function fieldTable(data: Readonly<Record<string, unknown>>): string[][] {
-  const rows = Object.entries(data).map(([name, value]) => [name, textOf(value)])
-  return [['FIELD', 'VALUE'], ...rows]
-}
-
-function textOf(value: unknown): string {
-  if (value === null) return '-'
-  if (Array.isArray(value) && value.every(item => typeof item === 'string')) return value.join(' ') || '-'
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}

@@ -1,24 +1,30 @@
 import { randomUUID } from 'node:crypto'
-import type { Verdict } from '@gatewright/kernel'
-import type { ApiKey } from '@gatewright/session-issuer'
-import { isName } from '@gatewright/host/schemas'
+import type { HostServices } from '@gatewright/host'
 import {
+  UsageError,
   type Command,
   type CommandArguments,
-  type CommandOutput,
-  UsageError,
   integerArgument,
+  listCommand,
+  unwrap,
 } from '@gatewright/host/cli'
-import { checkPolicy } from '../modules/credential-fields.ts'
-import { partnerScopes } from '../product/scopes.ts'
-import { describeKey } from './accounts.ts'
-import type { Services } from '../services/services.ts'
+import { isName } from '@gatewright/host/schemas'
+import type { ApiKey } from '@gatewright/session-issuer'
+import { partnerScopes } from '../../product/scopes.ts'
+import { checkPolicy } from '../credential-fields.ts'
+import { describeKey, revokedKeyOutput } from '../keys/key-output.ts'
+import type { PartnerStore } from './store.ts'
+
+/** What the commands work with. */
+interface PartnerCommandServices extends Pick<HostServices, 'backend' | 'clock' | 'issuer'> {
+  readonly partners: PartnerStore
+}
 
 /** Maximum length of a partner's name, in characters. */
 const MAX_NAME = 120
 
 /** Commands on partners and their keys. */
-export const partnerKeyCommands: readonly Command<Services>[] = [
+export const commands: readonly Command<PartnerCommandServices>[] = [
   {
     name: 'partner-keys create',
     takes: ['NAME'],
@@ -43,12 +49,12 @@ export const partnerKeyCommands: readonly Command<Services>[] = [
       return { data: { ...data, policy: policy.policy ?? null }, lines: [...lines, `  policy  ${shown}`] }
     },
   },
-  {
+  listCommand({
     name: 'partner-keys list',
     takes: [],
     summary: 'List partners and their keys',
     example: '',
-    async run({ backend, partners, clock }) {
+    async rows({ backend, partners, clock }) {
       const all = await partners.list()
       const entries = await Promise.all(
         all.map(async partner => {
@@ -68,17 +74,16 @@ export const partnerKeyCommands: readonly Command<Services>[] = [
           }))
         }),
       )
-      const data = entries.flat()
-      const rows = data.map(key => [
-        key.name,
-        key.keyId,
-        key.keyPrefix,
-        key.validated ? 'yes' : 'no',
-        key.state,
-      ])
-      return { data, table: [['PARTNER', 'KEY', 'PREFIX', 'VALIDATED', 'STATE'], ...rows] }
+      return entries.flat()
     },
-  },
+    columns: {
+      PARTNER: 'name',
+      KEY: 'keyId',
+      PREFIX: 'keyPrefix',
+      VALIDATED: ({ validated }) => (validated ? 'yes' : 'no'),
+      STATE: 'state',
+    },
+  }),
   {
     name: 'partner-keys validate',
     takes: ['KEY_ID'],
@@ -145,21 +150,9 @@ function overlapOf({ options }: CommandArguments): number {
   return integerArgument('--overlap', options['overlap'] ?? '86400', 0)
 }
 
-async function assertPartnerKey({ backend }: Services, keyId: string): Promise<void> {
+async function assertPartnerKey({ backend }: PartnerCommandServices, keyId: string): Promise<void> {
   const key = await backend.issuer.keys.find(keyId)
   if (key?.surface !== 'partner') throw new UsageError(`no partner key ${keyId}`)
-}
-
-/** Returns the value of a verdict. Throws a `UsageError` with the message of a denial. */
-export function unwrap<T>(verdict: Verdict<T>): T {
-  if (!verdict.ok) throw new UsageError(verdict.message)
-  return verdict.value
-}
-
-/** The output of a command that revoked a key. */
-export function revokedKeyOutput(verdict: Verdict<ApiKey>): CommandOutput {
-  const { id, revokedAt } = unwrap(verdict)
-  return { data: { keyId: id, revokedAt }, lines: [`${id} is revoked; its sessions end within a second.`] }
 }
 
 function newKeyOutput({ key, text }: { key: ApiKey; text: string }, title: string) {

@@ -1,12 +1,20 @@
 import type { KeyLineage } from '@gatewright/session-issuer'
-import { type Command, UsageError } from '@gatewright/host/cli'
-import { cancelCardsOf, lineagesFrom } from '../modules/cards/cancel.ts'
-import { deletedLineages } from '../modules/cards/key-policies.ts'
-import { cards } from '../modules/cards/store.ts'
-import type { Services } from '../services/services.ts'
+import type { HostServices } from '@gatewright/host'
+import { UsageError, type Command } from '@gatewright/host/cli'
+import { authorizationCommands } from './authorizations/commands.ts'
+import type { Authorizations } from './authorizations/service.ts'
+import { cancelCardsOf, lineagesFrom } from './cancel.ts'
+import { deletedLineages } from './key-policies.ts'
+import { cards } from './store.ts'
 
-/** Commands on cards. */
-export const cardCommands: readonly Command<Services>[] = [
+/** What the commands work with. */
+interface CardCommandServices extends Pick<HostServices, 'backend' | 'clock' | 'issuer'> {
+  readonly authorizations: Authorizations
+}
+
+/** Commands on payments by card, and on cards. */
+export const commands: readonly Command<CardCommandServices>[] = [
+  ...authorizationCommands,
   {
     name: 'cards cancel',
     takes: ['[CARD]'],
@@ -24,7 +32,7 @@ export const cardCommands: readonly Command<Services>[] = [
   },
 ]
 
-async function cancelCard({ backend, clock }: Services, id: string): Promise<number> {
+async function cancelCard({ backend, clock }: CardCommandServices, id: string): Promise<number> {
   return backend.sql.transaction(async tx => {
     const card = await cards.anyAccount.lock(tx, id)
     if (!card) throw new UsageError(`no card ${id}`)
@@ -34,7 +42,10 @@ async function cancelCard({ backend, clock }: Services, id: string): Promise<num
   })
 }
 
-async function cancelCardsOfKey({ backend, issuer, clock }: Services, keyId: string): Promise<number> {
+async function cancelCardsOfKey(
+  { backend, issuer, clock }: CardCommandServices,
+  keyId: string,
+): Promise<number> {
   const lineages = await lineagesOf({ backend, issuer }, keyId)
   if (lineages.length === 0)
     throw new UsageError(`no key ${keyId}; a deleted key is found by the id of its first key`)
@@ -49,7 +60,7 @@ async function cancelCardsOfKey({ backend, issuer, clock }: Services, keyId: str
  * lineage, and the keys below it are not found.
  */
 async function lineagesOf(
-  { backend, issuer }: Pick<Services, 'backend' | 'issuer'>,
+  { backend, issuer }: Pick<HostServices, 'backend' | 'issuer'>,
   keyId: string,
 ): Promise<readonly KeyLineage[]> {
   const lineage = await issuer.lineageOf(keyId)

@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { type Chore, events } from '@gatewright/host'
-import type { ProductMetrics } from '../product/metrics.ts'
+import type { ProductMetrics } from '../../product/metrics.ts'
 
 /** The number of rows that need the operator's attention, by kind. */
 export type Attention = Readonly<Record<(typeof KINDS)[number], number>>

@@ -1,9 +1,6 @@
-import { type Command, UsageError, referenceArgument } from '@gatewright/host/cli'
-import { openReports, resolveAttention, type ReportedKind } from '../operator/attention.ts'
-import type { Services } from '../services/services.ts'
-
-/** How many reports a list prints at most. */
-const MOST = 1000
+import type { HostServices } from '@gatewright/host'
+import { MAX_LISTED, UsageError, type Command, listCommand, referenceArgument } from '@gatewright/host/cli'
+import { openReports, resolveAttention, type ReportedKind } from './reports.ts'
 
 /** The differences between the kinds: the title of the column with the reported money, and the id in examples. */
 const KINDS = {
@@ -12,31 +9,31 @@ const KINDS = {
 } as const
 
 /** The commands on reported money that could not be moved: list it, and mark it as handled. */
-export function attentionCommands(kind: ReportedKind): readonly Command<Services>[] {
+export function attentionCommands(
+  kind: ReportedKind,
+): readonly Command<Pick<HostServices, 'backend' | 'clock'>>[] {
   const group = `${kind}s`
   const { column, example } = KINDS[kind]
   return [
-    {
+    listCommand({
       name: `${group} list`,
       takes: [],
       summary: `List reports about ${group} whose money could not be moved, newest first`,
       example: '',
-      async run({ backend }) {
-        const data = (await openReports(backend.sql, kind, MOST)).map(({ at, ...report }) => ({
+      rows: async ({ backend }) =>
+        (await openReports(backend.sql, kind, MAX_LISTED)).map(({ at, ...report }) => ({
           at: new Date(at).toISOString(),
           ...report,
-        }))
-        const entries = data.map(({ at, detail, amountCents, accountId, id }) => [
-          at,
-          detail,
-          `${amountCents}`,
-          accountId,
-          id,
-        ])
-        const table = [['AT', column, 'CENTS', 'ACCOUNT', kind.toUpperCase()], ...entries]
-        return { data, table, empty: 'No such reports.' }
+        })),
+      columns: {
+        AT: 'at',
+        [column]: 'detail',
+        CENTS: 'amountCents',
+        ACCOUNT: 'accountId',
+        [kind.toUpperCase()]: 'id',
       },
-    },
+      empty: 'No such reports.',
+    }),
     {
       name: `${group} handled`,
       takes: [kind.toUpperCase(), 'REFERENCE'],

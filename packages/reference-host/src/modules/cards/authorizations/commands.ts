@@ -1,10 +1,16 @@
+import type { HostServices } from '@gatewright/host'
 import { type Command, UsageError } from '@gatewright/host/cli'
-import { attentionCommands } from './attention.ts'
-import { authorizationTable } from '../modules/cards/authorizations/store.ts'
-import type { Services } from '../services/services.ts'
+import { attentionCommands } from '../../attention/commands.ts'
+import type { Authorizations } from './service.ts'
+import { authorizationTable } from './store.ts'
+
+/** What the commands work with. */
+interface AuthorizationCommandServices extends Pick<HostServices, 'backend' | 'clock'> {
+  readonly authorizations: Authorizations
+}
 
 /** Commands on payments by card. */
-export const authorizationCommands: readonly Command<Services>[] = [
+export const authorizationCommands: readonly Command<AuthorizationCommandServices>[] = [
   ...attentionCommands('authorization'),
   {
     name: 'authorizations reverse',

@@ -1,10 +1,9 @@
 import { type Command, UsageError } from '@gatewright/host/cli'
-import { type RewrappedColumn, rewrapColumn } from '@gatewright/host'
-import { sealedColumns } from '../product/sealed-columns.ts'
-import type { Services } from '../services/services.ts'
+import { type HostServices, type RewrappedColumn, rewrapColumn } from '@gatewright/host'
+import { sealedColumns } from '../../product/sealed-columns.ts'
 
 /** Commands on `DATA_KEYS`, the keys of personal data. */
-export const dataKeyCommands: readonly Command<Services>[] = [
+export const commands: readonly Command<Pick<HostServices, 'backend' | 'sealer' | 'progress'>>[] = [
   {
     name: 'data-keys rewrap',
     takes: [],

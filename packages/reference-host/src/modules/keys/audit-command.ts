@@ -1,0 +1,59 @@
+import type { HostServices } from '@gatewright/host'
+import {
+  UsageError,
+  type Command,
+  type CommandArguments,
+  instantArgument,
+  integerArgument,
+  isoOrNull,
+  listCommand,
+  reportElapsed,
+} from '@gatewright/host/cli'
+import type { AuditPosition } from '@gatewright/session-issuer'
+import { accountOf } from '../users/find-account.ts'
+
+const MAX_ROWS = 1000
+
+/** The command on the audit log of keys, policies and sessions. */
+export const auditCommand: Command<Pick<HostServices, 'backend' | 'issuer' | 'progress'>> = listCommand({
+  name: 'audit list',
+  takes: [],
+  options: {
+    account: 'the account, user or partner id; required',
+    limit: `how many rows, 1 to ${MAX_ROWS}; default 100`,
+    before: 'only rows from before this instant (RFC 3339), or AT/ID: from after this row',
+  },
+  summary: 'List the changes of keys, policies and sessions of one account, newest first',
+  example: '--account acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 --limit 20',
+  async rows(services, { options }) {
+    const { account, before } = options
+    if (account === undefined) throw new UsageError('audit list needs --account')
+    const limit = limitOf(options)
+    const position = before === undefined ? undefined : positionOf(before)
+    const accountId = await accountOf(services.backend.sql, account)
+    const read = services.issuer.listAudit(accountId, limit, position)
+    const entries = await reportElapsed(services, 'Reading the audit log', read)
+    return entries.map(({ at, expiresAt, ...entry }) => ({
+      at: isoOrNull(at),
+      keptUntil: isoOrNull(expiresAt),
+      ...entry,
+    }))
+  },
+  columns: { AT: 'at', BY: 'by', KEY: 'keyId', SESSION: 'sessionId', ACTION: 'action', TARGET: 'target' },
+  empty: 'No rows.',
+  note(rows, { options }) {
+    const last = rows.at(-1)
+    return last && rows.length === limitOf(options)
+      ? `For the next page: --before ${last.at}/${last.id}`
+      : undefined
+  },
+})
+
+function limitOf({ limit = '100' }: CommandArguments['options']): number {
+  return integerArgument('--limit', limit, 1, MAX_ROWS)
+}
+
+function positionOf(before: string): AuditPosition {
+  const [at = '', id = ''] = before.split('/')
+  return { at: instantArgument('--before', at), id }
+}

@@ -1,0 +1,90 @@
+import type { HostServices } from '@gatewright/host'
+import { UsageError, type Command, fieldTable, listCommand } from '@gatewright/host/cli'
+import { accountOf } from '../users/find-account.ts'
+import { auditCommand } from './audit-command.ts'
+import { describeKey, revokedKeyOutput } from './key-output.ts'
+
+type KeyCommandServices = Pick<HostServices, 'backend' | 'clock' | 'issuer' | 'progress'>
+
+/** Commands on API keys, on the keys that sign sessions, and on the log of their changes. None shows a secret. */
+export const commands: readonly Command<KeyCommandServices>[] = [
+  listCommand({
+    name: 'keys list',
+    takes: ['ACCOUNT'],
+    summary: 'List the API keys of an account, newest first. ACCOUNT is an account, user or partner id',
+    example: 'usr_79db7a61096340598de4661d67683883',
+    async rows({ backend, clock }, { positional: [owner = ''] }) {
+      const { keys } = await backend.issuer.keys.load(await accountOf(backend.sql, owner))
+      const sorted = keys.toSorted((a, b) => b.createdAt - a.createdAt)
+      return sorted.map(key => describeKey(key, clock.now()))
+    },
+    columns: {
+      KEY: 'id',
+      PREFIX: 'keyPrefix',
+      STATE: 'state',
+      CREATED: 'createdAt',
+      'LAST USED': 'lastUsedAt',
+      SCOPES: 'scopes',
+    },
+    empty: 'No keys.',
+  }),
+  {
+    name: 'keys show',
+    takes: ['KEY_ID'],
+    summary: 'Show an API key with its policies, from the root of its chain to its own',
+    example: '4fJ2sVbXq81TzKpL',
+    async run({ backend, clock }, { positional: [keyId = ''] }) {
+      const key = await backend.issuer.keys.find(keyId)
+      if (!key) throw new UsageError(`no key ${keyId}`)
+      const policies = await backend.issuer.keys.policies(key.policyIds)
+      const documentOf = (id: string): unknown => policies.find(policy => policy.id === id)?.document ?? null
+      const data = {
+        ...describeKey(key, clock.now()),
+        policies: key.policyIds.map(id => ({ id, document: documentOf(id) })),
+      }
+      return { data, table: fieldTable(data) }
+    },
+  },
+  {
+    name: 'keys revoke',
+    takes: ['KEY_ID'],
+    summary: 'Revoke any API key, and end its sessions',
+    example: '4fJ2sVbXq81TzKpL',
+    confirm: 'Whoever uses the key is locked out at once.',
+    run: async ({ issuer }, { positional: [keyId = ''] }) =>
+      revokedKeyOutput(await issuer.revokeKey('operator', keyId)),
+  },
+  listCommand({
+    name: 'signing-keys list',
+    takes: [],
+    summary: 'List the keys that sign sessions, with their state',
+    example: '',
+    rows: ({ issuer }) => issuer.listSigningKeys(),
+    columns: { KID: 'kid', ALGORITHM: 'algorithm', STATE: 'state' },
+  }),
+  {
+    name: 'signing-keys rotate',
+    takes: [],
+    summary: 'Announce the next signing key; hosts start to use it by themselves',
+    example: '',
+    async run({ issuer }) {
+      const announced = await issuer.rotateSigningKey()
+      return {
+        data: { announced },
+        lines: [announced ? 'A successor is announced.' : 'A successor is announced already.'],
+      }
+    },
+  },
+  {
+    name: 'signing-keys revoke',
+    takes: ['KID'],
+    summary: 'Drop a leaked signing key at once',
+    example: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
+    confirm: 'Every session that it signed fails as soon as verifiers read the key set again.',
+    async run({ issuer }, { positional: [kid = ''] }) {
+      if (!(await issuer.dropSigningKey(kid))) throw new UsageError(`no signing key ${kid}`)
+      return { data: { kid, dropped: true }, lines: [`${kid} is dropped.`] }
+    },
+  },
+  auditCommand,
+]

@@ -1,0 +1,30 @@
+import type { EpochMs, Verdict } from '@gatewright/kernel'
+import { type CommandOutput, isoOrNull, unwrap } from '@gatewright/host/cli'
+import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
+
+/** Returns the members of a key that commands show: never its digest. */
+export function describeKey(key: KeyRecord, now: EpochMs) {
+  const expired = key.expiresAt !== null && key.expiresAt <= now
+  return {
+    id: key.id,
+    keyPrefix: key.prefix,
+    surface: key.surface,
+    accountId: key.accountId,
+    state: key.revokedAt === null ? (expired ? 'expired' : 'live') : 'revoked',
+    scopes: key.scopes,
+    parentId: key.parentId,
+    successorId: key.successorId,
+    createdBy: key.createdBy,
+    rotatedBy: key.rotatedBy,
+    createdAt: isoOrNull(key.createdAt),
+    lastUsedAt: isoOrNull(key.lastUsedAt),
+    expiresAt: isoOrNull(key.expiresAt),
+    revokedAt: isoOrNull(key.revokedAt),
+  }
+}
+
+/** The output of a command that revoked a key. */
+export function revokedKeyOutput(verdict: Verdict<ApiKey>): CommandOutput {
+  const { id, revokedAt } = unwrap(verdict)
+  return { data: { keyId: id, revokedAt }, lines: [`${id} is revoked; its sessions end within a second.`] }
+}

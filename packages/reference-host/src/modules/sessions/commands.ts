@@ -1,0 +1,71 @@
+import type { HostServices } from '@gatewright/host'
+import {
+  MAX_LISTED,
+  UsageError,
+  type Command,
+  type CommandOutput,
+  isoOrNull,
+  listCommand,
+  unwrap,
+} from '@gatewright/host/cli'
+import { accountOf } from '../users/find-account.ts'
+
+type SessionCommandServices = Pick<HostServices, 'backend' | 'clock' | 'issuer'>
+
+/** Commands on sessions. */
+export const commands: readonly Command<SessionCommandServices>[] = [
+  listCommand({
+    name: 'sessions list',
+    takes: ['ACCOUNT'],
+    summary: `List the live sessions of an account, at most ${MAX_LISTED}, latest end first`,
+    example: 'usr_79db7a61096340598de4661d67683883',
+    async rows({ backend, clock }, { positional: [owner = ''] }) {
+      const accountId = await accountOf(backend.sql, owner)
+      const found = await backend.issuer.sessions.list(accountId, MAX_LISTED, clock.now())
+      return found.map(({ sessionId, keyId, surface, scopes, label, ancestry, ...session }) => ({
+        sessionId,
+        keyId,
+        surface,
+        scopes,
+        label,
+        mintedFrom: ancestry.at(-1) ?? null,
+        createdAt: isoOrNull(session.issuedAt),
+        expiresAt: isoOrNull(session.expiresAt),
+      }))
+    },
+    columns: { SESSION: 'sessionId', KEY: 'keyId', LABEL: 'label', EXPIRES: 'expiresAt', SCOPES: 'scopes' },
+    empty: 'No live sessions.',
+  }),
+  {
+    name: 'sessions revoke',
+    takes: ['SESSION_ID'],
+    options: { account: 'with --keys: the account of a session that is no longer stored, from the log' },
+    flags: { keys: 'also revoke the keys that the session created, with all keys below them' },
+    summary: 'End a session and those minted from it; with --keys also revoke the keys they created',
+    example: '9QmZr0c2VbN4xWtYkLs7Pd --keys',
+    confirm: 'Whoever uses the session is locked out at once.',
+    async run(context, { positional: [sessionId = ''], options, flags }) {
+      if (flags.has('keys')) return endWithKeys(context, sessionId, options['account'])
+      if (options['account'] !== undefined) throw new UsageError('--account is only for --keys')
+      const ended = unwrap(await context.issuer.endSession('operator', sessionId))
+      if (ended === 0) throw new UsageError(`nothing was ended: no live session ${sessionId}`)
+      return { data: { sessionId, ended }, lines: [`${ended} sessions ended.`] }
+    },
+  },
+]
+
+async function endWithKeys(
+  { issuer, backend }: SessionCommandServices,
+  sessionId: string,
+  account: string | undefined,
+): Promise<CommandOutput> {
+  const accountId = account === undefined ? undefined : await accountOf(backend.sql, account)
+  const both = await issuer.endSessionWithKeys('operator', sessionId, accountId)
+  if (!both.ok)
+    throw new UsageError(`session ${sessionId} is no longer stored: give its account with --account`)
+  const { sessions, keys } = both.value
+  if (sessions === 0 && keys === 0)
+    throw new UsageError(`nothing was ended: no live session ${sessionId}, and no live key that it created`)
+  const lines = [`${sessions} sessions ended, ${keys} keys revoked.`]
+  return { data: { sessionId, ended: sessions, revokedKeys: keys }, lines }
+}

@@ -1,0 +1,99 @@
+import type { HostServices } from '@gatewright/host'
+import {
+  MAX_LISTED,
+  UsageError,
+  type Command,
+  integerArgument,
+  isoOrNull,
+  listCommand,
+} from '@gatewright/host/cli'
+import type { Config } from '../../config/config.ts'
+import { receivingXpubs, skipAddresses } from './onchain/skip-addresses.ts'
+import { listUnmatched, markHandled } from './onchain/unmatched-transfer-store.ts'
+import { payins } from './payins/payin-store.ts'
+import type { PayinSettlement } from './payins/settlement.ts'
+import { isOpen } from './payins/states.ts'
+
+/** What the commands work with. */
+interface PayinCommandServices extends Pick<HostServices, 'backend' | 'clock' | 'progress'> {
+  readonly config: Pick<Config, 'payinReceivers'>
+  readonly settlement: PayinSettlement
+}
+
+/** How many addresses one command skips at most: each is searched for unmatched transfers for ever. */
+const MAX_SKIPPED = 100_000
+
+/** Commands on pay-ins and on payments that match none. */
+export const commands: readonly Command<PayinCommandServices>[] = [
+  {
+    name: 'payins cancel',
+    takes: ['PAYIN_ID'],
+    summary: 'Cancel an open pay-in and release its hold',
+    example: 'payin_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
+    confirm: 'A payment that arrives later settles nothing.',
+    async run({ backend, clock, settlement }, { positional: [id = ''] }) {
+      const status = await backend.sql.transaction(async tx => {
+        const payin = await payins.anyAccount.lock(tx, id)
+        if (!payin) throw new UsageError(`no pay-in ${id}`)
+        if (!isOpen(payin.status)) throw new UsageError(`${id} is ${payin.status}`)
+        if (payin.seen)
+          throw new UsageError(`${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`)
+        return (await settlement.close(tx, payin, 'canceled', clock.now())).status
+      })
+      return { data: { id, status }, lines: [`${id} is ${status}.`] }
+    },
+  },
+  listCommand({
+    name: 'payins unmatched',
+    takes: [],
+    summary: 'List final transfers to addresses of the host that match no pay-in, newest first',
+    example: '',
+    rows: ({ backend }) => listUnmatched(backend.sql, MAX_LISTED),
+    columns: {
+      MINED: ({ minedAt }) => isoOrNull(minedAt),
+      REASON: 'reason',
+      UNITS: 'units',
+      ASSET: ({ chainId, token }, { config }) =>
+        config.payinReceivers.find(each => each.chainId === chainId && each.token === token)?.asset ?? token,
+      FROM: 'sender',
+      ACCOUNT: 'accountId',
+      'PAY-IN': 'payinId',
+      REFERENCE: 'reference',
+    },
+    empty: 'No unmatched transfers.',
+  }),
+  {
+    name: 'payins handled',
+    takes: ['REFERENCE'],
+    summary: 'Mark an unmatched transfer as handled, after it was credited or sent back',
+    example: '8453:0x5be1…:12',
+    async run({ backend, clock }, { positional: [reference = ''] }) {
+      if (!(await markHandled(backend.sql, reference, clock.now()))) {
+        throw new UsageError(`no unmatched transfer ${reference} is open: see gatewright payins unmatched`)
+      }
+      return { data: { reference, handled: true }, lines: [`${reference} is handled.`] }
+    },
+  },
+  {
+    name: 'payins skip-addresses',
+    takes: ['COUNT'],
+    summary: 'Skip the next COUNT addresses of each xpub, after a backup was restored',
+    example: '1000',
+    confirm: 'A wallet finds payments to later addresses only with a gap limit above COUNT.',
+    async run({ backend, config, progress }, { positional: [text = ''] }) {
+      const count = integerArgument('COUNT', text, 1, MAX_SKIPPED)
+      const xpubs = receivingXpubs(config.payinReceivers)
+      if (xpubs.length === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
+      const data = []
+      for (const each of xpubs) {
+        const { id } = each.branch
+        const note = (skipped: number): void => progress(`xpub ${id}: ${skipped} addresses skipped`)
+        data.push({ xpub: id, nextIndex: await skipAddresses(backend.sql, each, count, note) })
+      }
+      return {
+        data,
+        lines: data.map(({ xpub, nextIndex }) => `xpub ${xpub}: the next index is ${nextIndex}.`),
+      }
+    },
+  },
+]

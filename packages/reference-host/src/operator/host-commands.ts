@@ -1,0 +1,38 @@
+import { type HostServices, operationTable } from '@gatewright/host'
+import { type Command, listCommand } from '@gatewright/host/cli'
+
+/** Commands on the host itself. */
+export const commands: readonly Command<HostServices>[] = [
+  {
+    name: 'migrate',
+    takes: [],
+    summary: 'Migrate the tables to their newest version',
+    example: '',
+    // Opening the stores has migrated them already.
+    run: async () => ({ data: { migrated: true }, lines: ['The tables are up to date.'] }),
+  },
+  listCommand({
+    name: 'operations',
+    takes: [],
+    summary: 'Print every operation with its credential, scopes and limits',
+    example: '',
+    rows: async services =>
+      operationTable(services).map(({ id, method, paths, surface, credential, scopes = [], ...rest }) => ({
+        id,
+        method,
+        paths,
+        surface,
+        credential,
+        scopes,
+        idempotent: 'write' in rest,
+      })),
+    columns: {
+      OPERATION: 'id',
+      METHOD: 'method',
+      PATH: ({ paths }) => paths[0],
+      CREDENTIAL: 'credential',
+      SCOPES: 'scopes',
+      IDEMPOTENT: ({ idempotent }) => (idempotent ? 'yes' : '-'),
+    },
+  }),
+]
