@@ -152,6 +152,7 @@ export async function startTestHost(
 /** A host as a process of its own, started as `npm start` does. */
 export interface HostProcess {
   readonly url: string
+  readonly pid: number
   /** Everything it printed, both streams. */
   output(): string
   /** Sends a signal and waits for the end. Rejects when a secret that went through it is in its errors or in what it printed. */
@@ -188,6 +189,7 @@ export async function spawnHost(
   const start = output.length
   return {
     url,
+    pid: child.pid as number,
     output: () => output,
     stop: async signal => {
       child.kill(signal)

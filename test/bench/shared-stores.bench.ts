@@ -1,0 +1,198 @@
+// What operations that move money cost on shared stores: statements and round trips of each, CPU of hosts and stores, and times at
+// a fixed rate with one, two and three hosts.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawnHost, type HostProcess } from '../harness/host.ts'
+import { hostStoresEnv } from '../harness/host-stores.ts'
+import { extent, ONCE } from './extent.ts'
+import { RATE_LIMITS } from './host-lines.ts'
+import { columns, digits } from './report.ts'
+import {
+  countingProxy,
+  postgresStatements,
+  redisCommands,
+  type Traffic,
+} from './shared-stores/counting-proxy.ts'
+import { cpuOfProcess, postgresCpu, redisCpu } from './shared-stores/cpu.ts'
+import { atFixedRate } from './shared-stores/fixed-rate.ts'
+import { openSpenders, OPERATIONS, type Spender } from './shared-stores/operations.ts'
+
+type Stores = 'postgres' | 'postgres+redis'
+const KINDS: readonly Stores[] = ['postgres', 'postgres+redis']
+const PER_SECOND = extent(Number(process.env['BENCH_RATE'] ?? 40), 10)
+const SECONDS = extent(Number(process.env['BENCH_SECONDS'] ?? 6), 1)
+/** Enough that no account meets a bound on open pay-ins or withdrawals. */
+const USERS = extent(30, 2)
+
+/** Runs something with hosts on stores of their own, and stops the hosts. */
+async function withHosts<T>(
+  { kind, count, url }: { kind: Stores; count: number; url?: (given: string) => Promise<string> },
+  use: (hosts: readonly HostProcess[]) => Promise<T>,
+): Promise<T> {
+  const { env, drop } = await hostStoresEnv(kind)
+  for (const name of ['DATABASE_URL', 'REDIS_URL'])
+    if (url && env[name] !== undefined) env[name] = await url(env[name])
+  const folder = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
+  const hosts: HostProcess[] = []
+  try {
+    // One after the other: the first creates the tables.
+    while (hosts.length < count)
+      hosts.push(await spawnHost(folder, { ...env, RATE_LIMITS, LOG_LEVEL: 'error' }))
+    return await use(hosts)
+  } finally {
+    await Promise.all(hosts.map(host => host.stop('SIGTERM')))
+    rmSync(folder, { recursive: true, force: true })
+    await drop()
+  }
+}
+
+interface Count {
+  readonly operation: string
+  readonly stores: Stores
+  readonly postgres: Traffic
+  readonly redis: Traffic
+}
+
+/** Counts what one request of each operation sends to the stores: the median, because a host's background tasks use them too. */
+async function countTraffic(kind: Stores): Promise<Count[]> {
+  const proxies = {
+    postgres: await countingProxy(process.env['TEST_POSTGRES_URL'] as string, postgresStatements),
+    redis: await countingProxy(process.env['TEST_REDIS_URL'] as string, redisCommands),
+  }
+  const throughProxy = async (given: string): Promise<string> => {
+    const url = new URL(given)
+    const { hostname, port } = new URL(proxies[url.protocol.startsWith('redis') ? 'redis' : 'postgres'].url)
+    url.hostname = hostname
+    url.port = port
+    return url.href
+  }
+  const counts = await withHosts({ kind, count: 1, url: throughProxy }, async ([host]) => {
+    const { url } = host as HostProcess
+    const users = await openSpenders(url, 2)
+    const found: Count[] = []
+    for (const [operation, requestBy] of Object.entries(OPERATIONS)) {
+      const all: Pick<Count, 'postgres' | 'redis'>[] = []
+      for (let turn = 0; turn < extent(21, 3); turn++) {
+        const before = structuredClone({ postgres: proxies.postgres.traffic, redis: proxies.redis.traffic })
+        await atFixedRate([url], {
+          perSecond: 1,
+          seconds: 1,
+          next: () => requestBy(users[turn % 2] as Spender),
+        })
+        all.push({
+          postgres: difference(proxies.postgres.traffic, before.postgres),
+          redis: difference(proxies.redis.traffic, before.redis),
+        })
+      }
+      const medianOf = (store: 'postgres' | 'redis', figure: keyof Traffic): number =>
+        median(all.map(each => each[store][figure]))
+      found.push({
+        operation,
+        stores: kind,
+        postgres: {
+          roundTrips: medianOf('postgres', 'roundTrips'),
+          statements: medianOf('postgres', 'statements'),
+        },
+        redis: { roundTrips: medianOf('redis', 'roundTrips'), statements: medianOf('redis', 'statements') },
+      })
+    }
+    return found
+  })
+  await Promise.all([proxies.postgres.close(), proxies.redis.close()])
+  return counts
+}
+
+const difference = (now: Traffic, before: Traffic): Traffic => ({
+  roundTrips: now.roundTrips - before.roundTrips,
+  statements: now.statements - before.statements,
+})
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
+
+interface Timed {
+  readonly operation: string
+  readonly stores: Stores
+  readonly hosts: number
+  readonly hostMicros: number
+  readonly postgresMicros: number
+  readonly redisMicros: number
+  readonly p50: number
+  readonly p99: number
+}
+
+/** Measures each operation at the fixed rate, which hosts share in turn. */
+async function timeHosts(kind: Stores, count: number): Promise<Timed[]> {
+  const postgres = await postgresCpu(process.env['TEST_POSTGRES_URL'] as string)
+  const redis = await redisCpu(process.env['TEST_REDIS_URL'] as string)
+  const timed = await withHosts({ kind, count }, async hosts => {
+    const urls = hosts.map(({ url }) => url)
+    const users = await openSpenders(urls[0] as string, USERS)
+    const found: Timed[] = []
+    for (const [operation, requestBy] of Object.entries(OPERATIONS)) {
+      const next = (index: number) => requestBy(users[index % users.length] as Spender)
+      // The first second compiles code and opens connections.
+      await atFixedRate(urls, { perSecond: PER_SECOND, seconds: 1, next })
+      const cpu = async (): Promise<readonly number[]> => [
+        hosts.reduce((sum, { pid }) => sum + cpuOfProcess(pid), 0),
+        await postgres.read(),
+        await redis.read(),
+      ]
+      const before = await cpu()
+      const times = await atFixedRate(urls, { perSecond: PER_SECOND, seconds: SECONDS, next })
+      const after = await cpu()
+      const [hostMicros = 0, postgresMicros = 0, redisMicros = 0] = after.map(
+        (value, at) => (value - (before[at] as number)) / (PER_SECOND * SECONDS),
+      )
+      found.push({ operation, stores: kind, hosts: count, hostMicros, postgresMicros, redisMicros, ...times })
+    }
+    return found
+  })
+  await Promise.all([postgres.close(), redis.close()])
+  return timed
+}
+
+const counts: Count[] = []
+const timed: Timed[] = []
+for (const kind of KINDS) counts.push(...(await countTraffic(kind)))
+console.log('statements and round trips of one request')
+console.log(
+  columns(
+    [
+      ['operation', 'stores', 'Postgres', 'trips', 'Redis', 'trips'],
+      ...counts.map(({ operation, stores, postgres, redis }) => [
+        operation,
+        stores,
+        ...[postgres, redis].flatMap(({ statements, roundTrips }) => [
+          String(statements),
+          String(roundTrips),
+        ]),
+      ]),
+    ],
+    [0, 1],
+  ).join('\n'),
+)
+for (const kind of KINDS)
+  for (const hosts of ONCE ? [2] : [1, 2, 3]) timed.push(...(await timeHosts(kind, hosts)))
+console.log(`\nCPU of one request in µs, and times in ms at ${PER_SECOND} requests a second`)
+console.log(
+  columns(
+    [
+      ['operation', 'stores', 'hosts', 'hosts µs', 'Postgres µs', 'Redis µs', 'p50', 'p99'],
+      ...timed.map(({ operation, stores, hosts, hostMicros, postgresMicros, redisMicros, p50, p99 }) => [
+        operation,
+        stores,
+        String(hosts),
+        ...[hostMicros, postgresMicros, redisMicros, p50, p99].map(digits),
+      ]),
+    ],
+    [0, 1],
+  ).join('\n'),
+)
+if (!ONCE) {
+  mkdirSync(join('build', 'bench'), { recursive: true })
+  writeFileSync(
+    join('build', 'bench', 'shared-stores.json'),
+    `${JSON.stringify({ counts, timed, at: new Date().toISOString() }, null, 2)}\n`,
+  )
+}
