@@ -1,4 +1,5 @@
 import type { Clock, EpochMs, Session } from '@gatewright/kernel'
+import { sha256 } from '@gatewright/kernel/platform'
 import type { AuthorizedRule, GuardFacts, VerifiedSession } from './access.ts'
 import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
@@ -16,6 +17,14 @@ import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from '.
  * session of a bound token has `claimProof`, which the caller must call before the request may proceed.
  */
 export type Authenticate = (facts: GuardFacts) => Promise<VerifiedSession | GuardDenial>
+
+/** The credential of a request. */
+interface Credential {
+  /** The `Authorization` field with its scheme spelled `Bearer`. */
+  readonly authorization: string
+  /** Its SHA-256, by which its session is cached. Undefined: the token is longer than `maxTokenBytes`. */
+  readonly digest: string | undefined
+}
 
 /** A verified session that later requests with the same token reuse. Its compiled policies are in another cache. */
 interface CachedSession {
@@ -35,7 +44,6 @@ interface CachedSession {
 interface Dependencies {
   readonly clock: Clock
   readonly cacheMs: number
-  readonly maxTokenBytes: number
   readonly challenges: Challenges
   readonly cache: TokenCache<CachedSession>
   readonly tokens: TokenVerifier
@@ -58,7 +66,6 @@ export function createAuthenticate(
   const dependencies: Dependencies = {
     clock,
     cacheMs: cacheSeconds * 1000,
-    maxTokenBytes,
     challenges,
     cache: createTokenCache(cacheBytes, ({ session }) => session.scopes.length + session.policyIds.length),
     tokens: createTokenVerifier(
@@ -77,19 +84,22 @@ export function createAuthenticate(
     toleranceMs: options.clockToleranceSeconds * 1000,
     storeTimeoutMs: options.storeTimeoutMs,
   })
+  const maxLength = BEARER.length + maxTokenBytes
   return async facts => {
     const { authorization: field } = facts
     const authorization = typeof field === 'string' ? bearerOf(field) : undefined
     if (authorization === undefined) return challenges.missing()
     const isBearer = authorization === field || !isDpop(field as string)
-    const cached = dependencies.cache.get(authorization)
+    const digest = authorization.length > maxLength ? undefined : sha256(authorization)
+    const cached = digest === undefined ? undefined : dependencies.cache.get(digest)
     const fresh = cached !== undefined && clock.now() < cached.freshUntil ? cached : undefined
     // This path has no await, because most requests have a cached bearer token.
     if (fresh !== undefined && isBearer && fresh.thumbprint === undefined) {
       const chain = fresh.chainPlace && chains.chainAt(fresh.chainPlace)
       if (chain !== undefined) return verifiedSession(fresh, chain)
     }
-    const verified = fresh ?? (await verifyToken(dependencies, authorization, cached, facts.address))
+    const verified =
+      fresh ?? (await verifyToken(dependencies, { authorization, digest }, cached, facts.address))
     if (isDenial(verified)) {
       // Without the option `dpop`, the scheme `DPoP` is unknown, so its credentials are missing. Only the denial of a bound
       // token gives the reason.
@@ -134,15 +144,26 @@ const verifiedSession = ({ session, scopes, authorized }: CachedSession, chain: 
   authorized,
 })
 
-function verifyToken(
+/** Verifies a token that has no fresh entry in the cache. */
+async function verifyToken(
   dependencies: Dependencies,
-  authorization: string,
+  { authorization, digest }: Credential,
   cached: CachedSession | undefined,
   address: string | undefined,
 ): Promise<CachedSession | GuardDenial> {
-  return cached === undefined
-    ? verifyUnknown(dependencies, authorization, address)
-    : verifyAgain(dependencies, authorization)
+  const { challenges, failures, cache } = dependencies
+  if (digest !== undefined && cached !== undefined) {
+    // The token was verified before: it does not wait in the queue, and a failure is not charged to the address.
+    const result = await verify(dependencies, authorization, digest, check => check())
+    if (isDenial(result)) cache.delete(digest)
+    return result
+  }
+  const result =
+    digest === undefined
+      ? challenges.invalid('token too long')
+      : await verify(dependencies, authorization, digest, check => failures.runWithinLimit(address, check))
+  if (isDenial(result) && result.status === 401) await failures.charge(address)
+  return result
 }
 
 const isDpop = (authorization: string): boolean => authorization.slice(0, DPOP.length).toLowerCase() === DPOP
@@ -163,37 +184,13 @@ function bearerOf(authorization: string): string | undefined {
   return scheme.toLowerCase() === 'bearer ' ? BEARER + authorization.slice(BEARER.length) : undefined
 }
 
-/** Verifies a token that is not cached. A failure in any step is charged to the address. */
-async function verifyUnknown(
-  dependencies: Dependencies,
-  authorization: string,
-  address: string | undefined,
-): Promise<CachedSession | GuardDenial> {
-  const { maxTokenBytes, challenges, failures } = dependencies
-  const tooLong = authorization.length - BEARER.length > maxTokenBytes
-  const result = tooLong
-    ? challenges.invalid('token too long')
-    : await verify(dependencies, authorization, check => failures.runWithinLimit(address, check))
-  if (isDenial(result) && result.status === 401) await failures.charge(address)
-  return result
-}
-
-/** Verifies a token that was verified before. It does not wait in the queue, and a failure is not charged to the address. */
-async function verifyAgain(
-  dependencies: Dependencies,
-  authorization: string,
-): Promise<CachedSession | GuardDenial> {
-  const result = await verify(dependencies, authorization, check => check())
-  if (isDenial(result)) dependencies.cache.delete(authorization)
-  return result
-}
-
 /** Runs the check of a signature when the failure limit lets it run. */
 type RunWithinLimit = <T>(check: () => T | Promise<T>) => T | GuardDenial | Promise<T | GuardDenial>
 
 async function verify(
   dependencies: Dependencies,
   authorization: string,
+  digest: string,
   runWithinLimit: RunWithinLimit,
 ): Promise<CachedSession | GuardDenial> {
   const { clock, tokens, challenges, cache } = dependencies
@@ -204,20 +201,20 @@ async function verify(
   if (isDenial(token)) return token
   const outcome = runWithinLimit<CachedSession | boolean>(() => {
     // While this check waited, another request may have verified the same token.
-    const cached = cache.get(authorization)
+    const cached = cache.get(digest)
     return cached && clock.now() < cached.freshUntil ? cached : tokens.isSigned(token)
   })
   const result = outcome instanceof Promise ? await outcome : outcome
   if (typeof result === 'object') return result
   return result
-    ? cacheSession(dependencies, authorization, token, startedAt)
+    ? cacheSession(dependencies, digest, token, startedAt)
     : challenges.invalid('invalid signature')
 }
 
 /** Caches a token with a valid signature. Its times count from `startedAt`, before its key was looked up. */
 function cacheSession(
   { clock, cacheMs, cache, tokens, challenges }: Dependencies,
-  authorization: string,
+  digest: string,
   token: UnverifiedToken,
   startedAt: EpochMs,
 ): CachedSession | GuardDenial {
@@ -234,6 +231,6 @@ function cacheSession(
     authorized: { lastRule: undefined },
     chainPlace: undefined,
   }
-  cache.set(authorization, cached, clock.now())
+  cache.set(digest, cached, token.text.length, clock.now())
   return cached
 }

@@ -183,8 +183,8 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
   })),
   ...['left++ === 0)', 'left-- === 1)'].map(end => ({
     source: 'packages/scope-guard/src/token/cache.ts',
-    before: 'if (entry === undefined || now < entry.value.keptUntil || left-- === 0)',
-    after: `if (entry === undefined || now < entry.value.keptUntil || ${end}`,
+    before: 'if (value === undefined || now < value.keptUntil || left-- === 0)',
+    after: `if (value === undefined || now < value.keptUntil || ${end}`,
     reason: 'bounds the work of one call: any near number is as good',
   })),
   {
