@@ -20,16 +20,16 @@ const idempotency = createIdempotency({ storage: memoryIdempotency() })
 const api = gate({ guard, idempotency, scopes: scopeCatalogue(['payments.write']) })
 const pay = api.idempotent(
   { operation: 'payments.create', allOf: ['payments.write'], spends: 'spend' },
-  { body: z.object({ amountCents: z.number().int().positive() }) },
+  {
+    body: z.object({ amountCents: z.number().int().positive() }),
+    amount: ({ input }) => ({ ...input.body, currency: 'USD' }), // reserved under every cap of the caller
+  },
 )
 
 export const app = express()
 const http = expressGate(api, { body: 'stream' })
-const payment = http.handle(pay, async ({ input, reserve, effect }) => {
-  const hold = await reserve({ ...input.body, currency: 'USD' }) // against every cap of the caller
-  if (!hold.ok) return hold
-  // Pay here, with effect.effectId as the processor's idempotency key. Then end the hold: a hold never expires.
-  await guard.settle(hold.value)
+const payment = http.handle(pay, async ({ input, effect }) => {
+  // Pay here, with effect.effectId as the processor's idempotency key. The 201 counts the amount as spent.
   return { status: 201, body: { id: effect.effectId, ...input.body } }
 })
 app.post('/payments', payment)

@@ -236,13 +236,22 @@ export async function openMoney(
     if (!access.ok) return access
     try {
       return await on.transaction(async tx => {
+        let mustReserve = isOfCaller
         const written = await operation.write(call, {
           tx,
           effectId,
           prepared: ready?.value,
-          reserve: spend => guard.reserve(access.value, { holdId: effectId, ...spend }, spendStorage(tx)),
+          async reserve(spend) {
+            const held = await guard.reserve(access.value, { holdId: effectId, ...spend }, spendStorage(tx))
+            if (held.ok) mustReserve = false
+            return held
+          },
           permits: amount => guard.permits(access.value, amount),
+          spendsNothing() {
+            mustReserve = false
+          },
         })
+        if (written.ok && mustReserve) throw new Error(`${id} succeeded without a reservation`)
         // A denial for the state is a stored response, whose transaction commits.
         if (!written.ok && written.code !== 'invalid_state') throw new RolledBack(written)
         await beforeCommit?.()

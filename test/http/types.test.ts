@@ -142,12 +142,19 @@ http.handle(create, ({ session, effect, access }) => {
 })
 http.handle(pay, async ({ reserve, effect }) => {
   const hold = await reserve({ amountCents: 5, currency: 'USD' })
-  return hold.ok ? { status: 201, body: [hold.value.accountId, hold.value.held, effect.effectId] } : hold
+  if (!hold.ok) return hold
+  const { accountId, held } = hold.value.keep()
+  return { status: 201, body: [accountId, held, effect.effectId] }
+})
+const fixed = api.idempotent({ operation: 'payments.create', allOf: [], spends: 'spend' }, { amount: ({ session }) => ({ amountCents: session.scopes.length, currency: 'USD' }) })
+http.handle(fixed, ({ hold, effect }) => {
+  hold.settle(5)
+  return { status: 201, body: effect.effectId }
 })
 http.handle(priced, async ({ reserve, prepared }) => {
   const price: number = prepared.price
   const hold = await reserve({ amountCents: price, currency: 'USD' })
-  if (hold.ok) await guard.settle(hold.value, price)
+  if (hold.ok) hold.value.settle(price)
   return hold.ok ? { status: 201 } : hold
 })
 type Plain = (request: Request) => Promise<Response>

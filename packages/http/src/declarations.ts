@@ -71,14 +71,18 @@ export function declarations(
         credentialDependencies(typeof names === 'string' ? [names] : names, rule, route),
       ),
     idempotent<C extends OpenCall>(rule: Rule, route: object = {}): Route<C> {
-      const { prepare, noEffectStatuses } = route as IdempotentOptions<AccessLike>
+      const { prepare, amount, noEffectStatuses } = route as IdempotentOptions<AccessLike>
       if (!idempotency)
         throw new TypeError(`${rule.operation}: an idempotent operation needs the option idempotency`)
       if (prepare) assertFunctions('idempotency of a route with prepare', idempotency, ['release'])
+      if (amount) assertFunctions('idempotency of a route with amount', idempotency, ['release'])
+      assertAmount(rule, amount)
+      assertSpends(rule, spending !== undefined && spending.countsSpends !== false)
       const recording: RouteDependencies['recording'] = {
         settings,
         idempotency,
         prepare,
+        amount,
         noEffectStatuses: checkedNoEffectStatuses(rule.operation, noEffectStatuses),
         ...writeDependencies(rule, route),
       }
@@ -93,6 +97,11 @@ export function declarations(
         throw new TypeError(
           `${operation}: noEffectStatuses is an option of idempotent: a transactional write is rolled back by any error`,
         )
+      if ('amount' in route)
+        throw new TypeError(
+          `${operation}: amount is an option of idempotent: a transactional write calls reserve of its context`,
+        )
+      assertSpends(rule, spending !== undefined && spendStorage !== undefined)
       if (typeof handler !== 'function')
         throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
       const dependencies: TransactionalDependencies = {
@@ -159,8 +168,24 @@ function assertScopes(rule: Rule, scopes: AnyGateOptions['scopes']): void {
   }
 }
 
+function assertAmount({ operation, spends }: Rule, amount: unknown): void {
+  if (amount === undefined) return
+  if (typeof amount !== 'function')
+    throw new TypeError(`${operation}: amount must be a function of the call, got ${typeof amount}`)
+  if (spends === undefined)
+    throw new TypeError(`${operation}: amount needs a rule that spends: give the rule spends: 'spend'`)
+}
+
+/** A write whose rule spends must be counted. */
+function assertSpends({ operation, spends }: Rule, isCounted: boolean): void {
+  if (spends !== undefined && !isCounted)
+    throw new TypeError(
+      `${operation}: its rule spends, and nothing counts it: give createGuard the option spend, such as memorySpends(), and with a transactional operation give the gate spendStorage; a guard of your own needs reserve, settle, release and permits`,
+    )
+}
+
 /** Whether a guard also counts what its sessions spend. */
 function countsSpends(guard: GuardPort<AccessLike>): guard is SpendGuardPort<AccessLike, unknown> {
-  const { reserve, release, permits } = guard as Partial<SpendGuardPort<AccessLike, unknown>>
-  return [reserve, release, permits].every(method => typeof method === 'function')
+  const { reserve, settle, release, permits } = guard as Partial<SpendGuardPort<AccessLike, unknown>>
+  return [reserve, settle, release, permits].every(method => typeof method === 'function')
 }

@@ -2,6 +2,7 @@ import type { Rule, ScopeCatalogue } from '@gatewright/kernel'
 import type { OpenGateOptions, Settings } from './options.ts'
 import type {
   AccessLike,
+  AmountLike,
   Credentials,
   GuardPort,
   IdempotencyPort,
@@ -12,6 +13,7 @@ import type { CanonicalFacts, RequestFacts } from './request/facts.ts'
 import type { CheckedInput } from './request/input.ts'
 import type { Outcome } from './response/outcome.ts'
 import type {
+  AmountCall,
   GuardedCall,
   HandlerResponse,
   IdempotentCall,
@@ -104,16 +106,29 @@ export interface WriteGate<S extends string, A extends AccessLike> extends Gate<
  * checked again.
  */
 export interface SpendGate<S extends string, A extends AccessLike, H> extends WriteGate<S, A> {
-  /** Declares a write that requires a session and an `Idempotency-Key`. If its rule spends, its call has `reserve`. */
-  idempotent<X = undefined, B = unknown, Q = unknown, P = unknown>(
-    rule: Rule<S> & { readonly spends: 'spend' | 'withdrawal' },
-    options?: IdempotentOptions<A, X, B, Q, P>,
-  ): Route<SpendingCall<A, H, X> & CheckedInput<B, Q, P>>
-  idempotent<X = undefined, B = unknown, Q = unknown, P = unknown>(
-    rule: Rule<S>,
-    options?: IdempotentOptions<A, X, B, Q, P>,
-  ): Route<IdempotentCall<A, X> & CheckedInput<B, Q, P>>
+  /**
+   * Declares a write that requires a session and an `Idempotency-Key`. If its rule spends, its call has `reserve`, or with the
+   * option `amount` the reserved `hold`.
+   */
+  idempotent<
+    W extends 'spend' | 'withdrawal' = never,
+    X = undefined,
+    B = unknown,
+    Q = unknown,
+    P = unknown,
+    M extends AmountLike = never,
+  >(
+    rule: Rule<S> & { readonly spends?: W },
+    options?: IdempotentOptions<A, X, B, Q, P, M>,
+  ): Route<WriteCall<A, H, X, W, M> & CheckedInput<B, Q, P>>
 }
+
+/** The call of an idempotent write: `W` is how its rule spends, `M` what its option `amount` returns. */
+export type WriteCall<A extends AccessLike, H, X, W, M> = [W] extends [never]
+  ? IdempotentCall<A, X>
+  : [M] extends [never]
+    ? SpendingCall<A, H, X>
+    : AmountCall<A, H, X>
 
 /** The function `check` of a credential. */
 type CheckOf<T> = T extends { check: infer F } ? F : T

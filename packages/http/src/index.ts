@@ -42,6 +42,7 @@ export type { Decision, Observe } from './response/decision.ts'
 export type { DenialWithHeaders, Outcome, Render } from './response/outcome.ts'
 export type { ProtectedResource } from './response/resource-metadata.ts'
 export type {
+  AmountCall,
   AuthenticatedRequest,
   GuardedCall,
   Handler,
@@ -49,6 +50,7 @@ export type {
   IdempotentCall,
   IdempotentOptions,
   OpenCall,
+  OpenHold,
   RouteOptions,
   SpendingCall,
   TransactionContext,

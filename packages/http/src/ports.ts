@@ -99,6 +99,8 @@ export interface AmountLike {
 
 /** A guard that also counts what its sessions spend: `createGuard` of scope-guard, or your own. */
 export interface SpendGuardPort<A extends AccessLike, H> extends GuardPort<A> {
+  /** False: the guard has no store of its own to count in. Default: it has one. */
+  readonly countsSpends?: boolean
   /**
    * Holds an amount under every cap of the session, or denies it. Repeating the call with the same `holdId` returns the same
    * hold.
@@ -110,6 +112,8 @@ export interface SpendGuardPort<A extends AccessLike, H> extends GuardPort<A> {
   ): Promise<Verdict<H>>
   /** Releases a hold. False: the hold was ended before. */
   release(hold: H): Promise<boolean>
+  /** Ends a hold and counts `actualCents` as spent, in the currency of the reservation. `gone`: the hold was ended before. */
+  settle(hold: H, actualCents: number): Promise<unknown>
   /** Decides whether an amount is within the limits on a single operation. It reads no counter. */
   permits(access: NoInfer<A>, amount: AmountLike): Promise<Verdict<unknown>>
 }

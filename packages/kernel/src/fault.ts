@@ -24,6 +24,10 @@ export type FaultCode =
   | 'ERR_LEASE_LOST'
   /** A handler used the database outside the transaction that it was given: a bug in the handler. Nothing was done. */
   | 'ERR_OUTSIDE_TRANSACTION'
+  /** A handler whose rule spends would have responded with success, and has reserved nothing: a bug in the handler. */
+  | 'ERR_NOT_RESERVED'
+  /** A handler would have responded with success, and did not say how its hold ends: a bug in the handler. The hold counts. */
+  | 'ERR_HOLD_NOT_ENDED'
 
 /**
  * A failure of something that a decision depends on. It is thrown, never returned. A catch-all must not turn it into a

@@ -68,6 +68,9 @@ export interface Guard {
   /** Checks a rule at start-up. Throws a `TypeError` (see `checkedRule`); `check` would reject with it at the first request. */
   prepare(rule: Rule): void
 
+  /** Whether the guard has the option `spend`, so that caps can count. */
+  readonly countsSpends: boolean
+
   /**
    * Reserves an amount under every cap of the session's policies, or under none of them, before the operation takes
    * effect. Settled and held amounts together stay within each cap under any parallelism. The hold counts until
@@ -131,6 +134,7 @@ export function createGuard(options: GuardOptions): Guard {
     recheck: (access, facts) => recheckAccess(dependencies, access, facts),
     checkPolicies: (accountId, policies, rule) => checkPolicies(dependencies, accountId, policies, rule),
     prepare: rule => void dependencies.prepare(rule),
+    countsSpends: spending.storage !== undefined,
     reserve: (access, spend, storage = spending.storage) =>
       reserveSpend(access, spend, { ...spending, storage }),
     permits: (access, amount) => permitsAmount(access, amount, spending.rates),

@@ -185,7 +185,13 @@ for (const kind of ['recorded', 'transactional'] as const) {
     const spending = { ...written, spends: 'spend' } as const
     const send =
       kind === 'recorded'
-        ? handle(api.idempotent(spending), async call => create(call, call.reserve))
+        ? handle(api.idempotent(spending), async call =>
+            create(call, async spend => {
+              const held = await call.reserve(spend)
+              if (held.ok) held.value.settle()
+              return held
+            }),
+          )
         : handle(api.transactional(spending, async (call, { reserve }) => create(call, reserve)))
     const post = async (maxCents: string) => {
       const headers = {

@@ -64,7 +64,9 @@ t.test('a marked error releases what the run reserved and frees its key', async 
   t.match(decisions, [{ status: 500, outcome: 'released', effectId: String, failure: Error }])
   const done = await pay(async ({ reserve }) => {
     const held = await reserve({ amountCents: 10, currency: 'USD' })
-    return held.ok ? { status: 201, body: {} } : held
+    if (!held.ok) return held
+    held.value.settle()
+    return { status: 201, body: {} }
   })
   t.equal(done.status, 201, 'the amount is free again')
   t.match(decisions.at(-1), { outcome: 'stored', effectId: decisions[0]?.effectId })

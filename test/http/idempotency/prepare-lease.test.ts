@@ -25,6 +25,7 @@ async function slowRoute(took: { prepareMs?: number; handlerMs?: number }) {
       await once('prepare', took.prepareMs)
       return allow({ price: 7 })
     },
+    amount: ({ prepared }) => ({ amountCents: prepared.price, currency: 'USD' }),
   })
   const mounted = handle(route, async ({ prepared, effect }) => {
     seen.handled += 1

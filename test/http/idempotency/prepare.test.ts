@@ -22,7 +22,9 @@ t.test('a denial and an error of prepare leave the key free', async t => {
   const mounted = handle(route, async ({ prepared, reserve }) => {
     runs++
     const hold = await reserve({ amountCents: prepared.price, currency: 'USD' })
-    return hold.ok ? { status: 201, body: prepared } : hold
+    if (!hold.ok) return hold
+    hold.value.settle()
+    return { status: 201, body: prepared }
   })
   const send = async (say: unknown): Promise<Response> => {
     const authorization = await bearer({ scopes: ['payments.write'], policyIds: ['ten'] })

@@ -74,8 +74,9 @@ async function setUp({ aliases, port, spend }: SetUp = {}) {
 t.test('stores the amounts that a run reserved, with the operations that they count as', async t => {
   const { pay, completed } = await setUp()
   const status = await pay(async ({ reserve }) => {
-    await reserve({ amountCents: 1, currency: 'USD' })
-    await reserve({ amountCents: 2, currency: 'USD', countsAs: ['payments.pay'] })
+    const first = await reserve({ amountCents: 1, currency: 'USD' })
+    const second = await reserve({ amountCents: 2, currency: 'USD', countsAs: ['payments.pay'] })
+    for (const hold of [first, second]) if (hold.ok) hold.value.settle()
     return { status: 201 }
   })
   t.equal(status, 201)
@@ -101,9 +102,9 @@ t.test('a reservation that fails before its handler responds ends no process', a
     await new Promise(resolve => setImmediate(resolve))
     return { status: 201 }
   })
-  t.equal(status, 201)
+  t.equal(status, 503)
   t.equal(reserved, 1)
-  t.same(failures, [])
+  t.match(failures, [{ error: { code: 'ERR_NOT_RESERVED' } }])
   // An unhandled rejection fails this test in the next turn.
   await new Promise(resolve => setImmediate(resolve))
 })
@@ -112,9 +113,13 @@ t.test('gives reserve to a handler only if the rule of its operation spends', as
   const { api, handle, post } = await setUp()
   for (const [route, has, key] of [
     [api.idempotent(rule), false, 'key-00000001'],
-    [api.idempotent(spending), true, 'key-00000002'],
+    [api.idempotent({ ...spending, operation: 'payments.spend' }), true, 'key-00000002'],
   ] as const) {
-    const served = handle(route as never, call => ({ status: 200, body: 'reserve' in (call as object) }))
+    const served = handle(route as never, call => {
+      const { spendsNothing } = call as { spendsNothing?: () => void }
+      spendsNothing?.()
+      return { status: 200, body: 'reserve' in (call as object) }
+    })
     t.equal(await (await served(post('', '{}', key), undefined)).text(), `${has}`)
   }
 })

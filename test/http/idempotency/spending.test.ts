@@ -11,7 +11,7 @@ t.test(
     await send(async ({ reserve, effect }) => {
       for (const [amountCents, holdId] of [[1], [2], [3, 'own'], [4]] as [number, string?][]) {
         const hold = await reserve({ amountCents, currency: 'USD', ...(holdId && { holdId }) })
-        if (hold.ok) ids.push(hold.value.id.replace(effect.effectId, 'effect'))
+        if (hold.ok) ids.push(hold.value.keep().id.replace(effect.effectId, 'effect'))
       }
       return created
     })
@@ -23,6 +23,7 @@ t.test('two reservations of one amount count twice', async t => {
   const { send, left } = await setUp()
   await send(async ({ reserve }) => {
     const holds = await Promise.all([1, 2].map(() => reserve({ amountCents: 4, currency: 'USD' })))
+    for (const hold of holds) if (hold.ok) hold.value.settle()
     return holds.find(hold => !hold.ok) ?? created
   })
   t.equal(await left(), 2)
@@ -45,7 +46,9 @@ t.test('a write that got 402 releases its hold, and the retry that carries the p
   const charge: Handler<Pay> = async ({ reserve }) => {
     const hold = await reserve(TEN_CENTS)
     if (!hold.ok) return hold
-    return payments++ === 0 ? { status: 402, body: { error: 'payment_required' } } : created
+    if (payments++ === 0) return { status: 402, body: { error: 'payment_required' } }
+    hold.value.settle()
+    return created
   }
   t.match(await send(charge), { status: 402, replayed: false })
   t.equal(await left(), 10)
@@ -54,15 +57,32 @@ t.test('a write that got 402 releases its hold, and the retry that carries the p
   t.equal(payments, 2)
 })
 
-t.test('keeps what a run reserved if its response is stored', async t => {
-  for (const status of [201, 303, 404, 409]) {
-    const { send, left } = await setUp()
-    const kept: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? { status } : denied)
-    t.equal((await send(kept)).status, status)
-    t.match(await send(kept), { status, replayed: true })
-    t.equal(await left(), 0)
-  }
-})
+t.test(
+  'a stored response ends the hold as the handler said, and a 4xx releases it without being told',
+  async t => {
+    for (const [status, end, remains] of [
+      [201, 'settle', 0],
+      [303, 'settle', 0],
+      [201, 'keep', 0],
+      [201, 'release', 10],
+      [404, undefined, 10],
+      [409, undefined, 10],
+      [409, 'settle', 0],
+      [404, 'keep', 0],
+    ] as const) {
+      const { send, left } = await setUp()
+      const handler: Handler<Pay> = async ({ reserve }) => {
+        const hold = await reserve(TEN_CENTS)
+        if (!hold.ok) return denied
+        if (end) hold.value[end]()
+        return { status }
+      }
+      t.equal((await send(handler)).status, status)
+      t.match(await send(handler), { status, replayed: true })
+      t.equal(await left(), remains, `${status} ${end}`)
+    }
+  },
+)
 
 t.test('if a handler throws after it reserved, the hold remains and the outcome is unknown', async t => {
   const errors = [
@@ -128,17 +148,17 @@ t.test(
   },
 )
 
-t.test('frees the key also if the handler has ended its hold itself', async t => {
-  const { send, guard, left } = await setUp()
-  for (const end of ['release', 'settle'] as const) {
+t.test('frees the key also if the handler has said how its hold ends', async t => {
+  const { send, left } = await setUp()
+  for (const end of ['release', 'settle', 'keep'] as const) {
     const ending: Handler<Pay> = async ({ reserve }) => {
-      const hold = await reserve({ amountCents: 5, currency: 'USD' })
-      if (hold.ok) await guard[end](hold.value)
+      const hold = await reserve({ amountCents: 3, currency: 'USD', holdId: end })
+      if (hold.ok) hold.value[end]()
       return denied
     }
     t.equal((await send(ending)).status, 422)
   }
-  t.equal(await left(), 5, 'what was settled stays spent')
+  t.equal(await left(), 4, 'what was settled and what was kept still count')
 })
 
 t.test('refuses reserve after the response, since its hold would never be given back', async t => {
@@ -166,7 +186,9 @@ t.test('a repeated run of unknown outcome finds its hold', async t => {
   clock.advance(60_000)
   const paying: Handler<Pay> = async ({ reserve }) => {
     const hold = await reserve(TEN_CENTS)
-    return hold.ok ? created : hold
+    if (!hold.ok) return hold
+    hold.value.settle()
+    return created
   }
   t.match((await send(paying)).body, { error: 'outcome_unknown' })
   recoverAs({ state: 'never_happened' })
@@ -189,7 +211,12 @@ t.test('a run that outlived its lease does not give back the hold of the next ru
   await held
   clock.advance(60_000)
   recoverAs({ state: 'never_happened' })
-  const second = await send(async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? created : denied))
+  const second = await send(async ({ reserve }) => {
+    const hold = await reserve(TEN_CENTS)
+    if (!hold.ok) return denied
+    hold.value.settle()
+    return created
+  })
   t.equal(second.status, 201)
   response()
   t.equal((await first).status, 503, 'another run has decided')

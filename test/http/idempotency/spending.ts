@@ -77,5 +77,13 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
   return { guard, bearer, clock, api, idempotency, failures, spend, broken, send, left, recoverAs, handle }
 }
 
+/** Pays ten cents. */
+export const paying: Handler<Pay> = async ({ reserve }) => {
+  const hold = await reserve(TEN_CENTS)
+  if (!hold.ok) return hold
+  hold.value.settle()
+  return created
+}
+
 export const created = { status: 201, body: { paid: true } }
 export const denied = { status: 422, body: { error: 'own' } }

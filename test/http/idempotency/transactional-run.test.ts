@@ -80,7 +80,10 @@ t.test('stores the amounts that the run reserved, and no list without one', asyn
   })
   t.equal((await reserving.send()).status, 201)
   t.strictSame(reserving.stored[0]?.spends, [CENT])
-  const other = await setUp(() => ({ status: 201 }))
+  const other = await setUp(({ spendsNothing }) => {
+    spendsNothing()
+    return { status: 201 }
+  })
   await other.send()
   t.notOk('spends' in (other.stored[0] as object))
 })
@@ -93,35 +96,49 @@ t.test('refuses a second reservation, and any where the rule, the guard or the s
   })
   t.equal((await twice.send()).status, 500)
   t.match(twice.failures, [{ error: { message: 'payments.create may not reserve twice' } }])
-  for (const options of [
-    { as: rule },
-    { counts: false },
-    { stores: false },
-    { counts: false, stores: false },
-  ]) {
-    const reserving = async ({ reserve }: Context): Promise<HandlerResponse> => {
-      await reserve(CENT)
-      return { status: 201 }
-    }
-    let made: Awaited<ReturnType<typeof setUp>>
-    try {
-      made = await setUp(reserving, options)
-    } catch (error) {
-      t.match(error, { name: 'TypeError' }, 'refused at construction')
-      continue
-    }
-    t.equal((await made.send()).status, 500, JSON.stringify(options))
-    t.match(made.failures, [
-      { error: { message: 'payments.create may not reserve anything: its rule must spend' } },
-    ])
+  const reserving = async ({ reserve }: Context): Promise<HandlerResponse> => {
+    await reserve(CENT)
+    return { status: 201 }
   }
+  const made = await setUp(reserving, { as: rule })
+  t.equal((await made.send()).status, 500)
+  t.match(made.failures, [
+    { error: { message: 'payments.create may not reserve anything: its rule must spend' } },
+  ])
+  for (const options of [{ counts: false }, { stores: false }, { counts: false, stores: false }])
+    await t.rejects(setUp(reserving, options), {
+      name: 'TypeError',
+      message: /payments\.create: its rule spends, and nothing counts it/,
+    })
 })
 
+t.test(
+  'rolls back a success without a reservation, unless the handler says that it spends nothing',
+  async t => {
+    for (const [status, sent, stored] of [
+      [201, 503, 0],
+      [404, 404, 1],
+    ] as const) {
+      const made = await setUp(() => ({ status }))
+      t.equal((await made.send()).status, sent)
+      t.equal(made.stored.length, stored)
+    }
+    const denied = await setUp(async ({ reserve }) => {
+      await reserve({ amountCents: 11, currency: 'USD' })
+      return { status: 201 }
+    })
+    t.equal((await denied.send()).status, 503)
+    t.match(denied.failures, [
+      { error: { code: 'ERR_NOT_RESERVED', message: /payments\.create .*spendsNothing\(\)/ } },
+    ])
+  },
+)
+
 t.test('asks the guard whether an amount is permitted, and fails without such a guard', async t => {
-  const permitting = async ({ permits }: Context): Promise<HandlerResponse> => ({
-    status: 200,
-    body: (await permits({ amountCents: 11, currency: 'EUR' })).ok,
-  })
+  const permitting = async ({ permits, spendsNothing }: Context): Promise<HandlerResponse> => {
+    spendsNothing()
+    return { status: 200, body: (await permits({ amountCents: 11, currency: 'EUR' })).ok }
+  }
   const made = await setUp(permitting)
   t.equal(await (await made.send()).text(), 'false')
   const without = await setUp(permitting, { as: rule, counts: false })
@@ -131,7 +148,7 @@ t.test('asks the guard whether an amount is permitted, and fails without such a 
 
 t.test('sends the response of another run that completed meanwhile, not that of its own', async t => {
   const other = { status: 202, headers: [], body: 'other' }
-  const { send, decisions } = await setUp(() => ({ status: 201, body: 'own' }), { other })
+  const { send, decisions } = await setUp(() => ({ status: 201, body: 'own' }), { as: rule, other })
   const response = await send()
   t.equal(response.status, 202)
   t.equal(await response.text(), 'other')

@@ -112,7 +112,8 @@ async function writeOnce(
     return await db.transaction(async tx => {
       const passedInTransaction = await checkRequirements(tx, access.session)
       if (!passedInTransaction.ok) throw new DenialError(passedInTransaction)
-      const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend }
+      const spendsNothing = (): void => {}
+      const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend, spendsNothing }
       const verdict = await withinTransactionScope(db, () => operation.write(callOf(call, access), context))
       if (!verdict.ok) throw new DenialError(verdict)
       return toHandlerResponse(verdict)

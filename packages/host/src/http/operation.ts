@@ -82,6 +82,11 @@ export interface WriteContext<A = unknown> {
    * the response shows that effect, and nothing is held again. Denial: `policy_blocked`.
    */
   permits(amount: Amount): Promise<Verdict<undefined>>
+  /**
+   * Declares that this request spends nothing, for example because its effect exists already. Without this and without a
+   * reservation, a success of an operation that `spends` is a 503 (`ERR_NOT_RESERVED`), and nothing is committed.
+   */
+  spendsNothing(): void
 }
 
 /** The example in the API description. A test checks it against the schemas of the operation. */

@@ -1,67 +1,181 @@
 import { Fault, type Verdict } from '@gatewright/kernel'
-import type { AccessLike, AmountLike, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'
+import type {
+  AccessLike,
+  AmountLike,
+  IdempotencyPort,
+  RecordedResponse,
+  SpendGuardPort,
+  WireResponse,
+} from '../ports.ts'
+import type { OpenHold, SpendingCall } from '../route/handler-types.ts'
 
-interface RunReservations {
-  reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<unknown>>
-  /** Ends the run. `complete` gets the response with the reserved amounts, and a function that releases them. */
-  end<T>(
+type Undo = Parameters<IdempotencyPort['complete']>[2]
+type Completion = Awaited<ReturnType<IdempotencyPort['complete']>>
+
+/** The reservations of one run. */
+export interface RunReservations
+  extends Pick<SpendingCall<AccessLike, unknown>, 'reserve' | 'spendsNothing'> {
+  /**
+   * Ends reserving, and returns the fault of a success that reserved nothing, or whose handler did not say how a hold ends.
+   * Undefined: the response may be stored.
+   */
+  close(status: number): Promise<Fault | undefined>
+  /**
+   * Records the response together with the reserved amounts, then ends the holds. If the key will be freed, ends them before
+   * that. If the outcome is unknown or of another run, ends none.
+   */
+  end(
     response: WireResponse,
-    complete: (response: RecordedResponse, undo?: (mayUndo?: () => boolean) => Promise<void>) => Promise<T>,
-  ): Promise<T>
+    complete: (response: RecordedResponse, undo?: Undo) => Promise<Completion>,
+    report: (error: unknown) => void,
+  ): Promise<Completion>
 }
 
 interface Reservation {
   readonly amount: AmountLike
-  readonly result: Promise<Verdict<unknown>>
+  /** What the guard decided. Failed: whether the amount is held is unknown. */
+  outcome?: 'denied' | { readonly hold: unknown } | { readonly failed: unknown }
+  /** How the hold ends: the amount that was spent, or without one. */
+  end?: number | 'release' | 'keep'
 }
 
-/** Tracks what a run reserves under its `effectId`. */
-export function createReservations(
-  guard: SpendGuardPort<AccessLike, unknown>,
-  access: AccessLike,
-  effectId: string,
-): RunReservations {
+/** What the reservations of a run need. */
+interface ReservationDependencies {
+  readonly operation: string
+  readonly guard: SpendGuardPort<AccessLike, unknown>
+  readonly access: AccessLike
+  readonly effectId: string
+  /** Whether a success settles a hold in full whose end the handler did not say. */
+  readonly settlesInFull: boolean
+}
+
+/** Tracks what a run reserves under its `effectId`, and how each hold ends. */
+export function createReservations(dependencies: ReservationDependencies): RunReservations {
+  const { operation, guard, access, effectId, settlesInFull } = dependencies
   const made: Reservation[] = []
-  let open = true
-  const reserveHold: RunReservations['reserve'] = async spend => guard.reserve(access, spend)
+  const pending: Promise<unknown>[] = []
+  let isOpen = true
+  let mayBeFree = false
+  const assertOpen = (name: string): void => {
+    if (!isOpen) throw new TypeError(`${operation}: ${name} must be called before the handler returns`)
+  }
+  const reserveHold = async (
+    reservation: Reservation,
+    spend: AmountLike & { readonly holdId: string },
+  ): Promise<Verdict<OpenHold<unknown>>> => {
+    assertOpen('reserve')
+    made.push(reservation)
+    try {
+      const verdict = await guard.reserve(access, spend)
+      reservation.outcome = verdict.ok ? { hold: verdict.value } : 'denied'
+      return verdict.ok
+        ? { ok: true, value: openHold(operation, reservation, verdict.value, assertOpen) }
+        : verdict
+    } catch (error) {
+      reservation.outcome = { failed: error }
+      throw error
+    }
+  }
+  const endHold = async ({ outcome, end = 'release' }: Reservation): Promise<void> => {
+    if (typeof outcome !== 'object') return
+    if ('failed' in outcome) throw outcome.failed
+    if (end === 'release') await guard.release(outcome.hold)
+    else if (end !== 'keep') await guard.settle(outcome.hold, end)
+  }
+
   return {
     // Not `async`: an async function would return a second promise, whose rejection is unhandled if the handler does not await it.
     reserve(spend) {
-      if (!open) return Promise.reject(new TypeError('reserve must be called before the handler returns'))
       const { amountCents, currency, countsAs } = spend
       const nth = made.length + 1
       const holdId = spend.holdId ?? (nth === 1 ? effectId : `${effectId}-${nth}`)
-      const result = reserveHold({ ...spend, holdId })
-      // A handler may respond without awaiting it; `end` reads the result.
-      result.catch(() => {})
-      made.push({ amount: { amountCents, currency, ...(countsAs ? { countsAs } : {}) }, result })
-      return result
+      const amount = { amountCents, currency, ...(countsAs ? { countsAs } : {}) }
+      const reserved = reserveHold({ amount }, { ...spend, holdId })
+      // A handler may respond without awaiting it; `close` waits for it.
+      pending.push(reserved.catch(() => {}))
+      return reserved
+    },
+    spendsNothing() {
+      assertOpen('spendsNothing')
+      mayBeFree = true
     },
 
-    async end(response, complete) {
-      open = false
-      if (made.length === 0) return complete(response)
-      const results = await Promise.allSettled(made.map(({ result }) => result))
-      const isHeld = (index: number): boolean => {
-        const result = results[index]
-        return result?.status === 'fulfilled' && result.value.ok
-      }
-      const spends = made.flatMap(({ amount }, index) => (isHeld(index) ? [amount] : []))
+    async close(status) {
+      isOpen = false
+      await Promise.all(pending)
+      if (status >= 400) return undefined
+      const held = made.filter(isHeld)
+      if (settlesInFull) for (const each of held) each.end ??= each.amount.amountCents
+      if (held.length === 0 && !mayBeFree) return notReserved(operation)
+      return held.some(({ end }) => end === undefined) ? notEnded(operation) : undefined
+    },
+
+    async end(response, complete, report) {
+      const spends = made.filter(isHeld).map(({ amount }) => amount)
       const recorded: RecordedResponse = spends.length === 0 ? response : { spends, ...response }
-      const possiblyHeld = results.filter(result => result.status === 'rejected' || result.value.ok)
+      const possiblyHeld = made.filter(({ outcome }) => outcome !== 'denied')
       if (possiblyHeld.length === 0) return complete(recorded)
-      return complete(recorded, async mayUndo => {
-        for (const result of possiblyHeld) {
+      let isFreed = false
+      const completion = await complete(recorded, async mayUndo => {
+        isFreed = true
+        for (const each of possiblyHeld) {
           if (mayUndo?.() === false)
-            throw new Fault(
-              'ERR_LEASE_LOST',
-              'the lease ended while reservations were released: raise leaseMs',
-            )
-          // If a reservation failed, whether it holds its amount is unknown.
-          if (result.status === 'rejected') throw result.reason
-          if (result.value.ok) await guard.release(result.value.value)
+            throw new Fault('ERR_LEASE_LOST', 'the lease ended while holds were ended: raise leaseMs')
+          await endHold(each)
         }
       })
+      const { state } = completion
+      if (isFreed || response.status >= 500 || state === 'late' || state === 'unknown') return completion
+      // Not before: until the response is stored, a later run of the request must find its holds.
+      for (const each of possiblyHeld) await endHold(each).catch(report)
+      return completion
     },
   }
+}
+
+const isHeld = ({ outcome }: Reservation): boolean => typeof outcome === 'object' && 'hold' in outcome
+
+/** Makes the hold whose end a handler says. */
+function openHold(
+  operation: string,
+  reservation: Reservation,
+  hold: unknown,
+  assertOpen: (name: string) => void,
+): OpenHold<unknown> {
+  const most = reservation.amount.amountCents
+  const endAs = (end: NonNullable<Reservation['end']>): void => {
+    assertOpen('settle, release or keep of a hold')
+    if (reservation.end !== undefined)
+      throw new TypeError(`${operation}: call only one of settle, release and keep of a hold, and only once`)
+    reservation.end = end
+  }
+  return {
+    settle(actualCents = most) {
+      if (!Number.isSafeInteger(actualCents) || actualCents < 0 || actualCents > most)
+        throw new TypeError(
+          `${operation}: settle takes an integer from 0 to ${most}, the reserved amount, got ${actualCents}`,
+        )
+      endAs(actualCents)
+    },
+    release: () => endAs('release'),
+    keep() {
+      endAs('keep')
+      return hold
+    },
+  }
+}
+
+/** Makes the fault of a success that reserved nothing. */
+export function notReserved(operation: string): Fault {
+  return new Fault(
+    'ERR_NOT_RESERVED',
+    `${operation} would have succeeded without a reservation, although its rule spends: declare the option amount, or call reserve before the effect; if this request spends nothing, call spendsNothing()`,
+  )
+}
+
+function notEnded(operation: string): Fault {
+  return new Fault(
+    'ERR_HOLD_NOT_ENDED',
+    `${operation} would have succeeded with an open hold, which still counts: call hold.settle(actualCents), hold.release() or hold.keep() before the response`,
+  )
 }

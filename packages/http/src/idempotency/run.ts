@@ -11,9 +11,9 @@ import type { Settings } from '../options.ts'
 import type { AccessLike, IdempotencyPort, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'
 import type { Decision, DecisionDraft } from '../response/decision.ts'
 import { storedForm, type Outcome } from '../response/outcome.ts'
-import type { GuardedCall, WriteOptions } from '../route/handler-types.ts'
+import type { GuardedCall, IdempotentOptions, WriteOptions } from '../route/handler-types.ts'
 import { hadNoEffect, statusesOf, type HandlerFailure } from './no-effect.ts'
-import { createReservations } from './reservations.ts'
+import { createReservations, type RunReservations } from './reservations.ts'
 import { writeFacts } from './write-facts.ts'
 
 /** The functions that end a run. They never reject: if the store fails, the outcome is still sent and the fault is reported. */
@@ -52,6 +52,8 @@ export interface RunDependencies {
   /** Whether the operation's rule spends. */
   readonly reserves: boolean
   readonly prepare: WriteOptions<AccessLike>['prepare'] | undefined
+  /** Computes what the operation spends, before its handler. */
+  readonly amount: IdempotentOptions<AccessLike>['amount'] | undefined
   /** The statuses of errors that the team declares to be thrown before any effect. */
   readonly noEffectStatuses: ReadonlySet<number>
 }
@@ -93,6 +95,7 @@ async function tryStart(
     spending,
     reserves,
     prepare,
+    amount,
   } = dependencies
   const { access } = guarded
   const startedAt = performance.now()
@@ -109,7 +112,12 @@ async function tryStart(
     const denial = await checkReplay(dependencies, guarded, response)
     return denial ?? { stored: response, fields: recordFields(true, expiresAt) }
   }
-  const ready = prepare && (await prepareRun(dependencies, prepare, guarded, begin.value.claim))
+  const { effectId } = begin.value.claim
+  const ready =
+    prepare &&
+    (await orFree(dependencies, begin.value.claim, async () =>
+      checkedVerdict(operation, await prepare(guarded, { effectId })),
+    ))
   if (ready && !ready.ok) return ready
   const prepared = ready?.value
   // The handler needs a whole lease, and `prepare` has used part of this one.
@@ -118,13 +126,20 @@ async function tryStart(
   if (!claim) return undefined
   const effect = { effectId: claim.effectId, fence: claim.fence }
   decision.effectId = claim.effectId
-  if (!spending || !reserves) {
-    return { call: { effect, prepared, ...guarded }, ending: createEnding(dependencies, claim, decision) }
-  }
-  const reservations = createReservations(spending, access, claim.effectId)
-  const { reserve } = reservations
+  const call = { effect, prepared, ...guarded }
+  if (!spending || !reserves) return { call, ending: createEnding(dependencies, claim, decision) }
+  const reservations = createReservations({
+    operation,
+    guard: spending,
+    access,
+    effectId: claim.effectId,
+    settlesInFull: amount !== undefined,
+  })
   const ending = createEnding(dependencies, claim, decision, reservations)
-  return { call: { reserve, effect, prepared, ...guarded }, ending }
+  const { reserve, spendsNothing } = reservations
+  if (!amount) return { call: { reserve, spendsNothing, ...call }, ending }
+  const held = await orFree(dependencies, claim, async () => reserve(amount(call)))
+  return held.ok ? { call: { hold: held.value, ...call }, ending } : held
 }
 
 /** Notes the run that a denial is about, for the decision event. */
@@ -164,21 +179,19 @@ export function recordFields(
   return fields
 }
 
-/** Runs `prepare`. If it denies or throws, nothing has taken effect, and the key is freed. */
-async function prepareRun(
+/** Runs a step before the handler. If it denies or throws, nothing has taken effect, and the key is freed. */
+async function orFree<T>(
   { settings, operation, idempotency }: RunDependencies,
-  prepare: NonNullable<RunDependencies['prepare']>,
-  guarded: GuardedCall<AccessLike>,
   claim: Claim,
-): Promise<Verdict<unknown>> {
-  let ready = false
+  step: () => Promise<Verdict<T>>,
+): Promise<Verdict<T>> {
+  let mayRun = false
   try {
-    const verdict = await prepare(guarded, { effectId: claim.effectId })
-    if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
-    ready = verdict.ok
+    const verdict = await step()
+    mayRun = verdict.ok
     return verdict
   } finally {
-    if (!ready) {
+    if (!mayRun) {
       try {
         await idempotency.release?.(claim)
       } catch (error) {
@@ -186,6 +199,11 @@ async function prepareRun(
       }
     }
   }
+}
+
+function checkedVerdict(operation: string, verdict: Verdict<unknown>): Verdict<unknown> {
+  if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
+  return verdict
 }
 
 /** A response that releases what the run holds and frees its key, because nothing has taken effect. It is never sent. */
@@ -198,27 +216,34 @@ function createEnding(
   { operation, settings, idempotency, noEffectStatuses }: RunDependencies,
   claim: Claim,
   decision: DecisionDraft,
-  reservations?: ReturnType<typeof createReservations>,
+  reservations?: RunReservations,
 ): RunEnding {
+  const report = (error: unknown): void => settings.report({ operation, error })
   const complete = (output: WireResponse): ReturnType<IdempotencyPort['complete']> =>
     reservations
-      ? reservations.end(output, (recorded, undo) => idempotency.complete(claim, recorded, undo))
+      ? reservations.end(output, (recorded, undo) => idempotency.complete(claim, recorded, undo), report)
       : idempotency.complete(claim, output)
   const end = async (output: WireResponse, response: string): ReturnType<RunEnding['finishCaptured']> => {
     const startedAt = performance.now()
     let cause = response
+    let failed: { readonly instead?: Outcome } = {}
     // Until the store says something else.
     decision.outcome = 'unknown'
     try {
-      const { state, expiresAt } = await complete(output)
+      const missing = await reservations?.close(output.status)
+      if (missing) {
+        cause = missing.code
+        failed = { instead: { kind: 'failure', error: missing } }
+      }
+      const { state, expiresAt } = await complete(missing ? UNKNOWN : output)
       decision.outcome = runOutcome(state)
-      if (state !== 'late') return { fields: recordFields(false, expiresAt) }
+      if (state !== 'late') return { fields: recordFields(false, expiresAt), ...failed }
       const error = new Fault('ERR_LEASE_LOST', 'the run outlived its lease: raise leaseMs')
       return { instead: { kind: 'failure', error }, fields: [] }
     } catch (error) {
       cause = 'its end could not be recorded'
-      settings.report({ operation, error })
-      return { fields: [] }
+      report(error)
+      return { fields: [], ...failed }
     } finally {
       decision.storeMs += performance.now() - startedAt
       if (decision.outcome === 'unknown') settings.hints.unknownOutcome(operation, claim.effectId, cause)

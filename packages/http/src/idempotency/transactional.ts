@@ -8,6 +8,7 @@ import type {
   WriteOptions,
 } from '../route/handler-types.ts'
 import { outcomeOf } from '../route/perform.ts'
+import { notReserved } from './reservations.ts'
 import { checkReplay, recordFields, type RunDependencies } from './run.ts'
 import { writeFacts } from './write-facts.ts'
 
@@ -63,12 +64,15 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
       writeFacts(operation, accountOf(call.access, call.facts), call, comparesQuery),
       async (tx, { effectId, fence }) => {
         const spends: AmountLike[] = []
-        const spendFunctions = spendFunctionsOf(dependencies, call, { tx, spends })
+        const { mustReserve, ...spendFunctions } = spendFunctionsOf(dependencies, call, { tx, spends })
         outcome = outcomeOf(
           operation,
           await handler(call, { tx, effectId, fence, prepared, abandon, ...spendFunctions }),
         )
-        return { ...storedForm(outcome), ...(spends.length > 0 ? { spends } : {}) }
+        const stored = storedForm(outcome)
+        // Thrown, so that the transaction is rolled back.
+        if (stored.status < 400 && mustReserve()) throw notReserved(operation)
+        return { ...stored, ...(spends.length > 0 ? { spends } : {}) }
       },
       prepare && (started => runPrepare(prepare, started)),
     )
@@ -88,14 +92,24 @@ const abandon = (denial: Denial): never => {
   throw new DenialError(denial)
 }
 
-/** Makes `reserve` and `permits` of one run: at most one reservation, in its transaction. */
+/**
+ * Makes the functions of one run that concern its spending: at most one reservation, in its transaction. `mustReserve` says
+ * whether a success would be without the reservation that it needs.
+ */
 function spendFunctionsOf(
   { operation, spending, reserves, spendStorage }: TransactionalDependencies,
   { access }: Call,
   { tx, spends }: { readonly tx: unknown; readonly spends: AmountLike[] },
-): Pick<TransactionContext<unknown, unknown>, 'reserve' | 'permits'> {
+): Pick<TransactionContext<unknown, unknown>, 'reserve' | 'spendsNothing' | 'permits'> & {
+  mustReserve(): boolean
+} {
   let reserved = false
+  let mayBeFree = false
   return {
+    mustReserve: () => reserves && spends.length === 0 && !mayBeFree,
+    spendsNothing() {
+      mayBeFree = true
+    },
     async reserve(spend): Promise<Verdict<unknown>> {
       if (!reserves || !spending || !spendStorage || reserved)
         throw new TypeError(

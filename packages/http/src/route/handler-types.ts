@@ -39,17 +39,49 @@ export interface IdempotentCall<A extends AccessLike, P = unknown> extends Guard
   readonly prepared: P
 }
 
-/** An idempotent write whose rule spends. */
+/**
+ * An amount that a run has reserved. The handler says once how it ends; a second time is a `TypeError`. The gate ends it with
+ * the outcome of the run, so that it counts until then:
+ *
+ * 1. Killed before the response is stored: the run is lost and the whole hold counts. A later run of the request finds it.
+ * 2. Killed after that: the response is replayed, and the whole hold counts on, since nobody ends it any more.
+ *
+ * A 4xx response says that nothing was spent: it releases a hold whose end the handler did not say. An error or a 5xx leaves the
+ * outcome unknown: the hold counts, whatever the handler said.
+ */
+export interface OpenHold<H> {
+  /**
+   * Counts `actualCents` as spent, in the currency of the reservation, and gives back the rest. Default: the reserved amount.
+   * Throws a `TypeError` for more than that.
+   */
+  settle(actualCents?: number): void
+  /** Gives back the whole amount: nothing was spent. */
+  release(): void
+  /** Returns the guard's own hold, to be stored with a business row. The gate does not end it: call `settle` or `release` of the guard. */
+  keep(): H
+}
+
+/** An idempotent write whose rule spends, and whose handler learns the amount. */
 export interface SpendingCall<A extends AccessLike, H, P = unknown> extends IdempotentCall<A, P> {
   /**
    * Holds an amount under every cap of the caller, before the effect. If it is denied, return the denial; for a malformed
    * amount that is a 400. The amount is stored with the response, so that a replay is checked against the limits of the session
    * that requests it. The id of the hold is `effectId`, of the second hold of a run `effectId-2` and so on, so that a run that
-   * repeats one of unknown outcome finds its holds. If the handler returns a denial, its holds are released before the key is
-   * free, except those that the handler has ended. If the response is stored (2xx, 404, 409 ...), the holds remain: settle
-   * them, or store them with the business row.
+   * repeats one of unknown outcome finds its holds. Before a response below 400, settle, release or keep each hold. Without
+   * that, or without any hold, the response is a 503 (`ERR_HOLD_NOT_ENDED`, `ERR_NOT_RESERVED`), and the outcome is unknown.
    */
-  reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<H>>
+  reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<OpenHold<H>>>
+  /** Declares that this request spends nothing, so that it may succeed without a reservation. */
+  spendsNothing(): void
+}
+
+/** An idempotent write whose rule spends, and whose option `amount` says how much. */
+export interface AmountCall<A extends AccessLike, H, P = unknown> extends IdempotentCall<A, P> {
+  /**
+   * The amount, which was reserved before the handler. A response below 400 settles it in full, and a 4xx releases it, unless
+   * the handler says otherwise.
+   */
+  readonly hold: OpenHold<H>
 }
 
 /** The second argument of the handler of a transactional write. */
@@ -63,10 +95,12 @@ export interface TransactionContext<Tx, H, P = unknown> {
   readonly prepared: P
   /**
    * Holds an amount under every cap of the caller, in the same transaction. It may be called once, and only if the rule
-   * spends. The id of the hold is random: store the hold with the business row. Denials: `policy_blocked`,
-   * `invalid_request`.
+   * spends. The id of the hold is random: store the hold with the business row. Without a reservation, a response below 400
+   * is a 503 (`ERR_NOT_RESERVED`), and the transaction is rolled back. Denials: `policy_blocked`, `invalid_request`.
    */
   reserve(spend: AmountLike): Promise<Verdict<H>>
+  /** Declares that this request spends nothing, so that it may succeed without a reservation: its effect exists already. */
+  spendsNothing(): void
   /** Decides whether an amount is within the caller's limits on a single operation, for the result of an earlier effect. */
   permits(amount: AmountLike): Promise<Verdict<unknown>>
   /**
@@ -123,8 +157,21 @@ export interface WriteOptions<A extends AccessLike, X = unknown, B = unknown, Q 
 }
 
 /** Options of an idempotent route. */
-export interface IdempotentOptions<A extends AccessLike, X = unknown, B = unknown, Q = unknown, P = unknown>
-  extends WriteOptions<A, X, B, Q, P> {
+export interface IdempotentOptions<
+  A extends AccessLike,
+  X = unknown,
+  B = unknown,
+  Q = unknown,
+  P = unknown,
+  M extends AmountLike = AmountLike,
+> extends WriteOptions<A, X, B, Q, P> {
+  /**
+   * Returns what the write spends, in minor units of a currency, for an operation whose rule spends. It runs after
+   * `prepare` and before the handler, and not for a replay. The amount is reserved under every cap of the caller, with
+   * `effectId` as the id of the hold; the handler gets it as `hold`. If the reservation is denied or fails, or the function
+   * throws, the handler does not run and the key is free again. A repeat then finds a hold that was made all the same.
+   */
+  readonly amount?: (call: GuardedCall<A> & CheckedInput<B, Q, P> & { readonly prepared: X }) => M
   /**
    * Statuses (400 to 499) of errors that the handler throws before any effect, such as `[400, 422]` for errors of validation. If it
    * throws an error with such a `status`, `statusCode` or `getStatus()`, its holds are released and its key is free again. Where the

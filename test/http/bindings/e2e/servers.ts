@@ -32,7 +32,7 @@ const every = (world: World): MountedRoute<OpenCall>[] =>
 
 const writes = (
   world: World,
-): { path: string; kind: string; route: ReturnType<World['gate']['idempotent']> }[] =>
+): { path: string; kind: string; route: World['routes']['createCard']['route'] }[] =>
   existing.map(([path, operation, kind]) => ({
     path,
     kind,

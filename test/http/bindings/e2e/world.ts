@@ -94,6 +94,7 @@ export async function paying({ json, reserve }: SpendingCall<Access, SpendHold>)
   const hold = await reserve({ amountCents: amountCents as number, currency: 'USD' })
   if (!hold.ok) return { status: hold.status, body: { error: hold.code, field: hold.field } }
   if (ending === 'deny') return { status: 422, body: { error: 'own' } }
+  if (ending !== 'open') hold.value.settle()
   if (ending === 'throw') throw Object.assign(new Error('own'), { status: 400, expose: true })
   return { status: 201, body: { paid: amountCents } }
 }

@@ -111,10 +111,11 @@ function createPayment(services: PaymentServices): Operation {
       response: { payment: example },
     },
     async write({ caller, body: { to, amountCents, memo = null } }, context) {
-      const { tx, effectId, permits } = context
+      const { tx, effectId, permits, spendsNothing } = context
       const { accountId } = caller.session
       const id = `pay_${effectId}`
       if (await findSent(tx, accountId, id)) {
+        spendsNothing()
         const permitted = await permits({ amountCents, currency: 'USD' })
         return permitted.ok ? response() : permitted
       }

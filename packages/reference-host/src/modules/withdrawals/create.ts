@@ -72,7 +72,7 @@ export function createWithdrawal(
       return priced(provider, body, wanted.value)
     },
     async write({ caller, body: { amountCents } }, context) {
-      const { tx, effectId, prepared, permits } = context
+      const { tx, effectId, prepared, permits, spendsNothing } = context
       const { accountId } = caller.session
       const now = clock.now()
       // Two simultaneous equal requests of a partner are one withdrawal: the second waits for this lock, and then finds the
@@ -86,6 +86,7 @@ export function createWithdrawal(
       if (existing !== undefined) {
         const found = await withdrawalTable.lock(tx, accountId, existing)
         if (!found) throw new Error(`withdrawal ${existing} was there before this write and is gone`)
+        spendsNothing()
         const permitted = await permits({ amountCents, currency: 'USD' })
         return permitted.ok
           ? response(surface, services, tx, found, existing !== `wd_${effectId}`)

@@ -39,14 +39,17 @@ export function confirmBalance(services: ConfirmBalanceServices): Operation {
     },
     denies: [404],
     spends: 'spend',
-    async write({ caller, body }, { tx, reserve }) {
+    async write({ caller, body }, { tx, reserve, spendsNothing }) {
       const now = clock.now()
       const passed = await requirements.checkLock(tx, caller.session)
       if (!passed.ok) return passed
       const payin = await lockPayin(tx, caller.session.accountId, body.payinId)
       if (!payin.ok) return payin
       const { status, planId, subscriptionId, expiresAt, amountCents, currency, operation } = payin.value
-      if (status === 'settled') return payinSuccess(payin.value)
+      if (status === 'settled') {
+        spendsNothing()
+        return payinSuccess(payin.value)
+      }
       if (planId === null) return denyPayin('fills the balance: it cannot be paid from it')
       if (status === 'confirming') return denyPayin('has a payment under way')
       if (now >= expiresAt) return denyPayin('has expired: ask for a new one')

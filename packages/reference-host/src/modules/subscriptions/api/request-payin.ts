@@ -85,7 +85,7 @@ const KNOWN_PROPERTIES = new Set([
 export async function requestPayin(
   services: PayinRequestServices,
   { facts, caller, body }: Call<'session', Terms>,
-  { tx, effectId, reserve, permits }: WriteContext,
+  { tx, effectId, reserve, permits, spendsNothing }: WriteContext,
   purchase: Purchase,
 ): Promise<Verdict<Payin>> {
   const { accountId, userId } = caller.session
@@ -95,6 +95,7 @@ export async function requestPayin(
   // Checked before a hold is reserved: without a new pay-in, nothing would ever release the hold.
   const existing = await payins.findByEffect(tx, effectId)
   if (existing) {
+    spendsNothing()
     const permitted = await permits(existing)
     return permitted.ok ? allow(existing) : permitted
   }

@@ -1,0 +1,282 @@
+// What a route with the option `amount` reserves, and how the hold ends with the outcome of the run.
+import { Fault, scopeCatalogue } from '@gatewright/kernel'
+import { gate, type AmountCall, type Failure, type Handler } from '@gatewright/http'
+import { fetchGate } from '@gatewright/http/fetch'
+import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
+import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
+import type { Access, SpendHold, SpendStorage } from '@gatewright/scope-guard'
+import { memorySpends } from '@gatewright/scope-guard/memory'
+import fc from 'fast-check'
+import t from 'tap'
+import { bench } from '../../scope-guard/issuer.ts'
+
+const rule = { operation: 'payments.create', allOf: ['payments.write'], spends: 'spend' } as const
+const scopes = scopeCatalogue(['payments.write'])
+type Pay = AmountCall<Access, SpendHold>
+type Step = 'reserve' | 'release' | 'settle' | 'record'
+
+/** A gate over a cap of 10, whose stores can be broken, and the order in which a run uses them. */
+async function setUp() {
+  const spend = memorySpends()
+  const records = memoryIdempotency()
+  const steps: string[] = []
+  let broken: Step | undefined
+  const on = async <T>(step: Step, text: string, call: () => Promise<T>): Promise<T> => {
+    steps.push(text)
+    if (broken === step) throw new Fault('ERR_STORE_UNAVAILABLE', `${step} is down`)
+    return call()
+  }
+  const { guard, bearer, clock } = await bench({
+    policies: async ids => ids.map(() => ({ dailySpendCapCents: 10 })),
+    spend: {
+      ...spend,
+      reserve: (...args) => on('reserve', 'reserve', () => spend.reserve(...args)),
+      release: (...args) => on('release', 'release', () => spend.release(...args)),
+      settle: (...args) => on('settle', `settle ${args[2]}`, () => spend.settle(...args)),
+    } satisfies SpendStorage,
+  })
+  const storage: IdempotencyStorage = {
+    ...records,
+    end: (key, fence, ending, now) =>
+      on('record', `record ${ending.state}`, () => records.end(key, fence, ending, now)),
+  }
+  const failures: Failure[] = []
+  const idempotency = createIdempotency({
+    storage,
+    clock,
+    waitMs: 0,
+    timer: { now: () => 0, sleep: async () => {} },
+  })
+  const api = gate({ guard, scopes, idempotency, report: failure => failures.push(failure) })
+  const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
+  const authorization = await bearer({ scopes: ['payments.write'], policyIds: ['ten'] })
+  let calls = 0
+  const route = api.idempotent(rule, {
+    prepare: ({ json }) => json(),
+    amount: ({ prepared }) => {
+      calls++
+      if (prepared['throws']) throw new Error('no price')
+      return { amountCents: prepared['amountCents'] as number, currency: 'USD' }
+    },
+  })
+  const send = async (
+    handler: Handler<Pay>,
+    { key = 'key-00000001', body }: { key?: string; body?: object } = {},
+  ): Promise<{ status: number; error: unknown; replayed: boolean }> => {
+    const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': key }
+    const request = new Request('http://api.test/', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body ?? { amountCents: 10 }),
+    })
+    const response = await handle(route, handler)(request, undefined)
+    const { error } = JSON.parse((await response.text()) || '{}') as { error?: unknown }
+    return { status: response.status, error, replayed: response.headers.has('idempotency-replayed') }
+  }
+  const caps = async (): Promise<{ used: number; held: number }> => {
+    const verdict = await guard.authenticate({ authorization })
+    if (!verdict.ok) throw new Error('no session')
+    const [cap] = await guard.caps(verdict.value)
+    return { used: cap?.used ?? -1, held: cap?.held ?? -1 }
+  }
+  return {
+    send,
+    steps,
+    failures,
+    caps,
+    clock,
+    calls: () => calls,
+    breakAt: (step: Step | undefined): void => void (broken = step),
+  }
+}
+
+const paid: Handler<Pay> = () => ({ status: 201 })
+const failing: Handler<Pay> = () => {
+  throw new Error('own')
+}
+
+t.test('reserves before the handler, stores the response, and then settles in full', async t => {
+  const { send, steps, calls } = await setUp()
+  const seen: string[] = []
+  const handler: Handler<Pay> = ({ hold }) => {
+    seen.push(...steps, ...Object.keys(hold))
+    return { status: 201 }
+  }
+  t.match(await send(handler), { status: 201, replayed: false })
+  t.same(seen, ['reserve', 'settle', 'release', 'keep'])
+  t.same(steps, ['reserve', 'record done', 'settle 10'])
+  t.match(await send(handler), { status: 201, replayed: true })
+  t.equal(calls(), 1, 'not for a replay')
+  t.equal(steps.length, 3)
+})
+
+t.test('denies an amount above the cap or malformed before the handler, and the key is free', async t => {
+  const { send, steps } = await setUp()
+  const never: Handler<Pay> = () => t.fail('the handler ran') as never
+  for (const [amountCents, status] of [
+    [11, 403],
+    ['x', 400],
+    [11, 403],
+  ] as const) {
+    t.match(await send(never, { body: { amountCents } }), { status, replayed: false })
+    t.equal(steps.at(-1), 'record free')
+  }
+  t.equal((await send(paid)).status, 201)
+})
+
+t.test('frees the key if amount throws or the reservation fails, and a repeat finds the hold', async t => {
+  const { send, breakAt, caps, failures } = await setUp()
+  const body = { amountCents: 10, throws: true }
+  for (const _ of [1, 2]) t.equal((await send(paid, { body })).status, 500)
+  breakAt('reserve')
+  for (const _ of [1, 2])
+    t.equal((await send(paid, { key: 'key-00000002' })).error, 'service_unavailable', 'not outcome_unknown')
+  breakAt(undefined)
+  t.match(await send(paid, { key: 'key-00000002' }), { status: 201, replayed: false })
+  t.same(await caps(), { used: 10, held: 0 })
+  t.equal(failures.length, 4)
+})
+
+t.test('the outcome and the handler together decide how the hold ends', async t => {
+  for (const [status, end, then, used, held] of [
+    [201, undefined, ['record done', 'settle 10'], 10, 0],
+    [201, 4, ['record done', 'settle 4'], 4, 0],
+    [201, 0, ['record done', 'settle 0'], 0, 0],
+    [201, 'release', ['record done', 'release'], 0, 0],
+    [201, 'keep', ['record done'], 10, 10],
+    [404, undefined, ['record done', 'release'], 0, 0],
+    [409, 4, ['record done', 'settle 4'], 4, 0],
+    [422, undefined, ['release', 'record free'], 0, 0],
+    [402, 4, ['settle 4', 'record free'], 4, 0],
+    [422, 'keep', ['record free'], 10, 10],
+    [500, undefined, ['record lost'], 10, 10],
+    [503, 4, ['record lost'], 10, 10],
+    [500, 'release', ['record lost'], 10, 10],
+  ] as const) {
+    const { send, steps, caps, failures } = await setUp()
+    const response = await send(({ hold }) => {
+      if (typeof end === 'number') hold.settle(end)
+      else if (end) hold[end]()
+      return { status }
+    })
+    t.equal(response.status, status)
+    t.same(steps, ['reserve', ...then], `${status} ${end}`)
+    t.same(await caps(), { used, held }, `${status} ${end}`)
+    t.same(failures, [])
+  }
+})
+
+t.test('an error after the handler settled keeps the whole hold', async t => {
+  const { send, caps } = await setUp()
+  t.equal((await send(call => failing((call.hold.settle(1), call)))).status, 500)
+  t.same(await caps(), { used: 10, held: 10 })
+})
+
+t.test('takes one end for a hold, of at most its amount, and only before the response', async t => {
+  const { send } = await setUp()
+  let late: Pay['hold'] | undefined
+  await send(({ hold }) => {
+    late = hold
+    for (const wrong of [11, -1, 1.5, NaN, '1' as never])
+      t.throws(() => hold.settle(wrong), { name: 'TypeError', message: /from 0 to 10, the reserved amount/ })
+    hold.settle(2)
+    for (const again of [hold.settle, hold.release, hold.keep])
+      t.throws(() => again(), { name: 'TypeError', message: /only one of settle, release and keep/ })
+    return { status: 201 }
+  })
+  t.throws(() => late?.keep(), { name: 'TypeError', message: /before the handler returns/ })
+})
+
+t.test('if the response cannot be stored, the hold stays with the unknown outcome', async t => {
+  const { send, breakAt, caps, failures } = await setUp()
+  t.equal((await send(() => (breakAt('record'), { status: 201 }))).status, 201, 'the true response is sent')
+  t.same(await caps(), { used: 10, held: 10 })
+  t.match(failures, [{ error: { code: 'ERR_STORE_UNAVAILABLE' } }])
+})
+
+t.test('if the hold cannot be settled, the response is stored and the failure reported', async t => {
+  const { send, breakAt, caps, failures } = await setUp()
+  t.equal((await send(() => (breakAt('settle'), { status: 201 }))).status, 201)
+  t.match(await send(paid), { status: 201, replayed: true })
+  t.same(await caps(), { used: 10, held: 10 })
+  t.match(failures, [{ error: { code: 'ERR_STORE_UNAVAILABLE' } }])
+})
+
+t.test('a run that outlived its lease ends no hold: it may be that of the next run', async t => {
+  const { send, clock, caps, steps } = await setUp()
+  const response = await send(async () => {
+    clock.advance(60_001)
+    await send(paid)
+    return { status: 201 }
+  })
+  t.ok([201, 503].includes(response.status))
+  t.notOk(steps.includes('release'))
+  t.equal((await caps()).used, 10)
+})
+
+t.test('refuses an amount that nothing could count, at construction', async t => {
+  const { guard } = await bench({ policies: async ids => ids.map(() => ({})) })
+  const idempotency = createIdempotency({ storage: memoryIdempotency() })
+  const counting = await bench({ policies: async ids => ids.map(() => ({})), spend: memorySpends() })
+  const amount = () => ({ amountCents: 1, currency: 'USD' })
+  const { settle: _, ...without } = counting.guard
+  for (const each of [guard, { check: guard.check, prepare: guard.prepare }, without]) {
+    const api = gate({ guard: each as typeof guard, scopes, idempotency })
+    for (const options of [{ amount }, {}])
+      t.throws(() => api.idempotent(rule, options), {
+        name: 'TypeError',
+        message:
+          /payments\.create: its rule spends, and nothing counts it: give createGuard the option spend/,
+      })
+  }
+  const api = gate({ guard: counting.guard, scopes, idempotency })
+  const { spends: __, ...plain } = rule
+  t.throws(() => api.idempotent(plain, { amount }), /amount needs a rule that spends/)
+  t.throws(() => api.idempotent(rule, { amount: 10 as never }), /amount must be a function of the call/)
+  const { release: ___, ...stuck } = idempotency
+  const unfreed = gate({ guard: counting.guard, scopes, idempotency: stuck })
+  t.throws(() => unfreed.idempotent(rule, { amount }), /must have the function release/)
+})
+
+t.test(
+  'under any outcomes, what counts is what was settled and what is held, and never above the cap',
+  async () => {
+    const outcome = fc.record({
+      amountCents: fc.integer({ min: 0, max: 6 }),
+      status: fc.constantFrom(201, 201, 303, 404, 402, 500, 0),
+      end: fc.constantFrom(undefined, undefined, 'release', 'keep', 'settle'),
+      part: fc.integer({ min: 0, max: 6 }),
+      broken: fc.constantFrom(undefined, undefined, undefined, 'release', 'settle', 'record', 'reserve'),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(outcome, { minLength: 1, maxLength: 8 }), async outcomes => {
+        const { send, caps, breakAt } = await setUp()
+        let least = 0
+        for (const [index, { amountCents, status, end, part, broken }] of outcomes.entries()) {
+          let ran = false
+          const spent = Math.min(part, amountCents)
+          const handler: Handler<Pay> = ({ hold }) => {
+            ran = true
+            if (end === 'settle') hold.settle(spent)
+            else if (end) hold[end]()
+            breakAt(broken)
+            if (status === 0) throw new Error('own')
+            return { status }
+          }
+          if (broken === 'reserve') breakAt(broken)
+          await send(handler, { key: `key-0000000${index}`, body: { amountCents } })
+          breakAt(undefined)
+          if (!ran) continue
+          const isUnknown = status === 0 || status >= 500 || (status < 400 && broken === 'record')
+          if (isUnknown || end === 'keep') least += amountCents
+          else if (end === 'settle') least += spent
+          else if (status < 400 && end === undefined) least += amountCents
+        }
+        const { used } = await caps()
+        if (used > 10) throw new Error(`${used} above the cap`)
+        if (used < least) throw new Error(`${least} were or may be spent, and only ${used} count`)
+      }),
+      { numRuns: 300 },
+    )
+  },
+)
