@@ -14,5 +14,5 @@ export {
   words,
 } from './records/columns.ts'
 export type { Column, Group } from './records/columns.ts'
-export { table } from './records/table.ts'
-export type { PageOf, Row, Table } from './records/table.ts'
+export { hostTable, table } from './records/table.ts'
+export type { HostTable, PageOf, Row, Table } from './records/table.ts'

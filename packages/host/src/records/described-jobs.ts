@@ -1,8 +1,8 @@
 import type { EpochMs } from '@gatewright/kernel'
-import type { JobQueue, ListedJob } from './jobs.ts'
+import type { Job, JobQueue } from './jobs.ts'
 
 /** A job in the output for operators: its instants are RFC 3339. */
-interface DescribedJob extends Omit<ListedJob, 'dueAt' | 'createdAt'> {
+interface DescribedJob extends Omit<Job, 'dueAt' | 'createdAt'> {
   readonly dueAt: string
   readonly createdAt: string
 }

@@ -1,22 +1,19 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
-import {
-  rowLock,
-  rows,
-  toInteger,
-  toText,
-  type SqlClient,
-  type SqlQueries,
-  type SqlRow,
-} from '@gatewright/kernel/sql'
+import { rowLock, rows, toInteger, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { defaulted, instant, integer, text } from './columns.ts'
+import { hostTable, type Row } from './table.ts'
 
-/** A call to a provider, requested by a transaction and made after its commit. */
-interface Job {
-  readonly kind: string
+const jobTable = hostTable('gw_jobs', {
+  kind: text,
   /** The id of the row that the call is about. */
-  readonly subjectId: string
+  subjectId: text,
   /** How often the job was leased. It is the fencing token: only the worker with the latest count may end the job. */
-  readonly attempts: number
-}
+  attempts: defaulted(integer),
+  dueAt: instant,
+  createdAt: instant,
+})
+/** A call to a provider, requested by a transaction and made after its commit. */
+export type Job = Row<typeof jobTable>
 
 /**
  * The outcome of a call: a function that writes the result in the transaction that also ends the job, or `again` if there is
@@ -29,12 +26,6 @@ type JobOutcome = ((tx: SqlQueries) => Promise<void | 'again'>) | 'again'
  * must recognize a repeated id.
  */
 export type JobHandler = (subjectId: string, signal: AbortSignal) => Promise<JobOutcome>
-
-/** A job in the list for operators. */
-export interface ListedJob extends Job {
-  readonly dueAt: EpochMs
-  readonly createdAt: EpochMs
-}
 
 /** The jobs of one database. Every host of the database runs them. */
 export interface JobQueue {
@@ -50,7 +41,7 @@ export interface JobQueue {
   /** Runs up to `limit` due jobs of a kind in parallel. Resolves to their number when they have ended. */
   runDue(kind: string, limit: number, signal: AbortSignal): Promise<number>
   /** Lists up to `limit` jobs, the earliest due first. */
-  list(limit: number): Promise<ListedJob[]>
+  list(limit: number): Promise<Job[]>
   /** Makes a job due immediately, or at the end of its lease if a worker runs it. False: there is no such job. */
   retry(kind: string, subjectId: string): Promise<boolean>
   /** Counts the jobs of each kind, with the time of the oldest. */
@@ -99,8 +90,8 @@ export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue
     const text = `with due as materialized (select kind, subject_id from gw_jobs
         where due_at <= $2 and ${where.replace('?', places.join(', '))} order by due_at limit $3${skipLocked})
       update gw_jobs set attempts = attempts + 1, due_at = $1, leased_until = $1
-      where (kind, subject_id) in (select kind, subject_id from due) returning *`
-    return (await rows(db, text, [now + JOB_LEASE_MS, now, limit, ...values])).map(toJob)
+      where (kind, subject_id) in (select kind, subject_id from due) returning ${jobTable.columns}`
+    return (await rows(db, text, [now + JOB_LEASE_MS, now, limit, ...values])).map(jobTable.read)
   }
 
   const run = async (job: Job, signal: AbortSignal): Promise<void> => {
@@ -135,14 +126,7 @@ export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue
       await Promise.all(jobs.map(job => run(job, signal)))
       return jobs.length
     },
-    async list(limit) {
-      const text = 'select * from gw_jobs order by due_at, kind, subject_id limit $1'
-      return (await rows(db, text, [limit])).map(row => ({
-        ...toJob(row),
-        dueAt: toInteger(row['due_at']),
-        createdAt: toInteger(row['created_at']),
-      }))
-    },
+    list: limit => jobTable.select(db, 'order by due_at, kind, subject_id limit $1', [limit]),
     async retry(kind, subjectId) {
       const now = clock.now()
       const text = `update gw_jobs set due_at = case when leased_until > $3 then leased_until else $4 end
@@ -179,12 +163,4 @@ async function commit(
     throw new Error(
       `job ${kind} ${subjectId} was leased by another worker meanwhile: this outcome was rolled back`,
     )
-}
-
-function toJob(row: SqlRow): Job {
-  return {
-    kind: toText(row['kind']),
-    subjectId: toText(row['subject_id']),
-    attempts: toInteger(row['attempts']),
-  }
 }

@@ -1,7 +1,8 @@
 import { rowLock, rows, toInteger, type SqlQueries, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
 import type { Column, Given, Group } from './columns.ts'
 
-type Members = Readonly<Record<string, Column<unknown> | Group<unknown>>> & {
+type Members = Readonly<Record<string, Column<unknown> | Group<unknown>>>
+type OwnedMembers = Members & {
   readonly id: Column<string, 'required'>
   readonly accountId: Column<string, 'required'>
 }
@@ -15,7 +16,7 @@ type NewRecordOf<M> = { readonly [K in Keys<M, 'required'>]: TypeOf<M[K]> } & {
   readonly [K in Keys<M, 'optional'>]?: TypeOf<M[K]>
 }
 /** The type of a table's records: `Row<typeof bills>`. */
-export type Row<T> = T extends Table<infer R, never> ? R : never
+export type Row<T> = T extends HostTable<infer R, never> ? R : never
 
 /** A page of a list: up to `limit` rows after the position `after`. */
 export interface PageOf {
@@ -27,17 +28,28 @@ export interface PageOf {
 }
 
 /**
- * The rows of a table in which each row belongs to one account. Reads and writes need the account, so that ids of other
- * accounts are never found; only the functions of `anyAccount` do not. Faults of all: `ERR_STORE_UNAVAILABLE`,
- * `ERR_STORE_REPLY`.
+ * The rows of a table that belong to the host, such as jobs: statements of their own find and change them. Faults of all:
+ * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
  */
-export interface Table<R, N> {
+export interface HostTable<R, N> {
   /** The name of the table in SQL text. */
   readonly name: string
   /** The columns of a record, for SQL text. */
   readonly columns: string
-  /** Inserts a row and returns it; undefined if the id exists already, in this or another account. */
+  /** Inserts a row and returns it; undefined if a row with the same key exists already. */
   insert(tx: SqlQueries, row: N): Promise<R | undefined>
+  /** Reads a row of a custom statement. */
+  read(row: SqlRow): R
+  /** Returns the rows for conditions in SQL: `where ... order by ...`. Those on a table of accounts must restrict the account. */
+  select(db: SqlQueries, conditions: string, values: readonly SqlValue[]): Promise<R[]>
+}
+
+/**
+ * The rows of a table in which each row belongs to one account. Reads and writes need the account, so that ids of other
+ * accounts are never found; only the functions of `anyAccount` do not. `insert` returns undefined if the id exists already, in
+ * this or another account.
+ */
+export interface Table<R, N> extends HostTable<R, N> {
   find(db: SqlQueries, accountId: string, id: string): Promise<R | undefined>
   /** Finds a row and locks it until the transaction ends. */
   lock(tx: SqlQueries, accountId: string, id: string): Promise<R | undefined>
@@ -50,10 +62,6 @@ export interface Table<R, N> {
   count(db: SqlQueries, accountId: string, condition?: string): Promise<number>
   /** Changes members of a row, and returns the row as it is then. Lock the row before. Throws when the row does not exist. */
   update(tx: SqlQueries, row: R, changes: Partial<R>): Promise<R>
-  /** Reads a row of a custom statement. */
-  read(row: SqlRow): R
-  /** Returns the rows for conditions that a filter cannot express: `where ... order by ...`. The text must restrict the account. */
-  select(db: SqlQueries, conditions: string, values: readonly SqlValue[]): Promise<R[]>
   /** Access by the id alone, for operators, providers and card networks. Never use it for an id from a request of an account. */
   readonly anyAccount: {
     find(db: SqlQueries, id: string): Promise<R | undefined>
@@ -99,21 +107,19 @@ function storedMember(key: string, member: Column<unknown> | Group<unknown>): St
   }
 }
 
-/**
- * Declares a table for queries: its name and the members of its records. It does not create the table: the DDL is
- * `storage/host-tables.ts`. Names of tables and columns become part of the SQL text: pass constants, never a text of a request.
- */
-export function table<M extends Members>(name: string, members: M): Table<RecordOf<M>, NewRecordOf<M>> {
+/** How the members of a table are stored, and the statements that every table has. */
+function storedTable<M extends Members>(name: string, members: M, key: string) {
   type R = RecordOf<M>
-  const entries = Object.entries(members).map(([key, member]) => [key, storedMember(key, member)] as const)
+  const entries = Object.entries(members).map(
+    ([member, column]) => [member, storedMember(member, column)] as const,
+  )
   const stored = new Map(entries)
-  const storedOf = (key: string): StoredMember => {
-    const member = stored.get(key)
-    if (!member) throw new TypeError(`${name} has no member ${key}`)
-    return member
+  const storedOf = (member: string): StoredMember => {
+    const found = stored.get(member)
+    if (!found) throw new TypeError(`${name} has no member ${member}`)
+    return found
   }
   const columns = entries.flatMap(([, member]) => member.columns).join(', ')
-
   const read = (row: SqlRow): R => {
     const record: Record<string, unknown> = {}
     for (const [key, member] of entries) record[key] = member.read(row)
@@ -121,8 +127,6 @@ export function table<M extends Members>(name: string, members: M): Table<Record
   }
   const select = async (db: SqlQueries, conditions: string, values: readonly SqlValue[]): Promise<R[]> =>
     (await rows(db, `select ${columns} from ${name} ${conditions}`, values)).map(read)
-  const first = async (db: SqlQueries, conditions: string, values: readonly SqlValue[]) =>
-    (await select(db, conditions, values))[0]
   /** Returns the columns and values of the given members. */
   const assigned = (given: object): { readonly names: string[]; readonly values: SqlValue[] } => {
     const present = Object.entries(given).filter(([, value]) => value !== undefined)
@@ -131,19 +135,36 @@ export function table<M extends Members>(name: string, members: M): Table<Record
       values: present.flatMap(([key, value]) => storedOf(key).write(value)),
     }
   }
+  const insert = async (tx: SqlQueries, row: NewRecordOf<M>): Promise<R | undefined> => {
+    const { names, values } = assigned(row)
+    const places = names.map((_, index) => `$${index + 1}`)
+    const text = `insert into ${name} (${names.join(', ')}) values (${places.join(', ')})
+      on conflict ${key} do nothing returning ${columns}`
+    const [inserted] = await rows(tx, text, values)
+    return inserted && read(inserted)
+  }
+  return { assigned, table: { name, columns, insert, read, select } }
+}
+
+/**
+ * Declares a table of the host for queries: its name and the members of its records. It does not create the table. Names of
+ * tables and columns become part of the SQL text: pass constants, never a text of a request.
+ */
+export function hostTable<M extends Members>(
+  name: string,
+  members: M,
+): HostTable<RecordOf<M>, NewRecordOf<M>> {
+  return storedTable(name, members, '').table
+}
+
+/** Declares a table of accounts: see `hostTable`. */
+export function table<M extends OwnedMembers>(name: string, members: M): Table<RecordOf<M>, NewRecordOf<M>> {
+  const { assigned, table: all } = storedTable(name, members, '(id)')
+  const { select } = all
+  const first = async (db: SqlQueries, conditions: string, values: readonly SqlValue[]) =>
+    (await select(db, conditions, values))[0]
   return {
-    name,
-    columns,
-    read,
-    select,
-    async insert(tx, row) {
-      const { names, values } = assigned(row)
-      const places = names.map((_, index) => `$${index + 1}`)
-      const text = `insert into ${name} (${names.join(', ')}) values (${places.join(', ')})
-        on conflict (id) do nothing returning ${columns}`
-      const [inserted] = await rows(tx, text, values)
-      return inserted && read(inserted)
-    },
+    ...all,
     find: (db, accountId, id) => first(db, 'where id = $1 and account_id = $2', [id, accountId]),
     lock: (tx, accountId, id) =>
       first(tx, `where id = $1 and account_id = $2${rowLock(tx, 'for update')}`, [id, accountId]),

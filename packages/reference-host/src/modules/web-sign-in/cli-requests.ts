@@ -1,18 +1,22 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import type { WebSession } from '@gatewright/host'
+import { type Row, hostTable, instant, nullable, oneOf, text } from '@gatewright/host/tables'
 
-/** A sign-in that a command line requests and a person approves in a browser. */
-export interface CliRequest {
-  readonly requestId: string
+const requests = hostTable('gw_cli_requests', {
+  requestId: text,
+  tokenDigest: text,
   /** 8 characters, without the dash. */
-  readonly code: string
-  readonly clientName: string | null
-  readonly clientAddress: string
-  readonly startedAt: EpochMs
-  readonly expiresAt: EpochMs
-}
+  code: text,
+  status: oneOf<'started' | 'approved' | 'taken' | 'denied'>(),
+  clientName: nullable(text),
+  clientAddress: text,
+  startedAt: instant,
+  expiresAt: instant,
+})
+/** A sign-in that a command line requests and a person approves in a browser. */
+export type CliRequest = Omit<Row<typeof requests>, 'tokenDigest' | 'status'>
 
 /** A request that was just started, with the secret that its command line polls with. */
 interface StartedRequest extends CliRequest {
@@ -31,9 +35,6 @@ const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ23456789'
 const CODE_LENGTH = 8
 const MAX_WRONG_CODES = 5
 
-const INSERT = `insert into gw_cli_requests
-  (request_id, token_digest, code, status, client_name, client_address, started_at, expires_at)
-  values ($1, $2, $3, 'started', $4, $5, $6, $7)`
 const NAMED = '(request_id = $1 or token_digest = $2)'
 const OPEN = `${NAMED} and status = 'started' and expires_at > $3`
 // Each is one statement: of any number of simultaneous calls, every wrong code counts, and one call makes each change of state.
@@ -41,24 +42,13 @@ const ENTER_CODE = `update gw_cli_requests set
     wrong_codes = wrong_codes + case when code = $4 then 0 else 1 end,
     status = case when code <> $4 and wrong_codes + 1 >= ${MAX_WRONG_CODES} then 'denied'
       when code = $4 and $5 = 'deny' then 'denied' else status end
-  where ${OPEN} returning *`
+  where ${OPEN} returning ${requests.columns}`
 const APPROVE = `update gw_cli_requests set status = 'approved', session = $2
   where request_id = $1 and status = 'started' and expires_at > $3 returning request_id`
 const TAKE = `update gw_cli_requests set status = 'taken'
   where token_digest = $1 and status = 'approved' and expires_at > $2 returning session`
 
 const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex')
-
-function toRequest(row: SqlRow): CliRequest {
-  return {
-    requestId: toText(row['request_id']),
-    code: toText(row['code']),
-    clientName: row['client_name'] === null ? null : toText(row['client_name']),
-    clientAddress: toText(row['client_address']),
-    startedAt: toInteger(row['started_at']),
-    expiresAt: toInteger(row['expires_at']),
-  }
-}
 
 /** Starts a request. Only the digest of its token is stored. */
 export async function startRequest(
@@ -77,9 +67,9 @@ export async function startRequest(
     startedAt: now,
     expiresAt,
   }
-  const { requestId, requestToken, code } = started
-  const values = [requestId, digestOf(requestToken), code, clientName, clientAddress, now, expiresAt]
-  await rows(db, INSERT, values)
+  const { requestToken, ...request } = started
+  const row = { ...request, tokenDigest: digestOf(requestToken), status: 'started' } as const
+  if (!(await requests.insert(db, row))) throw new Error('two requests have one random id')
   return started
 }
 
@@ -91,8 +81,7 @@ export function endOf(requestToken: string): EpochMs | undefined {
 
 /** Finds an open request by its id or its token. */
 export async function findOpen(db: SqlQueries, id: string, now: EpochMs): Promise<CliRequest | undefined> {
-  const [row] = await rows(db, `select * from gw_cli_requests where ${OPEN}`, [id, digestOf(id), now])
-  return row && toRequest(row)
+  return (await requests.select(db, `where ${OPEN}`, [id, digestOf(id), now]))[0]
 }
 
 /**
@@ -108,7 +97,7 @@ export async function enterCode(
 ): Promise<CliRequest | undefined> {
   const code = typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
   const [row] = await rows(db, ENTER_CODE, [id, digestOf(id), now, code, then])
-  return row && row['code'] === code ? toRequest(row) : undefined
+  return row && row['code'] === code ? requests.read(row) : undefined
 }
 
 /** Approves a request of a command line for the account that signed in. False if the request is not open. */
@@ -124,10 +113,9 @@ export async function approve(
 /** Returns whether a request was approved, and takes its session. Of any number of simultaneous calls, one gets the session. */
 export async function poll(db: SqlQueries, requestToken: string, now: EpochMs): Promise<PollOutcome> {
   const digest = digestOf(requestToken)
-  const [row] = await rows(db, 'select * from gw_cli_requests where token_digest = $1', [digest])
-  const expiresAt = toInteger(row?.['expires_at'] ?? 0)
-  if (!row || now >= expiresAt) return { state: 'unknown' }
-  const status = toText(row['status'])
+  const [request] = await requests.select(db, 'where token_digest = $1', [digest])
+  if (!request || now >= request.expiresAt) return { state: 'unknown' }
+  const { status, expiresAt } = request
   if (status === 'started') return { state: 'pending', expiresAt }
   if (status === 'denied') return { state: 'denied' }
   const [taken] = status === 'approved' ? await rows(db, TAKE, [digest, now]) : []

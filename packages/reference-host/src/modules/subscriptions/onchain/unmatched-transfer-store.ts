@@ -1,22 +1,32 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { type Row, hostTable, instant, integer, nullable, oneOf, text } from '@gatewright/host/tables'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { DepositAddress, UnmatchedReason } from './unmatched-reason.ts'
 
-/** A final transfer to one of the host's addresses that matches no pay-in. */
-interface UnmatchedTransfer {
+/** Final transfers to addresses of the host that match no pay-in. */
+const unmatchedTransfers = hostTable('gw_unmatched_transfers', {
+  chainId: integer,
+  txHash: text,
+  logIndex: integer,
+  blockNumber: integer,
+  token: text,
+  sender: text,
+  receiver: text,
+  /** In the token's smallest unit. */
+  units: text,
+  minedAt: instant,
+  reason: oneOf<UnmatchedReason>(),
+  accountId: nullable(text),
+  payinId: nullable(text),
+  foundAt: instant,
+})
+
+/** An unmatched transfer in the list for operators. */
+interface UnmatchedTransfer
+  extends Omit<Row<typeof unmatchedTransfers>, 'txHash' | 'logIndex' | 'blockNumber' | 'foundAt'> {
   /** `chain:transaction:log`: identifies the event, also as the REFERENCE of `ledger credit`. */
   readonly reference: string
-  readonly reason: UnmatchedReason
-  readonly chainId: number
-  readonly token: string
-  readonly sender: string
-  readonly receiver: string
-  /** In the token's smallest unit. */
-  readonly units: string
-  readonly minedAt: EpochMs
-  readonly accountId: string | null
-  readonly payinId: string | null
 }
 
 /** Storage of unmatched transfers, and of how far each chain was searched for them. */
@@ -77,14 +87,11 @@ export function unmatchedTransferStore(db: SqlClient): UnmatchedTransferStore {
       const [row] = await rows(db, text, [chainId, address])
       return row && toDepositAddress(row)
     },
-    async add(transfer, { reason, accountId, payinId }, now) {
-      const text = `insert into gw_unmatched_transfers (chain_id, tx_hash, log_index, block_number, token, sender,
-          receiver, units, mined_at, reason, account_id, payin_id, found_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-        on conflict (chain_id, tx_hash, log_index) do nothing returning 1 as added`
-      const { chainId, txHash, logIndex, blockNumber, token, from, to, units, minedAt } = transfer
-      const event = [chainId, txHash, logIndex, blockNumber, token, from, to, units.toString(), minedAt]
-      return (await rows(db, text, [...event, reason, accountId, payinId, now])).length > 0
+    async add({ from: sender, to: receiver, units, ...transfer }, finding, now) {
+      const { chainId, txHash, logIndex, blockNumber, token, minedAt } = transfer
+      const event = { chainId, txHash, logIndex, blockNumber, token, sender, receiver, minedAt }
+      const row = { ...event, ...finding, units: units.toString(), foundAt: now }
+      return (await unmatchedTransfers.insert(db, row)) !== undefined
     },
     async advance(chainId, nextBlock) {
       const text = 'update gw_chain_audits set next_block = $1 where chain_id = $2 and next_block < $1'
@@ -110,21 +117,15 @@ function toDepositAddress(row: SqlRow): DepositAddress {
 
 /** The newest unmatched transfers that are not handled. Transfers that have settled a pay-in since then are left out. */
 export async function listUnmatched(db: SqlQueries, limit: number): Promise<readonly UnmatchedTransfer[]> {
-  const text = `select * from gw_unmatched_transfers u where handled_at is null and not exists (
-      select 1 from gw_payins p where p.chain_id = u.chain_id and p.transfer_tx = u.tx_hash
-        and p.transfer_log = u.log_index and p.status = 'settled')
+  const { name } = unmatchedTransfers
+  const conditions = `where handled_at is null and not exists (
+      select 1 from gw_payins p where p.chain_id = ${name}.chain_id and p.transfer_tx = ${name}.tx_hash
+        and p.transfer_log = ${name}.log_index and p.status = 'settled')
     order by position desc limit $1`
-  return (await rows(db, text, [limit])).map(row => ({
-    reference: `${toInteger(row['chain_id'])}:${toText(row['tx_hash'])}:${toInteger(row['log_index'])}`,
-    reason: toText(row['reason']) as UnmatchedReason,
-    chainId: toInteger(row['chain_id']),
-    token: toText(row['token']),
-    sender: toText(row['sender']),
-    receiver: toText(row['receiver']),
-    units: toText(row['units']),
-    minedAt: toInteger(row['mined_at']),
-    accountId: row['account_id'] === null ? null : toText(row['account_id']),
-    payinId: row['payin_id'] === null ? null : toText(row['payin_id']),
+  const found = await unmatchedTransfers.select(db, conditions, [limit])
+  return found.map(({ txHash, logIndex, blockNumber: _block, foundAt: _at, ...transfer }) => ({
+    reference: `${transfer.chainId}:${txHash}:${logIndex}`,
+    ...transfer,
   }))
 }
 
