@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
@@ -13,6 +13,18 @@ import { request } from '../../harness/host.ts'
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-log-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
+/** The address of a host, once it says that it is ready. */
+function listening({ stdout }: ChildProcess): Promise<string> {
+  let output = ''
+  return new Promise(resolve => {
+    stdout?.on('data', chunk => {
+      output += String(chunk)
+      const [, url] = /listens on (\S+)\n[^]*^Ready\./m.exec(output) ?? []
+      if (url !== undefined) resolve(url)
+    })
+  })
+}
+
 t.test('a host whose log cannot be written serves on, and stops when it is asked to', async t => {
   const full = openSync('/dev/full', 'w')
   const child = plainNode(['packages/reference-host/dist/main.js'], {
@@ -20,18 +32,47 @@ t.test('a host whose log cannot be written serves on, and stops when it is asked
     stdio: ['ignore', 'pipe', full],
   })
   const exit = once(child, 'exit')
-  let output = ''
-  const url = await new Promise<string>(resolve => {
-    child.stdout?.on('data', chunk => {
-      output += String(chunk)
-      const [, listening] = /listens on (\S+)\n[^]*^Ready\./m.exec(output) ?? []
-      if (listening !== undefined) resolve(listening)
-    })
-  })
+  const url = await listening(child)
   for (let n = 0; n < 20; n += 1) t.equal((await request(url, '/user/v1/balances')).status, 401)
   child.kill('SIGTERM')
   t.same(await exit, [0, null])
 })
+
+for (const kind of ['pipe', 'socket']) {
+  t.test(
+    `a host whose log goes to a ${kind} that nobody reads serves on, counts lost lines, and stops`,
+    async t => {
+      const fifo = join(folder, `log-${kind}`)
+      await once(spawn('mkfifo', [fifo]), 'exit')
+      // Open for both, so that the pipe has a reader, which never reads. Node makes sockets for its own pipes.
+      const log = kind === 'pipe' ? openSync(fifo, 'r+') : 'pipe'
+      const child = plainNode(['packages/reference-host/dist/main.js'], {
+        env: {
+          PATH: process.env['PATH'],
+          PORT: '0',
+          DATA_DIR: join(folder, kind),
+          LOG_LEVEL: 'info',
+          RATE_LIMITS: 'off',
+        },
+        stdio: ['ignore', 'pipe', log],
+      })
+      t.teardown(() => child.kill('SIGKILL'))
+      const exit = once(child, 'exit')
+      const url = await listening(child)
+      const path = `/user/v1/${'x'.repeat(900)}`
+      const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`
+      for (let n = 0; n < 140; n += 1) {
+        const many = Array.from({ length: 25 }, () => request(url, path, { headers: { traceparent } }))
+        for (const { status } of await Promise.all(many)) if (status !== 404) t.equal(status, 404)
+      }
+      const metrics = await (await fetch(`${url}/metrics`)).text()
+      const [, lost = ''] = /^gatewright_log_lines_dropped_total (\d+)$/m.exec(metrics) ?? []
+      t.ok(Number(lost) > 0, `${lost} lines were dropped`)
+      child.kill('SIGTERM')
+      t.same(await exit, [0, null])
+    },
+  )
+}
 
 t.test('drops lines while the disk is full, and writes whole ones when there is space again', async t => {
   const log = join(folder, 'log')
@@ -39,7 +80,9 @@ t.test('drops lines while the disk is full, and writes whole ones when there is 
     const { createLogger } = await import(process.cwd() + '/packages/host/dist/observability/log.js')
     const { truncateSync } = await import('node:fs')
     const logger = createLogger('info')
+    // Lines of one turn of the event loop are written together.
     for (let n = 0; n < 100_000; n += 1) logger.info({ n, filler: 'x'.repeat(1000) }, 'before')
+    await new Promise(resolve => setImmediate(resolve))
     const megabytes = process.memoryUsage().heapUsed / 2 ** 20
     truncateSync(${JSON.stringify(log)})
     logger.info('after')
@@ -53,9 +96,9 @@ t.test('drops lines while the disk is full, and writes whole ones when there is 
   const { megabytes } = JSON.parse(output) as { megabytes: number }
   t.ok(megabytes < 60, `${megabytes} MB`)
   const lines = readFileSync(log, 'utf8').split('\n').filter(Boolean)
-  t.match(
-    lines.map(line => JSON.parse(line) as unknown),
-    [{ msg: 'after' }],
+  t.same(
+    lines.map(line => (JSON.parse(line) as { msg: string }).msg),
+    ['after'],
   )
 })
 

@@ -1,11 +1,11 @@
-import { writeSync } from 'node:fs'
 import type { Decision } from '@gatewright/http'
 import { Fault } from '@gatewright/kernel'
 import { pino, type Logger } from 'pino'
+import { standardErrorWriter } from './line-writer.ts'
 
 /**
- * Creates a logger of JSON lines on stderr: one line per request at `info`, faults at `error`. Decisions contain no
- * credentials; the redacted paths are a second safeguard.
+ * Creates a logger of JSON lines on stderr: one line per request at `info`, faults at `error`. It never waits for a slow reader:
+ * see `standardErrorWriter`. In lines other than decisions, members with the names of credentials are redacted.
  */
 export function createLogger(level: string): Logger {
   const secrets = ['token', 'key', 'signature', 'authorization', 'secret', 'password', 'text']
@@ -16,41 +16,20 @@ export function createLogger(level: string): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: secrets.flatMap(name => [name, `*.${name}`]), censor: '[redacted]' },
     },
-    lineWriter(2),
+    standardErrorWriter(),
   )
 }
 
-/**
- * Writes each line immediately, and drops it if that fails, as on a full disk. The destinations of pino would keep such lines in
- * memory without bound, and throw uncaught errors.
- */
-function lineWriter(fd: number): { write(line: string): void } {
-  let failed = false
-  return {
-    write(line) {
-      try {
-        // Ends a line that was written only in part.
-        writeAll(fd, failed ? `\n${line}` : line)
-        failed = false
-      } catch {
-        failed = true
-      }
-    },
-  }
-}
+/** The logger of decisions that belongs to a logger. */
+const decisionLoggers = new WeakMap<Logger, Logger>()
 
-const PAUSE = new Int32Array(new SharedArrayBuffer(4))
-
-function writeAll(fd: number, text: string): void {
-  for (let rest = Buffer.from(text); rest.length > 0; ) {
-    try {
-      rest = rest.subarray(writeSync(fd, rest))
-    } catch (error) {
-      // EAGAIN: the reader of the pipe is slow. It is waited for, as by a write to a blocking pipe.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
-      Atomics.wait(PAUSE, 0, 0, 10)
-    }
-  }
+/** Returns a logger that redacts nothing: a decision has no member to redact, and to look for some costs 5 % of a guarded read. */
+function decisionLogger(logger: Logger): Logger {
+  const known = decisionLoggers.get(logger)
+  if (known) return known
+  const made = logger.child({}, { redact: [] })
+  decisionLoggers.set(logger, made)
+  return made
 }
 
 /**
@@ -68,9 +47,10 @@ export function logDecision(logger: Logger, { failure, ...decision }: Decision):
     handlerMs: hundredths(handlerMs),
     storeMs: hundredths(storeMs),
   }
-  if (failure === undefined) return logger.info(line, 'request')
+  const decisions = decisionLogger(logger)
+  if (failure === undefined) return decisions.info(line, 'request')
   const message = failure instanceof Fault ? 'fault' : 'unexpected error'
-  logger.error({ ...line, failure: describeError(failure) }, message)
+  decisions.error({ ...line, failure: describeError(failure) }, message)
 }
 
 const hundredths = (ms: number): number => Math.round(ms * 100) / 100

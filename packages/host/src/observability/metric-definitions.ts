@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { droppedLogLines } from './line-writer.ts'
 import { STORE_CHECK_SECONDS } from './quantile.ts'
 
 /** Registers the metrics of a host: their names, help texts, labels and buckets. */
@@ -34,6 +35,15 @@ export function registerMetrics(registry: Registry) {
       help: 'Reports of providers by type and outcome: applied, ignored, repeated, conflict, unknown, unavailable',
       labelNames: ['type', 'outcome'],
       registers: [registry],
+    }),
+    droppedLines: new Counter({
+      name: 'gatewright_log_lines_dropped_total',
+      help: 'Log lines of this process that were dropped, because their reader was too slow or the disk full',
+      registers: [registry],
+      collect() {
+        this.reset()
+        this.inc(droppedLogLines())
+      },
     }),
     jobs: new Gauge({
       name: 'gatewright_jobs',
