@@ -22,6 +22,8 @@ function setUp() {
     ...inner,
     begin: (...args) => counted(() => inner.begin(...args)),
     end: (...args) => counted(() => inner.end(...args)),
+    extend: (...args) => counted(() => inner.extend(...args)),
+    takeOver: (...args) => counted(() => inner.takeOver(...args)),
   }
   const make = (waitMs: number): Idempotency =>
     createIdempotency({
@@ -50,7 +52,7 @@ t.test('keeps a claim of which at most a quarter is used, without asking the sto
 })
 
 t.test(
-  'gives a whole lease and a larger fence to a claim of which more is used, also after its end',
+  'gives a whole lease to a claim of which more is used, and from its end on a larger fence',
   async t => {
     for (const ms of [LEASE_MS / 4 + 1, LEASE_MS - 1, LEASE_MS, 10 * LEASE_MS]) {
       const { here, elsewhere, clock } = setUp()
@@ -58,7 +60,7 @@ t.test(
       clock.advance(ms)
       const renewed = (await here.renew(claim)) as Claim
       t.equal(renewed.leaseUntil, clock.now() + LEASE_MS, `${ms} ms`)
-      t.ok(renewed.fence > claim.fence)
+      t.equal(renewed.fence > claim.fence, ms >= LEASE_MS)
       t.same([renewed.effectId, renewed.storageKey], [claim.effectId, claim.storageKey])
       clock.advance(LEASE_MS - 1)
       t.match(
@@ -66,7 +68,8 @@ t.test(
         { code: 'request_in_progress' },
         'it is running until the new end',
       )
-      t.match(await here.complete(claim, response(201)), { state: 'late' }, 'the old claim ends nothing')
+      if (ms >= LEASE_MS)
+        t.match(await here.complete(claim, response(201)), { state: 'late' }, 'the old claim ends nothing')
       t.match(await here.complete(renewed, response(201)), { state: 'stored' })
     }
   },
@@ -92,7 +95,7 @@ t.test('duplicates in the process go on waiting for a renewed run, and get its r
   const renewed = (await here.renew(claim)) as Claim
   clock.advance(LEASE_MS - 1)
   const after = here.begin(write())
-  t.equal(seen.calls, 3, 'no duplicate asked the store')
+  t.equal(seen.calls, 2, 'no duplicate asked the store')
   await here.complete(renewed, response(201))
   for (const duplicate of [before, after])
     t.match(await duplicate, { ok: true, value: { state: 'replay', response: response(201) } })

@@ -3,7 +3,7 @@ import { expressGate } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
-import { createIdempotency } from '@gatewright/idempotency-store'
+import { createIdempotency, createLostRuns } from '@gatewright/idempotency-store'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import * as idempotencyPostgres from '@gatewright/idempotency-store/postgres'
@@ -190,7 +190,7 @@ const storages: readonly Constructor[] = [
   ...[sqliteCredentials, sqliteNonces, sqliteSpends, sqliteAliasUsage, sqliteIdempotency].map(open =>
     row(open.name, {}, options => open(db, options)),
   ),
-  row('lostRuns', {}, options => idempotencyPostgres.lostRuns(db, options)),
+  row('createLostRuns', { storage: memoryIdempotency() }, createLostRuns),
   row('redisRevocationFeed', {}, options => redisRevocationFeed(redis, options)),
   row('runCommand', { env: {}, ask: undefined }, options => runCommand(['help'], options)),
   row('sqlRevocationFeed', {}, options => sqlRevocationFeed(db, options)),

@@ -23,7 +23,7 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   createIdempotency: ['idempotency-store/src/options.ts', 'IdempotencyBaseOptions'],
   createTransactionalIdempotency: ['idempotency-store/src/options.ts', 'IdempotencyBaseOptions'],
   memoryIdempotency: ['idempotency-store/src/storage/memory.ts', 'MemoryIdempotencyOptions'],
-  lostRuns: ['idempotency-store/src/storage/lost-runs.ts', 'LostRunsOptions'],
+  createLostRuns: ['idempotency-store/src/lost-runs.ts', 'LostRunsOptions'],
   createUsageLog: ['legacy-alias-router/src/usage-log.ts', 'UsageLogOptions'],
   memoryAliasUsage: ['legacy-alias-router/src/storage/memory.ts', 'MemoryAliasUsageOptions'],
   gate: ['http/src/options.ts', 'OpenGateOptions'],
@@ -33,7 +33,7 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
 /** The lists of options in each README, in the order of its marks. */
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   'packages/http/README.md': ['gate', 'gate with a guard'],
-  'packages/idempotency-store/README.md': ['createIdempotency'],
+  'packages/idempotency-store/README.md': ['createIdempotency', 'createLostRuns'],
   'packages/legacy-alias-router/README.md': ['createUsageLog'],
   'packages/scope-guard/README.md': [
     'createGuard',

@@ -1,4 +1,6 @@
 export type { Chore } from './composition/chores.ts'
+export { decideLostRun, describeLostRuns } from './composition/described-lost-runs.ts'
+export type { OperatorDecision } from './composition/described-lost-runs.ts'
 export { operationTable } from './composition/host-module.ts'
 export { HostFactories } from './composition/host-services.ts'
 export type { EndedKeys, HostInputs, HostServices } from './composition/host-services.ts'

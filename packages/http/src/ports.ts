@@ -134,7 +134,10 @@ export interface RecordedResponse extends WireResponse {
 
 /** What identifies an idempotent write. */
 export interface WriteFacts {
+  /** The owner of the key, as `accountOf` says. */
   readonly account: string
+  /** The account id of the session, for operators who decide about lost runs. */
+  readonly accountLabel: string
   readonly operation: string
   readonly key: string | undefined
   readonly method: string

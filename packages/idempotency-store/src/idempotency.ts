@@ -6,6 +6,7 @@ import { endRun, type EndPlan } from './execution/end-run.ts'
 import { checkedSettings, type IdempotencyBaseOptions, type Settings } from './options.ts'
 import { within } from './execution/timer.ts'
 import { identify, type IdempotentRequest } from './request/identify.ts'
+import { labelOf } from './request/label.ts'
 import { retain } from './response/retention.ts'
 import { classify, type StoredResponse } from './response/stored-response.ts'
 import type { BeginResult, IdempotencyStorage } from './storage/port.ts'
@@ -68,7 +69,7 @@ export interface Idempotency {
   /**
    * Makes sure that a run which has had no effect yet has at least three quarters of its lease left. Call it after slow work
    * and before the effect. Returns the claim to continue with: the same one, without I/O, while at most a quarter of the lease
-   * is used; otherwise one with a whole lease and a larger fence. Undefined: another run or a recovery has decided about the
+   * is used; otherwise one with a whole lease, and after the end of the lease also with a larger fence. Undefined: another run or a recovery has decided about the
    * key, so this one must not cause its effect: call `begin` again. Faults: `ERR_STORE_*`; then the write must not run.
    */
   renew(claim: Claim): Promise<Claim | undefined>
@@ -96,9 +97,9 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const coordinator = createCoordinator(settings, storage)
   const now = (): EpochMs => settings.clock.now()
   const strategy: ExecutionStrategy<Extract<BeginResult, { state: 'started' }>, RunOrReplay> = {
-    attempt({ storageKey, effectId }) {
+    attempt({ request, storageKey, effectId }) {
       const startedAt = now()
-      return storage.begin(storageKey, effectId, startedAt + settings.leaseMs, startedAt)
+      return storage.begin(storageKey, effectId, startedAt + settings.leaseMs, startedAt, labelOf(request))
     },
     started: ({ storageKey, effectId }, { fence }, leaseUntil) => ({
       state: 'started',
@@ -123,17 +124,16 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     return endRun(coordinator, claim, plan)
   }
 
-  /** Frees the key in the store and starts another run of it. The duplicates in this process continue to wait. */
-  const restart = async ({ storageKey, fence, effectId }: Claim): Promise<Claim | undefined> => {
-    const freedAt = now()
-    const free = { state: 'free', expiresAt: freedAt + settings.retentionMs } as const
-    if (!(await storage.end(storageKey, fence, free, freedAt))) return undefined
+  /** Gives a run a whole lease: the same run while its lease lasts, otherwise a new one, if nobody has decided about the lost run. */
+  const renewLease = async ({ storageKey, fence, effectId }: Claim): Promise<Claim | undefined> => {
     const startedAt = now()
     const leaseUntil = startedAt + settings.leaseMs
-    const begun = await storage.begin(storageKey, effectId, leaseUntil, startedAt)
-    if (begun.state !== 'started') return undefined
-    coordinator.runs.renew({ storageKey, fence }, begun.fence, leaseUntil)
-    return { storageKey, fence: begun.fence, effectId, leaseUntil }
+    const renewed = (await storage.extend(storageKey, fence, leaseUntil, startedAt))
+      ? fence
+      : await storage.takeOver(storageKey, fence, leaseUntil, startedAt)
+    if (renewed === undefined) return undefined
+    coordinator.runs.renew({ storageKey, fence }, renewed, leaseUntil)
+    return { storageKey, fence: renewed, effectId, leaseUntil }
   }
 
   // `begin` and `complete` are not `async`: each further promise costs time on every request, most of all where a host traces
@@ -170,7 +170,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       if (now() <= claim.leaseUntil - 0.75 * settings.leaseMs) return claim
       let renewed: Claim | undefined
       try {
-        renewed = await restart(claim)
+        renewed = await renewLease(claim)
         return renewed
       } finally {
         // The duplicates in this process ask the store.

@@ -12,6 +12,7 @@ import { within } from './execution/timer.ts'
 import { controlsTransaction } from './execution/transaction-control.ts'
 import { checkedSettings, type IdempotencyBaseOptions } from './options.ts'
 import { identify, type IdempotentRequest, type IdentifiedRequest } from './request/identify.ts'
+import { labelOf } from './request/label.ts'
 import { retain } from './response/retention.ts'
 import { classify, type StoredResponse } from './response/stored-response.ts'
 import type { TransactionStorage } from './storage/port.ts'
@@ -90,13 +91,14 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
 
   const runInTransaction = async (
     tx: SqlTransaction,
-    { storageKey, effectId }: IdentifiedRequest,
+    { request, storageKey, effectId }: IdentifiedRequest,
     handler: Handler,
     rollBack: (reason: string, result: AttemptResult<CompletedRun>) => never,
   ): Promise<AttemptResult<CompletedRun>> => {
     const record = storage(tx)
     const startedAt = settings.clock.now()
-    const begun = await record.begin(storageKey, effectId, startedAt + settings.leaseMs, startedAt)
+    const leaseUntil = startedAt + settings.leaseMs
+    const begun = await record.begin(storageKey, effectId, leaseUntil, startedAt, labelOf(request))
     if (begun.state !== 'started') return begun
     const { fence } = begun
     const response = await withinTransactionScope(db, () =>

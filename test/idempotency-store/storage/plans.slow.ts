@@ -67,7 +67,8 @@ t.test('every statement uses an index, on a fresh table and among a million reco
 
   const digest = "rpad(md5(n::text), 43, 'x')"
   await pool.query(`insert into gw_idempotency
-    select ${digest}, ${digest}, 'owner', n, (array['running', 'done', 'free'])[1 + n % 3], ${LEASE} + n, '{}'
+    select ${digest}, ${digest}, 'owner', n, (array['running', 'done', 'free'])[1 + n % 3], ${LEASE} + n,
+      'payments.create', 'acc_' || n % 100, n, '{}', null
       from generate_series(1, ${MILLION}) as n`)
   await pool.query('vacuum analyze gw_idempotency')
   const among = explainQueries(text => text.includes('gw_idempotency'), 3)

@@ -127,8 +127,8 @@ await t.test('says when there are more lost runs and jobs than it lists', async 
     return [(runs ?? waiting)?.length, more]
   }
   t.same(await count('lost-runs'), [0, false])
-  const run = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until)
-    values ($1, 'effect-of-a-lost-run-0123', '', 1700000000000, 'running', 0)`
+  const run = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until, operation, account, began)
+    values ($1, 'effect-of-a-lost-run-0123', '', 1700000000000, 'running', 0, 'payments.create', 'acc_1', 1700000000000)`
   for (let n = 0; n < 100; n++) await db.query(run, [`lost-${n}`])
   t.same(await count('lost-runs'), [100, false])
   await db.query(run, ['lost-100'])
@@ -158,7 +158,8 @@ let shownJobs: unknown[] = []
 let shownAliases: unknown[] = []
 
 await t.test('resolves a lost run once, of two operators who decide at the same time', async t => {
-  const text = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until) values ($1, $2, '', $3, 'running', $4)`
+  const text = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until, operation, account, began)
+    values ($1, $2, '', $3, 'running', $4, 'payments.create', 'acc_1', $3)`
   for (const digest of [lost.digest, 'other'])
     await db.query(text, [digest, lost.effectId, lost.beganAt, lost.beganAt + 60_000])
   const { runs } = await figures<{ runs: { run: string; operationId: string }[] }>('lost-runs')
@@ -168,8 +169,19 @@ await t.test('resolves a lost run once, of two operators who decide at the same 
   t.match(await decide({ outcome: 'maybe' }), { status: 400, body: { field: 'outcome' } })
   t.match(await decide({ outcome: 'completed', data: [] }), { status: 400, body: { field: 'outcome' } })
   t.match(await decide({ run: 5 }), { status: 400, body: { field: 'run' } })
-  t.match(await decide({ run: 'no run', outcome: 'never_happened' }), { status: 409 })
-  const both = await Promise.all([decide({ outcome: 'never_happened' }), decide({ outcome: 'completed' })])
+  for (const [field, given] of [
+    ['by', { reason: 'r' }],
+    ['by', { by: ' ', reason: 'r' }],
+    ['reason', { by: 'ops' }],
+    ['reason', { by: 'ops', reason: 'x'.repeat(1001) }],
+  ] as const)
+    t.match(await decide({ outcome: 'never_happened', ...given }), { status: 400, body: { field } })
+  const note = { by: 'ops', reason: 'ticket 7' }
+  t.match(await decide({ run: 'no run', outcome: 'never_happened', ...note }), { status: 409 })
+  const both = await Promise.all([
+    decide({ outcome: 'never_happened', ...note }),
+    decide({ outcome: 'completed', ...note }),
+  ])
   t.same(both.map(({ status }) => `${status}`).sort(), ['200', '409'])
   t.match(both.find(({ status }) => status === 409)?.body, { error: 'invalid_state' })
   shownRuns = (await figures<{ runs: unknown[] }>('lost-runs')).runs
@@ -197,7 +209,7 @@ await t.test('responds to retries of a completed run with the data that the oper
   )
   const { data } = first.body
   const resolved = await next.ask('/operator/api/lost-runs/resolve', {
-    body: { run: found?.run, outcome: 'completed', data },
+    body: { run: found?.run, outcome: 'completed', data, by: 'ops', reason: 'ticket 7' },
   })
   t.equal(resolved.status, 200)
   const retried = await next.send(path, { body: { amountCents: 1 }, headers })
@@ -215,7 +227,8 @@ await t.test('shows what the commands print', async t => {
     return JSON.parse(output)
   }
   t.same(await json('jobs', 'list'), shownJobs)
-  t.match(await json('runs', 'lost'), shownRuns)
+  const listed = (await json('lost-runs', 'list')) as { runs: unknown[] }
+  t.match(listed.runs, shownRuns)
   const { aliases } = (await json('aliases', 'report')) as {
     aliases: { id: string; count: number; users: unknown }[]
   }
@@ -224,14 +237,28 @@ await t.test('shows what the commands print', async t => {
     aliases.filter(({ count }) => count > 0).map(({ id, count, users }) => ({ id, count, users })),
   )
   const run = `other.${lost.beganAt}`
-  const resolve = (...args: string[]) => gatewright(['runs', 'resolve', run, ...args], { ...env, PORT: '0' })
-  t.match(await resolve('never_happened'), { code: 1, output: /needs --yes/ })
-  t.match(await resolve('perhaps', '--yes'), { code: 1, output: /OUTCOME must be/ })
-  t.match(await resolve('completed', '--data', '5', '--yes'), {
+  const lostRuns = (verb: string, ...args: string[]) =>
+    gatewright(['lost-runs', verb, ...args], { ...env, PORT: '0' })
+  const note = ['--by', 'Ana', '--reason', 'ticket 8']
+  t.match(await lostRuns('release', run, ...note), { code: 1, output: /needs --yes/ })
+  t.match(await lostRuns('release', run, '--by', 'Ana', '--yes'), { code: 1, output: /--reason is required/ })
+  t.match(await lostRuns('resolve', run, ...note, '--data', '5', '--yes'), {
     code: 1,
     output: /--data must be a JSON object/,
   })
-  t.match(await resolve('completed', '--data', '{"id":"x"}', '--yes'), { code: 0, output: /completed/ })
-  t.match(await resolve('completed', '--yes'), { code: 1, output: /is not lost, or somebody has decided/ })
-  t.same(await json('runs', 'lost'), [])
+  t.match(await lostRuns('show', run), { code: 0, output: /state +lost[^]*decision +-/ })
+  t.match(await lostRuns('resolve', run, ...note, '--data', '{"id":"x"}', '--yes'), {
+    code: 0,
+    output: /completed/,
+  })
+  t.match(await lostRuns('release', run, ...note, '--yes'), {
+    code: 1,
+    output: /is not lost, or somebody has decided/,
+  })
+  t.match(await lostRuns('show', run), {
+    code: 0,
+    output: /operation +payments\.create[^]*account +acc_1[^]*state +done[^]*took_effect[^]*Ana[^]*ticket 8/,
+  })
+  t.match(await lostRuns('show', 'unknown.1'), { code: 1, output: /no record of unknown\.1/ })
+  t.match(await json('lost-runs', 'list'), { runs: [] })
 })

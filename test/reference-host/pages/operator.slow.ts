@@ -29,7 +29,8 @@ for (let n = 0; n < 3; n++) await host.chore('measure stores')
 const began = Date.now() - 3_600_000
 for (const digest of ['one', 'two'])
   await db.query(
-    `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until) values ($1, $2, '', $3, 'running', 0)`,
+    `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until, operation, account, began)
+      values ($1, $2, '', $3, 'running', 0, 'payments.create', 'acc_1', $3)`,
     [digest, `effect-of-${digest}-0123456789`, began],
   )
 await db.query('insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $4)', [
@@ -140,10 +141,14 @@ await t.test('resolves a lost run by the keyboard, and says when somebody else w
     await dialog.getByLabel(outcome).check()
     if (data !== undefined) {
       await dialog.getByLabel('Response data').fill('no JSON')
+      await dialog.getByLabel('Who decides').fill('Ana')
+      await dialog.getByLabel('Why').fill('ticket 7')
       await dialog.getByRole('button', { name: 'Decide' }).click()
       await dialog.getByRole('alert').filter({ hasText: 'no JSON object' }).waitFor()
       await dialog.getByLabel('Response data').fill(data)
     }
+    await dialog.getByLabel('Who decides').fill('Ana')
+    await dialog.getByLabel('Why').fill('ticket 7')
     await dialog.getByRole('button', { name: 'Decide' }).click()
   }
   await decide(page, 'It took effect', '{"id":"x"}')

@@ -21,7 +21,15 @@ function httpStorage(url: string): IdempotencyStorage {
       const response = await fetch(`${url}/${method}`, { method: 'POST', body: JSON.stringify(given) })
       return (await response.json()) as never
     }
-  return { begin: call('begin'), end: call('end'), collect: call('collect') }
+  return {
+    begin: call('begin'),
+    end: call('end'),
+    extend: call('extend'),
+    takeOver: call('takeOver'),
+    listLost: call('listLost'),
+    find: call('find'),
+    collect: call('collect'),
+  }
 }
 
 /** Makes the application. Called once, where a module is loaded. `waitUntil`: that of a runtime which ends with the client. */

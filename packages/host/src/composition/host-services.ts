@@ -3,6 +3,7 @@ import {
   createTransactionalIdempotency,
   type TransactionalIdempotency,
 } from '@gatewright/idempotency-store/transactional'
+import { createLostRuns, type LostRuns } from '@gatewright/idempotency-store'
 import { allow, systemClock, type Clock, type ScopeCatalogue } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import {
@@ -193,6 +194,11 @@ export class HostFactories {
 
   idempotency({ backend, clock }: HostServices): TransactionalIdempotency {
     return createTransactionalIdempotency({ db: backend.sql, storage: backend.idempotency, clock })
+  }
+
+  /** Writes with an idempotency key whose outcome is unknown. */
+  lostRuns({ backend, clock }: HostServices): LostRuns {
+    return createLostRuns({ storage: backend.idempotency(backend.sql), clock })
   }
 
   ledger({ db }: HostServices): Ledger {

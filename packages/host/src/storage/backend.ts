@@ -1,5 +1,4 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { LostRuns } from '@gatewright/idempotency-store/postgres'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
@@ -22,8 +21,6 @@ export interface Backend {
    */
   readonly idempotency: (tx: SqlQueries) => IdempotencyStorage
   readonly spend: (tx: SqlQueries) => SpendStorage
-  /** Idempotent writes whose outcome is unknown. */
-  readonly lostRuns: LostRuns
   readonly aliasUsage: AliasUsageStorage
   /** Store of rate limit counters. Default: this process. */
   readonly limiter?: LimiterStore

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { lostRuns, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
+import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { fromSqlite, rows } from '@gatewright/kernel/sql'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
 import { sqliteSpends, sqlRevocationFeed } from '@gatewright/scope-guard/sqlite'
@@ -34,7 +34,6 @@ export function embeddedBackend(
     feed: sqlRevocationFeed(sql),
     idempotency: tx => sqliteIdempotency(tx),
     spend: tx => sqliteSpends(tx),
-    lostRuns: lostRuns(sql),
     aliasUsage: sqliteAliasUsage(sql),
     checks: {
       database: async () => {

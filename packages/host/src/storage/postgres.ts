@@ -1,4 +1,4 @@
-import { lostRuns, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
+import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
@@ -46,7 +46,6 @@ export function postgresBackend(
     feed: sqlRevocationFeed(sql, { subscribe: (channel, listener) => listen(url, channel, listener) }),
     idempotency: tx => postgresTransactionalIdempotency(tx),
     spend: tx => postgresSpends(tx),
-    lostRuns: lostRuns(sql),
     aliasUsage: postgresAliasUsage(sql),
     checks: { database: () => assertClock(sql) },
     migrate: () => migrateOnOwnPool({ ...options, max: 1 }, migrateModules),

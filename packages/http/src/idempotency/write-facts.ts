@@ -8,14 +8,14 @@ import type { GuardedCall } from '../route/handler-types.ts'
 export function writeFacts(
   operation: string,
   account: string,
-  { facts, body }: GuardedCall<AccessLike>,
+  { access, facts, body }: GuardedCall<AccessLike>,
   comparesQuery: boolean,
 ): WriteFacts {
   const key = facts.header('idempotency-key')
   const { method, path, search } = facts
   // The canonical path: an old path is the same write. Not the path parameters, since not every mount sees them.
   const target = JSON.stringify([path, comparesQuery ? parametersOf(search) : []])
-  return { account, operation, key, method, target, body }
+  return { account, accountLabel: access.session.accountId, operation, key, method, target, body }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Fault, orFault } from '@gatewright/kernel'
+import { encodeDecision, type RunDecision } from '../decision.ts'
 import type { IdentifiedRequest } from '../request/identify.ts'
 import { retain } from '../response/retention.ts'
 import { classify, isStoredResponse } from '../response/stored-response.ts'
@@ -21,14 +22,18 @@ export async function recover(
   const now = settings.clock.now()
   const expiresAt = now + settings.retentionMs
   // `end` returns false if another host has ended the run before. That is not an error: the next attempt reads that ending.
+  const decided = (outcome: RunDecision['outcome']): string =>
+    encodeDecision({ outcome, by: 'recover', reason: 'the option recover', at: now })
   if (result.state === 'never_happened') {
-    await storage.end(storageKey, fence, { state: 'free', expiresAt }, now)
+    const decision = decided('never_happened')
+    await storage.end(storageKey, fence, { state: 'free', expiresAt, decision }, now)
     return true
   }
   if (result.state !== 'completed') return false
   if (!isStoredResponse(result.response) || classify(result.response.status) !== 'final') {
     throw new Fault('ERR_STORE_REPLY', 'the recover callback must return a response with a final status')
   }
-  await storage.end(storageKey, fence, retain(result.response, expiresAt, settings).ending, now)
+  const { ending } = retain(result.response, expiresAt, settings)
+  await storage.end(storageKey, fence, { decision: decided('took_effect'), ...ending }, now)
   return true
 }

@@ -8,6 +8,8 @@ import { readKey } from './key.ts'
 export interface IdempotentRequest {
   /** The owner of the key: the account, or for partners the partner and the account. Never the session or API key. */
   readonly account: string
+  /** Whose run it is, for operators who decide about lost runs: the account id of the session. Default: `account`. */
+  readonly accountLabel?: string | undefined
   /** The canonical operation id, so that a legacy path is the same operation. */
   readonly operation: string
   /** The value of the `Idempotency-Key` header, or undefined if it was not sent. */

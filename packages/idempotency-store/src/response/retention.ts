@@ -15,7 +15,7 @@ export function retain(
   response: StoredResponse,
   expiresAt: EpochMs,
   settings: RetentionSettings,
-): { readonly ending: Ending; readonly replay: Replay } {
+): { readonly ending: Extract<Ending, { readonly state: 'done' }>; readonly replay: Replay } {
   const stored = toStored(response, settings)
   return {
     ending: { state: 'done', response: encodeResponse(stored), expiresAt },

@@ -16,11 +16,49 @@ export type BeginResult =
 /** How a run ends. */
 export type Ending =
   /** It took effect. The response is stored while `now < expiresAt`; then the key is new again. */
-  | { readonly state: 'done'; readonly response: string; readonly expiresAt: EpochMs }
+  | {
+      readonly state: 'done'
+      readonly response: string
+      readonly expiresAt: EpochMs
+      /** Who decided that a lost run took effect, and why. Kept with the record until it is deleted, through later runs too. */
+      readonly decision?: string
+    }
   /** Nothing happened: the key may be started again immediately, with any fingerprint. */
-  | { readonly state: 'free'; readonly expiresAt: EpochMs }
+  | { readonly state: 'free'; readonly expiresAt: EpochMs; readonly decision?: string }
   /** The outcome is unknown: the lease ends now. */
   | { readonly state: 'lost' }
+
+/** Whose run it is. Kept with the record, to attribute a lost run; it decides nothing. */
+export interface RunLabel {
+  /** Up to 512 UTF-16 code units of storable text, as `isStorableText` of kernel says. */
+  readonly operation: string
+  /** As `operation`. */
+  readonly account: string
+}
+
+/** The record of a key without its response. */
+export interface RunRecord extends RunLabel {
+  readonly key: string
+  readonly fingerprint: string
+  readonly fence: number
+  /** When the latest run began. */
+  readonly beganAt: EpochMs
+  readonly state: 'running' | 'done' | 'free'
+  /** While running, the end of the lease; 0 if the run was ended as lost. Otherwise the end of the retention. */
+  readonly until: EpochMs
+  /** The latest decision about a lost run of the key; null if there was none. */
+  readonly decision: string | null
+}
+
+/** Which lost runs are listed. */
+export interface LostRunPage {
+  readonly limit: number
+  readonly now: EpochMs
+  /** Only runs whose label has this account. */
+  readonly account?: string | undefined
+  /** Only runs after this one, in the order of the list. */
+  readonly after?: Pick<RunRecord, 'beganAt' | 'key'> | undefined
+}
 
 /**
  * Stores the records of idempotent writes. A key and a fingerprint are 1 to 64 letters (case-sensitive), digits, `-` and
@@ -34,9 +72,22 @@ export interface IdempotencyStorage {
    * gets `started`. A run is running while `now < leaseUntil`. From `leaseUntil` on it is lost, and stays so until `end`: time
    * alone never makes a lost key new. A response is replayed while `now < expiresAt`; from `expiresAt` on the key can be
    * started again. The fence is `now`, or one more than the key's last fence if that is larger. So it also grows after a record
-   * was deleted.
+   * was deleted. Without a label, its texts are empty.
    */
-  begin(key: string, fingerprint: string, leaseUntil: EpochMs, now: EpochMs): Promise<BeginResult>
+  begin(
+    key: string,
+    fingerprint: string,
+    leaseUntil: EpochMs,
+    now: EpochMs,
+    label?: RunLabel,
+  ): Promise<BeginResult>
+
+  /**
+   * Makes the lease of the run with this fence end at `leaseUntil`, if that is later. True while the run is running, so also
+   * for a repeated call. False, and nothing is changed, from the end of its lease on, if it has ended, and if the key has a newer
+   * run.
+   */
+  extend(key: string, fence: number, leaseUntil: EpochMs, now: EpochMs): Promise<boolean>
 
   /**
    * Ends the run that has this fence. True if this call ended it, or an earlier call with the same fence, ending and
@@ -51,6 +102,23 @@ export interface IdempotencyStorage {
    * Running and lost records are never deleted. Stores with a native time to live return 0.
    */
   collect(limit: number, now: EpochMs): Promise<number>
+
+  /**
+   * Takes a lost run over, to decide about it: it is running until `leaseUntil`, with a new fence as of a begin, and everything
+   * else of the record stays. Returns that fence. Undefined, and nothing is changed, unless the run with this fence is lost at
+   * `now`. Of simultaneous calls for one run exactly one gets a fence, and none after `end` has ended the run: the first of a
+   * decision, a recovery and a late owner wins.
+   */
+  takeOver(key: string, fence: number, leaseUntil: EpochMs, now: EpochMs): Promise<number | undefined>
+
+  /**
+   * Lists the runs that are lost at `page.now`, up to `page.limit`: the first that began first, and those of one instant by key in the order
+   * of its bytes. A run that is lost before the first page is read and until the last one is listed exactly once.
+   */
+  listLost(page: LostRunPage): Promise<readonly RunRecord[]>
+
+  /** Returns the record of a key. Undefined if there is none. */
+  find(key: string): Promise<RunRecord | undefined>
 }
 
 /** Stores the records of idempotent writes in an open transaction. */

@@ -27,12 +27,14 @@ const LONGEST_BATCHED = 16_384
  */
 const beginStatement = (table: string): string => `with
   calls as (select * from unnest(cast($1 as text[]), cast($2 as text[]), cast($3 as text[]),
-    cast($4 as bigint[]), cast($5 as bigint[])) as calls (digest, fingerprint, owner, until, now)),
+    cast($4 as bigint[]), cast($5 as bigint[]), cast($6 as text[]), cast($7 as text[]))
+    as calls (digest, fingerprint, owner, until, now, operation, account)),
   found as (select held.* from calls cross join lateral
     (select ${COLUMNS}, digest from ${table} as held
       where held.digest = calls.digest and not ${hasEnded('calls.now')} limit 1) as held),
-  begun as (insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
-    select digest, fingerprint, owner, now, 'running', until from calls
+  begun as (insert into ${table} as held
+    (digest, fingerprint, owner, fence, state, until, operation, account, began)
+    select digest, fingerprint, owner, now, 'running', until, operation, account, now from calls
     where digest not in (select digest from found) order by digest collate "C" ${REPLACE_OR_RETURN}, digest)
   select * from begun union all select * from found`
 
@@ -42,7 +44,8 @@ const beginStatement = (table: string): string => `with
  */
 const endStatement = (table: string): string => `with
   calls as (select * from unnest(cast($1 as text[]), cast($2 as bigint[]), cast($3 as text[]),
-    cast($4 as text[]), cast($5 as bigint[])) as calls (digest, fence, state, response, until)
+    cast($4 as text[]), cast($5 as bigint[]), cast($6 as text[]))
+    as calls (digest, fence, state, response, until, decision)
     order by digest collate "C"),
   locked as (select calls.* from calls cross join lateral
     (select fence, state, response from ${table} as held
@@ -52,7 +55,8 @@ const endStatement = (table: string): string => `with
         and coalesce(held.response, '') = coalesce(calls.response, ''))))
   update ${table} as held set state = locked.state,
     response = case when held.state = 'running' then locked.response else held.response end,
-    until = case when held.state = 'running' then locked.until else held.until end
+    until = case when held.state = 'running' then locked.until else held.until end,
+    decision = case when held.state = 'running' then coalesce(locked.decision, held.decision) else held.decision end
     from locked where held.digest = locked.digest
     returning held.digest, 1 as won`
 
@@ -66,6 +70,7 @@ export function batchedStatements(db: SqlClient, table: string, single: SqlState
   const end = batched(db, endStatement(table), single.end)
   // The scope is checked here, because a shared statement may be sent in the async context of another call.
   return {
+    ...single,
     begin(values) {
       assertOutsideTransactionScope(db)
       return begin(values)
@@ -74,7 +79,6 @@ export function batchedStatements(db: SqlClient, table: string, single: SqlState
       assertOutsideTransactionScope(db)
       return (values[3]?.length ?? 0) > LONGEST_BATCHED ? single.end(values) : end(values)
     },
-    collect: single.collect,
   }
 }
 

@@ -1,6 +1,6 @@
 import { Fault, malformedReply, type EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries, type SqlRow, type SqlTransaction } from '@gatewright/kernel/sql'
-import type { BeginResult, Ending, IdempotencyStorage, TransactionStorage } from './port.ts'
+import type { BeginResult, Ending, IdempotencyStorage, RunLabel, TransactionStorage } from './port.ts'
 import { endingValues, readExisting, tableName } from './statements.ts'
 
 /** A run that has begun in a transaction. Its record is written when it ends. */
@@ -10,6 +10,8 @@ interface PendingRun {
   readonly fence: number
   /** The fence of the ended record that it replaces, or null for a new key. */
   readonly replacedFence: number | null
+  readonly beganAt: EpochMs
+  readonly label: RunLabel
 }
 
 /** The pending runs of each transaction. Kept per transaction, because begin and end may come from two storages over it. */
@@ -47,10 +49,12 @@ function buildStatements(table: string): { readonly begin: string; readonly writ
     // Writes the whole record. If another run has decided about the key since the begin read it (possible where a transaction
     // reads from one snapshot: REPEATABLE READ or stricter), the cast fails: the statement raises an error instead of writing
     // nothing, so that a COMMIT that is sent with it cannot happen.
-    write: `insert into ${table} as held (digest, fingerprint, fence, owner, state, response, until)
-    values ($1, $2, $3, '', $4, $5, $6)
+    write: `insert into ${table} as held
+      (digest, fingerprint, fence, owner, state, response, until, operation, account, began)
+    values ($1, $2, $3, '', $4, $5, $6, $8, $9, $10)
     on conflict (digest) do update set fingerprint = excluded.fingerprint, owner = excluded.owner,
       state = excluded.state, response = excluded.response, until = excluded.until,
+      operation = excluded.operation, account = excluded.account, began = excluded.began,
       fence = case when held.fence = $7 and held.state <> 'running' then excluded.fence
         else cast('${DECIDED_BY_ANOTHER_RUN.message}: ' || held.digest as bigint) end`,
   }
@@ -76,11 +80,17 @@ export function transactionStorage(
     }
   const { commit } = tx
   return {
-    begin: (key, fingerprint, _leaseUntil, now) => beginPendingRun(tx, begin, key, fingerprint, now),
+    begin: (key, fingerprint, _leaseUntil, now, label = { operation: '', account: '' }) =>
+      beginPendingRun(tx, begin, { key, fingerprint, beganAt: now, label }),
     end: endWith(tx),
     ...(commit && {
       endLast: endWith({ dialect: tx.dialect, query: (text, values) => commit.call(tx, text, values) }),
     }),
+    // No other caller sees a run of this transaction, so nobody can extend it or take it over.
+    extend: (...args) => storage().extend(...args),
+    takeOver: (...args) => storage().takeOver(...args),
+    listLost: page => storage().listLost(page),
+    find: key => storage().find(key),
     collect: (limit, now) => storage().collect(limit, now),
   }
 }
@@ -88,10 +98,9 @@ export function transactionStorage(
 async function beginPendingRun(
   tx: SqlQueries,
   begin: string,
-  key: string,
-  fingerprint: string,
-  now: EpochMs,
+  started: Omit<PendingRun, 'fence' | 'replacedFence'>,
 ): Promise<BeginResult> {
+  const { key, fingerprint, beganAt: now } = started
   const [row] = await rows(tx, begin, [key])
   const isLocked = row?.['got']
   if (!row || typeof isLocked !== 'boolean') throw malformedReply('database', 'a lock')
@@ -101,7 +110,7 @@ async function beginPendingRun(
   if (!isNewOrEnded(row, now)) return readExisting(row, fingerprint, now)
   const replacedFence = row['state'] === null ? null : toInteger(row['fence'])
   const fence = replacedFence === null ? now : Math.max(replacedFence + 1, now)
-  pendingRuns.set(tx, [...runs, { key, fingerprint, fence, replacedFence }])
+  pendingRuns.set(tx, [...runs, { fence, replacedFence, ...started }])
   return { state: 'started', fence }
 }
 
@@ -125,11 +134,14 @@ function takePendingRun(tx: SqlQueries, key: string, fence: number): PendingRun 
 async function writeRecord(
   queries: SqlQueries,
   write: string,
-  { key, fingerprint, fence, replacedFence }: PendingRun,
+  { key, fingerprint, fence, replacedFence, beganAt, label: { operation, account } }: PendingRun,
   ending: Ending,
 ): Promise<boolean> {
+  // A run of a transaction is never lost, so it has no decision; that of an earlier run of the key stays in the record.
+  const [state, response, until] = endingValues(ending)
+  const written = [state, response, until, replacedFence, operation, account, beganAt]
   try {
-    await rows(queries, write, [key, fingerprint, fence, ...endingValues(ending), replacedFence])
+    await rows(queries, write, [key, fingerprint, fence, ...written])
     return true
   } catch (error) {
     if (isDecidedByAnotherRun(error)) return false

@@ -15,8 +15,6 @@ import {
 } from './statements.ts'
 
 export { migrateIdempotency } from './migrate.ts'
-export { lostRuns } from './lost-runs.ts'
-export type { ListedLostRun, LostRuns } from './lost-runs.ts'
 export type { SqlIdempotencyOptions } from './statements.ts'
 
 /** Options of `postgresIdempotency`. */
@@ -47,8 +45,9 @@ export function postgresIdempotency(
   // row and not on the statement's snapshot.
   const begin = `with
     found as (select ${COLUMNS} from ${table} as held where digest = $1 and not ${hasEnded('$5')}),
-    begun as (insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
-      select $1, $2, $3, cast($5 as bigint), 'running', cast($4 as bigint)
+    begun as (insert into ${table} as held
+      (digest, fingerprint, owner, fence, state, until, operation, account, began)
+      select $1, $2, $3, cast($5 as bigint), 'running', cast($4 as bigint), $6, $7, cast($5 as bigint)
       where not exists (select 1 from found) ${REPLACE_OR_RETURN})
     select * from begun union all select * from found`
   // Collecting skips locked rows, because it locks rows in another order than the other statements.

@@ -13,8 +13,6 @@ import {
 } from './statements.ts'
 
 export { migrateIdempotency } from './migrate.ts'
-export { lostRuns } from './lost-runs.ts'
-export type { ListedLostRun, LostRuns } from './lost-runs.ts'
 export type { SqlIdempotencyOptions } from './statements.ts'
 
 /**
@@ -24,8 +22,9 @@ export type { SqlIdempotencyOptions } from './statements.ts'
 export function sqliteIdempotency(db: SqlQueries, options: SqlIdempotencyOptions = {}): IdempotencyStorage {
   const table = tableName(checkOptions('sqliteIdempotency', options, SQL_OPTIONS).prefix)
   const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${hasEnded('$5')}`
-  const begin = `insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
-    values ($1, $2, $3, $5, 'running', $4) ${REPLACE_OR_RETURN}`
+  const begin = `insert into ${table} as held
+    (digest, fingerprint, owner, fence, state, until, operation, account, began)
+    values ($1, $2, $3, $5, 'running', $4, $6, $7, $5) ${REPLACE_OR_RETURN}`
   return sqlStorage(
     sqlStatements(db, table, async values => {
       const found = await rows(db, find, values)

@@ -9,7 +9,7 @@ import {
   type SqlQueries,
   type SqlRow,
 } from '@gatewright/kernel/sql'
-import type { BeginResult, Ending, IdempotencyStorage } from './port.ts'
+import type { BeginResult, Ending, IdempotencyStorage, LostRunPage, RunRecord } from './port.ts'
 
 /** Options of the SQL adapters. */
 export interface SqlIdempotencyOptions {
@@ -26,15 +26,39 @@ export const SQL_OPTIONS: { readonly prefix: { readonly default: string } } = {
 export interface SqlStatements {
   /** Begins a run. Returns the row of the key. Safe to repeat with the same `owner`. */
   readonly begin: (
-    values: readonly [digest: string, fingerprint: string, owner: string, until: EpochMs, now: EpochMs],
+    values: readonly [
+      digest: string,
+      fingerprint: string,
+      owner: string,
+      until: EpochMs,
+      now: EpochMs,
+      operation: string,
+      account: string,
+    ],
   ) => Promise<readonly SqlRow[]>
   /** Ends a run. Returns one row with `won` 1 if the run has this ending, otherwise none. */
-  readonly end: (
-    values: readonly [digest: string, fence: number, state: string, response: string | null, until: EpochMs],
-  ) => Promise<readonly SqlRow[]>
+  readonly end: (values: EndValues) => Promise<readonly SqlRow[]>
+  /** Extends the lease of a run. Returns one row with `won` 1 if it is running, otherwise none. */
+  readonly extend: (values: LeaseValues) => Promise<readonly SqlRow[]>
+  /** Takes a lost run over. Returns one row with its new fence if it was lost, otherwise none. */
+  readonly takeOver: (values: LeaseValues) => Promise<readonly SqlRow[]>
+  /** Reads the record of a key. */
+  readonly find: (digest: string) => Promise<readonly SqlRow[]>
+  /** Reads a page of lost runs. */
+  readonly listLost: (page: LostRunPage) => Promise<readonly SqlRow[]>
   /** Deletes expired records. Returns a row for each. */
   readonly collect: (endedAt: EpochMs, limit: number) => Promise<readonly SqlRow[]>
 }
+
+type EndValues = readonly [
+  digest: string,
+  fence: number,
+  state: string,
+  response: string | null,
+  until: EpochMs,
+  decision: string | null,
+]
+type LeaseValues = readonly [digest: string, fence: number, until: EpochMs, now: EpochMs]
 
 /** Returns the table of a prefix. */
 export function tableName(prefix: string): string {
@@ -62,7 +86,7 @@ const replaceIfEnded = (column: string): string =>
 export const REPLACE_OR_RETURN: string = `on conflict (digest) do update set
   fence = case when not ${HAS_ENDED} then held.fence
     when held.fence >= excluded.fence then held.fence + 1 else excluded.fence end,
-  ${['fingerprint', 'owner', 'state', 'until', 'response'].map(replaceIfEnded).join(', ')}
+  ${['fingerprint', 'owner', 'state', 'until', 'operation', 'account', 'began', 'response'].map(replaceIfEnded).join(', ')}
   returning ${COLUMNS}`
 
 /** Reads an existing record for a begin that did not get the key. */
@@ -77,9 +101,29 @@ export function readExisting(row: SqlRow, fingerprint: string, now: EpochMs): Be
 }
 
 /** Returns the column values of an ending. */
-export const endingValues = (ending: Ending): [state: string, response: string | null, until: EpochMs] => {
-  if (ending.state === 'lost') return ['running', null, 0]
-  return [ending.state, ending.state === 'done' ? ending.response : null, ending.expiresAt]
+export const endingValues = (
+  ending: Ending,
+): [state: string, response: string | null, until: EpochMs, decision: string | null] => {
+  if (ending.state === 'lost') return ['running', null, 0, null]
+  const { state, expiresAt, decision = null } = ending
+  return [state, ending.state === 'done' ? ending.response : null, expiresAt, decision]
+}
+
+/** Reads the columns of a whole record. */
+function toRecord(row: SqlRow): RunRecord {
+  const state = toText(row['state'])
+  if (state !== 'running' && state !== 'done' && state !== 'free') throw malformedReply('database', 'a state')
+  return {
+    key: toText(row['digest']),
+    fingerprint: toText(row['fingerprint']),
+    fence: toInteger(row['fence']),
+    operation: toText(row['operation']),
+    account: toText(row['account']),
+    beganAt: toInteger(row['began']),
+    state,
+    until: toInteger(row['until']),
+    decision: row['decision'] === null ? null : toText(row['decision']),
+  }
 }
 
 /**
@@ -94,16 +138,34 @@ export function sqlStatements(
 ): SqlStatements {
   const end = `update ${table} set state = $3,
     response = case when state = 'running' then $4 else response end,
-    until = case when state = 'running' then $5 else until end
+    until = case when state = 'running' then $5 else until end,
+    decision = case when state = 'running' then coalesce($6, decision) else decision end
     where digest = $1 and fence = $2
       and (state = 'running' or (state = $3 and coalesce(response, '') = coalesce($4, '')))
     returning 1 as won`
   const collect = `with
     ended as (select digest from ${table} where state <> 'running' and until <= $1 order by until limit $2 ${lock})
     delete from ${table} where digest in (select digest from ended) returning 1 as gone`
+  const extend = `update ${table} set until = case when until < $3 then $3 else until end
+    where digest = $1 and fence = $2 and state = 'running' and until > $4 returning 1 as won`
+  // Without its owner, a repeated begin no longer takes the run for its own.
+  const takeOver = `update ${table} set fence = case when fence >= $4 then fence + 1 else $4 end, until = $3, owner = ''
+    where digest = $1 and fence = $2 and state = 'running' and until <= $4 returning fence`
+  const record = 'digest, fingerprint, fence, operation, account, began, state, until, decision'
+  const find = `select ${record} from ${table} where digest = $1`
+  const lost = (account: string): string => `select ${record} from ${table}
+    where state = 'running' and until <= $1 and (began, digest) > ($2, $3)${account} order by began, digest limit $4`
+  const [listLost, listLostOf] = [lost(''), lost(' and account = $5')]
   return {
     begin,
     end: values => rows(db, end, values),
+    extend: values => rows(db, extend, values),
+    takeOver: values => rows(db, takeOver, values),
+    find: digest => rows(db, find, [digest]),
+    listLost({ limit, now, account, after = { beganAt: -1, key: '' } }) {
+      const values = [now, after.beganAt, after.key, limit]
+      return account === undefined ? rows(db, listLost, values) : rows(db, listLostOf, [...values, account])
+    },
     collect: (endedAt, limit) => rows(db, collect, [endedAt, limit]),
   }
 }
@@ -111,9 +173,9 @@ export function sqlStatements(
 /** Makes the storage from its statements. */
 export function sqlStorage(statements: SqlStatements): IdempotencyStorage {
   return {
-    async begin(key, fingerprint, leaseUntil, now) {
+    async begin(key, fingerprint, leaseUntil, now, { operation, account } = { operation: '', account: '' }) {
       const owner = randomUUID()
-      const [row] = await statements.begin([key, fingerprint, owner, leaseUntil, now])
+      const [row] = await statements.begin([key, fingerprint, owner, leaseUntil, now, operation, account])
       if (!row) throw malformedReply('database', 'a row')
       // A repeated begin finds its own row, but another caller may have ended its run meanwhile.
       if (toText(row['owner']) === owner && row['state'] === 'running') {
@@ -121,11 +183,29 @@ export function sqlStorage(statements: SqlStatements): IdempotencyStorage {
       }
       return readExisting(row, fingerprint, now)
     },
-    async end(key, fence, ending) {
-      const [won, ...rest] = await statements.end([key, fence, ...endingValues(ending)])
-      if (rest.length > 0 || (won && won['won'] !== 1)) throw malformedReply('database', 'one row or none')
-      return won !== undefined
+    end: async (key, fence, ending) => hasWon(await statements.end([key, fence, ...endingValues(ending)])),
+    extend: async (key, fence, leaseUntil, now) =>
+      hasWon(await statements.extend([key, fence, leaseUntil, now])),
+    async takeOver(key, fence, leaseUntil, now) {
+      const row = oneOrNone(await statements.takeOver([key, fence, leaseUntil, now]))
+      return row && toInteger(row['fence'])
     },
+    async find(key) {
+      const row = oneOrNone(await statements.find(key))
+      return row && toRecord(row)
+    },
+    listLost: async page => (await statements.listLost(page)).map(toRecord),
     collect: async (limit, now) => (await statements.collect(now - GRACE_MS, limit)).length,
   }
+}
+
+function oneOrNone([row, ...more]: readonly SqlRow[]): SqlRow | undefined {
+  if (more.length > 0) throw malformedReply('database', 'one row or none')
+  return row
+}
+
+function hasWon(reply: readonly SqlRow[]): boolean {
+  const row = oneOrNone(reply)
+  if (row && row['won'] !== 1) throw malformedReply('database', 'one row or none')
+  return row !== undefined
 }

@@ -7,13 +7,17 @@ create table {prefix}idempotency (
   fence bigint not null,
   state text not null,
   until bigint not null,
-  response text
+  operation text not null,
+  account text not null,
+  began bigint not null,
+  response text,
+  decision text
 );
 
 create index {prefix}idempotency_until on {prefix}idempotency (until) where state <> 'running';
 
 -- postgres only
-create index {prefix}idempotency_lost on {prefix}idempotency (until) where state = 'running';
+create index {prefix}idempotency_lost on {prefix}idempotency (began, digest) where state = 'running';
 
 -- Tries the lock of a key and reads its record: in two statements, since one statement would read what was committed
 -- before it began, and so miss the run that has just given the lock back.

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { TestRunner } from '@gatewright/kernel/testing'
 import type { IdempotencyStorage } from '../storage/port.ts'
+import { leases } from './leases.ts'
 import { deadlines, lateOwners, lifecycle } from './lifecycle.ts'
+import { decisions, lostRunLists, takeOvers } from './lost-runs.ts'
 import { collecting, races, texts } from './races.ts'
 import type { DefineTest } from './support.ts'
 
@@ -36,6 +38,10 @@ export function idempotencyStorageContract(
     races(test)
     deadlines(test)
     lateOwners(test)
+    leases(test)
+    takeOvers(test)
+    decisions(test)
+    lostRunLists(test)
     texts(test)
     collecting(test)
   })

@@ -80,6 +80,8 @@ export interface LostRunFigures {
 
 export interface LostRun {
   readonly run: string
+  readonly operation: string
+  readonly account: string
   readonly operationId: string
   readonly beganAt: string
   readonly leaseEndedAt: string | null

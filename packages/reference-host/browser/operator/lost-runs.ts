@@ -14,7 +14,7 @@ export function lostRunPanel(callOperator: CallOperator): Panel {
   const made: Panel = panel<LostRunFigures>(callOperator, {
     title: 'Lost runs',
     about:
-      'Writes with an idempotency key whose process ended before their outcome was stored. Clients get outcome_unknown until somebody decides. As gatewright runs lost.',
+      'Writes with an idempotency key whose process ended before their outcome was stored. Clients get outcome_unknown until somebody decides. As gatewright lost-runs list.',
     path: 'lost-runs',
     wide: true,
     show({ runs, more }, body) {
@@ -25,11 +25,13 @@ export function lostRunPanel(callOperator: CallOperator): Panel {
           short(run.operationId),
           copyButton('operation id', () => run.operationId),
         ),
+        run.operation,
+        run.account,
         when(run.beganAt),
         run.leaseEndedAt === null ? 'reported by its handler' : when(run.leaseEndedAt),
         button('Decide', () => decide(run), 'small'),
       ])
-      const head = ['Operation id', 'Began', 'Lost', 'Decision']
+      const head = ['Operation id', 'Operation', 'Account', 'Began', 'Lost', 'Decision']
       fill(
         body,
         said,
@@ -39,7 +41,7 @@ export function lostRunPanel(callOperator: CallOperator): Panel {
             'p',
             { class: 'small muted' },
             'There are more. ',
-            el('code', {}, 'gatewright runs lost'),
+            el('code', {}, 'gatewright lost-runs list'),
             ' lists them.',
           ),
       )

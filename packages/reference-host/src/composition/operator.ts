@@ -7,7 +7,7 @@ import type { Services } from '../services/services.ts'
 
 /** Starts the listener of the operator page. Undefined if the configuration does not turn it on. */
 export async function startOperator(services: Services): Promise<OperatorListener | undefined> {
-  const { config, backend, clock, history, secrets, report, aliasUsage, feed, jobs } = services
+  const { config, backend, clock, history, secrets, report, aliasUsage, feed, jobs, lostRuns } = services
   const { operator, environment, serviceName, databaseUrl, dataDir } = config
   if (!operator || !history || secrets.operatorToken === undefined) return undefined
   const database =
@@ -25,7 +25,7 @@ export async function startOperator(services: Services): Promise<OperatorListene
       report,
       sql: backend.sql,
       aliasUsage: backend.aliasUsage,
-      lostRuns: backend.lostRuns,
+      lostRuns,
       flushAliasUsage: () => aliasUsage.flush(),
       feed,
       jobs,

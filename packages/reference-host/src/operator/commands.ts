@@ -1,15 +1,14 @@
 import { type HostServices, listJobs } from '@gatewright/host'
-import { MAX_LISTED, UsageError, type Command, listCommand } from '@gatewright/host/cli'
+import { MAX_LISTED, UsageError, type Command, listCommand, lostRunCommands } from '@gatewright/host/cli'
 import { dueAliases, reportText } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '../product/aliases.ts'
 import { reportAliases } from './aliases.ts'
-import { decisionOf, listLostRuns, resolveLostRun } from './lost-runs.ts'
 
 /**
  * Commands on jobs (calls to providers that wait to be made), on writes with an idempotency key whose outcome is unknown, and on
  * legacy names.
  */
-export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock' | 'jobs'>>[] = [
+export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock' | 'jobs' | 'lostRuns'>>[] = [
   listCommand({
     name: 'jobs list',
     takes: [],
@@ -31,30 +30,7 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock' |
       return { data: { kind, subjectId, due: true }, lines: [`${kind} ${subjectId} is due.`] }
     },
   },
-  listCommand({
-    name: 'runs lost',
-    takes: [],
-    summary: `List writes whose outcome is unknown: their clients get outcome_unknown. At most ${MAX_LISTED}`,
-    example: '',
-    rows: ({ backend, clock }) => listLostRuns(backend.lostRuns, MAX_LISTED, clock.now()),
-    columns: { BEGAN: 'beganAt', 'LEASE ENDED': 'leaseEndedAt', 'OPERATION ID': 'operationId', RUN: 'run' },
-    empty: 'No lost runs.',
-  }),
-  {
-    name: 'runs resolve',
-    takes: ['RUN', 'OUTCOME'],
-    options: { data: 'with completed: the JSON object that retries of the client get as data; default {}' },
-    summary: 'Decide about a lost run: never_happened frees its key, completed answers retries',
-    example: '3qJ9sV0cY1bN4xWtYkLs7PdZ2aRmQe5uHf8gTi6oKjw.1763836800000 never_happened',
-    confirm: 'After never_happened a retry runs the write again: first make sure that it took no effect.',
-    async run({ backend, clock }, { positional: [run = '', outcome = ''], options }) {
-      const decision = decisionOf(outcome, parseData(options['data'] ?? '{}'))
-      if (!decision) throw new UsageError('OUTCOME must be never_happened or completed')
-      if (!(await resolveLostRun(backend.lostRuns, run, decision, clock.now())))
-        throw new UsageError(`${run} is not lost, or somebody has decided about it: see gatewright runs lost`)
-      return { data: { run, outcome }, lines: [`${run}: ${outcome}.`] }
-    },
-  },
+  ...lostRunCommands,
   {
     name: 'aliases report',
     takes: [],
@@ -78,13 +54,3 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock' |
     },
   },
 ]
-
-function parseData(text: string): unknown {
-  try {
-    const data: unknown = JSON.parse(text)
-    if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data
-  } catch {
-    // The error is thrown below.
-  }
-  throw new UsageError('--data must be a JSON object')
-}

@@ -1,10 +1,9 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import { countJobs, listJobs } from '@gatewright/host'
+import { allow, isStorableText, type Verdict } from '@gatewright/kernel'
+import { countJobs, decideLostRun, describeLostRuns, listJobs, type OperatorDecision } from '@gatewright/host'
 import { countAttention } from '../modules/attention/reports.ts'
 import { HOST_VERSION } from '../product/version.ts'
 import { aliasesInUse, reportAliases } from './aliases.ts'
 import { deny, type OperatorDenial } from './codes.ts'
-import { decisionOf, listLostRuns, resolveLostRun } from './lost-runs.ts'
 import { decisionsOverTime, storesOverTime } from './over-time.ts'
 import type { OperatorServices } from './services.ts'
 
@@ -47,8 +46,8 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       return aliasesInUse(await reportAliases(services.aliasUsage, clock.now()))
     }),
     get('lost-runs', async () => {
-      const { rows, more } = firstRows(await listLostRuns(lostRuns, MOST + 1, clock.now()))
-      return { runs: rows, more }
+      const { runs, next } = await describeLostRuns(lostRuns, { limit: MOST })
+      return { runs, more: next !== undefined }
     }),
     get('ledger-check', () => ledgerChecks.latest()),
     { method: 'POST', path: '/operator/api/ledger-check', response: async () => allow(ledgerChecks.start()) },
@@ -66,16 +65,35 @@ function firstRows<T>(rows: readonly T[]): { readonly rows: readonly T[]; readon
 }
 
 async function resolveRun(
-  { lostRuns, clock }: OperatorServices,
-  { run, outcome, data = {} }: Readonly<Record<string, unknown>>,
+  { lostRuns }: OperatorServices,
+  { run, ...given }: Readonly<Record<string, unknown>>,
 ): Promise<Verdict<object, OperatorDenial>> {
   if (typeof run !== 'string') return deny('invalid_request', 'run must be a text', { field: 'run' })
-  const decision = decisionOf(outcome, data)
-  if (!decision) {
+  const decision = decisionOf(given)
+  if (!decision.ok) return decision
+  return (await decideLostRun(lostRuns, run, decision.value))
+    ? allow({ run, outcome: decision.value.outcome })
+    : deny('invalid_state', 'this run is not lost, or somebody has decided about it already')
+}
+
+/** Reads a decision. Denies an unknown outcome, a completed run whose `data` is not a JSON object, and a decision without who and why. */
+function decisionOf({
+  outcome,
+  data = {},
+  by,
+  reason,
+}: Readonly<Record<string, unknown>>): Verdict<OperatorDecision, OperatorDenial> {
+  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data)
+  if ((outcome !== 'never_happened' && outcome !== 'completed') || !isObject) {
     const message = 'outcome must be never_happened, or completed with data, a JSON object'
     return deny('invalid_request', message, { field: 'outcome' })
   }
-  return (await resolveLostRun(lostRuns, run, decision, clock.now()))
-    ? allow({ run, outcome })
-    : deny('invalid_state', 'this run is not lost, or somebody has decided about it already')
+  if (!isNote(by, 200))
+    return deny('invalid_request', 'by must be a text of 1 to 200 characters', { field: 'by' })
+  if (!isNote(reason, 1000))
+    return deny('invalid_request', 'reason must be a text of 1 to 1000 characters', { field: 'reason' })
+  return allow({ outcome, by, reason, data: data as OperatorDecision['data'] })
 }
+
+const isNote = (text: unknown, longest: number): text is string =>
+  typeof text === 'string' && text.trim() !== '' && text.length <= longest && isStorableText(text)

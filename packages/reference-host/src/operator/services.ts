@@ -1,6 +1,6 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { LostRuns } from '@gatewright/idempotency-store/postgres'
+import type { LostRuns } from '@gatewright/idempotency-store'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { History, JobQueue, MeasuredFeed, Pages } from '@gatewright/host'
 import type { LedgerChecks } from './ledger-check.ts'

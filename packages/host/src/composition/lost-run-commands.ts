@@ -1,0 +1,114 @@
+import { type Command, type CommandArguments, UsageError } from '../cli/command.ts'
+import { integerArgument } from '../cli/arguments.ts'
+import { cellText, fieldTable } from '../cli/table.ts'
+import { decideLostRun, describeLostRuns, describeRun, type OperatorDecision } from './described-lost-runs.ts'
+import type { HostServices } from './host-services.ts'
+
+/** How many lost runs `lost-runs list` prints at most. */
+const MOST = 1000
+
+const NOTE_OPTIONS = { by: 'who decides: a name or a team', reason: 'why, such as the number of a ticket' }
+const EXAMPLE =
+  '3qJ9sV0cY1bN4xWtYkLs7PdZ2aRmQe5uHf8gTi6oKjw.1763836800000 --by "Ana, payments" --reason OPS-71'
+
+/** Commands on writes with an idempotency key whose outcome is unknown. */
+export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[] = [
+  {
+    name: 'lost-runs list',
+    takes: [],
+    options: {
+      account: 'only the runs of this account',
+      limit: `how many, 1 to ${MOST}; default 100`,
+      after: 'what the page before printed as next',
+    },
+    summary: 'List writes whose outcome is unknown, the oldest first: their clients get outcome_unknown',
+    example: '--account acc_1',
+    async run({ lostRuns }, { options: { account, limit = '100', after } }) {
+      if (after !== undefined && !/^\d{1,15}\.[\w-]{1,64}$/.test(after))
+        throw new UsageError('--after must be what the page before printed as next')
+      const data = await describeLostRuns(lostRuns, {
+        account,
+        limit: integerArgument('--limit', limit, 1, MOST),
+        after,
+      })
+      const rows = data.runs.map(each => [
+        each.beganAt,
+        cellText(each.leaseEndedAt),
+        each.operation,
+        each.account,
+        each.operationId,
+        each.run,
+      ])
+      return {
+        data,
+        table: [['BEGAN', 'LEASE ENDED', 'OPERATION', 'ACCOUNT', 'OPERATION ID', 'RUN'], ...rows],
+        empty: 'No lost runs.',
+        ...(data.next === undefined ? {} : { note: `There are more: --after ${data.next}` }),
+      }
+    },
+  },
+  {
+    name: 'lost-runs show',
+    takes: ['RUN'],
+    summary: 'Show the record of a run, and the latest decision about a lost run of its key',
+    example: '3qJ9sV0cY1bN4xWtYkLs7PdZ2aRmQe5uHf8gTi6oKjw.1763836800000',
+    async run({ lostRuns }, { positional: [run = ''] }) {
+      const data = await describeRun(lostRuns, run)
+      if (!data) throw new UsageError(`no record of ${run}: see lost-runs list`)
+      const { decision, ...record } = data
+      const { outcome = null, by = null, reason = null, at = null } = decision ?? {}
+      const decided = { decision: outcome, decidedBy: by, reason, decidedAt: at }
+      return { data, table: fieldTable({ ...record, ...decided }) }
+    },
+  },
+  {
+    name: 'lost-runs resolve',
+    takes: ['RUN'],
+    options: {
+      ...NOTE_OPTIONS,
+      data: 'the JSON object that retries of the client get as data; default {}',
+    },
+    summary: 'Decide that a lost run took effect: its spend hold is settled, and retries get a response',
+    example: `${EXAMPLE} --data '{"id":"pay_1"}'`,
+    confirm: 'A decision cannot be undone: first make sure that the write took effect.',
+    run: ({ lostRuns }, args) => decide(lostRuns, 'completed', args),
+  },
+  {
+    name: 'lost-runs release',
+    takes: ['RUN'],
+    options: NOTE_OPTIONS,
+    summary: 'Decide that a lost run had no effect: its spend hold is released, and its key is free',
+    example: EXAMPLE,
+    confirm: 'After this a retry runs the write again: first make sure that it took no effect.',
+    run: ({ lostRuns }, args) => decide(lostRuns, 'never_happened', args),
+  },
+]
+
+async function decide(
+  lostRuns: HostServices['lostRuns'],
+  outcome: OperatorDecision['outcome'],
+  { positional: [run = ''], options }: CommandArguments,
+) {
+  const by = noteOption('by', options['by'], 200)
+  const reason = noteOption('reason', options['reason'], 1000)
+  const data = parseData(options['data'] ?? '{}')
+  if (!(await decideLostRun(lostRuns, run, { outcome, data, by, reason })))
+    throw new UsageError(`${run} is not lost, or somebody has decided about it: see lost-runs show ${run}`)
+  return { data: { run, outcome, by, reason }, lines: [`${run}: ${outcome}.`] }
+}
+
+function noteOption(name: string, text: string | undefined, longest: number): string {
+  if (text !== undefined && text.trim() !== '' && text.length <= longest) return text
+  throw new UsageError(`--${name} is required: 1 to ${longest} characters that are kept with the record`)
+}
+
+function parseData(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const data: unknown = JSON.parse(text)
+    if (typeof data === 'object' && data !== null && !Array.isArray(data))
+      return data as Readonly<Record<string, unknown>>
+  } catch {
+    // The error is thrown below.
+  }
+  throw new UsageError('--data must be a JSON object')
+}

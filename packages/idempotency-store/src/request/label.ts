@@ -1,0 +1,21 @@
+import { isStorableText } from '@gatewright/kernel'
+import type { RunLabel } from '../storage/port.ts'
+import type { IdempotentRequest } from './identify.ts'
+
+/** The longest text of a label, in UTF-16 code units. */
+const LONGEST = 512
+
+/** Makes the label of a run. */
+export function labelOf({
+  operation,
+  account,
+  accountLabel = account,
+}: Pick<IdempotentRequest, 'operation' | 'account' | 'accountLabel'>): RunLabel {
+  return { operation: labelText(operation), account: labelText(accountLabel) }
+}
+
+/** Returns a text as it is kept in a label: cut, and without what not every store keeps. */
+export function labelText(text: string): string {
+  if (text.length <= LONGEST && isStorableText(text)) return text
+  return text.slice(0, LONGEST).toWellFormed().replaceAll('\0', '\ufffd')
+}
