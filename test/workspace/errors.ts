@@ -26,7 +26,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     'A rule of the key or session forbids it; `rule` names it, with what remains and when it resets.',
   rate_limited: 'Wait for `Retry-After` seconds.',
   request_in_progress:
-    'The first run of this write is still running. Wait for `Retry-After` and repeat with the same key.',
+    'The first run of this write, or too many other writes of the account, are still running. Wait for `Retry-After` and repeat with the same key.',
   service_unavailable: 'A dependency is down. Wait for `Retry-After` and repeat, a write with the same key.',
   session_expired: 'Mint a new session.',
   unauthorized: 'Send a valid credential of the kind that the `WWW-Authenticate` challenge names.',

@@ -8,7 +8,7 @@ export const codes = {
   idempotency_key_invalid: 400,
   /** The key was already used with another payload. */
   idempotency_key_reused: 400,
-  /** The first run of this write has not ended yet. */
+  /** The first run of this write has not ended yet, or too many other writes of the account run. */
   request_in_progress: 429,
   /** A run of this write was lost, and it is unknown whether it took effect. */
   outcome_unknown: 503,

@@ -1,4 +1,4 @@
-import { allow, Fault, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, integerOption, type EpochMs, type Verdict } from '@gatewright/kernel'
 import {
   withinTransactionScope,
   type SqlClient,
@@ -6,10 +6,12 @@ import {
   type SqlTransaction,
 } from '@gatewright/kernel/sql'
 import type { IdempotencyDenial } from './codes.ts'
-import { createCoordinator } from './execution/coordinator.ts'
+import { createAccountTurns, NO_TURN, type AccountTurns } from './execution/account-turns.ts'
+import { createCoordinator, type Coordinator } from './execution/coordinator.ts'
 import { decide, type AttemptResult, type ExecutionStrategy, type StartedRun } from './execution/decide.ts'
 import { within } from './execution/timer.ts'
 import { controlsTransaction } from './execution/transaction-control.ts'
+import { waitInPlace } from './execution/wait-in-place.ts'
 import { checkedSettings, type IdempotencyBaseOptions } from './options.ts'
 import { identify, type IdempotentRequest, type IdentifiedRequest } from './request/identify.ts'
 import { labelOf } from './request/label.ts'
@@ -23,6 +25,12 @@ export interface TransactionalOptions extends IdempotencyBaseOptions {
   readonly db: SqlClient
   /** Makes the storage of the records in an open transaction: `postgresTransactionalIdempotency` or `sqliteIdempotency`. */
   readonly storage: (tx: SqlTransaction) => TransactionStorage
+  /**
+   * How many transactions of one account run at once in this process, 1 to 1000, default 1000. Others wait without a connection, up to
+   * `waitMs` and in one of the `maxWaiters` places, and are denied with `request_in_progress` after that. A small number suits writes
+   * that all lock the same row of their account: waiting in the database costs each a connection.
+   */
+  readonly maxTransactionsPerAccount?: number
 }
 
 /** The second argument of the handler, after its transaction. */
@@ -44,7 +52,7 @@ export interface TransactionalIdempotency {
    * Runs `handler` once per key. Its rows and its response commit together or not at all, also after a crash. A response that
    * `classify` does not call final rolls back everything the handler wrote and is returned without being stored. An error of
    * the handler also rolls back, and is rethrown. The handler must use only `tx` and do no network I/O. Simultaneous duplicates
-   * wait up to `waitMs` without holding a connection.
+   * wait up to `waitMs` without holding a connection, and so do writes of an account that has `maxTransactionsPerAccount` transactions.
    *
    * `prepare` is for work that needs the network. It runs before the transaction, at most once, and only if no response is
    * stored and no other run is in progress; this costs one more read of the record. Its error is rethrown, and nothing is
@@ -76,18 +84,9 @@ const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
 
 /** Makes idempotent writes that commit together with the business rows. Throws a `TypeError` for a wrong option. */
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
-  const own = { db: true, storage: true } as const
-  const settings = checkedSettings('createTransactionalIdempotency', options, own)
-  const { db, storage } = options
-  if (typeof db?.transaction !== 'function') {
-    throw new TypeError('createTransactionalIdempotency: db must be a SqlClient, such as fromPgPool(pool)')
-  }
-  if (typeof storage !== 'function') {
-    throw new TypeError(
-      'createTransactionalIdempotency: storage must be a function of the transaction, such as postgresTransactionalIdempotency',
-    )
-  }
+  const { settings, db, storage, maxTransactionsPerAccount } = checkedOptions(options)
   const coordinator = createCoordinator(settings, storage(db))
+  const turns = createAccountTurns(maxTransactionsPerAccount)
 
   const runInTransaction = async (
     tx: SqlTransaction,
@@ -124,7 +123,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     return { state: 'started', result, ended: { outcome: allow(replay) } }
   }
 
-  const attempt = async (
+  const attemptNow = async (
     request: IdentifiedRequest,
     handler: Handler,
   ): Promise<AttemptResult<CompletedRun>> => {
@@ -141,20 +140,21 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       return rolledBack.result
     }
   }
+  const attempt = attemptInTurn(coordinator, turns, attemptNow)
 
   const attemptPrepared = (
     handler: Handler,
     prepare: (run: Pick<RunContext, 'effectId'>) => Promise<void>,
   ): ExecutionStrategy<CompletedRun, TransactionResult>['attempt'] => {
     let prepared = false
-    return async request => {
+    return async (request, giveUpAt) => {
       if (!prepared) {
-        const probed = await attempt(request, PROBE)
+        const probed = await attempt(request, PROBE, giveUpAt)
         if (probed.state !== 'started') return probed
         await prepare({ effectId: request.effectId })
         prepared = true
       }
-      return attempt(request, handler)
+      return attempt(request, handler, giveUpAt)
     }
   }
 
@@ -165,13 +165,51 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       return decide(coordinator, identified.value, {
         attempt: prepare
           ? attemptPrepared(handler, prepare)
-          : identifiedRequest => attempt(identifiedRequest, handler),
+          : (identifiedRequest, giveUpAt) => attempt(identifiedRequest, handler, giveUpAt),
         started: (_request, { result }) => result,
         replayed: ({ response, expiresAt }) => ({ response, expiresAt, replayed: true }),
       })
     },
     drained: (atMostMs = settings.leaseMs) =>
       within(settings.timer, atMostMs, timeUp => coordinator.runs.drained(timeUp)),
+  }
+}
+
+/** Checks the options and fills in their defaults. */
+function checkedOptions(options: TransactionalOptions) {
+  const where = 'createTransactionalIdempotency'
+  const own = { db: true, storage: true, maxTransactionsPerAccount: true } as const
+  const settings = checkedSettings(where, options, own)
+  const { db, storage, maxTransactionsPerAccount = 1000 } = options
+  if (typeof db?.transaction !== 'function') {
+    throw new TypeError('createTransactionalIdempotency: db must be a SqlClient, such as fromPgPool(pool)')
+  }
+  if (typeof storage !== 'function') {
+    throw new TypeError(
+      'createTransactionalIdempotency: storage must be a function of the transaction, such as postgresTransactionalIdempotency',
+    )
+  }
+  integerOption(`${where}: maxTransactionsPerAccount`, maxTransactionsPerAccount, 1, 1000)
+  return { settings, db, storage, maxTransactionsPerAccount }
+}
+
+/** Makes an attempt wait until its account has a turn. */
+function attemptInTurn(
+  coordinator: Coordinator,
+  turns: AccountTurns,
+  attempt: (request: IdentifiedRequest, handler: Handler) => Promise<AttemptResult<CompletedRun>>,
+) {
+  return async (
+    request: IdentifiedRequest,
+    handler: Handler,
+    giveUpAt: number,
+  ): Promise<AttemptResult<CompletedRun>> => {
+    const result = await turns.run(
+      request.request.account,
+      turn => waitInPlace(coordinator, request, giveUpAt, Infinity, () => turn),
+      () => attempt(request, handler),
+    )
+    return result === NO_TURN ? { state: 'no_turn' } : result
   }
 }
 

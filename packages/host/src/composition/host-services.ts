@@ -193,7 +193,14 @@ export class HostFactories {
   }
 
   idempotency({ backend, clock }: HostServices): TransactionalIdempotency {
-    return createTransactionalIdempotency({ db: backend.sql, storage: backend.idempotency, clock })
+    const { sql: db, idempotency: storage } = backend
+    return createTransactionalIdempotency({
+      db,
+      storage,
+      clock,
+      // Two, so that one begins while the other commits. SQLite runs one transaction at a time anyway.
+      ...(db.dialect === 'postgres' ? { maxTransactionsPerAccount: 2 } : {}),
+    })
   }
 
   /** Writes with an idempotency key whose outcome is unknown. */

@@ -8,7 +8,7 @@ import type { BeginResult } from '../storage/port.ts'
 import type { Coordinator } from './coordinator.ts'
 import type { LocalRun, SharedOutcome } from './local-runs.ts'
 import { recover } from './recover.ts'
-import { waitFor } from './timer.ts'
+import { waitInPlace } from './wait-in-place.ts'
 
 /** A run that an attempt has started. */
 export interface StartedRun {
@@ -19,13 +19,16 @@ export interface StartedRun {
   readonly ended?: { readonly outcome: SharedOutcome }
 }
 
-/** The result of one attempt to start a run. */
-export type AttemptResult<Run extends StartedRun> = Exclude<BeginResult, { readonly state: 'started' }> | Run
+/** The result of one attempt to start a run. `no_turn`: too much work of the account runs, and nothing was started. */
+export type AttemptResult<Run extends StartedRun> =
+  | Exclude<BeginResult, { readonly state: 'started' }>
+  | { readonly state: 'no_turn' }
+  | Run
 
 /** What differs between a run in two calls (`begin`, `complete`) and a run in one transaction. */
 export interface ExecutionStrategy<Run extends StartedRun, Result> {
-  /** Asks the store to start a run. In a transaction, also runs the handler and ends the run. */
-  readonly attempt: (request: IdentifiedRequest) => Promise<AttemptResult<Run>>
+  /** Asks the store to start a run. In a transaction, also runs the handler and ends the run. May wait until `giveUpAt` before. */
+  readonly attempt: (request: IdentifiedRequest, giveUpAt: number) => Promise<AttemptResult<Run>>
   /** Makes the result of a started run. `leaseUntil` is never later than the end of the lease in the store. */
   readonly started: (request: IdentifiedRequest, run: Run, leaseUntil: EpochMs) => Result
   /** Makes the result of a replay. */
@@ -72,11 +75,11 @@ async function follow<Run extends StartedRun, Result>(
   giveUpAt: number,
   strategy: ExecutionStrategy<Run, Result>,
 ): Promise<Verdict<Result, IdempotencyDenial>> {
-  const waited = await wait(coordinator, request, giveUpAt, Infinity, () =>
+  const waited = await waitInPlace(coordinator, request, giveUpAt, Infinity, () =>
     coordinator.runs.waitForEnd(leader),
   )
   if (!waited) return inProgress()
-  const { outcome } = waited
+  const { ended: outcome } = waited
   if (!outcome) return decide(coordinator, request, strategy, giveUpAt)
   return outcome.ok ? allow(strategy.replayed(outcome.value)) : outcome
 }
@@ -91,7 +94,7 @@ async function lead<Run extends StartedRun, Result>(
 ): Promise<Verdict<Result, IdempotencyDenial>> {
   const { runs, cache } = coordinator
   try {
-    let attempt = await strategy.attempt(request)
+    let attempt = await strategy.attempt(request, giveUpAt)
     if (attempt.state === 'running' || attempt.state === 'lost') {
       attempt = await poll(coordinator, request, giveUpAt, attempt, strategy)
     }
@@ -104,6 +107,9 @@ async function lead<Run extends StartedRun, Result>(
         // The requests that wait get no outcome: they may have more time left than this one, and then ask the store themselves.
         runs.end(run)
         return inProgress()
+      case 'no_turn':
+        runs.end(run)
+        return accountBusy()
       case 'done': {
         const { response: text, expiresAt } = attempt
         const cached = { fingerprint: run.fingerprint, text, expiresAt }
@@ -140,38 +146,14 @@ async function poll<Run extends StartedRun>(
 ): Promise<AttemptResult<Run>> {
   let pollMs = FIRST_POLL_MS
   let recovered = false
-  for (let latest = first; ; latest = await attempt(request)) {
+  for (let latest = first; ; latest = await attempt(request, giveUpAt)) {
     if (latest.state === 'lost' && !recovered) {
       recovered = await recover(coordinator, request, latest.fence)
       if (!recovered) return latest
     } else if (latest.state === 'running') {
-      if (!(await wait(coordinator, request, giveUpAt, pollMs))) return latest
+      if (!(await waitInPlace(coordinator, request, giveUpAt, pollMs))) return latest
       pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)
     } else return latest
-  }
-}
-
-/**
- * Waits at most `atMostMs` for a run to end. Returns undefined without waiting if the request has no time left or gets no
- * place. A request that loses its place gets undefined too, and then asks for another place.
- */
-async function wait(
-  coordinator: Coordinator,
-  { request: { account } }: IdentifiedRequest,
-  giveUpAt: number,
-  atMostMs: number,
-  waitForEnd?: () => Promise<SharedOutcome>,
-): Promise<{ readonly outcome: SharedOutcome } | undefined> {
-  const { places, settings } = coordinator
-  const { timer } = settings
-  const leftMs = giveUpAt - timer.now()
-  const place = leftMs > 0 ? places.take(account) : undefined
-  if (!place) return undefined
-  try {
-    // Created here and not earlier: if the run fails, a promise that nobody waits for would end the process.
-    return { outcome: await waitFor(timer, Math.min(leftMs, atMostMs), place, waitForEnd?.()) }
-  } finally {
-    places.giveBack(account, place)
   }
 }
 
@@ -188,6 +170,11 @@ const keyReused = () =>
 
 const inProgress = () =>
   deny('request_in_progress', 'The first request with this Idempotency-Key is still running.', {
+    retryAfterSeconds: 1,
+  })
+
+const accountBusy = () =>
+  deny('request_in_progress', 'Other writes of this account are still running. Nothing was started.', {
     retryAfterSeconds: 1,
   })
 
