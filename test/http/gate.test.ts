@@ -20,7 +20,13 @@ t.test('refuses a port without its functions, or in the wrong option, at constru
   t.throws(wrong({ guard, scopes, idempotency: guard }), /idempotency must have the function begin/)
   t.throws(wrong({ aliases: guard }), /aliases must have the function resolve/)
   t.throws(wrong({ idempotency }), /idempotency needs a guard/)
-  t.throws(wrong({ guard }), /scopes must be a catalogue/)
+  t.throws(wrong({ guard, scopes: ['cards.read'] }), /scopes must have the function has/)
+})
+
+t.test('without a catalogue of scopes, a rule may name any scope', async t => {
+  const { guard } = await bench()
+  const api = gate({ guard })
+  t.doesNotThrow(() => api.guarded({ operation: 'cards.list', allOf: ['any.scope'] }))
 })
 
 t.test('refuses a wrong option and names it, what is expected and the value', async t => {

@@ -87,7 +87,6 @@ const mistakes: Record<string, [code: string, message: RegExp, member?: string]>
     `gate({ aliases }).guarded({ operation: 'cards.list' })`,
     /Property 'guarded' does not exist/,
   ],
-  'a guard without a catalogue of scopes': [`gate({ guard })`, /scopes|No overload/],
   'a binding without a body choice (Express)': [`expressGate(api, {})`, /Property 'body' is missing/],
   'a binding without a body choice (Koa)': [`koaGate(api, {})`, /Property 'body' is missing/],
   'a binding without a body choice (Fastify)': [`fastifyGate(api, {})`, /Property 'body' is missing/],

@@ -145,10 +145,6 @@ function assertPorts({ aliases, guard, idempotency, transactions, scopes }: AnyG
       'idempotency needs a guard, because a replay must be authorized too: give the option guard',
     )
   assertFunctions('scopes', scopes, ['has'])
-  if (guard && !scopes)
-    throw new TypeError(
-      'scopes must be a catalogue, got undefined: with a guard, give the option scopes (scopeCatalogue)',
-    )
 }
 
 function assertFunctions(name: string, port: object | undefined, functions: readonly string[]): void {

@@ -38,8 +38,8 @@ export interface GateOptions<
   Tx = unknown,
 > extends OpenGateOptions<K> {
   readonly guard: GuardPort<A>
-  /** The scopes of your API. A rule that names another scope does not compile. */
-  readonly scopes: ScopeCatalogue<S>
+  /** The scopes of your API. A rule that names another scope does not compile. Default: rules may name any scope. */
+  readonly scopes?: ScopeCatalogue<S>
   readonly idempotency?: IdempotencyPort
   /** Runs writes whose idempotency record commits together with their rows. */
   readonly transactions?: TransactionPort<Tx>
