@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageNames } from '../workspace/tree.ts'
+import { entriesOf, packageNames } from '../workspace/tree.ts'
 import { median } from './arithmetic.ts'
 import { extent, reportMissed } from './extent.ts'
 import { columns } from './report.ts'
@@ -22,7 +22,7 @@ if (verdict.code !== 'invalid_signature') throw new Error('expected a check of t
 const load = (specifier: string): string => `await import('${specifier}')`
 const programs: Readonly<Record<string, string>> = {
   'an empty process': '',
-  ...Object.fromEntries(packageNames().map(name => [name, load(`@gatewright/${name}`)])),
+  ...Object.fromEntries(packageNames().map(name => [name, load(entriesOf(name)[0] as string)])),
   'http/express': load('@gatewright/http/express'),
   'http/fetch': load('@gatewright/http/fetch'),
   'signature-verifier, first proof': FIRST_PROOF,

@@ -71,6 +71,14 @@ const bad: Record<string, [Package, RegExp]> = {
     one('http', 'koa.ts', "const load = () => import('@gatewright/scope-guard')"),
     /http must not import/,
   ],
+  'the composition package imports the host': [
+    one('gatewright', 'express.ts', "import { runHost } from '@gatewright/host'"),
+    /gatewright must not import/,
+  ],
+  'a package imports the composition package': [
+    one('host', 'http/app.ts', "import { gatewright } from 'gatewright/koa'"),
+    /no package imports gatewright/,
+  ],
   'a backend imports deciding code': [
     one('session-issuer', 'storage/redis.ts', "import { keyText } from '../key-text.ts'"),
     /a backend must not import \.\.\/key-text\.ts/,
@@ -137,6 +145,7 @@ t.test('what design allows is not caught', async t => {
     one('scope-guard', 'storage/redis.ts', "import type { SpendStorage } from './port.ts'"),
     one('scope-guard', 'storage/sqlite.ts', "import { RESERVE } from './statements.ts'"),
     one('scope-guard', 'storage/postgres.ts', "import { rows } from '@gatewright/kernel/sql'"),
+    one('gatewright', 'compose.ts', "import { createGuard } from '@gatewright/scope-guard'"),
     one('host', 'composition/make-services.ts', "import { Token } from 'typedi'"),
     one('reference-host', 'app.ts', "import { createGuard } from '@gatewright/scope-guard'"),
   ]

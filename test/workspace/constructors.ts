@@ -48,6 +48,7 @@ import { postgresNonces } from '@gatewright/signature-verifier/postgres'
 import { redisNonces } from '@gatewright/signature-verifier/redis'
 import { sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
+import { gatewrightConstructors } from './gatewright-constructors.ts'
 
 /** One object of options, and the public function that takes it. */
 export interface Constructor {
@@ -203,6 +204,7 @@ export const constructors: readonly Constructor[] = [
   ...issuers,
   ...others,
   ...storages,
+  ...gatewrightConstructors,
 ]
 
 /** Reject before they open anything; valid options would start a host. */

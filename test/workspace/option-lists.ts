@@ -28,10 +28,13 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   memoryAliasUsage: ['legacy-alias-router/src/storage/memory.ts', 'MemoryAliasUsageOptions'],
   gate: ['http/src/options.ts', 'OpenGateOptions'],
   'gate with a guard': ['http/src/gate-types.ts', 'GateOptions'],
+  gatewright: ['gatewright/src/options.ts', 'GatewrightOptions'],
+  'gatewright write': ['gatewright/src/operations.ts', 'WriteOperation'],
 }
 
 /** The lists of options in each README, in the order of its marks. */
 const LISTS: Readonly<Record<string, readonly string[]>> = {
+  'packages/gatewright/README.md': ['gatewright write', 'gatewright'],
   'packages/http/README.md': ['gate', 'gate with a guard'],
   'packages/idempotency-store/README.md': ['createIdempotency', 'createLostRuns'],
   'packages/legacy-alias-router/README.md': ['createUsageLog'],

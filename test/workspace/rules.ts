@@ -62,6 +62,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   http: ['kernel'],
   ...Object.fromEntries(FIVE.map(name => [name, ['kernel']])),
+  gatewright: ['kernel', 'http', ...FIVE],
   host: ['kernel', 'http', ...FIVE],
 }
 
@@ -81,6 +82,8 @@ function brokenArrow({ package: from, path, found: { specifier } }: Site): Viola
   if (name === 'typedi' && !TYPEDI.includes(path))
     return [`${path}: typedi belongs to composition/make-services.ts of the host`]
   const allowed = ARROWS[from]
+  if (name === 'gatewright' && from !== name)
+    return [`${path}: no package imports gatewright, which composes them`]
   if (!allowed || !name?.startsWith(SCOPE)) return []
   return allowed.includes(name.slice(SCOPE.length)) ? [] : [`${path}: ${from} must not import ${specifier}`]
 }

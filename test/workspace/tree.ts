@@ -22,8 +22,9 @@ export function manifest(name: string): Manifest {
 
 /** What users import of a package: the specifier of every entry of its exports map. */
 export function entriesOf(name: string): string[] {
-  return Object.entries(manifest(name).exports ?? {}).flatMap(([entry, target]) =>
-    typeof target === 'string' ? [] : [`@gatewright/${name}${entry.slice(1)}`],
+  const { name: specifier, exports = {} } = manifest(name)
+  return Object.entries(exports).flatMap(([entry, target]) =>
+    typeof target === 'string' ? [] : [specifier + entry.slice(1)],
   )
 }
 

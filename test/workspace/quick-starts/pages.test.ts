@@ -14,8 +14,8 @@ const pages: Readonly<Record<string, (place: Place) => string>> = {
   fastify: () => '',
   'node-http': () => '',
   nestjs: () => '',
-  nextjs: place => onNode('request => POST(request)', place),
-  fetch: place => onNode('gw.aliases(app.fetch)', place),
+  nextjs: place => onNode('request => POST(request, { params: Promise.resolve({}) })', place),
+  fetch: place => onNode('app.fetch', place),
 }
 
 const { url: issuer, sign } = await provider(t)

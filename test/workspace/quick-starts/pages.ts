@@ -8,10 +8,10 @@ export interface Place {
   readonly port: number
 }
 
-/** The page's first fence that makes a guard, as it is printed. */
+/** The page's first fence that makes a server, as it is printed. */
 export function codeOf(file: string): string {
-  const fence = fences(readFileSync(file, 'utf8')).find(({ code }) => code.includes('createGuard('))
-  if (!fence) throw new Error(`${file} has no fence that makes a guard`)
+  const fence = fences(readFileSync(file, 'utf8')).find(({ code }) => /gatewright\(|createGuard\(/.test(code))
+  if (!fence) throw new Error(`${file} has no fence that makes a server`)
   return fence.code
 }
 

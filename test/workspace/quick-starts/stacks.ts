@@ -32,9 +32,9 @@ const node = (name: string, rest: (place: Place) => string = () => ''): Stack =>
   read: '/payments',
   write: '/payments',
   compiled: place => placed(codeOf(page(name)), place) + rest(place),
-  start(project, script, { issuer }) {
+  start(project, script) {
     cpSync(script, join(project, 'server.js'))
-    const env = { PATH: process.env['PATH'], ISSUER: issuer }
+    const env = { PATH: process.env['PATH'] }
     return plainNode(['server.js'], { cwd: project, env, ...piped })
   },
 })
@@ -63,13 +63,16 @@ export const STACKS: Readonly<Record<string, Stack>> = {
     page: README,
     read: undefined,
     write: '/payments',
-    compiled: ({ port }) => codeOf(README).replace('listen(3000', `listen(${port}`),
+    compiled: ({ issuer, port }) =>
+      codeOf(README)
+        .replace('https://YOUR-TENANT.auth0.com/', issuer)
+        .replace('listen(3000', `listen(${port}`),
   },
   Express: node('express'),
   Fastify: node('fastify'),
   Koa: node('koa'),
   'node:http': node('node-http'),
-  Hono: node('fetch', place => onNode('gw.aliases(app.fetch)', place)),
+  Hono: node('fetch', place => onNode('app.fetch', place)),
   NestJS: { ...node('nestjs'), has: ['@nestjs/platform-express', 'express'] },
   'Next.js': {
     page: page('nextjs'),

@@ -1,0 +1,41 @@
+import {
+  fastifyGate,
+  type FastifyGate,
+  type FastifyRequest,
+  type FastifyRoute,
+} from '@gatewright/http/fastify'
+import { compose } from './compose.ts'
+import type { Gatewright, Protects } from './gatewright.ts'
+import { middlewareMethods } from './methods.ts'
+import { checkedOptions, type GatewrightOptions } from './options.ts'
+
+export { nothingHappened } from '@gatewright/kernel'
+export { memoryStore } from './stores/memory.ts'
+export type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
+export type { Store } from './stores/store.ts'
+
+/** The hooks that protect a route of Fastify: its options, before its own handler. */
+export type FastifyHooks = ReturnType<FastifyGate['hooks']>
+
+/** Mounts operations on Fastify: `app.post('/payments', gw.write(...))`. */
+export interface FastifyGatewright<S extends string>
+  extends Gatewright<S, FastifyRoute>,
+    Protects<S, FastifyHooks, FastifyRequest> {
+  /** Register it before the routes: `await app.register(gw.plugin)`. It keeps the bytes of each body. */
+  readonly plugin: FastifyGate['plugin']
+  /** The binding of `@gatewright/http/fastify`: `rewriteUrl` for old paths, and routes that `gate` declares. */
+  readonly http: FastifyGate
+}
+
+/**
+ * Makes the access and policy layer of a Fastify server: tokens, scopes, rate limits, spend caps and idempotent writes. Throws a
+ * `TypeError` that says what to write for a wrong option.
+ */
+export function gatewright<const S extends string = string>(
+  options: GatewrightOptions<S>,
+): FastifyGatewright<S> {
+  const { parts, declare } = compose(checkedOptions(options, {}))
+  const http = fastifyGate(parts.gate, { body: 'kept' })
+  const { handle, call, hooks: guard } = http
+  return { ...parts, http, plugin: http.plugin, ...middlewareMethods(declare, { handle, call, guard }) }
+}

@@ -1,0 +1,70 @@
+import type { Handler, OpenCall, Route } from '@gatewright/http'
+import type { Declarations, Operation } from './compose.ts'
+import type { Existing, Gatewright, Protecting, Protects, Wraps } from './gatewright.ts'
+import type { Respond } from './requests.ts'
+
+/** The functions of a binding of `@gatewright/http` that mount a route. */
+export interface Binding<Mounted> {
+  handle(route: Route<OpenCall>, handler: Handler<OpenCall>): Mounted
+}
+
+interface MiddlewareBinding<Mounted, Middleware, Request> extends Binding<Mounted> {
+  guard(route: Route<OpenCall>): Middleware
+  call(route: Route<OpenCall>, request: Request): OpenCall
+}
+
+type Mounts<Mounted> = Pick<Gatewright<string, Mounted>, 'open' | 'read' | 'write'>
+
+/** Makes the functions that mount a handler. */
+export function mountMethods<Mounted>(declare: Declarations, binding: Binding<Mounted>): Mounts<Mounted> {
+  const mount = <T>({ route, requestOf }: Operation<T>, respond: Respond<T>): Mounted => {
+    if (typeof respond !== 'function')
+      throw new TypeError(`${route.operation}: the handler must be a function, got ${typeof respond}`)
+    return binding.handle(route, call => respond(requestOf(call)))
+  }
+  return {
+    open: (operation, options, handler) => mount(declare.open(operation, options), handler),
+    read: (operation, options, handler) => mount(declare.read(operation, options), handler),
+    write: (operation, options, handler) => mount(declare.write(operation, options, false), handler),
+  }
+}
+
+/** Makes the functions of a framework with middlewares. */
+export function middlewareMethods<Mounted, Middleware extends object, Request>(
+  declare: Declarations,
+  binding: MiddlewareBinding<Mounted, Middleware, Request>,
+): Mounts<Mounted> & Protects<string, Middleware, Request> {
+  const protect = <T>({ route, requestOf }: Operation<T>): Protecting<Middleware, Request, T> =>
+    Object.assign(binding.guard(route), {
+      accepted: (request: Request): T => requestOf(binding.call(route, request)),
+    })
+  return {
+    ...mountMethods(declare, binding),
+    protectRead: (operation, options) => protect(declare.read(operation, options)),
+    protectWrite: (operation, options) => protect(declare.write(operation, options, true)),
+  }
+}
+
+/** The function of a binding that wraps an existing handler. */
+export interface WrappingBinding<Mounted> {
+  wrap(
+    route: Route<OpenCall>,
+    existing: (request: Request, call: OpenCall) => Response | Promise<Response>,
+  ): Mounted
+}
+
+/** Makes the functions of a framework whose handlers take a `Request` and return a `Response`. */
+export function wrapMethods<Mounted>(
+  declare: Declarations,
+  binding: WrappingBinding<Mounted>,
+): Wraps<string, Mounted> {
+  const wrap = <T>({ route, requestOf }: Operation<T>, existing: Existing<T>): Mounted => {
+    if (typeof existing !== 'function')
+      throw new TypeError(`${route.operation}: the handler must be a function, got ${typeof existing}`)
+    return binding.wrap(route, (request, call) => existing(request, requestOf(call)))
+  }
+  return {
+    protectRead: (operation, options, existing) => wrap(declare.read(operation, options), existing),
+    protectWrite: (operation, options, existing) => wrap(declare.write(operation, options, true), existing),
+  }
+}

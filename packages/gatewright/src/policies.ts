@@ -1,0 +1,20 @@
+import { parsePolicy, type SessionPolicies } from '@gatewright/scope-guard'
+import type { GatewrightOptions } from './options.ts'
+
+/** The id of the one policy for every account. Its counters belong to it. */
+const EVERYBODY = 'everybody'
+
+/** Makes the guard's source of policies. Throws a `TypeError` for a `policy` that is not one. */
+export function policySource({
+  policy,
+  policies,
+}: Pick<GatewrightOptions, 'policy' | 'policies'>): SessionPolicies | undefined {
+  if (policies)
+    return async session =>
+      (await policies(session)).map((document, index) => ({ id: `policies[${index}]`, document }))
+  if (policy === undefined) return undefined
+  const parsed = parsePolicy(policy)
+  if (!parsed.ok) throw new TypeError(`gatewright: policy: ${parsed.message}`)
+  const everybody = [{ id: EVERYBODY, document: parsed.value }]
+  return () => everybody
+}

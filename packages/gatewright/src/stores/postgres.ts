@@ -1,0 +1,52 @@
+import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
+import { fromPgPool, migrate } from '@gatewright/kernel/sql'
+import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
+import RateLimiterPostgres from 'rate-limiter-flexible/lib/RateLimiterPostgres.js'
+import { prefixOf, type SqlStoreOptions } from './sql.ts'
+import { collector, type Store } from './store.ts'
+
+export type { SqlStoreOptions } from './sql.ts'
+export type { Store } from './store.ts'
+
+/** The table as rate-limiter-flexible expects it. It deletes expired rows itself, every five minutes. */
+const RATE_LIMITS = `-- version 1
+create table {prefix}rate_limits (
+  key varchar(255) primary key,
+  points integer not null default 0,
+  expire bigint
+);
+`
+
+/**
+ * Keeps everything in Postgres, with your pool of `pg`. It is never opened, closed or configured here: give it an `error` listener
+ * and timeouts. Call `migrate()` before the server listens.
+ */
+export function postgresStore(pool: Parameters<typeof fromPgPool>[0], options: SqlStoreOptions = {}): Store {
+  const prefix = prefixOf('postgresStore', options)
+  if (typeof (pool as Partial<typeof pool> | null)?.connect !== 'function')
+    throw new TypeError(
+      `postgresStore: pool must be a Pool of pg, got ${pool === null ? 'null' : typeof pool}`,
+    )
+  const db = fromPgPool(pool)
+  const ports = {
+    idempotency: postgresIdempotency(db, { prefix }),
+    spends: postgresSpends(db, { prefix }),
+  }
+  return {
+    ...ports,
+    limits: settings =>
+      new RateLimiterPostgres({
+        ...settings,
+        storeClient: pool,
+        storeType: 'pool',
+        tableName: `${prefix}rate_limits`,
+        tableCreated: true,
+      }),
+    async migrate() {
+      await migrateIdempotency(db, prefix)
+      await migrateSpends(db, prefix)
+      await migrate(db, { namespace: 'rate_limits', ddl: RATE_LIMITS }, prefix)
+    },
+    collect: collector(ports),
+  }
+}

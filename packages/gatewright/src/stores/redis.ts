@@ -1,0 +1,58 @@
+import { redisIdempotency } from '@gatewright/idempotency-store/redis'
+import { checkOptions } from '@gatewright/kernel'
+import { fromIoredis, fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
+import { redisSpends } from '@gatewright/scope-guard/redis'
+import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
+import { collector, type Store } from './store.ts'
+
+export type { Store } from './store.ts'
+
+/** A client of ioredis. */
+type Ioredis = Parameters<typeof fromIoredis>[0]
+/** A client of node-redis, or of its cluster. */
+type NodeRedis = Parameters<typeof fromNodeRedis>[0] | Parameters<typeof fromNodeRedisCluster>[0]
+
+/** Options of `redisStore`. */
+export interface RedisStoreOptions {
+  /** Begins every key. Default `gw:`. */
+  readonly prefix?: string
+}
+
+/**
+ * Keeps everything in Redis, with your client of node-redis or ioredis, or its cluster. It is never opened, closed or configured
+ * here: set `disableOfflineQueue: true` (ioredis: `enableOfflineQueue: false`), so that an outage is an error and not a wait. Redis
+ * must run with `maxmemory-policy noeviction`. See docs/storage.md for what a failover can lose.
+ */
+export function redisStore(client: NodeRedis | Ioredis, options: RedisStoreOptions = {}): Store {
+  const { prefix } = checkOptions('redisStore', options, { prefix: { default: 'gw:' } })
+  const isIoredis = typeof (client as Partial<Ioredis> | null)?.call === 'function'
+  if (!isIoredis && typeof (client as Partial<NodeRedis> | null)?.sendCommand !== 'function')
+    throw new TypeError(
+      `redisStore: client must be a client of node-redis or ioredis, got ${client === null ? 'null' : typeof client}`,
+    )
+  const redis = isIoredis ? fromIoredis(client as Ioredis) : nodeRedis(client as NodeRedis)
+  const ports = {
+    idempotency: redisIdempotency(redis, { prefix: `${prefix}idempotency:` }),
+    spends: redisSpends(redis, { prefix: `${prefix}spend:` }),
+  }
+  return {
+    ...ports,
+    limits: settings =>
+      new RateLimiterRedis({
+        ...settings,
+        keyPrefix: `${prefix}${settings.keyPrefix}`,
+        storeClient: client,
+        useRedisPackage: !isIoredis,
+        rejectIfRedisNotReady: true,
+      }),
+    migrate: async () => undefined,
+    collect: collector(ports),
+  }
+}
+
+/** A cluster takes the key of a command beside its arguments, and has a list of its masters. */
+function nodeRedis(client: NodeRedis): RedisClient {
+  return 'masters' in client
+    ? fromNodeRedisCluster(client as Parameters<typeof fromNodeRedisCluster>[0])
+    : fromNodeRedis(client as Parameters<typeof fromNodeRedis>[0])
+}

@@ -1,0 +1,33 @@
+import type { IdempotencyStorage } from '@gatewright/idempotency-store'
+import { collectBatches, systemClock } from '@gatewright/kernel'
+import type { LimiterStore, SpendStorage } from '@gatewright/scope-guard'
+
+/** Where a server keeps its state: `memoryStore()`, `redisStore(client)`, `postgresStore(pool)`, `sqliteStore(database)`, or your own. */
+export interface Store {
+  /** Records of idempotent writes and their responses. */
+  readonly idempotency: IdempotencyStorage
+  /** Counters of spend caps. Without them, an operation that spends is refused at start-up. */
+  readonly spends?: SpendStorage
+  /** Where rate limits count. Absent: in this process. */
+  readonly limits?: LimiterStore
+  /** Creates or updates the tables. Call it before the server listens. Repeatable, also from several processes simultaneously. */
+  migrate(): Promise<void>
+  /**
+   * Deletes expired rows, and returns how many. Call it every few minutes, or tables grow. Stores that expire entries themselves
+   * return 0.
+   */
+  collect(): Promise<number>
+}
+
+/** How many rows one statement deletes at most. */
+const BATCH = 1000
+
+/** Makes the function `collect` of a store. */
+export function collector({ idempotency, spends }: Pick<Store, 'idempotency' | 'spends'>): Store['collect'] {
+  return async () => {
+    let deleted = 0
+    for (const storage of spends ? [idempotency, spends] : [idempotency])
+      deleted += await collectBatches(limit => storage.collect(limit, systemClock.now()), BATCH)
+    return deleted
+  }
+}
