@@ -1,35 +1,21 @@
-import { gate } from '@gatewright/http'
-import { expressGate } from '@gatewright/http/express'
-import { createIdempotency } from '@gatewright/idempotency-store'
-import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
-import { scopeCatalogue } from '@gatewright/kernel'
-import { createGuard, sessionReader } from '@gatewright/scope-guard'
-import { memorySpends } from '@gatewright/scope-guard/memory'
 import express from 'express'
+import { gatewright, memoryStore } from 'gatewright/express'
 import { z } from 'zod'
 
-const issuer = process.env['ISSUER'] ?? 'https://YOUR-TENANT.auth0.com/'
-const guard = createGuard({
-  issuer,
+const gw = gatewright({
+  issuer: process.env['ISSUER'] ?? 'https://YOUR-TENANT.auth0.com/',
   audience: 'https://payments.example',
-  readSession: sessionReader({ preset: 'auth0', policyIds: () => ['everybody'] }),
-  policies: async ids => ids.map(() => ({ dailySpendCapCents: 10_000 })),
-  spend: memorySpends(),
+  provider: 'auth0',
+  policy: { dailySpendCapCents: 10_000 }, // for every account; or policies: session => [...]
+  store: memoryStore(), // or redisStore(client), postgresStore(pool), sqliteStore(database)
 })
-const idempotency = createIdempotency({ storage: memoryIdempotency() })
-const api = gate({ guard, idempotency, scopes: scopeCatalogue(['payments.write']) })
-const pay = api.idempotent(
-  { operation: 'payments.create', allOf: ['payments.write'], spends: 'spend' },
-  {
-    body: z.object({ amountCents: z.number().int().positive() }),
-    amount: ({ input }) => ({ ...input.body, currency: 'USD' }), // reserved under every cap of the caller
-  },
-)
 
 export const app = express()
-const http = expressGate(api, { body: 'stream' })
-const payment = http.handle(pay, async ({ input, effect }) => {
-  // Pay here, with effect.effectId as the processor's idempotency key. The 201 counts the amount as spent.
-  return { status: 201, body: { id: effect.effectId, ...input.body } }
-})
-app.post('/payments', payment)
+app.post('/payments', gw.write('payments.create', {
+  scope: 'payments.write',
+  body: z.object({ amountCents: z.number().int().positive() }),
+  spends: body => ({ amountCents: body.amountCents, currency: 'USD' }),
+}, ({ body, effectId }) => {
+  // Pay here, with effectId as your payment processor's idempotency key.
+  return { status: 201, body: { id: effectId, ...body } }
+}))

@@ -8,7 +8,9 @@ const fence = (language: string): string =>
 
 t.test('the first example of the README is examples/first-payment/server.ts', t => {
   const server = readFileSync('examples/first-payment/server.ts', 'utf8')
-  t.equal(fence('ts'), `${server}app.listen(3000, '127.0.0.1')\n`)
+  const shown = server.replace("process.env['ISSUER'] ?? ", '')
+  t.equal(fence('ts'), `${shown}app.listen(3000, '127.0.0.1')\n`)
+  t.ok(fence('ts').split('\n').length <= 25, 'at most 25 lines')
   t.end()
 })
 
