@@ -8,8 +8,8 @@ interface TokenHeader {
   readonly typ: string
 }
 
-/** Signs a payload and returns the compact JWS: without a promise where the platform signs synchronously. */
-export type SignToken = (payload: string) => string | Promise<string>
+/** Signs a payload and returns the compact JWS. */
+export type SignToken = (payload: string) => Promise<string>
 
 /** Imports a private key that signs tokens with one header. Rejects if the key is not one of the header's algorithm. */
 export type ImportSigningKey = (jwk: JWK, header: TokenHeader) => Promise<SignToken>

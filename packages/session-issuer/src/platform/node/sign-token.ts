@@ -15,7 +15,7 @@ export const importSigningKey: ImportSigningKey = async (jwk, { alg, kid, typ })
   // RFC 7518 section 3.4: R and S side by side, not DER.
   const input = { key, ...(alg === 'ES256' ? { dsaEncoding: 'ieee-p1363' as const } : {}) }
   const head = encode(JSON.stringify({ alg, kid, typ }))
-  return payload => {
+  return async payload => {
     const text = `${head}.${encode(payload)}`
     return `${text}.${sign(digest, Buffer.from(text, 'latin1'), input).toString('base64url')}`
   }
