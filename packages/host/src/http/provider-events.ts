@@ -3,7 +3,7 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from './codes.ts'
 import { operation, type Operation } from './operation.ts'
-import { component, text, textOrNull } from '../schemas/fields.ts'
+import { component, text } from '../schemas/fields.ts'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 
@@ -34,15 +34,14 @@ interface DecisionResponse {
    * `unavailable`: the database was down or late.
    */
   readonly outcome: 'applied' | 'repeated' | 'conflict' | 'unavailable'
-  readonly decision: {
-    readonly approved: boolean
-    readonly authorizationId: string
-    readonly declineReason: string | null
-  }
+  /** A value of the event type's `decision`. */
+  readonly decision: object
 }
 
 /** How the host responds to an event that asks for a decision. */
 interface DecidedEvent extends CheckedEvent {
+  /** The schema of the decision in the response. */
+  readonly decision: Type.TSchema
   /** Decides once for each id in `data`, whatever the id of the message is. Undefined if the object does not exist here. */
   decide(provider: string, data: never, now: EpochMs): Promise<DecisionResponse | undefined>
 }
@@ -63,25 +62,23 @@ const Body = Type.Object(
   },
   component('ProviderEvent', 'An event of a provider'),
 )
-const Decision = Type.Object(
-  {
-    approved: Type.Boolean(),
-    authorizationId: text('The id of the authorization, also of a declined one'),
-    declineReason: textOrNull('Null if it is approved'),
-  },
-  component('AuthorizationDecision', 'The decision about a payment by card'),
-)
-const Applied = Type.Object({
-  applied: Type.Boolean({
+
+/** The schema of the response: with the decisions of those event types that ask for one. */
+function responseOf(eventTypes: readonly EventType[]): Type.TObject {
+  const decisions = [...new Set(eventTypes.flatMap(each => ('decide' in each ? [each.decision] : [])))]
+  const decision = decisions.length > 1 ? Type.Union(decisions) : decisions[0]
+  const applied = Type.Boolean({
     description:
       'False for a message that was received before, an outdated event, and a payment that cannot be credited',
-  }),
-  decision: Type.Optional(Decision),
-})
-const ResponseData = Type.Object(
-  { ok: Type.Boolean(), data: Applied },
-  component('ProviderEventResponse', 'The outcome of an event'),
-)
+  })
+  const data = decision
+    ? Type.Object({ applied, decision: Type.Optional(decision) })
+    : Type.Object({ applied })
+  return Type.Object(
+    { ok: Type.Boolean(), data },
+    component('ProviderEventResponse', 'The outcome of an event'),
+  )
+}
 
 /** How long the id of a message is kept, so that a repeat is recognized. Senders repeat a message for some days. */
 export const MESSAGE_KEPT_MS = 30 * 86_400_000
@@ -104,7 +101,7 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
     paths: ['/providers/{name}/events'],
     credential: 'provider',
     body: Body,
-    response: ResponseData,
+    response: responseOf(Object.values(eventTypes)),
     document: true,
     example: {
       body: { type: 'kyc.report', data: { id: text('').type } },

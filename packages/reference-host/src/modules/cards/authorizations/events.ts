@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { compileSchema, idText, nameText } from '@gatewright/host/schemas'
+import { compileSchema, component, idText, nameText, text, textOrNull } from '@gatewright/host/schemas'
 import type { EventOutcome, EventType } from '@gatewright/host'
 import { decideIncrementInTime, type NetworkIncrementServices } from './network-increment.ts'
 import { decideInTime } from './network-request.ts'
@@ -36,6 +36,15 @@ const Increment = Type.Object({
   currency: Currency,
   declineReason: IssuerReason,
 })
+/** What the card network gets: see `decideInTime`. */
+const Decision = Type.Object(
+  {
+    approved: Type.Boolean(),
+    authorizationId: text('The id of the authorization, also of a declined one'),
+    declineReason: textOrNull('Null if it is approved'),
+  },
+  component('AuthorizationDecision', 'The decision about a payment by card'),
+)
 type NetworkRequest = Type.Static<typeof Request>
 type NetworkIncrement = Type.Static<typeof Increment>
 const Reversal = Type.Object({ id: idText() })
@@ -82,6 +91,7 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
   return {
     'authorization.request': {
       validate: compileSchema(Request),
+      decision: Decision,
       decide(provider, { id: networkId, declineReason, ...data }: NetworkRequest, now) {
         const { merchant } = data
         return decideInTime(services, {
@@ -96,6 +106,7 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
     },
     'authorization.increment': {
       validate: compileSchema(Increment),
+      decision: Decision,
       decide(
         provider,
         { id, incrementId: networkId, declineReason, amountCents, currency }: NetworkIncrement,
