@@ -106,7 +106,8 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         const [env, ...rest] = beside as [Env, ...never[]]
         const entered = gate.enter(request, facts(request, env))
         if (!entered.ok) return toResponse(entered.response)
-        const { facts: canonical, fields } = entered.value
+        const context = entered.value
+        const canonical = context.facts
         const url = new URL(request.url)
         let target = request
         if (url.pathname !== canonical.path) {
@@ -114,7 +115,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
           target = new Request(url, request)
           gate.adopt(target, request)
         }
-        return withResponseFields(await fetch(target, env, ...rest), fields())
+        return withResponseFields(await fetch(target, env, ...rest), context.fields())
       },
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): FetchHandler<Env> {
       const run = runOf(route, handler)

@@ -1,6 +1,5 @@
 import { Fault, type HeaderField } from '@gatewright/kernel'
 import type { CallerIds } from '../ports.ts'
-import { hasField } from './http-response.ts'
 import type { Outcome } from './outcome.ts'
 
 /** The decision event of one request: what was decided and why. Frozen; it has no member for a credential, body or path. */
@@ -106,8 +105,8 @@ function errorOf(body: unknown): { code?: string; reason?: string; details?: Rec
 
 /** Returns the value of a header field, with all of its lines joined. */
 export function fieldValue(headers: readonly HeaderField[], name: string): string | undefined {
-  if (!hasField(headers, name)) return undefined
-  return headers.flatMap(([field, value]) => (field.toLowerCase() === name ? [value] : [])).join(', ')
+  const values = headers.filter(([field]) => field.length === name.length && field.toLowerCase() === name)
+  return values.length === 0 ? undefined : values.map(([, value]) => value).join(', ')
 }
 
 /** Returns the trace id of a `traceparent` field (W3C Trace Context section 3.2); undefined if it is malformed. */

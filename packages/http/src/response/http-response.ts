@@ -123,6 +123,7 @@ function withoutLinks(value: string, removed: readonly HeaderField[]): string {
 
 /** Adds fields to a response, except fields that it has already. */
 export function withFields(response: WireResponse, fields: readonly HeaderField[]): WireResponse {
+  if (fields.length === 0) return response
   const added = fields.filter(
     ([name]) => isRepeatable(name) || !hasField(response.headers, name.toLowerCase()),
   )

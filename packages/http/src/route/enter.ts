@@ -2,7 +2,7 @@ import { deny } from '../codes.ts'
 import type { RequestFacts } from '../request/facts.ts'
 import type { Outcome } from '../response/outcome.ts'
 import { conclude } from './conclude.ts'
-import { createRequestContext, type GateContext, type RequestContext } from './request-context.ts'
+import { EnteredRequest, type GateContext, type RequestContext } from './request-context.ts'
 import type { StepResult } from './steps.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { StepResult } from './steps.ts'
  */
 export function enter(gate: GateContext, received: RequestFacts): StepResult<RequestContext> {
   const { settings, aliases } = gate
-  const context = createRequestContext(gate, received)
+  const context = new EnteredRequest(gate, received)
   const respond = (outcome: Outcome): StepResult<never> => ({
     ok: false,
     response: conclude(gate, context, outcome),
@@ -26,25 +26,14 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
   if (!aliases) return { ok: true, value: context }
   try {
     const resolved = aliases.resolve(received)
-    const { oldNames } = context.facts
     if (!resolved.ok) {
       // A denial also has `used`, so that old names are counted and their header fields are sent.
+      const { oldNames } = context.facts
       oldNames.push(...((resolved as { used?: typeof oldNames }).used ?? []))
       return respond({ kind: 'denial', denial: resolved })
     }
-    const { path, headers, used = [], responseHeaders } = resolved.value
-    oldNames.push(...used)
-    // A translated header field takes precedence over the original one.
-    const header = (name: string): string | undefined => headers[name] ?? received.header(name)
-    return {
-      ok: true,
-      value: createRequestContext(
-        gate,
-        { ...received, path, receivedPath: received.path, header },
-        context,
-        responseHeaders,
-      ),
-    }
+    context.translate(resolved.value)
+    return { ok: true, value: context }
   } catch (error) {
     return respond({ kind: 'failure', error })
   }
