@@ -1,9 +1,9 @@
-import { gate, type Handler, type IdempotentCall, type OpenCall, type WriteGate } from '@gatewright/http'
+import { gate, type Handler, type IdempotentCall, type OpenCall, type Gate } from '@gatewright/http'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { createAliases } from '@gatewright/legacy-alias-router'
-import { createGuard, type Access } from '@gatewright/scope-guard'
+import { createGuard, type Access, type SpendHold } from '@gatewright/scope-guard'
 import { AUDIENCE, demoIssuer, ISSUER } from './demo-issuer.ts'
 
 const issuer = await demoIssuer()
@@ -12,7 +12,7 @@ const issuer = await demoIssuer()
 const scopes = scopeCatalogue(['cards.read', 'cards.write', 'orders.write'])
 
 /** The same in every framework: the parts, composed in the one right order. */
-export const api: WriteGate<(typeof scopes.names)[number], Access> = gate({
+export const api: Gate<(typeof scopes.names)[number], Access, SpendHold> = gate({
   scopes,
   guard: createGuard({ issuer: ISSUER, audience: AUDIENCE, keys: issuer.keys }),
   idempotency: createIdempotency({ storage: memoryIdempotency() }),

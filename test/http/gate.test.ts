@@ -49,8 +49,27 @@ t.test('refuses an operation whose required option is missing, at construction',
   t.throws(() => api.guarded({ operation: 'cards', allOf: [] }), /operation must be "tag\.verb"/)
   const untyped = api as never as { idempotent(rule: object): unknown; guarded(rule: object): unknown }
   t.throws(() => untyped.idempotent({ operation: 'cards.create' }), /needs the option idempotency/)
+  t.throws(() => api.transactional({ operation: 'cards.create', allOf: [] }, () => ({ status: 201 })), {
+    message: 'cards.create: a transactional operation needs the option transactions',
+  })
   const open = gate() as never as typeof untyped
   t.throws(() => open.guarded({ operation: 'cards.list' }), /needs the option guard/)
+})
+
+t.test('refuses two operations with one id, and takes several routes of one operation', async t => {
+  const { guard } = await bench()
+  const api = gate({ guard, scopes, idempotency: { ...idempotency, release: async () => true } })
+  const rule = { operation: 'cards.create', allOf: ['cards.read'] } as const
+  api.idempotent(rule)
+  for (const declare of [api.guarded, api.idempotent] as ((rule: object) => unknown)[])
+    t.throws(() => declare({ operation: 'cards.create', allOf: [] }), {
+      name: 'TypeError',
+      message:
+        /cards\.create is declared twice on this gate, by \{.*"cards\.read".*\} and by \{.*\}: give each operation an id/,
+    })
+  t.doesNotThrow(() => api.guarded(rule), 'two methods of one path')
+  t.doesNotThrow(() => api.guarded({ ...rule, surface: 'partner' }), 'the same operation on another surface')
+  t.doesNotThrow(() => gate({ guard, scopes }).guarded({ ...rule }), 'another gate')
 })
 
 t.test('refuses a wrong rule at construction, with any guard', async t => {

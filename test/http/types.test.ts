@@ -61,10 +61,6 @@ const mistakes: Record<string, [code: string, message: RegExp, member?: string]>
     `http.handle(create, call => call.reserve({ amountCents: 1, currency: 'USD' }).then(() => ({ status: 200 })))`,
     /Property 'reserve' does not exist/,
   ],
-  'a reservation of a gate whose guard counts nothing': [
-    `http.handle(gate({ guard: { check: guard.check, prepare: guard.prepare }, scopes, idempotency }).idempotent({ operation: 'payments.create', allOf: [], spends: 'spend' }), call => ({ status: 200, body: call.reserve }))`,
-    /Property 'reserve' does not exist/,
-  ],
   'a reservation in prepare': [
     `api.idempotent({ operation: 'payments.create', allOf: [], spends: 'spend' }, { prepare: call => ({ ok: true, value: call.reserve }) })`,
     /Property 'reserve' does not exist/,
@@ -73,19 +69,59 @@ const mistakes: Record<string, [code: string, message: RegExp, member?: string]>
     `http.handle(priced, ({ prepared }) => ({ status: 200, body: prepared.prize }))`,
     /Property 'prize' does not exist/,
   ],
-  'idempotency before, instead of behind, a guard': [`gate({ idempotency })`, /guard|No overload/],
   'the guard in the place of idempotency': [
     `gate({ guard, scopes, idempotency: guard })`,
-    /No overload|begin/,
+    /^\d+\): error TS2739: Type 'Guard' is missing the following properties from type 'IdempotencyPort': begin, complete$/m,
+    'idempotency: g',
   ],
-  'idempotency in the place of the guard': [`gate({ guard: idempotency, scopes })`, /No overload|check/],
-  'an idempotent operation of a gate without idempotency': [
-    `gate({ guard, scopes }).idempotent({ operation: 'cards.create' })`,
-    /Property 'idempotent' does not exist/,
+  'idempotency in the place of the guard': [
+    `gate({ guard: idempotency, scopes })`,
+    /Type 'Idempotency' is missing the following properties from type 'GuardPort<.*>': check, prepare$/m,
+    'guard',
   ],
-  'a guarded operation of a gate without a guard': [
-    `gate({ aliases }).guarded({ operation: 'cards.list' })`,
-    /Property 'guarded' does not exist/,
+  'a misspelt port': [
+    `gate({ guard, scopes, idempotencey: idempotency })`,
+    /'idempotencey' does not exist in type 'GateOptions<"cards\.read" \| "cards\.write", Access, SpendHold, Credentials, unknown>'\. Did you mean to write 'idempotency'\?$/m,
+    'idempotencey',
+  ],
+  'a misspelt shape of errors': [
+    `gate({ guard, scopes, errors: 'problems' })`,
+    /Type '"problems"' is not assignable to type .* Did you mean '"problem"'\?$/m,
+    'errors',
+  ],
+  'a misspelt scope of a write that spends': [
+    `api.idempotent({ operation: 'payments.create', allOf: ['cards.wirte'], spends: 'spend' })`,
+    /Type '"cards\.wirte"' is not assignable to type '"cards\.read" \| "cards\.write"'\. Did you mean '"cards\.write"'\?$/m,
+    "'cards.wirte'",
+  ],
+  'a misspelt way of spending': [
+    `api.idempotent({ operation: 'payments.create', allOf: [], spends: 'spent' })`,
+    /Type '"spent"' is not assignable to type '"spend" \| "withdrawal"'\. Did you mean '"spend"'\?$/m,
+    'spends',
+  ],
+  'a misspelt member of the rule of a write': [
+    `api.idempotent({ operation: 'payments.create', allOf: [], spend: 'spend' })`,
+    /'spend' does not exist in type .* Did you mean to write 'spends'\?$/m,
+    'spend:',
+  ],
+  'a misspelt option of a route': [
+    `api.idempotent({ operation: 'cards.create', allOf: [] }, { prepair: () => ({ ok: true, value: 1 }) })`,
+    /'prepair' does not exist in type 'IdempotentOptions<.*>'\. Did you mean to write 'prepare'\?$/m,
+    'prepair',
+  ],
+  'a misspelt function of a call': [
+    `http.handle(pay, call => call.reserv({ amountCents: 1, currency: 'USD' }).then(() => ({ status: 201 })))`,
+    /Property 'reserv' does not exist on type .* Did you mean 'reserve'\?$/m,
+    'reserv',
+  ],
+  'a misspelt member of an amount': [
+    `http.handle(pay, call => call.reserve({ amountCent: 1, currency: 'USD' }).then(() => ({ status: 201 })))`,
+    /'amountCent' does not exist in type .* Did you mean to write 'amountCents'\?$/m,
+    'amountCent',
+  ],
+  'a hold of a write that declares no amount': [
+    `http.handle(pay, call => ({ status: 200, body: call.hold }))`,
+    /Property 'hold' does not exist/,
   ],
   'a binding without a body choice (Express)': [`expressGate(api, {})`, /Property 'body' is missing/],
   'a binding without a body choice (Koa)': [`koaGate(api, {})`, /Property 'body' is missing/],

@@ -1,4 +1,4 @@
-import { gate, type OpenCall, type Route, type SpendGate, type StandardSchema } from '@gatewright/http'
+import { gate, type Gate, type OpenCall, type Route, type StandardSchema } from '@gatewright/http'
 import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
 import { scopeCatalogue } from '@gatewright/kernel'
 import {
@@ -29,7 +29,7 @@ export interface Parts {
   /** The records of `@gatewright/idempotency-store`. */
   readonly idempotency: Idempotency
   /** The gate of `@gatewright/http`, which declares operations. */
-  readonly gate: SpendGate<string, Access, SpendHold>
+  readonly gate: Gate<string, Access, SpendHold>
 }
 
 /** An operation that a framework mounts, and what its handler gets. */

@@ -1,5 +1,5 @@
 import { checkedRule, type Rule } from '@gatewright/kernel'
-import type { CredentialGate, SpendGate, TransactionGate } from './gate-types.ts'
+import type { Gate } from './gate-types.ts'
 import { checkedNoEffectStatuses } from './idempotency/no-effect.ts'
 import { runTransaction, type TransactionalDependencies } from './idempotency/transactional.ts'
 import type { AccessLike, Credential, Credentials, GuardPort, SpendGuardPort } from './ports.ts'
@@ -17,10 +17,8 @@ import { makeRoute, type RouteDependencies } from './route/route.ts'
 import type { CompleteRoute, Route } from './route/steps.ts'
 import type { AnyGateOptions } from './settings.ts'
 
-/** A gate with the functions of every kind of gate. The overloads of `gate` show only those that the options allow. */
-export type AnyGate = SpendGate<string, AccessLike, unknown> &
-  CredentialGate<string, AccessLike, { readonly own: Credential<unknown> }> &
-  TransactionGate<string, AccessLike, unknown, unknown>
+/** A gate, whatever its ports are. */
+export type AnyGate = Gate<string, AccessLike, unknown, { readonly own: Credential<unknown> }>
 
 /** Makes the functions of a gate that declare operations. Throws a `TypeError` if a port lacks a required function. */
 export function declarations(
@@ -35,6 +33,8 @@ export function declarations(
   const credentials = { ...session, ...options.credentials } as Credentials
   const spending = guard && countsSpends(guard) ? guard : undefined
 
+  const assertOneOperation = operationIds()
+
   const openDependencies = (operation: string, route: RouteOptions = {}): RouteDependencies => ({
     gate,
     admit: route.admit?.bind(route),
@@ -46,6 +46,7 @@ export function declarations(
     route?: object,
   ): RouteDependencies => {
     checkedRule(rule)
+    assertOneOperation(rule)
     assertScopes(rule, scopes)
     const authenticate = authenticator(credentials, names, rule)
     return { ...openDependencies(rule.operation, route), authenticate }
@@ -121,6 +122,24 @@ export function declarations(
 }
 
 /**
+ * Makes the function that refuses two operations with one id: policies, limits and idempotency records would take them for one.
+ * Several routes of one operation share a rule object, or have rules of different surfaces.
+ */
+function operationIds(): (rule: Rule) => void {
+  const declared = new Map<string, Rule>()
+  return rule => {
+    const { operation, surface } = rule
+    const id = JSON.stringify([operation, surface])
+    const other = declared.get(id) ?? rule
+    declared.set(id, other)
+    if (other !== rule)
+      throw new TypeError(
+        `${operation} is declared twice on this gate, by ${JSON.stringify(other)} and by ${JSON.stringify(rule)}: give each operation an id of its own; if both are routes of one operation, pass the same rule object`,
+      )
+  }
+}
+
+/**
  * Whether the query is part of a write: as the route's `compareQuery` says, else true for a route with a query schema.
  * Undefined: the mount decides.
  */
@@ -181,7 +200,7 @@ function assertSpends({ operation, spends }: Rule, isCounted: boolean): void {
 }
 
 /** Whether a guard also counts what its sessions spend. */
-function countsSpends(guard: GuardPort<AccessLike>): guard is SpendGuardPort<AccessLike, unknown> {
-  const { reserve, settle, release, permits } = guard as Partial<SpendGuardPort<AccessLike, unknown>>
+function countsSpends(guard: GuardPort<AccessLike>): guard is SpendGuardPort {
+  const { reserve, settle, release, permits } = guard as Partial<SpendGuardPort>
   return [reserve, settle, release, permits].every(method => typeof method === 'function')
 }

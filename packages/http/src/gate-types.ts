@@ -30,30 +30,34 @@ import type { CompleteRoute, Route, StepResult } from './route/steps.ts'
 // Type parameters of a gate: `S` names of scopes, `A` what the guard returns, `H` its holds, `K` other credentials, `Tx` a
 // transaction. Of a route: `B` its body, `Q` its query, `P` its path parameters, `X` what `prepare` returns.
 
-/** Options of a gate with a guard. With `idempotency`, the gate declares idempotent writes; with `transactions`, transactional ones. */
+/**
+ * Options of a gate. With `guard` it declares guarded operations, with `idempotency` too idempotent writes, and with
+ * `transactions` transactional ones. `gate` and its functions throw a `TypeError` that names the option which is missing.
+ */
 export interface GateOptions<
-  S extends string,
-  A extends AccessLike,
+  S extends string = string,
+  A extends AccessLike = AccessLike,
+  H = unknown,
   K extends Credentials = Credentials,
   Tx = unknown,
 > extends OpenGateOptions<K> {
-  readonly guard: GuardPort<A>
+  readonly guard?: GuardPort<A, H>
   /** The scopes of your API. A rule that names another scope does not compile. Default: rules may name any scope. */
   readonly scopes?: ScopeCatalogue<S>
   readonly idempotency?: IdempotencyPort
   /** Runs writes whose idempotency record commits together with their rows. */
   readonly transactions?: TransactionPort<Tx>
   /** Makes the spend storage that writes in such a transaction, for a guard that counts spends: `tx => postgresSpends(tx)`. */
-  readonly spendStorage?: (tx: Tx) => unknown
+  readonly spendStorage?: (tx: NoInfer<Tx>) => unknown
   /**
    * Returns the owner of an idempotency key. Default: the session's account. Never use the session or the API key. If a header
    * names a tenant, return account and tenant, since no header is compared:
    * `({ session }, { header }) => JSON.stringify([session.accountId, header('x-tenant-id')])`.
    */
-  readonly accountOf?: (access: A, facts: CanonicalFacts) => string
+  readonly accountOf?: (access: NoInfer<A>, facts: CanonicalFacts) => string
 }
 
-/** Declares operations, which a binding mounts. */
+/** The part of a gate that does not depend on its ports: what bindings need, and operations that anyone may call. */
 export interface OpenGate {
   /** Declares an operation that anyone may call. */
   open<B = unknown, Q = unknown, P = unknown>(
@@ -82,33 +86,28 @@ export interface OpenGate {
   adopt(copy: object, original: object): void
 }
 
-/** A gate with a guard. */
-export interface Gate<S extends string, A extends AccessLike> extends OpenGate {
-  /** Declares an operation that requires a session. */
+/**
+ * Declares the operations of an API, which a binding mounts. Each function throws a `TypeError` if its option of the gate is missing,
+ * or if the rule or an option of the route is wrong. No two operations may have one id.
+ */
+export interface Gate<
+  S extends string = string,
+  A extends AccessLike = AccessLike,
+  H = unknown,
+  K extends Credentials = Credentials,
+  Tx = unknown,
+> extends OpenGate {
+  /** Declares an operation that requires a session. Needs the option `guard`. */
   guarded<B = unknown, Q = unknown, P = unknown>(
     rule: Rule<S>,
     options?: RouteOptions<A, B, Q, P>,
   ): Route<GuardedCall<A> & CheckedInput<B, Q, P>>
-}
-
-/** A gate with a guard and idempotent writes. A replay is authorized before it is sent. */
-export interface WriteGate<S extends string, A extends AccessLike> extends Gate<S, A> {
-  /** Declares a write that requires a session and an `Idempotency-Key`. */
-  idempotent<X = undefined, B = unknown, Q = unknown, P = unknown>(
-    rule: Rule<S>,
-    options?: IdempotentOptions<A, X, B, Q, P>,
-  ): Route<IdempotentCall<A, X> & CheckedInput<B, Q, P>>
-}
-
-/**
- * A gate with idempotent writes whose guard counts spends. A replay is checked with the amount that the first run reserved,
- * against the limits on a single operation that bind the session of the replay. Counters of a day, a month or a total are not
- * checked again.
- */
-export interface SpendGate<S extends string, A extends AccessLike, H> extends WriteGate<S, A> {
   /**
-   * Declares a write that requires a session and an `Idempotency-Key`. If its rule spends, its call has `reserve`, or with the
-   * option `amount` the reserved `hold`.
+   * Declares a write that requires a session and an `Idempotency-Key`. Needs the option `idempotency`. If its rule spends, its call has
+   * `reserve`, or with the route's option `amount` the reserved `hold`.
+   *
+   * A replay is authorized before it is sent. It is also checked with the amount that the first run reserved, against the limits on a
+   * single operation that bind the session of the replay. Counters of a day, a month or a total are not checked again.
    */
   idempotent<
     W extends 'spend' | 'withdrawal' = never,
@@ -121,6 +120,30 @@ export interface SpendGate<S extends string, A extends AccessLike, H> extends Wr
     rule: Rule<S> & { readonly spends?: W },
     options?: IdempotentOptions<A, X, B, Q, P, M>,
   ): Route<WriteCall<A, H, X, W, M> & CheckedInput<B, Q, P>>
+  /**
+   * Declares a write that requires a session and an `Idempotency-Key`. Its record, what it spends, the handler's rows and
+   * its response commit together or not at all. If its response is not stored (not 2xx, 404, 409 ...), what the handler wrote
+   * is rolled back. Mount it with `handle(route)`. `prepare` runs before the transaction, if no response is stored: call
+   * other services there. Needs the option `transactions`.
+   */
+  transactional<X = undefined, B = unknown, Q = unknown, P = unknown>(
+    rule: Rule<S>,
+    handler: (
+      call: GuardedCall<A> & CheckedInput<B, Q, P>,
+      context: TransactionContext<Tx, H, X>,
+    ) => HandlerResponse | Promise<HandlerResponse>,
+    options?: WriteOptions<A, X, B, Q, P>,
+  ): CompleteRoute<GuardedCall<A> & CheckedInput<B, Q, P>>
+  /**
+   * Declares an operation that requires one of the named credentials. The first named credential that the request carries
+   * is verified. If the request carries none, the last named one is. Its call has `credential` and `caller`. Needs the option
+   * `credentials`, or `guard` for the name `session`.
+   */
+  guardedBy<N extends NameOf<K>, B = unknown, Q = unknown, P = unknown>(
+    names: N | readonly [N, ...N[]],
+    rule: Rule<S>,
+    options?: RouteOptions<CallerOf<K, A, N>, B, Q, P>,
+  ): Route<CredentialCall<K, A, N> & CheckedInput<B, Q, P>>
 }
 
 /** The call of an idempotent write: `W` is how its rule spends, `M` what its option `amount` returns. */
@@ -130,6 +153,8 @@ export type WriteCall<A extends AccessLike, H, X, W, M> = [W] extends [never]
     ? SpendingCall<A, H, X>
     : AmountCall<A, H, X>
 
+/** The names of a gate's credentials. */
+type NameOf<K> = 'session' | (string extends keyof K ? never : keyof K & string)
 /** The function `check` of a credential. */
 type CheckOf<T> = T extends { check: infer F } ? F : T
 /** The caller that a credential's `check` returns. */
@@ -144,38 +169,3 @@ type CallerOf<K, A, N> = N extends keyof K
 type CredentialCall<K, A, N> = N extends string
   ? OpenCall & { readonly credential: N; readonly caller: CallerOf<K, A, N> }
   : never
-
-/** The additional function of a gate with the option `credentials`. */
-export type CredentialGate<S extends string, A, K> = string extends keyof K
-  ? unknown
-  : {
-      /**
-       * Declares an operation that requires one of the named credentials. The first named credential that the request carries
-       * is verified. If the request carries none, the last named one is. Its call has `credential` and `caller`.
-       */
-      guardedBy<N extends (keyof K & string) | 'session', B = unknown, Q = unknown, P = unknown>(
-        names: N | readonly [N, ...N[]],
-        rule: Rule<S>,
-        options?: RouteOptions<CallerOf<K, A, N>, B, Q, P>,
-      ): Route<CredentialCall<K, A, N> & CheckedInput<B, Q, P>>
-    }
-
-/** The additional function of a gate with the option `transactions`. */
-export type TransactionGate<S extends string, A extends AccessLike, H, Tx> = [Tx] extends [never]
-  ? unknown
-  : {
-      /**
-       * Declares a write that requires a session and an `Idempotency-Key`. Its record, what it spends, the handler's rows and
-       * its response commit together or not at all. If its response is not stored (not 2xx, 404, 409 ...), what the handler wrote
-       * is rolled back. Mount it with `handle(route)`. `prepare` runs before the transaction, if no response is stored: call
-       * other services there.
-       */
-      transactional<X = undefined, B = unknown, Q = unknown, P = unknown>(
-        rule: Rule<S>,
-        handler: (
-          call: GuardedCall<A> & CheckedInput<B, Q, P>,
-          context: TransactionContext<Tx, H, X>,
-        ) => HandlerResponse | Promise<HandlerResponse>,
-        options?: WriteOptions<A, X, B, Q, P>,
-      ): CompleteRoute<GuardedCall<A> & CheckedInput<B, Q, P>>
-    }

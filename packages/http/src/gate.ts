@@ -1,15 +1,6 @@
 import { declarations, type AnyGate } from './declarations.ts'
-import type {
-  CredentialGate,
-  Gate,
-  GateOptions,
-  OpenGate,
-  SpendGate,
-  TransactionGate,
-  WriteGate,
-} from './gate-types.ts'
-import type { OpenGateOptions } from './options.ts'
-import type { AccessLike, Credentials, IdempotencyPort, SpendGuardPort } from './ports.ts'
+import type { Gate, GateOptions } from './gate-types.ts'
+import type { AccessLike, Credentials } from './ports.ts'
 import { conclude, concludeSent } from './route/conclude.ts'
 import { enter } from './route/enter.ts'
 import type { GateContext, RequestContext } from './route/request-context.ts'
@@ -22,43 +13,14 @@ import { checkedSettings, type AnyGateOptions } from './settings.ts'
  * replay must be authorized), and for a wrong option.
  */
 export function gate<
-  S extends string,
-  A extends AccessLike,
-  H,
+  S extends string = string,
+  A extends AccessLike = AccessLike,
+  H = unknown,
   K extends Credentials = Credentials,
-  Tx = never,
->(
-  options: GateOptions<S, A, K, Tx> & {
-    readonly guard: SpendGuardPort<A, H>
-    readonly idempotency: IdempotencyPort
-  },
-): SpendGate<S, A, H> & CredentialGate<S, A, K> & TransactionGate<S, A, H, Tx>
-export function gate<K extends Credentials = Credentials>(
-  options?: OpenGateOptions<K> & {
-    readonly guard?: undefined
-    readonly idempotency?: undefined
-    readonly transactions?: undefined
-  },
-): OpenGate & CredentialGate<string, never, K>
-export function gate<S extends string, A extends AccessLike, K extends Credentials = Credentials, Tx = never>(
-  options: GateOptions<S, A, K, Tx> & { readonly idempotency: IdempotencyPort },
-): WriteGate<S, A> & CredentialGate<S, A, K> & TransactionGate<S, A, unknown, Tx>
-export function gate<
-  S extends string,
-  A extends AccessLike,
-  H,
-  K extends Credentials = Credentials,
-  Tx = never,
->(
-  options: GateOptions<S, A, K, Tx> & { readonly guard: SpendGuardPort<A, H> },
-): Gate<S, A> & CredentialGate<S, A, K> & TransactionGate<S, A, H, Tx>
-// The last of the overloads, because the compiler reports a wrong option against it.
-export function gate<S extends string, A extends AccessLike, K extends Credentials = Credentials, Tx = never>(
-  options: GateOptions<S, A, K, Tx>,
-): Gate<S, A> & CredentialGate<S, A, K> & TransactionGate<S, A, unknown, Tx>
-export function gate(options: object = {}): never {
-  // The overloads decide which functions the gate has. At run time it has all of them, and those without their port throw.
-  return createGate(options) as never
+  Tx = unknown,
+>(options: GateOptions<S, A, H, K, Tx> = {}): Gate<S, A, H, K, Tx> {
+  // Inside, nothing depends on what the types of the ports say.
+  return createGate(options as unknown as AnyGateOptions) as unknown as Gate<S, A, H, K, Tx>
 }
 
 function createGate(options: AnyGateOptions): AnyGate {

@@ -9,15 +9,7 @@ export { failureResponse, plainRender, storedForm } from './response/outcome.ts'
 export { nothingHappened } from '@gatewright/kernel'
 export type { HeaderField } from '@gatewright/kernel'
 export type { RequestDenial } from './codes.ts'
-export type {
-  CredentialGate,
-  Gate,
-  GateOptions,
-  OpenGate,
-  SpendGate,
-  TransactionGate,
-  WriteGate,
-} from './gate-types.ts'
+export type { Gate, GateOptions, OpenGate } from './gate-types.ts'
 export type { Failure, OpenGateOptions, Settings } from './options.ts'
 export type {
   AccessLike,
@@ -29,7 +21,6 @@ export type {
   GuardPort,
   IdempotencyPort,
   RecordedResponse,
-  SpendGuardPort,
   TransactionPort,
   WireResponse,
   WriteFacts,

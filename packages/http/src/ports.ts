@@ -35,8 +35,11 @@ export interface AccessLike {
   readonly headers: readonly HeaderField[]
 }
 
-/** Decides whether a request may proceed: `createGuard` of scope-guard, or your own. */
-export interface GuardPort<A extends AccessLike> {
+/**
+ * Decides whether a request may proceed: `createGuard` of scope-guard, or your own. For operations that spend it also has `reserve`,
+ * `settle`, `release` and `permits`. `A` is what it returns for a request that may proceed, `H` a hold.
+ */
+export interface GuardPort<A extends AccessLike, H = unknown> {
   check(
     facts: {
       readonly authorization: string | undefined
@@ -57,7 +60,28 @@ export interface GuardPort<A extends AccessLike> {
    * such request may proceed.
    */
   recheck?(access: NoInfer<A>, facts: { readonly address?: string }): Promise<Verdict<unknown>>
+  /** False: the guard has no store of its own to count in. Default: it has one. */
+  readonly countsSpends?: boolean
+  /**
+   * Holds an amount under every cap of the session, or denies it. Repeating the call with the same `holdId` returns the same
+   * hold.
+   */
+  reserve?(
+    access: NoInfer<A>,
+    spend: AmountLike & { readonly holdId?: string },
+    storage?: never,
+  ): Promise<Verdict<H>>
+  /** Releases a hold. False: the hold was ended before. */
+  release?(hold: H): Promise<boolean>
+  /** Ends a hold and counts `actualCents` as spent, in the currency of the reservation. `gone`: the hold was ended before. */
+  settle?(hold: H, actualCents: number): Promise<unknown>
+  /** Decides whether an amount is within the limits on a single operation. It reads no counter. */
+  permits?(access: NoInfer<A>, amount: AmountLike): Promise<Verdict<unknown>>
 }
+
+/** A guard that also counts what its sessions spend. */
+export type SpendGuardPort = GuardPort<AccessLike> &
+  Required<Pick<GuardPort<AccessLike>, 'reserve' | 'release' | 'settle' | 'permits'>>
 
 /** The ids of the caller, for decision events only. */
 export interface CallerIds {
@@ -86,7 +110,9 @@ export interface Credential<T> {
 }
 
 /** Credentials by name. A function is the `check` of a credential. */
-export type Credentials = Readonly<Record<string, Credential<unknown> | Credential<unknown>['check']>>
+export interface Credentials {
+  readonly [name: string]: Credential<unknown> | Credential<unknown>['check']
+}
 
 /** An amount of money in a currency. */
 export interface AmountLike {
@@ -95,27 +121,6 @@ export interface AmountLike {
   readonly currency: string
   /** Other operations that this movement of money completes. Their limits apply too. */
   readonly countsAs?: readonly string[]
-}
-
-/** A guard that also counts what its sessions spend: `createGuard` of scope-guard, or your own. */
-export interface SpendGuardPort<A extends AccessLike, H> extends GuardPort<A> {
-  /** False: the guard has no store of its own to count in. Default: it has one. */
-  readonly countsSpends?: boolean
-  /**
-   * Holds an amount under every cap of the session, or denies it. Repeating the call with the same `holdId` returns the same
-   * hold.
-   */
-  reserve(
-    access: NoInfer<A>,
-    spend: AmountLike & { readonly holdId?: string },
-    storage?: never,
-  ): Promise<Verdict<H>>
-  /** Releases a hold. False: the hold was ended before. */
-  release(hold: H): Promise<boolean>
-  /** Ends a hold and counts `actualCents` as spent, in the currency of the reservation. `gone`: the hold was ended before. */
-  settle(hold: H, actualCents: number): Promise<unknown>
-  /** Decides whether an amount is within the limits on a single operation. It reads no counter. */
-  permits(access: NoInfer<A>, amount: AmountLike): Promise<Verdict<unknown>>
 }
 
 /** A response as it is stored and sent: its body is text. */

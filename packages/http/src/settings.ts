@@ -1,15 +1,14 @@
 import { checkOptions, Fault } from '@gatewright/kernel'
 import { emitWarning, printError } from '@gatewright/kernel/platform'
 import type { GateOptions } from './gate-types.ts'
-import type { Failure, OpenGateOptions, Settings } from './options.ts'
-import type { AccessLike } from './ports.ts'
+import type { Failure, Settings } from './options.ts'
 import { trustedProxies } from './request/client-address.ts'
 import { createHints } from './response/hint.ts'
 import { plainRender } from './response/outcome.ts'
 import { resourceMetadata } from './response/resource-metadata.ts'
 
-/** The options of any gate. The overloads of `gate` say which of them go together. */
-export type AnyGateOptions = OpenGateOptions & Partial<GateOptions<string, AccessLike>>
+/** The options of any gate. */
+export type AnyGateOptions = GateOptions
 
 const MAX_BYTES = 16_777_216
 const SHAPES: readonly unknown[] = ['plain', 'partner', 'problem']

@@ -50,7 +50,7 @@ async function setUp(aliases: AliasPort = table) {
     aliases,
     observe: decision => decisions.push(decision),
   })
-  const route = api.idempotent({ operation, allOf: ['cards.write'] })
+  const route = api.idempotent(written)
   return { api, route, decisions, authorization: await bearer({ scopes: ['cards.write'] }) }
 }
 type SetUp = Awaited<ReturnType<typeof setUp>>
@@ -212,7 +212,7 @@ for (const kind of ['recorded', 'transactional'] as const) {
 
 t.test('refuses to guard a handler whose body has old names and is not read', async t => {
   const { api } = await setUp()
-  const unrecorded = api.guarded({ operation, allOf: ['cards.write'] })
+  const unrecorded = api.guarded(written)
   const message = /cards\.create: the alias table renames fields of its body/
   t.throws(() => expressGate(api, { body: 'stream' }).guard(unrecorded), message)
   t.throws(() => koaGate(api, { body: 'stream' }).guard(unrecorded), message)

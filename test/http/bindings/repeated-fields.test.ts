@@ -19,6 +19,7 @@ import Koa from 'koa'
 import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
+const rule = { operation: 'cards.create', allOf: ['cards.write'] } as const
 const LINKS = ['<https://docs.test/a>; rel="help"', '<https://docs.test/b>; rel="help"'] as const
 const SUCCESSOR = '</cards>; rel="successor-version"'
 const COOKIES = ['a=1', 'b=2'] as const
@@ -37,7 +38,7 @@ async function setUp() {
   const mode = { deprecatedSince: Date.UTC(2026, 0, 1), sunset: Date.UTC(2027, 0, 1) }
   const aliases = createAliases({ paths: [{ from: '/old-cards', to: '/cards', mode }] })
   const api = gate({ guard, idempotency, aliases, scopes: scopeCatalogue(['cards.write']) })
-  const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })
+  const route = api.idempotent(rule)
   return { api, route, authorization: await bearer({ scopes: ['cards.write'] }) }
 }
 type SetUp = Awaited<ReturnType<typeof setUp>>
@@ -213,7 +214,7 @@ for (const [name, mount] of Object.entries(servers)) {
 
   t.test(`${name}: links of old names are also sent without idempotency`, async t => {
     const made = await setUp()
-    const route = made.api.guarded({ operation: 'cards.create', allOf: ['cards.write'] }) as typeof made.route
+    const route = made.api.guarded(rule) as typeof made.route
     const send = await mount({ ...made, route }, t)
     const headers = { authorization: made.authorization, 'content-type': 'application/json' }
     const { headers: sent } = await send(

@@ -126,7 +126,7 @@ t.test('the event says how long the request, the guard, the handler and the stor
   const api = gate({
     guard: {
       ...guard,
-      check: async (...args) => {
+      check: async (...args: Parameters<typeof guard.check>) => {
         pass(2)
         return guard.check(...args)
       },

@@ -42,7 +42,7 @@ interface Reservation {
 /** What the reservations of a run need. */
 interface ReservationDependencies {
   readonly operation: string
-  readonly guard: SpendGuardPort<AccessLike, unknown>
+  readonly guard: SpendGuardPort
   readonly access: AccessLike
   readonly effectId: string
   /** Whether a success settles a hold in full whose end the handler did not say. */

@@ -48,7 +48,7 @@ export interface RunDependencies {
   /** Whether the query is part of a write. Undefined: it is for an existing handler only. */
   readonly comparesQuery: boolean | undefined
   /** The guard, if it counts spends. */
-  readonly spending: SpendGuardPort<AccessLike, unknown> | undefined
+  readonly spending: SpendGuardPort | undefined
   /** Whether the operation's rule spends. */
   readonly reserves: boolean
   readonly prepare: WriteOptions<AccessLike>['prepare'] | undefined

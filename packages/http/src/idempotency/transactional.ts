@@ -27,7 +27,7 @@ export interface TransactionalDependencies {
   /** Whether the query is part of a write. Undefined: it is not. */
   readonly comparesQuery: boolean | undefined
   /** The guard, if it counts spends. */
-  readonly spending: SpendGuardPort<AccessLike, unknown> | undefined
+  readonly spending: SpendGuardPort | undefined
   /** Whether the operation's rule spends. */
   readonly reserves: boolean
   /** Makes the spend storage that writes in an open transaction. */

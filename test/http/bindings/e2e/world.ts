@@ -10,7 +10,7 @@ import {
   type IdempotentCall,
   type OpenCall,
   type Route,
-  type SpendGate,
+  type Gate,
   type SpendingCall,
 } from '@gatewright/http'
 import { createIdempotency } from '@gatewright/idempotency-store'
@@ -30,7 +30,7 @@ type Scope = (typeof scopes.names)[number]
 
 /** What a server mounts, the same for every framework, and what a test can see of it. */
 export interface World {
-  readonly gate: SpendGate<Scope, Access, SpendHold>
+  readonly gate: Gate<Scope, Access, SpendHold>
   readonly bearer: Bench['bearer']
   readonly clock: Bench['clock']
   readonly failures: Failure[]
