@@ -3,10 +3,10 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { hostLines, type HostLine } from './host-lines.ts'
-import { hostSide, serverModule } from './host-sides.ts'
+import { hostPlan, hostSide, serverModule } from './host-sides.ts'
 import { compareServerLines, type ServerLine } from './http.ts'
 
-const [folder] = process.argv.slice(2)
+const [, folder] = process.argv.slice(2)
 if (folder === undefined)
   throw new Error('name the folder of a checkout that is built: npm run bench -- ab FOLDER')
 const benches = pathToFileURL(resolve(folder, 'build/test/bench') + '/')
@@ -17,7 +17,5 @@ const compared = (line: HostLine): ServerLine => {
   return { title: `a-b: ${line.name}`, ours, peers: [other], requests: line.requests }
 }
 await compareServerLines(hostLines.map(compared), {
-  rounds: Number(process.env['BENCH_ROUNDS'] ?? 8),
-  roundsPerStart: 4,
-  connections: 16,
+  ...hostPlan,
 })

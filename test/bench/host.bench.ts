@@ -15,7 +15,7 @@ import {
   requestOf,
   type HostLine,
 } from './host-lines.ts'
-import { asks, hostSide, serverModule } from './host-sides.ts'
+import { asks, hostPlan, hostSide, serverModule } from './host-sides.ts'
 import { compareServerLines, type ServerLine, type ServerSide } from './http.ts'
 import { columns, digits } from './report.ts'
 
@@ -96,8 +96,7 @@ function rows({ title, ours, control, peers }: Result): string[][] {
   ])
 }
 
-const plan = { rounds: 8, roundsPerStart: 4, connections: 16 }
-const results = await compareServerLines(await comparedLines(), plan)
+const results = await compareServerLines(await comparedLines(), hostPlan)
 const head = [
   '',
   'ours µs',

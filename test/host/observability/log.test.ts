@@ -43,7 +43,7 @@ for (const kind of ['pipe', 'socket']) {
     `a host whose log goes to a ${kind} that nobody reads serves on, counts lost lines, and stops`,
     async t => {
       const fifo = join(folder, `log-${kind}`)
-      await once(spawn('mkfifo', [fifo]), 'exit')
+      await once(spawn('sh', ['-c', 'mkfifo "$0"', fifo]), 'exit')
       // Open for both, so that the pipe has a reader, which never reads. Node makes sockets for its own pipes.
       const log = kind === 'pipe' ? openSync(fifo, 'r+') : 'pipe'
       const child = plainNode(['packages/reference-host/dist/main.js'], {
