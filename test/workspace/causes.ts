@@ -75,6 +75,8 @@ export const SENTENCES: Sentences = {
   'the algorithm does not match the key': 'The `alg` of the token is not the algorithm of its key.',
   'invalid signature': 'The signature of the token is not valid.',
   'claims do not describe a session': 'The claims lack a member that a session needs.',
+  'the token names no policies':
+    'The token of another issuer names no policies, and the guard has policies but no `readSession` that names them.',
   'an id with a NUL or a lone surrogate': 'An id in the claims cannot be stored in every store.',
   'the token is bound in a way that is not supported':
     'The `cnf` of the token has no `jkt`. The guard cannot check other bindings, such as mutual TLS.',

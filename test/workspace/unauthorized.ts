@@ -37,6 +37,8 @@ const WAYS_ON: Sentences = {
   'invalid signature': 'Check that the token is complete, and that the issuer publishes the key that signs.',
   'claims do not describe a session':
     'Without `readSession`, a token needs `sub`, `client_id`, `jti`, whole seconds in `iat` and `exp`, and `scope` as a text: name your provider by a preset. A preset rejects ID tokens. A token with a `gw_` claim needs all of them, and no `readSession`.',
+  'the token names no policies':
+    "Say which policies apply: `readSession: sessionReader({ preset: 'rfc9068', policyIds: () => ['everybody'] })`, or give `sessionPolicies`. Without either, no cap would ever apply to this token.",
   'an id with a NUL or a lone surrogate': 'Let the issuer write ids that are valid text.',
   'the token is bound in a way that is not supported':
     'Let the issuer bind tokens by DPoP (`cnf.jkt`), or not at all. Members beside `jkt` are ignored.',
@@ -101,7 +103,8 @@ const PAGE = `# 401? Read this
 
 The response does not say why a token is denied, because that would help an attacker who guesses. Three ways to see the reason:
 
-1. The gate writes each reason once per operation to stderr. The option \`hint\` of \`gate\` takes a function instead, or false for none.
+1. The gate writes each reason once to stderr, with what was expected and what came, such as \`audience: expected https://payments.example, token has https://other\`.
+   The option \`hint\` of \`gate\` takes a function instead, or false for none.
 2. \`observe\` gets it in every decision event:
 
    \`\`\`ts

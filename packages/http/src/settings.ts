@@ -3,6 +3,7 @@ import { emitWarning, printError } from '@gatewright/kernel/platform'
 import type { GateOptions } from './gate-types.ts'
 import type { Failure, Settings } from './options.ts'
 import { trustedProxies } from './request/client-address.ts'
+import { causeText } from './response/cause-text.ts'
 import { createHints } from './response/hint.ts'
 import { plainRender } from './response/outcome.ts'
 import { resourceMetadata } from './response/resource-metadata.ts'
@@ -28,11 +29,12 @@ function withFallback<F, T>(call: (facts: F) => T, fallback: T): (facts: F) => T
   }
 }
 
-/** Writes one line for the operator, without stack and cause, since errors of database drivers may contain values. */
+/** Writes one line for the operator: the error, and for a fault its cause, without stack and without values of statements. */
 function print({ operation, error }: Failure): void {
   const { name, message } = error instanceof Error ? error : { name: typeof error, message: '' }
   const code = error instanceof Fault ? error.code : name
-  printError(`gatewright ${operation}: ${code} ${message}`)
+  const cause = error instanceof Fault ? causeText(error.cause) : undefined
+  printError(`gatewright ${operation}: ${code} ${message}${cause === undefined ? '' : `: ${cause}`}`)
 }
 
 /** Returns the function that writes hints. Throws a `TypeError` unless the option `hint` is a function or false. */

@@ -16,6 +16,8 @@ export interface Denial<Code extends string = string> {
   readonly details?: Readonly<Record<string, unknown>>
   /** The exact reason, for the decision event only. Never sent to the client. */
   readonly reason?: string
+  /** What was expected and what came, for the log of the operator only. Bounded and printable. Never sent to the client. */
+  readonly explanation?: string
 }
 
 /** What a decision returns. Failures of a store or another dependency are thrown as a `Fault` instead. */
@@ -28,7 +30,7 @@ export function allow<T>(value: T): { readonly ok: true; readonly value: T } {
 
 /** The optional members of a denial. A rule or reason that the package does not list does not compile. */
 export type DenialExtras<Rules extends string = never, Reasons extends string = never> = Partial<
-  Pick<Denial, 'field' | 'retryAfterSeconds'>
+  Pick<Denial, 'field' | 'retryAfterSeconds' | 'explanation'>
 > & {
   /** Shown to the client. `rule` names the rule that forbids the request. */
   readonly details?: Readonly<Record<string, unknown>> & { readonly rule?: Rules }

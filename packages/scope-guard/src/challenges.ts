@@ -5,8 +5,11 @@ import { deny, type GuardDenial, type GuardReason } from './codes.ts'
 export interface Challenges {
   /** Denies a request without a bearer credential. The challenge has no error code (section 3.1). */
   missing(): GuardDenial
-  /** Denies a credential that is not valid. The response is the same for every cause; `reason` goes to the decision event. */
-  invalid(reason: GuardReason): GuardDenial
+  /**
+   * Denies a credential that is not valid. The response is the same for every cause; `reason` goes to the decision event, and
+   * `explanation` to the log.
+   */
+  invalid(reason: GuardReason, explanation?: string): GuardDenial
   expired(): GuardDenial
   /** Denies a request whose token is bound to a key and not proven (RFC 9449 section 7.1). */
   invalidProof(reason: GuardReason): GuardDenial
@@ -33,8 +36,12 @@ export function createChallenges(): Challenges {
       ...deny('unauthorized', 'A bearer session token is required', { reason: 'no credential' }),
       headers: none,
     }),
-    invalid: reason => ({
-      ...deny('unauthorized', 'The session token is not valid', { reason }),
+    invalid: (reason, explanation) => ({
+      ...deny(
+        'unauthorized',
+        'The session token is not valid',
+        explanation === undefined ? { reason } : { reason, explanation },
+      ),
       headers: invalid,
     }),
     expired: () => ({ ...deny('session_expired', 'The session has expired'), headers: expired }),

@@ -54,6 +54,7 @@ export const reasons = [
   'the algorithm does not match the key',
   'invalid signature',
   'claims do not describe a session',
+  'the token names no policies',
   'an id with a NUL or a lone surrogate',
   'the token is bound in a way that is not supported',
   'the token is not bound, and its scheme is DPoP',

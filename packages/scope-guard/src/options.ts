@@ -26,7 +26,11 @@ export interface GuardOptions {
    * finds them from the metadata of the issuer.
    */
   readonly keys?: KeySource
-  /** Reads policy documents by id. Required if sessions have policies; by default there are no documents. */
+  /**
+   * Reads policy documents by id. Required if sessions have policies; by default there are no documents. With it, every session must
+   * be able to name policies, or no cap would ever apply: give `sessionReader` the option `policyIds`. The default reader denies the
+   * tokens of other issuers then, unless the guard has `sessionPolicies`.
+   */
   readonly policies?: PolicySource
   /**
    * Returns policies of a session beside those that its token names, for tokens of another issuer: the same for all accounts, or by
@@ -97,6 +101,7 @@ export type CheckedOptions = Required<
   readonly dpop: CheckedDpop | undefined
   readonly types: readonly (string | undefined)[]
   readonly spend: SpendStorage | undefined
+  readonly requiresPolicies: boolean
 }
 
 /** The default of `limits`. */
@@ -130,6 +135,7 @@ export function checkedOptions(given: GuardOptions): CheckedOptions {
     cacheSeconds: { min: 1, max: 3600, default: 60 },
   })
   const { types = [SESSION_TOKEN_TYPE] } = options.readSession
+  if (given.policies !== undefined) assertPoliciesApply(options.readSession)
   return {
     ...options,
     keys: keys ?? issuerKeys('createGuard', options.issuer, {}, rsaAlgorithm === undefined),
@@ -141,5 +147,17 @@ export function checkedOptions(given: GuardOptions): CheckedOptions {
     dpop: dpop === undefined ? undefined : checkedDpop(dpop),
     types: typ === undefined ? types : [typ],
     rsaAlgorithm: rsaAlgorithm ?? 'RS256',
+    requiresPolicies:
+      given.policies !== undefined &&
+      options.sessionPolicies === undefined &&
+      options.readSession === readAccessToken,
   }
+}
+
+/** Throws a `TypeError` if no session can have the policies that the guard reads. */
+function assertPoliciesApply({ namesPolicies }: SessionReader): void {
+  if (namesPolicies !== false) return
+  throw new TypeError(
+    "createGuard: policies has no effect, because readSession gives sessions no policy ids, so no cap would ever apply. Name them: sessionReader({ policyIds: () => ['everybody'] }). Or write sessionPolicies: () => [{ id: 'everybody', document: { dailySpendCapCents: 10_000 } }] instead of policies",
+  )
 }

@@ -106,7 +106,9 @@ t.test('prints the cause of a denial that the gate sends', async t => {
   for (const kind of ['response', 'denial', 'fault']) await send(kind)
   t.same(
     written().map(({ args }) => args[0] as string),
-    ['gatewright: plans.list got 401 unauthorized: the cause (logged once)\n'],
+    [
+      'gatewright: plans.list got 401 unauthorized: the cause https://github.com/gatewright/gatewright/blob/main/docs/401.md#the-cause (logged once)\n',
+    ],
   )
 })
 

@@ -148,6 +148,7 @@ export async function compareVerdicts(t: Test, numRuns: number): Promise<Tally> 
     clock: { now: () => now },
     clockToleranceSeconds: TOLERANCE_SECONDS,
     policies: async ids => ids.map(() => ({})),
+    sessionPolicies: () => [],
     limits: [],
     failedCredentials: 'off',
   })

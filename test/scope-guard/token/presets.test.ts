@@ -452,6 +452,7 @@ t.test(
       limits: [],
       keys: localKeys({ keys: [key.jwk] }),
       policies: async ids => ids.map(() => ({})),
+      sessionPolicies: () => [],
     })
     const own = {
       gw_user: null,

@@ -1,7 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { deny, type RequestDenial } from '../codes.ts'
 import type { FastifyApp, FastifyRequest } from './fastify-types.ts'
-import { hasBody, notJson } from './node-body.ts'
+import { notJson } from '../request/body.ts'
+import { hasBody } from './node-body.ts'
 
 const rawBodies = new WeakMap<object, Uint8Array>()
 
@@ -30,9 +31,7 @@ export function parserDenial(error: unknown, limitBytes: number): RequestDenial 
   const isParserError =
     typeof code === 'string' && (code.startsWith('FST_ERR_CTP_') || code.startsWith('FST_ERR_BAD_'))
   if (statusCode === 413) return deny('payload_too_large', `the body must be at most ${limitBytes} bytes`)
-  if (statusCode === 415) {
-    return deny('unsupported_media_type', 'send the body as Content-Type: application/json in UTF-8')
-  }
+  if (statusCode === 415) return notJson
   const isInvalid = isParserError || error instanceof SyntaxError || statusCode === 400
   return isInvalid ? deny('invalid_request', 'the body is not valid JSON', { field: 'body' }) : undefined
 }

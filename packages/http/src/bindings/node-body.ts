@@ -1,5 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { isJson, parseJsonObject } from '../request/body.ts'
+import { isJson, notJson, parseJsonObject } from '../request/body.ts'
 import { readRawBody } from '../request/raw-body.ts'
 import { deny } from '../codes.ts'
 import type { NodeRequest } from '../request/facts.ts'
@@ -80,12 +80,6 @@ function isEmpty(parsed: unknown): boolean {
   if (parsed === undefined || parsed === null) return true
   return typeof parsed === 'object' && !Array.isArray(parsed) && Object.keys(parsed).length === 0
 }
-
-/** The denial of a body that is not JSON. */
-export const notJson: Verdict<never> = deny(
-  'unsupported_media_type',
-  'send the body as Content-Type: application/json in UTF-8',
-)
 
 /** Whether a request has a body. In HTTP/2 it need not have a length: then it has a body unless its headers end the stream. */
 export function hasBody(request: NodeRequest): boolean {

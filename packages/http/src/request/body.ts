@@ -3,6 +3,12 @@ import { parse as parseContentType } from 'content-type'
 import { deny, type RequestDenial } from '../codes.ts'
 import { validateJson } from './validate-json.ts'
 
+/** The denial of a body that is not JSON, such as a form. */
+export const notJson: RequestDenial = deny(
+  'unsupported_media_type',
+  'send the body as a JSON object in UTF-8 with Content-Type: application/json; a form (application/x-www-form-urlencoded, multipart/form-data) is not read',
+)
+
 /**
  * Parses bytes as one JSON object. An empty body is `{}`. Denials: `unsupported_media_type` unless the media type is JSON in
  * UTF-8; `invalid_request` for text that is not UTF-8, not JSON or not an object, for more than 32 levels of nesting, and for
@@ -14,9 +20,7 @@ export function parseJsonObject(
   contentType: string | undefined,
 ): Verdict<Record<string, unknown>, RequestDenial> {
   if (bytes.length === 0) return allow({})
-  if (!isJson(contentType)) {
-    return deny('unsupported_media_type', 'send the body as Content-Type: application/json in UTF-8')
-  }
+  if (!isJson(contentType)) return notJson
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))

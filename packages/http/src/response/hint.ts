@@ -3,35 +3,50 @@ import { printError } from '@gatewright/kernel/platform'
 
 /** Tells the operator, once per cause, what neither a response nor a failure says. */
 export interface Hints {
-  /** Why a request was denied: its `reason`, which the response does not contain. */
-  denied(operation: string | undefined, denial: Pick<Denial, 'code' | 'status' | 'reason'>): void
+  /**
+   * Why a request was denied: its `reason` and `explanation`, which the response does not contain. Of each reason, the first five
+   * different explanations are written.
+   */
+  denied(
+    operation: string | undefined,
+    denial: Pick<Denial, 'code' | 'status' | 'reason' | 'explanation'>,
+  ): void
   /** That the outcome of a run is unknown, so that its key is locked. Once per operation. */
   unknownOutcome(operation: string, effectId: string, cause: string): void
 }
 
-/** How many causes are written at most: a client must not be able to fill a log. */
-const MOST = 100
+/** How many operations, reasons, and explanations of one reason are written at most: a client must not be able to fill a log. */
+const MAX_CAUSES = 100
+const MAX_EXPLANATIONS = 5
 
 /** Makes the hints of a gate. Each cause is written once per process, as one line. */
 export function createHints(write: (line: string) => void = printError): Hints {
-  const causes = new Set<string>()
+  const explained = new Map<string, Set<string>>()
   const operations = new Set<string>()
-  const writeOnce = (written: Set<string>, cause: string, line: string): void => {
-    if (written.has(cause) || written.size === MOST) return
-    written.add(cause)
-    write(line)
-  }
   return {
-    denied(operation = 'a request', { code, status, reason }) {
+    denied(operation = 'a request', { code, status, reason, explanation = '' }) {
       if (reason === undefined) return
-      const line = `gatewright: ${operation} got ${status} ${code}: ${reason} (logged once)`
-      writeOnce(causes, line, line)
+      const known = explained.get(reason) ?? new Set()
+      if (known.has(explanation) || known.size === MAX_EXPLANATIONS) return
+      if (known.size === 0 && explained.size === MAX_CAUSES) return
+      explained.set(reason, known.add(explanation))
+      const detail = explanation === '' ? '' : ` (${explanation})`
+      const link = status === 401 ? ` ${docsLink(`401.md#${anchorOf(reason)}`)}` : ''
+      write(`gatewright: ${operation} got ${status} ${code}: ${reason}${detail}${link} (logged once)`)
     },
-    unknownOutcome: (operation, effectId, cause) =>
-      writeOnce(
-        operations,
-        operation,
+    unknownOutcome(operation, effectId, cause) {
+      if (operations.has(operation) || operations.size === MAX_CAUSES) return
+      operations.add(operation)
+      write(
         `gatewright: ${operation}: the outcome of the run ${effectId} is unknown, so its key is locked: ${cause}. If it was thrown before any effect, use nothingHappened or noEffectStatuses: ${docsLink('idempotency.md#a-run-of-unknown-outcome')} (logged once per operation)`,
-      ),
+      )
+    },
   }
 }
+
+/** Returns the anchor of a heading, as GitHub spells it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^a-z0-9 -]/g, '')
+    .replaceAll(' ', '-')

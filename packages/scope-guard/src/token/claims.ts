@@ -12,6 +12,8 @@ export interface SessionReader {
   readonly types?: readonly (string | undefined)[]
   /** The claim that contains the audience in tokens without `aud`. Default: such tokens are denied. */
   readonly audienceClaim?: string | undefined
+  /** Whether its sessions may have policy ids. False for `sessionReader` without `policyIds`. Default: they may. */
+  readonly namesPolicies?: boolean
 }
 
 /** The requirements on acceptable tokens. */
@@ -22,10 +24,19 @@ export interface TokenRules {
   readonly types: readonly (string | undefined)[]
   readonly clockToleranceSeconds: number
   readonly readSession: SessionReader
+  /** Denies tokens of issuers that name no policies, because the guard has policies and would apply none to them. */
+  readonly requiresPolicies: boolean
 }
 
 /** The result of `validateClaims` for a token that is acceptable but has expired. */
 export const EXPIRED = 'expired'
+
+/**
+ * Whether a token carries a claim of session-issuer. Such a token is not read as another issuer's, because that would ignore
+ * its policies.
+ */
+export const hasOwnClaims = (claims: Claims): boolean =>
+  Object.keys(claims).some(name => name.startsWith('gw_'))
 
 /** Decodes a segment of a token; returns undefined if it is not a JSON object. Verifies nothing. */
 export function decodeSegment(segment: string): Claims | undefined {

@@ -1,5 +1,5 @@
 import { fromClaims, keyDigest, checkOptions, type Session, type Surface } from '@gatewright/kernel'
-import type { Claims, SessionReader } from './claims.ts'
+import { hasOwnClaims, type Claims, type SessionReader } from './claims.ts'
 import {
   COMMON,
   PRESETS,
@@ -41,7 +41,7 @@ export interface ForeignClaims {
   readonly mustAllow?: 'both' | 'either'
   /** The surface of such tokens. Default `user`. */
   readonly surface?: Surface
-  /** Returns the ids of the policies of a token. Default: none. */
+  /** Returns the ids of the policies of a token. Required if the guard has the option `policies`. Default: none. */
   readonly policyIds?: (claims: Readonly<Record<string, unknown>>) => readonly string[]
 }
 
@@ -56,12 +56,6 @@ function textOf(claims: Claims, names: readonly string[]): string | undefined {
   }
   return undefined
 }
-
-/**
- * Whether a token carries a claim of session-issuer. Such a token is not read as another issuer's, because that would ignore
- * its policies.
- */
-const hasOwnClaims = (claims: Claims): boolean => Object.keys(claims).some(name => name.startsWith('gw_'))
 
 const escaped = (id: string): string => id.replaceAll('%', '%25').replaceAll('/', '%2F')
 
@@ -140,7 +134,11 @@ export function sessionReader(given: ForeignClaims = {}): SessionReader {
       expiresAt: (exp as number) * 1000,
     }
   }
-  return Object.assign(read, { types: preset.types, audienceClaim: preset.audienceClaim })
+  return Object.assign(read, {
+    types: preset.types,
+    audienceClaim: preset.audienceClaim,
+    namesPolicies: given.policyIds !== undefined,
+  })
 }
 
 const readRfc9068 = sessionReader({ preset: 'rfc9068' })

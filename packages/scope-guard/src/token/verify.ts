@@ -5,11 +5,13 @@ import {
   validateClaims,
   decodeSegment,
   EXPIRED,
+  hasOwnClaims,
   typeMatcher,
   type Claims,
   type TokenRules,
 } from './claims.ts'
 import { isCanonicalCompact } from './compact.ts'
+import { explain } from './explain.ts'
 import { algorithmName } from './key-rules.ts'
 import type { PinnedKey, FindPinnedKey } from './keys.ts'
 
@@ -66,7 +68,7 @@ export function createTokenVerifier(
   clock: Clock,
   challenges: Challenges,
 ): TokenVerifier {
-  const { types, clockToleranceSeconds, readSession } = rules
+  const { types, clockToleranceSeconds, readSession, requiresPolicies } = rules
   const isAcceptedType = typeMatcher(types)
   /** Headers of tokens with a valid signature, by their text. Forged tokens cannot evict them. */
   const headers = new Map<string, Header>()
@@ -89,22 +91,30 @@ export function createTokenVerifier(
     return isAcceptedType(header['typ']) ? { kid, alg } : 'wrong typ'
   }
 
+  const denied = (
+    reason: GuardReason,
+    token: Omit<Parameters<typeof explain>[1], 'rules' | 'now'> = {},
+  ): GuardDenial => challenges.invalid(reason, explain(reason, { rules, now: clock.now(), ...token }))
+
   return {
     precheck(token) {
       if (!isCanonicalCompact(token)) return challenges.invalid('not a canonical compact JWS')
       const [head, payload] = token.split('.', 2) as [string, string]
       const header = headers.get(head) ?? readHeader(head)
-      if (typeof header === 'string') return challenges.invalid(header)
+      if (typeof header === 'string') return denied(header, { header: decodeSegment(head) ?? {} })
       const claims = decodeSegment(payload)
-      if (!claims) return challenges.invalid('claims are not a JSON object')
+      if (!claims) return denied('claims are not a JSON object')
       const problem = validateClaims(claims, rules, clock.now())
       if (problem !== undefined)
-        return problem === EXPIRED ? challenges.expired() : challenges.invalid(problem)
+        return problem === EXPIRED ? challenges.expired() : denied(problem, { claims })
       const withKey = (pinned: PinnedKey | undefined): UnverifiedToken | GuardDenial => {
-        if (!pinned) return challenges.invalid('unknown key')
+        if (!pinned) return denied('unknown key', { header: { ...header } })
         return algorithmName(header.alg) === pinned.algorithm
           ? { text: token, head, header, claims, pinned }
-          : challenges.invalid('the algorithm does not match the key')
+          : denied('the algorithm does not match the key', {
+              header: { ...header },
+              algorithm: pinned.algorithm,
+            })
       }
       const found = keys(header.kid)
       return found instanceof Promise ? found.then(withKey) : withKey(found)
@@ -121,12 +131,13 @@ export function createTokenVerifier(
       remember(head, header)
       const now = clock.now()
       const session = readSession(claims)
-      if (!session) return challenges.invalid('claims do not describe a session')
+      if (!session) return denied('claims do not describe a session', { claims })
+      if (requiresPolicies && !hasOwnClaims(claims)) return denied('the token names no policies')
       if (![session.accountId, session.sessionId, session.keyId].every(isStorableText)) {
         return challenges.invalid('an id with a NUL or a lone surrogate')
       }
       if (session.issuedAt > now + clockToleranceSeconds * 1000) {
-        return challenges.invalid('issued in the future')
+        return denied('issued in the future', { claims })
       }
       return now < session.expiresAt ? session : challenges.expired()
     },
