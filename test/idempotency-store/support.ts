@@ -40,3 +40,51 @@ export const stillTimer: Timer = {
   now: () => 0,
   sleep: (_ms, stop) => new Promise<void>(resolve => stop.addEventListener('abort', () => resolve())),
 }
+
+/** A timer that a test moves together with its clock. */
+export interface ManualTimer extends Timer {
+  /** Moves both by `ms` and ends the sleeps that are due, the first that is due first, with turns of the event loop between them. */
+  advance(ms: number): Promise<void>
+  /** How many sleeps have not ended. */
+  readonly sleeping: () => number
+}
+
+/** Makes a manual timer. */
+export function manualTimer(clock: ManualClock): ManualTimer {
+  let now = 0
+  const sleeps = new Set<{ readonly at: number; readonly end: () => void }>()
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn++) await new Promise(resolve => setImmediate(resolve))
+  }
+  const moveTo = (at: number): void => {
+    clock.advance(at - now)
+    now = at
+  }
+  return {
+    now: () => now,
+    sleeping: () => sleeps.size,
+    sleep: (ms, stop) =>
+      new Promise(resolve => {
+        const slept = {
+          at: now + ms,
+          end: (): void => {
+            if (sleeps.delete(slept)) resolve()
+          },
+        }
+        sleeps.add(slept)
+        stop.addEventListener('abort', slept.end)
+      }),
+    async advance(ms) {
+      const until = now + ms
+      await turns()
+      for (;;) {
+        const [first] = [...sleeps].sort((one, other) => one.at - other.at)
+        if (!first || first.at > until) break
+        moveTo(Math.max(first.at, now))
+        first.end()
+        await turns()
+      }
+      moveTo(until)
+    },
+  }
+}

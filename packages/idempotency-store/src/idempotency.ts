@@ -1,8 +1,10 @@
-import { type EpochMs, type Verdict } from '@gatewright/kernel'
+import { type EpochMs, integerOption, type Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from './codes.ts'
+import type { Claim } from './execution/claim.ts'
 import { createCoordinator } from './execution/coordinator.ts'
 import { decide, type ExecutionStrategy } from './execution/decide.ts'
 import { endRun, type EndPlan } from './execution/end-run.ts'
+import { createLeases } from './execution/leases.ts'
 import { checkedSettings, type IdempotencyBaseOptions, type Settings } from './options.ts'
 import { within } from './execution/timer.ts'
 import { identify, type IdempotentRequest } from './request/identify.ts'
@@ -14,17 +16,12 @@ import type { BeginResult, IdempotencyStorage } from './storage/port.ts'
 /** Options of `createIdempotency`. */
 export interface IdempotencyOptions extends IdempotencyBaseOptions {
   readonly storage: IdempotencyStorage
-}
-
-/** The right to run a write once. Plain data. */
-export interface Claim {
-  readonly storageKey: string
-  /** Grows with every run of the key. A receiver that rejects a fence below the highest it has seen stops late runs. */
-  readonly fence: number
-  /** The stable id of the effect, equal for every run of the same request. */
-  readonly effectId: string
-  /** No other process decides about the run before this instant. */
-  readonly leaseUntil: EpochMs
+  /**
+   * How long a run may take while its process is alive, in ms, `leaseMs` to 604 800 000 (7 days): until then the process extends the
+   * lease three times per `leaseMs`. Then the run is lost. A process that is killed or frozen loses its run when the lease ends, so `leaseMs`
+   * can be short. Default: `leaseMs`, so no lease is extended.
+   */
+  readonly maxRunMs?: number
 }
 
 /** What `begin` returns: run the write, or replay an earlier response. */
@@ -79,7 +76,7 @@ export interface Idempotency {
    */
   release(claim: Claim): Promise<boolean>
   /**
-   * Waits until every run that this process has started has ended, but at most `atMostMs`, by default `leaseMs`: a run whose handler
+   * Waits until every run that this process has started has ended, but at most `atMostMs`, by default `maxRunMs`: a run whose handler
    * never responds counts as lost then. Resolves to the number of runs that have not ended. Wait for it before the process exits.
    */
   drained(atMostMs?: number): Promise<number>
@@ -87,24 +84,34 @@ export interface Idempotency {
 
 /** Makes idempotent writes whose effect and record are in different places. Throws a `TypeError` for a wrong option. */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
-  const settings = checkedSettings('createIdempotency', options, { storage: true })
-  const { storage } = options
-  if (typeof storage?.begin !== 'function' || typeof storage.end !== 'function') {
+  const settings = checkedSettings('createIdempotency', options, { storage: true, maxRunMs: true })
+  const { leaseMs } = settings
+  const maxRunMs = integerOption(
+    'createIdempotency: maxRunMs',
+    options.maxRunMs ?? leaseMs,
+    leaseMs,
+    LONGEST_RUN_MS,
+  )
+  const given = options.storage
+  if (typeof given?.begin !== 'function' || typeof given.end !== 'function') {
     throw new TypeError(
       'createIdempotency: storage must be an IdempotencyStorage, such as memoryIdempotency() or postgresIdempotency(db)',
     )
   }
-  const coordinator = createCoordinator(settings, storage)
+  const coordinator = createCoordinator(settings, given)
+  const { storage, runs } = coordinator
+  const leases = createLeases(coordinator, maxRunMs)
   const now = (): EpochMs => settings.clock.now()
   const strategy: ExecutionStrategy<Extract<BeginResult, { state: 'started' }>, RunOrReplay> = {
     attempt({ request, storageKey, effectId }) {
       const startedAt = now()
-      return storage.begin(storageKey, effectId, startedAt + settings.leaseMs, startedAt, labelOf(request))
+      return storage.begin(storageKey, effectId, startedAt + leaseMs, startedAt, labelOf(request))
     },
-    started: ({ storageKey, effectId }, { fence }, leaseUntil) => ({
-      state: 'started',
-      claim: { storageKey, fence, effectId, leaseUntil },
-    }),
+    started({ storageKey, effectId }, { fence }, leaseUntil) {
+      const claim = { storageKey, fence, effectId, leaseUntil }
+      leases.keep(claim)
+      return { state: 'started', claim }
+    },
     replayed: ({ response, expiresAt }) => ({ state: 'replay', response, expiresAt }),
   }
 
@@ -113,7 +120,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     plan: EndPlan<Completion>,
     undo: (mayUndo: () => boolean) => Promise<void>,
   ): Promise<Completion> => {
-    const mayUndo = (): boolean => now() < claim.leaseUntil - settings.leaseMs / 4
+    const mayUndo = (): boolean => now() < leases.endOf(claim) - leaseMs / 4
     if (!mayUndo()) return endRun(coordinator, claim, LOSE_RUN)
     try {
       await undo(mayUndo)
@@ -122,18 +129,6 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       throw error
     }
     return endRun(coordinator, claim, plan)
-  }
-
-  /** Gives a run a whole lease: the same run while its lease lasts, otherwise a new one, if nobody has decided about the lost run. */
-  const renewLease = async ({ storageKey, fence, effectId }: Claim): Promise<Claim | undefined> => {
-    const startedAt = now()
-    const leaseUntil = startedAt + settings.leaseMs
-    const renewed = (await storage.extend(storageKey, fence, leaseUntil, startedAt))
-      ? fence
-      : await storage.takeOver(storageKey, fence, leaseUntil, startedAt)
-    if (renewed === undefined) return undefined
-    coordinator.runs.renew({ storageKey, fence }, renewed, leaseUntil)
-    return { storageKey, fence: renewed, effectId, leaseUntil }
   }
 
   // `begin` and `complete` are not `async`: each further promise costs time on every request, most of all where a host traces
@@ -156,7 +151,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
           : endRun(coordinator, claim, plan)
       } catch (error) {
         // Not a valid response. The duplicates in this process stop waiting and ask the store.
-        coordinator.runs.endClaimed(claim)
+        runs.endClaimed(claim)
         return Promise.reject(error)
       }
     },
@@ -166,23 +161,13 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       return endRun(coordinator, claim, { ending, ended: true, late: false })
     },
 
-    async renew(claim) {
-      if (now() <= claim.leaseUntil - 0.75 * settings.leaseMs) return claim
-      let renewed: Claim | undefined
-      try {
-        renewed = await renewLease(claim)
-        return renewed
-      } finally {
-        // The duplicates in this process ask the store.
-        if (!renewed) coordinator.runs.endClaimed(claim)
-      }
-    },
+    renew: async claim => (now() <= leases.endOf(claim) - 0.75 * leaseMs ? claim : leases.renew(claim)),
 
-    drained: (atMostMs = settings.leaseMs) =>
-      within(settings.timer, atMostMs, timeUp => coordinator.runs.drained(timeUp)),
+    drained: (atMostMs = maxRunMs) => within(settings.timer, atMostMs, timeUp => runs.drained(timeUp)),
   }
 }
 
+const LONGEST_RUN_MS = 604_800_000
 const LATE = { state: 'late' } as const
 const LOSE_RUN: EndPlan<Completion> = {
   ending: { state: 'lost' },

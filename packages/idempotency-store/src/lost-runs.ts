@@ -3,6 +3,7 @@ import { checkNote, decodeDecision, encodeDecision, type DecisionNote, type RunD
 import { RETENTION } from './options.ts'
 import { labelText } from './request/label.ts'
 import { encodeResponse } from './response/encoding.ts'
+import { checkEncryption, encrypted, type ResponseEncryption } from './response/encryption.ts'
 import { classify, isStoredResponse, type StoredResponse } from './response/stored-response.ts'
 import type { IdempotencyStorage, RunRecord } from './storage/port.ts'
 
@@ -77,6 +78,8 @@ export interface LostRunsOptions {
    * 31 536 000 000, default 86 400 000 (24 h).
    */
   readonly retentionMs?: number
+  /** How the hosts encrypt stored responses: give the same. Default: they do not. */
+  readonly encryption?: ResponseEncryption | undefined
   /** How long a decision may take, in ms, 1000 to 86 400 000, default 60 000. Meanwhile the run counts as running. */
   readonly leaseMs?: number
   /**
@@ -92,13 +95,17 @@ const NO_RESPONSE: StoredResponse = { status: 200, headers: [], body: '', bodyOm
 
 /** Makes the functions by which operators list and decide lost runs, without the hosts. Throws a `TypeError` for a wrong option. */
 export function createLostRuns(options: LostRunsOptions): LostRuns {
-  const { storage, clock, retentionMs, leaseMs, endHolds } = checkOptions('createLostRuns', options, {
+  const { clock, retentionMs, leaseMs, endHolds } = checkOptions('createLostRuns', options, {
     storage: { is: 'object' },
     clock: { default: systemClock },
     retentionMs: RETENTION,
+    encryption: true,
     leaseMs: { min: 1000, max: 86_400_000, default: 60_000 },
     endHolds: { is: 'function', default: async () => {} },
   })
+
+  checkEncryption('createLostRuns', options.encryption)
+  const storage = encrypted(options.storage, options.encryption)
 
   const decide = async (
     id: string,

@@ -1,6 +1,7 @@
 import { checkOptions, type Clock, integerOption, type OptionTable, systemClock } from '@gatewright/kernel'
 import { nodeTimer, type Timer } from './execution/timer.ts'
 import type { FingerprintMode } from './request/fingerprint.ts'
+import { checkEncryption, type ResponseEncryption } from './response/encryption.ts'
 import type { StoredResponse } from './response/stored-response.ts'
 
 /** A run whose lease ended before its outcome was stored. */
@@ -66,6 +67,11 @@ export interface IdempotencyBaseOptions {
    * writes are denied as reused keys.
    */
   readonly fingerprint?: FingerprintMode
+  /**
+   * Encrypts stored responses, with AES-256-GCM and the newest of its keys: `{ keys: [{ id, key }] }`. Responses that were stored before are
+   * still read. Default: they are stored as they are. Labels, decisions and ids are not encrypted.
+   */
+  readonly encryption?: ResponseEncryption | undefined
   /** Finds out the outcome of a lost run. Called at most once per request. Without it, the outcome stays unknown. */
   readonly recover?: (lost: LostRun) => Promise<RecoveryResult>
   /** How waiting requests measure time and sleep. Only tests set it. */
@@ -73,12 +79,15 @@ export interface IdempotencyBaseOptions {
 }
 
 /** All base options have a default in the table but `maxKeyLength`, whose bounds depend on `minKeyLength`. */
-type CheckedBaseOptions = Required<Omit<IdempotencyBaseOptions, 'maxKeyLength'>> &
-  Pick<IdempotencyBaseOptions, 'maxKeyLength'>
+type CheckedBaseOptions = Required<Omit<IdempotencyBaseOptions, 'maxKeyLength' | 'encryption'>> &
+  Pick<IdempotencyBaseOptions, 'maxKeyLength' | 'encryption'>
 
 /** The base options, checked and with their defaults. */
 export interface Settings
-  extends Required<Omit<IdempotencyBaseOptions, 'minKeyLength' | 'maxKeyLength' | 'storedHeaders'>> {
+  extends Required<
+    Omit<IdempotencyBaseOptions, 'minKeyLength' | 'maxKeyLength' | 'storedHeaders' | 'encryption'>
+  > {
+  readonly encryption: ResponseEncryption | undefined
   readonly keyLength: { readonly min: number; readonly max: number }
   /** In lower case. */
   readonly storedHeaders: ReadonlySet<string>
@@ -112,6 +121,7 @@ const BASE_OPTIONS: OptionTable<IdempotencyBaseOptions> = {
   maxResponseBytes: { min: 0, max: 16_777_216, default: 262_144 },
   maxCachedBytes: { min: 0, max: 1_073_741_824, default: 8_388_608 },
   fingerprint: { is: ['raw', 'canonical-json'], default: 'raw' },
+  encryption: true,
   recover: { default: async () => ({ state: 'unknown' }) },
   timer: { default: nodeTimer },
 }
@@ -129,5 +139,8 @@ export function checkedSettings<Options extends IdempotencyBaseOptions>(
   const checked = checkOptions<object, object>(where, options, table) as CheckedBaseOptions
   const { minKeyLength: min, maxKeyLength = 255 } = checked
   const max = integerOption(`${where}: maxKeyLength`, maxKeyLength, min, 1024)
-  return { ...checked, keyLength: { min, max }, storedHeaders: checkedHeaders(checked.storedHeaders) }
+  const { encryption } = checked
+  checkEncryption(where, encryption)
+  const storedHeaders = checkedHeaders(checked.storedHeaders)
+  return { ...checked, encryption, keyLength: { min, max }, storedHeaders }
 }

@@ -15,6 +15,7 @@ import { waitInPlace } from './execution/wait-in-place.ts'
 import { checkedSettings, type IdempotencyBaseOptions } from './options.ts'
 import { identify, type IdempotentRequest, type IdentifiedRequest } from './request/identify.ts'
 import { labelOf } from './request/label.ts'
+import { encrypted } from './response/encryption.ts'
 import { retain } from './response/retention.ts'
 import { classify, type StoredResponse } from './response/stored-response.ts'
 import type { TransactionStorage } from './storage/port.ts'
@@ -94,7 +95,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     handler: Handler,
     rollBack: (reason: string, result: AttemptResult<CompletedRun>) => never,
   ): Promise<AttemptResult<CompletedRun>> => {
-    const record = storage(tx)
+    const record = encrypted(storage(tx), settings.encryption)
     const startedAt = settings.clock.now()
     const leaseUntil = startedAt + settings.leaseMs
     const begun = await record.begin(storageKey, effectId, leaseUntil, startedAt, labelOf(request))

@@ -14,7 +14,7 @@ export type FaultCode =
   | 'ERR_PROVIDER_UNAVAILABLE'
   /** A provider sent a response that its adapter cannot read. Whether it took the call is unknown. */
   | 'ERR_PROVIDER_REPLY'
-  /** A column was encrypted with a key that is not in `DATA_KEYS`. Add the key again. */
+  /** A column or a stored response was encrypted with a key that is not in the list (`DATA_KEYS`, `encryption.keys`). Add it again. */
   | 'ERR_DATA_KEY_MISSING'
   /** An API key is stored under a pepper that this process does not know. Add the pepper to the list, or revoke the key. */
   | 'ERR_PEPPER_MISSING'

@@ -1,4 +1,5 @@
 import type { Settings } from '../options.ts'
+import { encrypted } from '../response/encryption.ts'
 import { createReplayCache, type ReplayCache } from '../response/replay-cache.ts'
 import type { IdempotencyStorage } from '../storage/port.ts'
 import { createLocalRunRegistry, type LocalRunRegistry } from './local-runs.ts'
@@ -18,7 +19,7 @@ export interface Coordinator {
 export function createCoordinator(settings: Settings, storage: IdempotencyStorage): Coordinator {
   return {
     settings,
-    storage,
+    storage: encrypted(storage, settings.encryption),
     runs: createLocalRunRegistry(),
     cache: createReplayCache(settings.maxCachedBytes),
     places: createWaitingPlacePool(settings.maxWaiters),

@@ -32,6 +32,8 @@ export interface LocalRunRegistry {
   end(run: LocalRun, outcome?: SharedOutcome): void
   /** Changes the fence and the end of the lease of the run with this key and fence, if it runs in this process. */
   renew(claim: ClaimedRun, fence: number, leaseUntil: EpochMs): void
+  /** Returns the run that has this key and fence, if it runs in this process. */
+  findClaimed(claim: ClaimedRun): LocalRun | undefined
   /** Ends the run that has this key and fence, if it runs in this process. */
   endClaimed(claim: ClaimedRun, outcome?: SharedOutcome): void
   /** Ends a run whose store call threw. Its duplicates get the same error. */
@@ -114,6 +116,7 @@ export function createLocalRunRegistry(): LocalRunRegistry {
       else if (conflicting.delete(run)) conflicting.add(run)
     },
     end: (run, outcome) => close(run)?.resolve(outcome),
+    findClaimed: ({ storageKey, fence }) => findClaimed(storageKey, fence),
     endClaimed({ storageKey, fence }, outcome) {
       const run = findClaimed(storageKey, fence)
       if (run) close(run)?.resolve(outcome)
