@@ -107,6 +107,7 @@ export function declarations(
         throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
       const dependencies: TransactionalDependencies = {
         ...writeDependencies(rule, route),
+        dialect: settings.dialect,
         hasOwnRenderer: settings.hasOwnRenderer,
         transactions,
         spendStorage,

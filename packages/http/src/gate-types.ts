@@ -1,4 +1,5 @@
 import type { Rule, ScopeCatalogue } from '@gatewright/kernel'
+import type { IdempotencyDialect } from './idempotency/dialect.ts'
 import type { OpenGateOptions, Settings } from './options.ts'
 import type {
   AccessLike,
@@ -45,6 +46,11 @@ export interface GateOptions<
   /** The scopes of your API. A rule that names another scope does not compile. Default: rules may name any scope. */
   readonly scopes?: ScopeCatalogue<S>
   readonly idempotency?: IdempotencyPort
+  /**
+   * The statuses and the replay field that your clients expect of idempotent writes. Default `gatewright`: 429 for a key in use, 400
+   * for a reused key, `Idempotency-Replayed`. `ietf`: 409 and 422. `stripe`: 409, 400 and `Idempotent-Replayed`.
+   */
+  readonly idempotencyDialect?: IdempotencyDialect
   /** Runs writes whose idempotency record commits together with their rows. */
   readonly transactions?: TransactionPort<Tx>
   /** Makes the spend storage that writes in such a transaction, for a guard that counts spends: `tx => postgresSpends(tx)`. */

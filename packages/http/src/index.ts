@@ -10,6 +10,7 @@ export { nothingHappened } from '@gatewright/kernel'
 export type { HeaderField } from '@gatewright/kernel'
 export type { RequestDenial } from './codes.ts'
 export type { Gate, GateOptions, OpenGate } from './gate-types.ts'
+export type { IdempotencyDialect } from './idempotency/dialect.ts'
 export type { Failure, OpenGateOptions, Settings } from './options.ts'
 export type {
   AccessLike,

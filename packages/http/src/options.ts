@@ -1,6 +1,7 @@
 import type { TrustedProxies } from './request/client-address.ts'
 import type { ErrorShape } from './response/http-response.ts'
 import type { Observe } from './response/decision.ts'
+import type { DialectTerms } from './idempotency/dialect.ts'
 import type { Hints } from './response/hint.ts'
 import type { RequestFacts } from './request/facts.ts'
 import type { AliasPort, Credentials } from './ports.ts'
@@ -70,6 +71,8 @@ export interface Settings {
   readonly observe: Observe | undefined
   /** The description of the API for clients. */
   readonly resource: ResourceMetadata | undefined
+  /** Statuses and replay field of idempotent writes. */
+  readonly dialect: DialectTerms
   /** Writes what an operator should know once. */
   readonly hints: Hints
 }

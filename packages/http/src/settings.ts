@@ -3,6 +3,7 @@ import { emitWarning, printError } from '@gatewright/kernel/platform'
 import type { GateOptions } from './gate-types.ts'
 import type { Failure, Settings } from './options.ts'
 import { trustedProxies } from './request/client-address.ts'
+import { DIALECTS } from './idempotency/dialect.ts'
 import { causeText } from './response/cause-text.ts'
 import { createHints } from './response/hint.ts'
 import { plainRender } from './response/outcome.ts'
@@ -71,6 +72,7 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     scopes: true,
     idempotency: true,
     accountOf: { is: 'function', default: undefined },
+    idempotencyDialect: { is: ['gatewright', 'ietf', 'stripe'], default: 'gatewright' },
     transactions: true,
     spendStorage: { is: 'function', default: undefined },
   })
@@ -89,6 +91,7 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     resource:
       protectedResource === undefined ? undefined : resourceMetadata(protectedResource, scopes?.names),
     observe: observe && withFallback(observe, undefined),
+    dialect: DIALECTS[options.idempotencyDialect],
     hints: createHints(hintWriter(hint)),
     trusted: trustedProxies(trustProxy),
     proxied: trustProxy.length > 0,

@@ -12,6 +12,7 @@ import type { AccessLike, IdempotencyPort, RecordedResponse, SpendGuardPort, Wir
 import type { Decision, DecisionDraft } from '../response/decision.ts'
 import { storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, IdempotentOptions, WriteOptions } from '../route/handler-types.ts'
+import { inDialect, type DialectTerms } from './dialect.ts'
 import { hadNoEffect, statusesOf, type HandlerFailure } from './no-effect.ts'
 import { createReservations, type RunReservations } from './reservations.ts'
 import { writeFacts } from './write-facts.ts'
@@ -88,6 +89,7 @@ async function tryStart(
   captured: boolean,
 ): Promise<Start | undefined> {
   const {
+    settings,
     operation,
     idempotency,
     accountOf,
@@ -105,12 +107,12 @@ async function tryStart(
   decision.storeMs += performance.now() - startedAt
   if (!begin.ok) {
     if (begin.code === 'outcome_unknown') noteUnknown(decision, begin)
-    return begin
+    return inDialect(settings.dialect, begin)
   }
   if (begin.value.state === 'replay') {
     const { response, expiresAt } = begin.value
     const denial = await checkReplay(dependencies, guarded, response)
-    return denial ?? { stored: response, fields: recordFields(true, expiresAt) }
+    return denial ?? { stored: response, fields: recordFields(settings.dialect, true, expiresAt) }
   }
   const { effectId } = begin.value.claim
   const ready =
@@ -171,10 +173,11 @@ export async function checkReplay(
 
 /** Makes the header fields that say whether a response is a replay, and until when the same key returns it. */
 export function recordFields(
+  { replayedField }: DialectTerms,
   replayed: boolean,
   expiresAt: EpochMs | null | undefined,
 ): readonly HeaderField[] {
-  const fields: HeaderField[] = replayed ? [['Idempotency-Replayed', 'true']] : []
+  const fields: HeaderField[] = replayed ? [[replayedField, 'true']] : []
   if (typeof expiresAt === 'number') fields.push(['Idempotency-Expires', new Date(expiresAt).toUTCString()])
   return fields
 }
@@ -237,7 +240,7 @@ function createEnding(
       }
       const { state, expiresAt } = await complete(missing ? UNKNOWN : output)
       decision.outcome = runOutcome(state)
-      if (state !== 'late') return { fields: recordFields(false, expiresAt), ...failed }
+      if (state !== 'late') return { fields: recordFields(settings.dialect, false, expiresAt), ...failed }
       const error = new Fault('ERR_LEASE_LOST', 'the run outlived its lease: raise leaseMs')
       return { instead: { kind: 'failure', error }, fields: [] }
     } catch (error) {

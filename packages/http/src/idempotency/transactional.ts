@@ -9,6 +9,7 @@ import type {
 } from '../route/handler-types.ts'
 import { outcomeOf } from '../route/perform.ts'
 import { notReserved } from './reservations.ts'
+import { inDialect, type DialectTerms } from './dialect.ts'
 import { checkReplay, recordFields, type RunDependencies } from './run.ts'
 import { writeFacts } from './write-facts.ts'
 
@@ -20,6 +21,8 @@ export interface TransactionalDependencies {
   readonly operation: string
   /** Whether bodies of the operation may have old field names. */
   readonly hasOldFields: boolean
+  /** Statuses and replay field. */
+  readonly dialect: DialectTerms
   /** Whether the gate has the option `render`. */
   readonly hasOwnRenderer: boolean
   readonly transactions: TransactionPort<unknown>
@@ -76,12 +79,12 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
       },
       prepare && (started => runPrepare(prepare, started)),
     )
-    if (!run.ok) return { kind: 'denial', denial: run }
+    if (!run.ok) return { kind: 'denial', denial: inDialect(dependencies.dialect, run) }
     const { response, replayed, expiresAt } = run.value
     const denial = replayed && (await checkReplay(dependencies, call, response))
     if (denial) return { kind: 'denial', denial }
     const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome
-    return withFields(final, recordFields(replayed, expiresAt))
+    return withFields(final, recordFields(dependencies.dialect, replayed, expiresAt))
   } catch (error) {
     if (error instanceof DenialError) return { kind: 'denial', denial: error.denial }
     throw error

@@ -6,6 +6,7 @@ export const exposedHeaders: readonly string[] = [
   'Deprecation',
   'Idempotency-Expires',
   'Idempotency-Replayed',
+  'Idempotent-Replayed',
   'Link',
   'RateLimit',
   'RateLimit-Policy',

@@ -54,7 +54,7 @@ export function concludeSent(
 
 /** Emits the decision event of a request once, since a server may end a request in more than one way. */
 function emitDecision(
-  { observe, hints }: Settings,
+  { observe, hints, dialect }: Settings,
   { facts, requestId, startedAtMs, decision: draft }: RequestContext,
   { status, headers }: Pick<WireResponse, 'status' | 'headers'>,
   outcome: Outcome,
@@ -82,7 +82,7 @@ function emitDecision(
     rule,
     limits: fieldValue(headers, 'ratelimit'),
     aliases: aliasIds(facts.oldNames),
-    replayed: hasField(headers, 'idempotency-replayed'),
+    replayed: hasField(headers, dialect.replayedField.toLowerCase()),
     outcome: draft.outcome,
     effectId: draft.effectId,
     durationMs: performance.now() - startedAtMs,
