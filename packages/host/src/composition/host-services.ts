@@ -13,7 +13,13 @@ import {
   type AliasTable,
   type UsageLog,
 } from '@gatewright/legacy-alias-router'
-import { checkPolicyChain, createGuard, type Guard, type SpendStorage } from '@gatewright/scope-guard'
+import {
+  checkPolicyChain,
+  createGuard,
+  endRunHolds,
+  type Guard,
+  type SpendStorage,
+} from '@gatewright/scope-guard'
 import { createIssuer, type EndedLineage, type Issuer } from '@gatewright/session-issuer'
 import type { HostConfig } from '../config/host-config.ts'
 import { originOf } from '../config/origin.ts'
@@ -205,7 +211,12 @@ export class HostFactories {
 
   /** Writes with an idempotency key whose outcome is unknown. */
   lostRuns({ backend, clock }: HostServices): LostRuns {
-    return createLostRuns({ storage: backend.idempotency(backend.sql), clock })
+    const spend = backend.spend(backend.sql)
+    return createLostRuns({
+      storage: backend.idempotency(backend.sql),
+      clock,
+      endHolds: (run, outcome) => endRunHolds(spend, run, outcome),
+    })
   }
 
   ledger({ db }: HostServices): Ledger {

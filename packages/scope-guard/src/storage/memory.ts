@@ -94,8 +94,9 @@ export function memorySpends(options: MemoryOptions = {}): SpendStorage {
     },
     async settle(accountId, holdId, actualCents) {
       const items = holds.get(key(accountId, holdId))
-      if (items?.some(({ unit, amount }) => unit === 'cents' && actualCents > amount)) return 'exceeds'
-      const keep = ({ unit, amount }: HeldItem): number => (unit === 'cents' ? actualCents : amount)
+      if (items?.some(({ unit, amount }) => unit === 'cents' && (actualCents ?? 0) > amount)) return 'exceeds'
+      const keep = ({ unit, amount }: HeldItem): number =>
+        unit === 'cents' ? (actualCents ?? amount) : amount
       return endHold(accountId, holdId, keep) ? 'settled' : 'gone'
     },
     release: async (accountId, holdId) => endHold(accountId, holdId, () => 0),

@@ -55,11 +55,11 @@ export interface SpendStorage {
   ): Promise<ReserveOutcome>
 
   /**
-   * Ends a hold: its `cents` counters keep `actualCents` of it, its `count` counters keep all of it. If `actualCents` is
+   * Ends a hold: its `cents` counters keep `actualCents` of it (`null`: all), its `count` counters keep all of it. If `actualCents` is
    * more than was held, the outcome is `exceeds` and the hold remains. Of simultaneous calls of `settle` and `release` for
    * one hold, one takes effect; the others find the hold `gone`.
    */
-  settle(accountId: string, holdId: string, actualCents: number): Promise<SettleOutcome>
+  settle(accountId: string, holdId: string, actualCents: number | null): Promise<SettleOutcome>
 
   /** Ends a hold and releases its whole amount. False: the hold is gone. */
   release(accountId: string, holdId: string): Promise<boolean>

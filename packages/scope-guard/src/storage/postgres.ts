@@ -9,6 +9,9 @@ export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
 export type { FeedOptions } from './options.ts'
 
+/** Settles a hold in full: `null` releases it. */
+const WHOLE = -1
+
 /**
  * Stores spend counters in Postgres. `migrate` installs the functions that it calls, so each call is one round trip. One
  * lock per account is held to the end of the transaction. Give it a `tx` to reserve in the same transaction as the
@@ -39,7 +42,7 @@ export function postgresSpends(db: SqlQueries, options: StorageOptions = {}): Sp
       return readReserveReply(toText(row?.['reply']), items.length)
     },
     async settle(accountId, holdId, actualCents) {
-      const outcome = await endHold(accountId, holdId, actualCents)
+      const outcome = await endHold(accountId, holdId, actualCents ?? WHOLE)
       if (outcome === 'settled' || outcome === 'gone' || outcome === 'exceeds') return outcome
       throw malformedReply('postgres', 'settled, gone or exceeds')
     },

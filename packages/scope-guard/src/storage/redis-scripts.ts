@@ -45,7 +45,7 @@ if ARGV[1] ~= '' then redis.call('SET', hold(ARGV[1]), ARGV[2]) end
 return after
 `)
 
-/** ARGV: hold id, actual cents or '' to give everything back. Replies 1 if done, 0 if the hold is gone, 2 if it exceeds. */
+/** ARGV: hold id, actual cents, -1 to keep everything, or '' to give everything back. Replies 1 if done, 0 if the hold is gone, 2 if it exceeds. */
 export const END_HOLD: RedisScript = redisScript(`${FUNCTIONS}
 local held = redis.call('GET', hold(ARGV[1]))
 if not held then return 0 end
@@ -59,7 +59,7 @@ end
 for _, part in ipairs(parts) do
   local back = tonumber(part[3])
   if actual and part[2] == 'cents' then back = back - actual end
-  if actual and part[2] == 'count' then back = 0 end
+  if actual and (part[2] == 'count' or actual < 0) then back = 0 end
   -- A hold of a process that runs the version before this key is not in it.
   local shown = math.min(tonumber(part[3]), number(open(part[1])))
   for key, less in pairs({[counter(part[1])] = back, [open(part[1])] = shown}) do

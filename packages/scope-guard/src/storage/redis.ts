@@ -8,6 +8,9 @@ import { END_HOLD, RESERVE, USAGE } from './redis-scripts.ts'
 export { redisRevocationFeed } from './redis-feed.ts'
 export type { FeedOptions } from './options.ts'
 
+/** Settles a hold in full: an empty text releases it. */
+const WHOLE = -1
+
 /**
  * Stores spend counters in Redis: one script, one slot, one round trip per call. Redis must run with
  * `maxmemory-policy noeviction`. A failover to a replica that lags loses acknowledged reservations. If caps must survive a
@@ -34,7 +37,7 @@ export function redisSpends(client: RedisClient, options: StorageOptions = {}): 
       return readReserveReply(reply, items.length)
     },
     async settle(accountId, holdId, actualCents) {
-      const reply = await endHold(accountId, holdId, String(actualCents))
+      const reply = await endHold(accountId, holdId, String(actualCents ?? WHOLE))
       return reply === 1 ? 'settled' : reply === 0 ? 'gone' : 'exceeds'
     },
     release: async (accountId, holdId) => (await endHold(accountId, holdId, '')) === 1,

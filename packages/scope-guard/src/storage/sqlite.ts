@@ -97,8 +97,11 @@ export function sqliteSpends(db: SqlClient | SqlQueries, options: StorageOptions
         const storedItems = await storedHold(tx, holds, keys)
         if (storedItems === undefined) return 'gone'
         const items = readHold(storedItems)
-        if (items.some(([, unit, amount]) => unit === 'cents' && actualCents > amount)) return 'exceeds'
-        await endHold(tx, keys, items, ([, unit, amount]) => (unit === 'cents' ? actualCents : amount))
+        if (items.some(([, unit, amount]) => unit === 'cents' && (actualCents ?? 0) > amount))
+          return 'exceeds'
+        await endHold(tx, keys, items, ([, unit, amount]) =>
+          unit === 'cents' ? (actualCents ?? amount) : amount,
+        )
         return 'settled'
       }),
     release: (accountId, holdId) =>

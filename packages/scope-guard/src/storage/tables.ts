@@ -76,7 +76,7 @@ begin
   update {prefix}spend_counters c
     set held = c.held - (part.value->>2)::bigint,
       used = c.used - (part.value->>2)::bigint
-      + case when p_actual is null then 0 when part.value->>1 = 'cents' then p_actual else (part.value->>2)::bigint end
+      + case when p_actual is null then 0 when part.value->>1 = 'cents' and p_actual >= 0 then p_actual else (part.value->>2)::bigint end
     from jsonb_array_elements(kept) part
     where c.account = p_account and c.counter = part.value->>0;
   delete from {prefix}spend_holds where account = p_account and hold = p_hold;

@@ -113,6 +113,22 @@ export function spendStorageContract(
       assert.deepEqual(await used(connection(0), account, ['day', 'calls']), [20, 1])
     })
 
+    test('keeps everything of a hold that is settled in full', async (connection, account) => {
+      const items = [
+        item('day', { amount: 50, cap: 100 }),
+        item('month', { amount: 40, cap: 100 }),
+        item('calls', { amount: 1, cap: 5, unit: 'count' }),
+      ]
+      await connection(0).reserve(account, 'h', items, NOW)
+      assert.equal(await connection(1).settle(account, 'h', null), 'settled')
+      assert.equal(await connection(0).settle(account, 'h', null), 'gone')
+      assert.deepEqual(await connection(0).usage(account, ['day', 'month', 'calls']), [
+        { used: 50, held: 0 },
+        { used: 40, held: 0 },
+        { used: 1, held: 0 },
+      ])
+    })
+
     test('gives everything back on release', async (connection, account) => {
       const items = [
         item('day', { amount: 50, cap: 100 }),
