@@ -21,3 +21,17 @@ t.test('every package says where it lives, so that links of its README work on i
   }
   t.end()
 })
+
+t.test('every package has the license in its tarball', t => {
+  const license = readFileSync('LICENSE', 'utf8')
+  for (const name of packageNames()) t.equal(readFileSync(`packages/${name}/LICENSE`, 'utf8'), license, name)
+  t.end()
+})
+
+t.test('the package with bundled libraries has their licenses in its tarball', t => {
+  const notices = readFileSync('packages/reference-host/dist/browser/third-party-notices.txt', 'utf8')
+  for (const library of ['uplot', '@scalar/fastify-api-reference'])
+    t.match(notices, new RegExp(`^${library} \\d+\\.\\d+\\.\\d+$`, 'm'))
+  t.equal(notices.match(/permission notice shall be included/g)?.length, 2)
+  t.end()
+})

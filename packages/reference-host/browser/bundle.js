@@ -2,10 +2,11 @@
 // HTML documents that name them, and a manifest for the host. Does nothing when no source has changed.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { scalarBundle } from './docs/scalar-bundle.js'
+import { noticesOf, packageOf } from './notices.js'
 
 const SOURCES = fileURLToPath(new URL('.', import.meta.url))
 const OUTPUT = fileURLToPath(new URL('../dist/browser', import.meta.url))
@@ -31,7 +32,9 @@ function inputs() {
 /** @param {string} name */
 async function bundlePage(name) {
   const { build } = await import('esbuild')
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: SOURCES,
+    metafile: true,
     entryPoints: {
       // A page that only says something has no script.
       ...(existsSync(join(SOURCES, name, 'main.ts')) ? { [name]: join(SOURCES, name, 'main.ts') } : {}),
@@ -51,8 +54,14 @@ async function bundlePage(name) {
     name: basename(path),
     bytes: Buffer.from(contents),
   }))
-  return name === 'docs' ? [...built, await scalarAsset()] : built
+  const packages = Object.keys(metafile.inputs).flatMap(path => packageOf(resolve(SOURCES, path)) ?? [])
+  return name === 'docs'
+    ? { assets: [...built, await scalarAsset()], packages: [...packages, SCALAR] }
+    : { assets: built, packages }
 }
+
+/** The package whose library the API reference is. */
+const SCALAR = fileURLToPath(new URL('../../../node_modules/@scalar/fastify-api-reference', import.meta.url))
 
 /** The library of the API reference as it is: it is bundled already. */
 async function scalarAsset() {
@@ -87,8 +96,10 @@ const compressed = bytes =>
 async function writePages(folder) {
   mkdirSync(join(folder, 'assets'), { recursive: true })
   const names = readdirSync(SOURCES).filter(name => existsSync(join(SOURCES, name, 'index.html')))
+  const bundled = new Set()
   const pages = names.map(async name => {
-    const assets = await bundlePage(name)
+    const { assets, packages } = await bundlePage(name)
+    for (const each of packages) bundled.add(each)
     writeFileSync(join(folder, `${name}.html`), documentOf(name, assets))
     for (const asset of assets) {
       writeFileSync(join(folder, 'assets', asset.name), asset.bytes)
@@ -98,7 +109,9 @@ async function writePages(folder) {
     const listed = assets.map(asset => [asset.name, digest(asset.bytes)])
     return [name, { document: `${name}.html`, assets: Object.fromEntries(listed) }]
   })
-  return Object.fromEntries(await Promise.all(pages))
+  const made = Object.fromEntries(await Promise.all(pages))
+  writeFileSync(join(folder, 'third-party-notices.txt'), noticesOf([...bundled].sort()))
+  return made
 }
 
 const now = inputs()
