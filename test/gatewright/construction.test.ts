@@ -1,5 +1,6 @@
 import { gatewright, memoryStore } from 'gatewright/express'
 import { gatewright as onHono } from 'gatewright/hono'
+import { gatewright as onNext } from 'gatewright/next'
 import { postgresStore } from 'gatewright/postgres'
 import { redisStore } from 'gatewright/redis'
 import { sqliteStore } from 'gatewright/sqlite'
@@ -55,18 +56,23 @@ t.test('refuses policies that are not, or that are given twice', async t => {
 
 t.test('refuses operations that say too little or too much', async t => {
   const gw = gatewright({ ...options, scopes: ['payments.write'] })
-  const write = (given: object) => () => gw.write('payments.create', given, handler)
+  const write =
+    (given: object, operation = 'payments.create') =>
+    () =>
+      gw.write(operation, given, handler)
   t.throws(write({}), /payments\.create: name the scope .* scope: \[\] says that any session may call/)
   t.throws(write({ scope: 'payments.wirte' }), /the scope payments\.wirte is not in the catalogue/)
   t.throws(write({ scope: [], scpoe: 'a' }), /unknown option "scpoe", did you mean scope\?/)
   t.throws(write({ scope: [], spends: 'money' }), /spends must be/)
   t.throws(write({ scope: [], spends: amount, withdraws: amount }), /give spends or withdraws, not both/)
-  t.throws(write({ scope: [], body: {} }), /body must be a Standard Schema/)
+  t.throws(write({ scope: [], body: {} }, 'payments.body'), /body must be a Standard Schema/)
+  write({ scope: [] }, 'payments.twice')()
+  t.throws(write({ scope: [], spends: 'spend' }, 'payments.twice'), /payments\.twice is declared twice/)
   t.throws(() => gw.write('payments', { scope: [] }, handler), /must be "tag\.verb"/)
   t.throws(() => gw.read('payments.read', {}, handler), /name the scope/)
   t.throws(
-    () => gw.write('payments.create', { scope: [] }, undefined as never),
-    /payments\.create: the handler must be a function, got undefined/,
+    () => gw.write('payments.handle', { scope: [] }, undefined as never),
+    /payments\.handle: the handler must be a function, got undefined/,
   )
 })
 
@@ -88,3 +94,14 @@ t.test('refuses clients of another kind', async t => {
   t.throws(() => postgresStore({ connect() {} } as never, { prefix: 'GW-' }), /table prefix must be/)
   t.throws(() => sqliteStore({} as never), /database must be a database of libsql/)
 })
+
+t.test(
+  'declares an operation of Next.js again, as its development server does when a route changes',
+  async t => {
+    const gw = onNext({ ...options, peer: 'none' })
+    const declare = (scope: string) => () => gw.read('payments.list', { scope }, handler)
+    t.doesNotThrow(declare('a'))
+    t.doesNotThrow(declare('a'))
+    t.throws(declare('b'), /payments\.list is declared twice/)
+  },
+)

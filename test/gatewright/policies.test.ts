@@ -89,6 +89,9 @@ t.test('keeps the parts reachable', async t => {
   t.ok(session.ok)
   if (session.ok) t.match(await gw.guard.caps(session.value), [{ policyId: 'everybody', used: 400 }])
   t.equal(await gw.idempotency.drained(), 0)
+  const job = { operation: 'invoices.send', account: 'ann', key: 'message 1' }
+  t.match(await gw.once(job, ({ effectId }) => effectId), { state: 'done', repeated: false })
+  t.match(await gw.once(job, ({ effectId }) => effectId), { state: 'done', repeated: true })
   t.type(gw.gate.open, 'function')
   t.type(gw.http.aliases, 'function')
 })

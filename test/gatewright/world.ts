@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import { localKeys } from '@gatewright/scope-guard'
+import { localKeys, type LimitOptions } from '@gatewright/scope-guard'
 import { memoryStore, type Store } from 'gatewright/memory'
 import { AUDIENCE, ISSUER, sign, signingKey } from '../scope-guard/issuer.ts'
 
@@ -20,6 +20,7 @@ export interface World {
     readonly audience: string
     readonly provider: 'auth0'
     readonly scopes: readonly ['payments.read', 'payments.write']
+    readonly limits?: readonly LimitOptions[]
     readonly policy: { readonly dailySpendCapCents: number }
     readonly store: Store
     readonly clock: ManualClock

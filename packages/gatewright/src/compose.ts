@@ -1,6 +1,6 @@
 import { gate, type Gate, type OpenCall, type Route, type StandardSchema } from '@gatewright/http'
-import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
-import { scopeCatalogue } from '@gatewright/kernel'
+import { createIdempotency, createOnce, type Idempotency, type Once } from '@gatewright/idempotency-store'
+import { scopeCatalogue, type Rule } from '@gatewright/kernel'
 import {
   createGuard,
   DEFAULT_LIMITS,
@@ -28,6 +28,11 @@ export interface Parts {
   readonly guard: Guard
   /** The records of `@gatewright/idempotency-store`. */
   readonly idempotency: Idempotency
+  /**
+   * Runs a job of a queue, a cron job or a function once, over the same records:
+   * `gw.once({ operation: 'invoices.send', account, key: message.id }, ({ effectId }) => ...)`.
+   */
+  readonly once: Once
   /** The gate of `@gatewright/http`, which declares operations. */
   readonly gate: Gate<string, Access, SpendHold>
 }
@@ -49,8 +54,20 @@ export interface Declarations {
   ): Operation<WriteRequest<B, Q, P>>
 }
 
+/** How operations are declared. */
+interface DeclarationOptions {
+  /**
+   * Accepts an operation that is declared again with an equal rule, as by a development server that loads a changed module again.
+   * Default false: a gate rejects two operations with one id.
+   */
+  readonly acceptsRepeats?: boolean
+}
+
 /** Composes the parts from checked options. Throws a `TypeError` for a wrong one. */
-export function compose(options: GatewrightOptions): { parts: Parts; declare: Declarations } {
+export function compose(
+  options: GatewrightOptions,
+  { acceptsRepeats = false }: DeclarationOptions = {},
+): { parts: Parts; declare: Declarations } {
   const guard = guardOf(options)
   const { store, clock, scopes } = options
   const idempotency = createIdempotency({
@@ -61,14 +78,15 @@ export function compose(options: GatewrightOptions): { parts: Parts; declare: De
   const parts: Parts = {
     guard,
     idempotency,
+    once: createOnce(idempotency),
     gate: gate({
       ...options.gate,
       guard,
       idempotency,
       ...(scopes ? { scopes: scopeCatalogue(scopes) } : {}),
-    } as never),
+    }),
   }
-  return { parts, declare: declarations(parts.gate, store.spends !== undefined) }
+  return { parts, declare: declarations(parts.gate, store.spends !== undefined, acceptsRepeats) }
 }
 
 function guardOf(options: GatewrightOptions): Guard {
@@ -91,7 +109,15 @@ const ANY_OBJECT: StandardSchema = {
   '~standard': { version: 1, vendor: 'gatewright', validate: value => ({ value }) },
 }
 
-function declarations(gate: Parts['gate'], countsSpends: boolean): Declarations {
+function declarations(gate: Parts['gate'], countsSpends: boolean, acceptsRepeats: boolean): Declarations {
+  const rules = new Map<string, Rule>()
+  /** The rule of the same operation that was declared before, if it is equal. */
+  const known = (rule: Rule): Rule => {
+    const before = rules.get(rule.operation)
+    if (acceptsRepeats && before && JSON.stringify(before) === JSON.stringify(rule)) return before
+    if (!before) rules.set(rule.operation, rule)
+    return rule
+  }
   return {
     open: (operation, options) => ({
       route: gate.open(operation, openOperation(operation, options)),
@@ -99,7 +125,7 @@ function declarations(gate: Parts['gate'], countsSpends: boolean): Declarations 
     }),
     read(operation, options) {
       const { rule, route } = readOperation(operation, options)
-      return { route: gate.guarded(rule, route), requestOf: readRequestOf as never }
+      return { route: gate.guarded(known(rule), route), requestOf: readRequestOf as never }
     },
     write(operation, options, isExisting) {
       const { rule, route, amount } = writeOperation(operation, options as WriteOperation)
@@ -108,7 +134,7 @@ function declarations(gate: Parts['gate'], countsSpends: boolean): Declarations 
           `${operation}: an operation that spends needs a store with spends, such as memoryStore() or postgresStore(pool)`,
         )
       const body = route.body ?? (isExisting && !amount ? undefined : ANY_OBJECT)
-      const declared = gate.idempotent(rule, {
+      const declared = gate.idempotent(known(rule), {
         ...route,
         ...(body ? { body } : {}),
         ...(amount ? { amount: ({ input }: OpenCall) => amount(input.body as never) } : {}),

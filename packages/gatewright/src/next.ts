@@ -39,7 +39,7 @@ const toNext =
  */
 export function gatewright<const S extends string = string>(options: FetchOptions<S>): NextGatewright<S> {
   const checked = checkedOptions(options, FETCH_OPTIONS)
-  const { parts, declare } = compose(checked)
+  const { parts, declare } = compose(checked, { acceptsRepeats: true })
   const http = fetchGate(parts.gate, fetchGateOptions(checked))
   const binding: Binding<NextHandler> & WrappingBinding<NextHandler> = {
     handle: (route, handler) => toNext(http.handle(route, handler)),

@@ -1,7 +1,14 @@
-import type { Credentials, OpenGateOptions } from '@gatewright/http'
+import type { GateOptions } from '@gatewright/http'
 import type { IdempotencyOptions } from '@gatewright/idempotency-store'
 import { checkOptions, type Clock, type OptionTable, type Session } from '@gatewright/kernel'
-import type { GuardOptions, LimitOptions, Policy, PresetName } from '@gatewright/scope-guard'
+import type {
+  Access,
+  GuardOptions,
+  LimitOptions,
+  Policy,
+  PresetName,
+  SpendHold,
+} from '@gatewright/scope-guard'
 import type { Store } from './stores/store.ts'
 
 /** Options of `gatewright`. `S` are the names of your scopes. */
@@ -38,7 +45,7 @@ export interface GatewrightOptions<S extends string = string> {
   /** More options of `createIdempotency` of `@gatewright/idempotency-store`. */
   readonly idempotency?: Omit<IdempotencyOptions, 'storage' | 'clock'>
   /** More options of `gate` of `@gatewright/http`: proxies, the shape of errors, decision events. */
-  readonly gate?: Omit<OpenGateOptions<Credentials>, 'credentials'>
+  readonly gate?: Omit<GateOptions<string, Access, SpendHold>, 'guard' | 'idempotency' | 'scopes'>
 }
 
 /** The options that every framework has. */

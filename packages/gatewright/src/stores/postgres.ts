@@ -21,7 +21,10 @@ create table {prefix}rate_limits (
  * Keeps everything in Postgres, with your pool of `pg`. It is never opened, closed or configured here: give it an `error` listener
  * and timeouts. Call `migrate()` before the server listens.
  */
-export function postgresStore(pool: Parameters<typeof fromPgPool>[0], options: SqlStoreOptions = {}): Store {
+export function postgresStore(
+  pool: Parameters<typeof fromPgPool>[0],
+  options: SqlStoreOptions = {},
+): Required<Store> {
   const prefix = prefixOf('postgresStore', options)
   if (typeof (pool as Partial<typeof pool> | null)?.connect !== 'function')
     throw new TypeError(

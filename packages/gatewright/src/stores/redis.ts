@@ -23,7 +23,7 @@ export interface RedisStoreOptions {
  * here: set `disableOfflineQueue: true` (ioredis: `enableOfflineQueue: false`), so that an outage is an error and not a wait. Redis
  * must run with `maxmemory-policy noeviction`. See docs/storage.md for what a failover can lose.
  */
-export function redisStore(client: NodeRedis | Ioredis, options: RedisStoreOptions = {}): Store {
+export function redisStore(client: NodeRedis | Ioredis, options: RedisStoreOptions = {}): Required<Store> {
   const { prefix } = checkOptions('redisStore', options, { prefix: { default: 'gw:' } })
   const isIoredis = typeof (client as Partial<Ioredis> | null)?.call === 'function'
   if (!isIoredis && typeof (client as Partial<NodeRedis> | null)?.sendCommand !== 'function')
