@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createLogger, logDecision } from '@gatewright/host'
+import type { Decision } from '@gatewright/http'
 import { readConfig, startHost, type RunningHost } from '@gatewright/reference-host'
 import { bootstrapUser, request, type WalletUser } from '../harness/host.ts'
 
@@ -13,15 +15,20 @@ export interface BenchHost {
 }
 
 /**
- * Starts a sandbox on a data folder that goes with the process. Its decision events go nowhere: what a log costs is up to
- * where it is written.
+ * Starts a sandbox on a data folder that goes with the process. Its decision events go nowhere, or with `logs` to standard error.
  */
-export async function startBenchHost(env: Readonly<Record<string, string>>, count = 1): Promise<BenchHost> {
+export async function startBenchHost(
+  env: Readonly<Record<string, string>>,
+  count = 1,
+  logs = false,
+): Promise<BenchHost> {
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
   process.once('exit', () => rmSync(DATA_DIR, { recursive: true, force: true }))
   const config = readConfig({ PORT: '0', RATE_LIMITS: 'off', DATA_DIR, ...env })
   if (!config.ok) throw new Error(config.problems.join('; '))
-  const host = await startHost(config.value, { observe: () => {}, report: error => console.error(error) })
+  const logger = createLogger('info')
+  const observe = logs ? (decision: Decision) => logDecision(logger, decision) : () => {}
+  const host = await startHost(config.value, { observe, report: error => console.error(error) })
   const send: Parameters<typeof bootstrapUser>[0] = (path, options) => request(host.url, path, options)
   const users: WalletUser[] = []
   while (users.length < count) users.push(await bootstrapUser(send, { sessionTtlSeconds: 86_400 }))

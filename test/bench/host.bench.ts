@@ -67,6 +67,7 @@ async function comparedLines(): Promise<ServerLine[]> {
     if (line.path === GUARDED_READ) {
       const others = routes.filter(path => path !== line.path)
       peers.push(bareSide(EVERY_ROUTE, line, { ...responses, others }, running))
+      peers.push({ ...hostSide('ours with its log', line), process: 'logging', args: ['log'], logs: true })
     }
     if (line.path === LEGACY_BALANCES) peers.push(hostSide(TWIN, { ...line, path: BALANCES }))
     const { name, requests } = line

@@ -12,6 +12,8 @@ export interface ServerSide extends Side {
   /** Its compiled module, which calls `serve`: `new URL('./servers/koa.child.js', import.meta.url)`. */
   readonly module: URL
   readonly args?: readonly string[]
+  /** Whether its standard error is a pipe, which the bench reads and does not show. */
+  readonly logs?: boolean
   readonly request: (index: number) => Request
   /** After how many requests they repeat. Default: never within a sample. */
   readonly period?: number
@@ -68,7 +70,8 @@ async function cpuOf({ child, ended }: ServerProcess): Promise<number> {
 
 /** Starts a side; its process is in `children` before it is waited for. */
 async function start(side: ServerSide, children: ChildProcess[]): Promise<ServerProcess> {
-  const child = startChild(side.module, side.args)
+  const child = startChild(side.module, side.args, [], side.logs ? 'pipe' : 'inherit')
+  child.stderr?.resume()
   children.push(child)
   const end = new AbortController()
   child.once('exit', code => end.abort(new Error(`${side.name} ended with ${String(code)}`)))
