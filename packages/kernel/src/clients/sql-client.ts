@@ -14,6 +14,12 @@ export interface SqlQueries {
   /** Which store runs the statements: only Postgres has row locks, for example. */
   readonly dialect: SqlDialect
   query(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
+  /**
+   * Adds a statement whose result is not needed: it is sent in the round trip of the next `query`, or of the commit, before it
+   * and in the order of the calls. Absent outside a transaction and where it would save no round trip: call the function
+   * `defer`, which then runs the statement at once. Throws for a value of a type that cannot be sent.
+   */
+  defer?(text: string, values?: readonly SqlValue[]): void
 }
 
 /** An open transaction. */
@@ -62,6 +68,19 @@ export async function rows(
   const found = reply?.rows
   if (!Array.isArray(found)) throw malformedReply('database', 'rows')
   return found as readonly SqlRow[]
+}
+
+/**
+ * Runs a statement of a transaction whose result is not needed, such as the insert of a row or the lock of one, in the
+ * round trip of the next statement or of the commit. Every later statement of the transaction sees what it has done; a
+ * statement that counts what it locks has a snapshot of its own, taken after the lock. If it fails, that next statement or the
+ * commit fails with its error, as does everything after it, and nothing is committed. If the work rejects before anything
+ * else is sent, or the process ends, it does not run at all. Where the driver cannot send statements together, and on
+ * SQLite, it runs at once, and its error comes out here: so await it. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+ */
+export async function defer(tx: SqlQueries, text: string, values: readonly SqlValue[] = []): Promise<void> {
+  if (tx.defer) tx.defer(text, values)
+  else await rows(tx, text, values)
 }
 
 /**

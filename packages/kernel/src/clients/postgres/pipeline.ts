@@ -2,11 +2,22 @@ import { toFault } from '../../fault.ts'
 import type { SqlRow, SqlValue } from '../sql-client.ts'
 import {
   NO_COLUMNS,
-  writeStatement,
+  writeStatements,
   type Columns,
+  type PreparedStatements,
   type ProtocolConnection,
-  type TransactionEnds,
+  type ProtocolStatement,
 } from './protocol.ts'
+
+/** What is sent in the round trip of a statement besides it. */
+export interface SentTogether {
+  /** Whether BEGIN is sent before everything else. */
+  readonly begin: boolean
+  /** Statements that are sent before it, whose rows are dropped. */
+  readonly deferred: readonly ProtocolStatement[]
+  /** Whether COMMIT is sent after it. */
+  readonly commit: boolean
+}
 
 /** The part of a `pg` client that accepts custom query objects, such as those of `pg-cursor`. */
 interface PipelineClient {
@@ -27,7 +38,6 @@ interface Batch {
   /** For tools that log what a client runs. */
   readonly text: string
   readonly values: readonly SqlValue[]
-  readonly ends: TransactionEnds
   /** Read at each call, because `pg` replaces it when the pool has a `query_timeout`. */
   callback(error: unknown, result?: Result): void
   submit(connection: ProtocolConnection): void
@@ -42,10 +52,10 @@ interface Batch {
   handleReadyForQuery(): void
 }
 
-const preparedOn = new WeakMap<object, Map<string, Columns>>()
+const preparedOn = new WeakMap<object, PreparedStatements>()
 
 /**
- * Whether a connection can send a statement together with BEGIN or COMMIT: only a client of `pg` in its default
+ * Whether a connection can send a statement together with others, BEGIN or COMMIT: only a client of `pg` in its default
  * mode. An older `pg`, `pg-native`, a client in pipeline mode and a wrapper send the statements one by one.
  */
 export function canPipeline(connection: object): connection is PipelineClient {
@@ -54,71 +64,79 @@ export function canPipeline(connection: object): connection is PipelineClient {
 }
 
 /**
- * Runs a statement together with the BEGIN before it, the COMMIT after it, or both, in one round trip of the extended
- * query protocol. The server skips everything after the first of them that fails. A connection prepares a statement
- * once under its name; a statement named `''` is prepared each time. Fault: `ERR_STORE_UNAVAILABLE`.
+ * Runs a statement together with the BEGIN and the deferred statements before it and the COMMIT after it, in one round trip of
+ * the extended query protocol. Resolves to its rows. The server skips everything after the first statement that fails. A connection
+ * prepares a statement once under its name; a statement named `''` is prepared each time. Fault: `ERR_STORE_UNAVAILABLE`.
  *
  * `pg`'s own pipeline mode runs the statement even if BEGIN fails, and costs a pay-in 5 to 8 % more CPU (decision 0059,
  * `npm run bench -- idempotency-store`).
  */
 export function sendPipelined(
   client: PipelineClient,
-  statement: { readonly name: string; readonly text: string; readonly values: readonly SqlValue[] },
-  ends: TransactionEnds,
+  statement: ProtocolStatement,
+  { begin, deferred, commit }: SentTogether,
 ): Promise<Result> {
   let prepared = preparedOn.get(client)
   if (!prepared) {
     prepared = new Map()
     preparedOn.set(client, prepared)
   }
+  const before = begin ? [transactionEnd(statement, 'begin'), ...deferred] : deferred
+  const after = commit ? [transactionEnd(statement, 'commit')] : []
+  const batch = { statements: [...before, statement, ...after], resultOf: before.length }
   return new Promise((resolve, reject) => {
     const done = (error: unknown, result?: Result): void => {
       if (result) resolve(result)
       else reject(toFault('postgres', error))
     }
     try {
-      client.query(createBatch(client, prepared, statement, ends, done))
+      client.query(createBatch(client, prepared, batch, done))
     } catch (cause) {
       done(cause)
     }
   })
 }
 
+/** Makes BEGIN or COMMIT. It is a prepared statement if the statement that it goes with is one. */
+function transactionEnd({ name }: ProtocolStatement, text: 'begin' | 'commit'): ProtocolStatement {
+  return { name: name === '' ? '' : `batch.${text}`, text, values: [] }
+}
+
 const ignore = (): void => {}
 
 function createBatch(
   client: PipelineClient,
-  prepared: Map<string, Columns>,
-  statement: Parameters<typeof sendPipelined>[1],
-  ends: TransactionEnds,
+  prepared: PreparedStatements,
+  { statements, resultOf }: { readonly statements: readonly ProtocolStatement[]; readonly resultOf: number },
   callback: Batch['callback'],
 ): Batch {
-  const { name, text } = statement
-  // Converted before anything is sent: an error here must not leave half a batch on the connection.
-  const values = statement.values.map(toProtocolValue)
-  let columns = NO_COLUMNS
+  const { name, text, values } = statements[resultOf] as ProtocolStatement
+  let completed = 0
+  let unnamedColumns = NO_COLUMNS
   const textRows: TextRow[] = []
+  // Each statement ends with one of three messages. The messages before it are its own.
+  const complete = (): void => {
+    completed += 1
+  }
   const batch: Batch = {
     text,
-    values: statement.values,
-    ends,
+    values,
     callback,
     submit(connection) {
-      // Looked up when the batch is sent, not when it is queued: a batch before it may have prepared the statement.
-      columns = prepared.get(name) ?? NO_COLUMNS
-      writeStatement(connection, prepared, { name, text, values }, ends)
+      writeStatements(connection, prepared, statements)
     },
-    // BEGIN and COMMIT are not described and return no rows, so these messages belong to the statement.
-    handleRowDescription(message) {
-      columns = message.fields
+    handleRowDescription({ fields }) {
+      const described = statements[completed] as ProtocolStatement
+      if (described.name !== '') prepared.set(described.name, fields)
+      else if (completed === resultOf) unnamedColumns = fields
     },
     handleDataRow(message) {
-      textRows.push(message.fields)
+      if (completed === resultOf) textRows.push(message.fields)
     },
-    handleCommandComplete: ignore,
-    handleEmptyQuery: ignore,
+    handleCommandComplete: complete,
+    handleEmptyQuery: complete,
+    handlePortalSuspended: complete,
     handleCopyData: ignore,
-    handlePortalSuspended: ignore,
     handleCopyInResponse(connection) {
       // The server would read the messages after a COPY as data of the COPY, in a way that depends on its version. So this
       // disconnects.
@@ -130,7 +148,7 @@ function createBatch(
       batch.callback(error)
     },
     handleReadyForQuery() {
-      if (name !== '' && !prepared.has(name)) prepared.set(name, columns)
+      const columns = name === '' ? unnamedColumns : (prepared.get(name) ?? NO_COLUMNS)
       try {
         batch.callback(null, { rows: parseRows(client, columns, textRows) })
       } catch (error) {
@@ -139,15 +157,6 @@ function createBatch(
     },
   }
   return batch
-}
-
-function toProtocolValue(value: SqlValue): string | Buffer | null {
-  if (value === null || typeof value === 'string') return value
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-  throw new TypeError(
-    `a statement value must be a string, number, bigint, null or Uint8Array, not ${typeof value}`,
-  )
 }
 
 function parseRows(

@@ -1,7 +1,10 @@
-/** Whether a statement is sent with the BEGIN before it, with the COMMIT after it, or with both. */
-export interface TransactionEnds {
-  readonly begin: boolean
-  readonly commit: boolean
+import type { SqlValue } from '../sql-client.ts'
+
+/** A statement as it is sent. One with the name `''` is prepared each time. */
+export interface ProtocolStatement {
+  readonly name: string
+  readonly text: string
+  readonly values: readonly (string | Buffer | null)[]
 }
 
 /** The columns of a result, as the server describes them. */
@@ -24,26 +27,29 @@ export interface ProtocolConnection {
 /** The columns of a statement that returns no rows. */
 export const NO_COLUMNS: Columns = []
 
+/** The statements that a connection has prepared, by their names, with the columns of their results. */
+export type PreparedStatements = Map<string, Columns>
+
 /**
- * Writes a statement, with the BEGIN and COMMIT that go with it, ahead of one Sync message. The server skips
- * everything after the first message that fails. `prepared` has the columns of the statements that the connection has
- * prepared, by their names.
+ * Writes statements ahead of one Sync message. The server runs them in order, and skips everything after the first message
+ * that fails. A statement is described only when it is prepared.
  */
-export function writeStatement(
+export function writeStatements(
   connection: ProtocolConnection,
-  prepared: Map<string, Columns>,
-  { name, text, values }: { name: string; text: string; values: (string | Buffer | null)[] },
-  { begin, commit }: TransactionEnds,
+  prepared: PreparedStatements,
+  statements: readonly ProtocolStatement[],
 ): void {
   connection.stream.cork()
   try {
-    if (begin) writeTransactionEnd(connection, prepared, name, 'begin')
-    const isPrepared = prepared.has(name)
-    if (!isPrepared) parse(connection, name, text)
-    connection.bind({ statement: name, values }, true)
-    if (!isPrepared) connection.describe({ type: 'P' }, true)
-    connection.execute({}, true)
-    if (commit) writeTransactionEnd(connection, prepared, name, 'commit')
+    for (const { name, text, values } of statements) {
+      const isPrepared = prepared.has(name)
+      if (!isPrepared) parse(connection, name, text)
+      connection.bind({ statement: name, values: [...values] }, true)
+      if (!isPrepared) connection.describe({ type: 'P' }, true)
+      connection.execute({}, true)
+      // The description follows. The same statement may come again in this batch.
+      if (!isPrepared && name !== '') prepared.set(name, NO_COLUMNS)
+    }
     connection.sync()
   } finally {
     connection.stream.uncork()
@@ -56,18 +62,12 @@ function parse(connection: ProtocolConnection, name: string, text: string): void
   connection.parse({ name, text }, true)
 }
 
-/** Writes BEGIN or COMMIT. It is a prepared statement if the statement that it goes with is one. */
-function writeTransactionEnd(
-  connection: ProtocolConnection,
-  prepared: Map<string, Columns>,
-  statementName: string,
-  text: 'begin' | 'commit',
-): void {
-  const name = statementName === '' ? '' : `batch.${text}`
-  if (!prepared.has(name)) {
-    parse(connection, name, text)
-    if (name !== '') prepared.set(name, NO_COLUMNS)
-  }
-  connection.bind({ statement: name, values: [] }, true)
-  connection.execute({}, true)
+/** Converts a value to the form in which it is sent. Throws a `TypeError` for a value of another type. */
+export function toProtocolValue(value: SqlValue): string | Buffer | null {
+  if (value === null || typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  throw new TypeError(
+    `a statement value must be a string, number, bigint, null or Uint8Array, not ${typeof value}`,
+  )
 }

@@ -1,8 +1,8 @@
 import { Fault, toFault } from '../../fault.ts'
 import { keyDigest } from '../../key-digest.ts'
 import type { SqlRow, SqlValue } from '../sql-client.ts'
-import { canPipeline, sendPipelined } from './pipeline.ts'
-import type { TransactionEnds } from './protocol.ts'
+import { canPipeline, sendPipelined, type SentTogether } from './pipeline.ts'
+import { toProtocolValue, type ProtocolStatement } from './protocol.ts'
 
 /** The part of `pg`'s query result that is read. */
 export interface PgResult {
@@ -28,13 +28,18 @@ export interface PgConnection extends PgQueryable {
 /** Runs statements for a pool, as prepared statements or not. */
 export interface StatementRunner {
   run(on: PgQueryable, text: string, values: readonly SqlValue[]): Promise<PgResult>
-  /** Runs a statement with BEGIN before it or COMMIT after it: in one round trip if the driver can, else one by one. */
-  runPipelined(
+  /**
+   * Runs a statement with what is sent together with it: in one round trip if the driver can, else one by one. Deferred
+   * statements need a driver that can (`canPipeline`).
+   */
+  runTogether(
     on: PgConnection,
     text: string,
     values: readonly SqlValue[],
-    ends: TransactionEnds,
+    together: SentTogether,
   ): Promise<PgResult>
+  /** Makes a statement that is sent together with a later one. Fault: `ERR_STORE_UNAVAILABLE` for a value of another type. */
+  toDeferred(text: string, values: readonly SqlValue[]): ProtocolStatement
 }
 
 const unusable = new WeakSet<object>()
@@ -68,7 +73,13 @@ export function createStatementRunner(prepare: boolean): StatementRunner {
       throw toFault('postgres', cause)
     }
   }
-  const runOneByOne: StatementRunner['runPipelined'] = async (on, text, values, { begin, commit }) => {
+  const toStatement = (text: string, values: readonly SqlValue[]): ProtocolStatement => ({
+    name: prepare && values.length > 0 ? pipelinedNameOf(text) : '',
+    text,
+    // Converted before anything is sent: an error here must not leave half a batch on the connection.
+    values: values.map(toProtocolValue),
+  })
+  const runOneByOne: StatementRunner['runTogether'] = async (on, text, values, { begin, commit }) => {
     if (begin) await run(on, 'begin', [])
     const result = await run(on, text, values)
     if (commit) assertCommitted(await run(on, 'commit', []))
@@ -76,14 +87,21 @@ export function createStatementRunner(prepare: boolean): StatementRunner {
   }
   return {
     run,
-    async runPipelined(on, text, values, ends) {
-      if (!canPipeline(on)) return runOneByOne(on, text, values, ends)
-      const name = prepare && values.length > 0 ? pipelinedNameOf(text) : ''
+    async runTogether(on, text, values, together) {
+      if (!canPipeline(on)) return runOneByOne(on, text, values, together)
       try {
-        return await sendPipelined(on, { name, text, values }, ends)
-      } catch (fault) {
-        markIfUnusable(on, (fault as Fault).cause)
+        return await sendPipelined(on, toStatement(text, values), together)
+      } catch (cause) {
+        const fault = toFault('postgres', cause)
+        markIfUnusable(on, fault.cause)
         throw fault
+      }
+    },
+    toDeferred(text, values) {
+      try {
+        return toStatement(text, values)
+      } catch (cause) {
+        throw toFault('postgres', cause)
       }
     },
   }

@@ -1,4 +1,6 @@
 import type { SqlTransaction, SqlValue } from '../sql-client.ts'
+import { canPipeline } from './pipeline.ts'
+import type { ProtocolStatement } from './protocol.ts'
 import {
   assertCommitted,
   isUnusable,
@@ -15,7 +17,7 @@ const ignore = (): void => {}
  */
 export function openTransaction(
   connection: PgConnection,
-  { run, runPipelined }: StatementRunner,
+  { run, runTogether, toDeferred }: StatementRunner,
   lazyBegin: boolean,
 ): {
   readonly tx: SqlTransaction
@@ -29,50 +31,59 @@ export function openTransaction(
 } {
   let ended = false
   let begun = !lazyBegin
-  /** The first statement, until it has succeeded. Until then it is unknown whether a transaction is open. */
-  let beginning: Promise<PgResult> | undefined
+  let deferred: ProtocolStatement[] = []
+  /**
+   * The last statement that was sent together with BEGIN or deferred statements, until it has succeeded. Until then it is unknown
+   * whether a transaction is open that has all of them, so everything later waits for it, and fails with its error.
+   */
+  let carrier: Promise<PgResult> | undefined
   let committing: Promise<PgResult> | undefined
-  const rejectEnded = (): Promise<never> =>
-    Promise.reject(new Error('the transaction has ended: use tx only inside its own work function'))
-  const markBegun = (): void => {
-    beginning = undefined
-  }
-  const runWithBegin = (text: string, values: readonly SqlValue[], commit: boolean): Promise<PgResult> => {
+  const endedError = (): Error =>
+    new Error('the transaction has ended: use tx only inside its own work function')
+  const send = (text: string, values: readonly SqlValue[], commit: boolean): Promise<PgResult> => {
+    const together = { begin: !begun, deferred, commit }
+    const carries = together.begin || deferred.length > 0
     begun = true
-    const first = runPipelined(connection, text, values, { begin: true, commit })
-    beginning = first
-    first.then(markBegun, ignore)
-    return first
+    deferred = []
+    const start = (): Promise<PgResult> =>
+      carries || commit ? runTogether(connection, text, values, together) : run(connection, text, values)
+    const sent = carrier ? carrier.then(start) : start()
+    if (!carries) return sent
+    carrier = sent
+    const succeeded = (): void => {
+      if (carrier === sent) carrier = undefined
+    }
+    sent.then(succeeded, ignore)
+    return sent
   }
-  /** Runs a later statement once the first has succeeded. If the first failed, the later one fails with its error. */
-  const runAfterBegin = (start: () => Promise<PgResult>): Promise<PgResult> =>
-    beginning ? beginning.then(start) : start()
-  return {
-    tx: {
-      dialect: 'postgres',
-      query(text, values = []) {
-        if (ended) return rejectEnded()
-        return begun ? runAfterBegin(() => run(connection, text, values)) : runWithBegin(text, values, false)
-      },
-      commit(text, values = []) {
-        if (ended) return rejectEnded()
-        ended = true
-        committing = begun
-          ? runAfterBegin(() => runPipelined(connection, text, values, { begin: false, commit: true }))
-          : runWithBegin(text, values, true)
-        return committing
-      },
+  const tx: SqlTransaction = {
+    dialect: 'postgres',
+    query: (text, values = []) => (ended ? Promise.reject(endedError()) : send(text, values, false)),
+    commit(text, values = []) {
+      if (ended) return Promise.reject(endedError())
+      ended = true
+      committing = send(text, values, true)
+      return committing
     },
+  }
+  const defer: SqlTransaction['defer'] = (text, values = []) => {
+    if (ended) throw endedError()
+    deferred.push(toDeferred(text, values))
+  }
+  return {
+    tx: canPipeline(connection) ? { ...tx, defer } : tx,
     async commit() {
       ended = true
-      if (committing ?? beginning) await (committing ?? beginning)
+      const last = committing ? undefined : deferred.pop()
+      if (last) committing = send(last.text, last.values, true)
+      if (committing ?? carrier) await (committing ?? carrier)
       if (!committing && begun) assertCommitted(await run(connection, 'commit', []))
     },
     async rollback() {
       ended = true
       if (!begun) return true
-      // Statements that wait for the first one run behind it, so before the rollback and not after it.
-      await beginning?.catch(ignore)
+      // Statements that wait for an earlier one run behind it, so before the rollback and not after it.
+      await carrier?.catch(ignore)
       if (isUnusable(connection)) return false
       return connection.query('rollback').then(
         () => true,
