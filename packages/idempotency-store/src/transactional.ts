@@ -56,7 +56,7 @@ export interface TransactionalIdempotency {
    * wait up to `waitMs` without holding a connection, and so do writes of an account that has `maxTransactionsPerAccount` transactions.
    *
    * `prepare` is for work that needs the network. It runs before the transaction, at most once, and only if no response is
-   * stored and no other run is in progress; this costs one more read of the record. Its error is rethrown, and nothing is
+   * stored and no other run is in progress; this costs one more read of the record (on SQLite, a transaction). Its error is rethrown, and nothing is
    * stored. Pass `effectId`, which is the same in every run of the request, to other services, so that their results can be
    * found again. Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client retries with the same key.
    */
@@ -74,11 +74,24 @@ export interface TransactionalIdempotency {
 }
 
 type Handler = Parameters<TransactionalIdempotency['run']>[1]
+type Prepare = NonNullable<Parameters<TransactionalIdempotency['run']>[2]>
 
 /** A run whose transaction has ended. */
 interface CompletedRun extends StartedRun {
   readonly result: TransactionResult
 }
+
+/** Attempts the write once. */
+type Attempt = (
+  request: IdentifiedRequest,
+  handler: Handler,
+  giveUpAt: number,
+) => Promise<AttemptResult<CompletedRun>>
+/** Returns why the write cannot run now. Undefined if it can. */
+type WhyNotNow = (
+  request: IdentifiedRequest,
+  giveUpAt: number,
+) => Promise<AttemptResult<CompletedRun> | undefined>
 
 /** A handler whose response is not final, so that its run is rolled back: it shows whether the write may run. */
 const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
@@ -86,7 +99,8 @@ const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
 /** Makes idempotent writes that commit together with the business rows. Throws a `TypeError` for a wrong option. */
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
   const { settings, db, storage, maxTransactionsPerAccount } = checkedOptions(options)
-  const coordinator = createCoordinator(settings, storage(db))
+  const records = storage(db)
+  const coordinator = createCoordinator(settings, records)
   const turns = createAccountTurns(maxTransactionsPerAccount)
 
   const runInTransaction = async (
@@ -141,23 +155,16 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       return rolledBack.result
     }
   }
-  const attempt = attemptInTurn(coordinator, turns, attemptNow)
-
-  const attemptPrepared = (
-    handler: Handler,
-    prepare: (run: Pick<RunContext, 'effectId'>) => Promise<void>,
-  ): ExecutionStrategy<CompletedRun, TransactionResult>['attempt'] => {
-    let prepared = false
-    return async (request, giveUpAt) => {
-      if (!prepared) {
-        const probed = await attempt(request, PROBE, giveUpAt)
-        if (probed.state !== 'started') return probed
-        await prepare({ effectId: request.effectId })
-        prepared = true
-      }
-      return attempt(request, handler, giveUpAt)
-    }
-  }
+  const inTurn = runInTurn(coordinator, turns)
+  const attempt: Attempt = (request, handler, giveUpAt) =>
+    inTurn(request, giveUpAt, () => attemptNow(request, handler))
+  const whyNotNow: WhyNotNow = (request, giveUpAt) =>
+    inTurn(request, giveUpAt, async () => {
+      const { storageKey, effectId } = request
+      if (records.whyNotNow) return records.whyNotNow(storageKey, effectId, settings.clock.now())
+      const probed = await attemptNow(request, PROBE)
+      return probed.state === 'started' ? undefined : probed
+    })
 
   return {
     async run(request, handler, prepare) {
@@ -165,7 +172,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       if (!identified.ok) return identified
       return decide(coordinator, identified.value, {
         attempt: prepare
-          ? attemptPrepared(handler, prepare)
+          ? attemptPrepared(attempt, whyNotNow, { handler, prepare })
           : (identifiedRequest, giveUpAt) => attempt(identifiedRequest, handler, giveUpAt),
         started: (_request, { result }) => result,
         replayed: ({ response, expiresAt }) => ({ response, expiresAt, replayed: true }),
@@ -194,21 +201,35 @@ function checkedOptions(options: TransactionalOptions) {
   return { settings, db, storage, maxTransactionsPerAccount }
 }
 
-/** Makes an attempt wait until its account has a turn. */
-function attemptInTurn(
-  coordinator: Coordinator,
-  turns: AccountTurns,
-  attempt: (request: IdentifiedRequest, handler: Handler) => Promise<AttemptResult<CompletedRun>>,
-) {
-  return async (
+/** Makes an attempt that first calls `prepare`, once, if the write can run then. */
+function attemptPrepared(
+  attempt: Attempt,
+  whyNotNow: WhyNotNow,
+  { handler, prepare }: { readonly handler: Handler; readonly prepare: Prepare },
+): ExecutionStrategy<CompletedRun, TransactionResult>['attempt'] {
+  let prepared = false
+  return async (request, giveUpAt) => {
+    if (!prepared) {
+      const notNow = await whyNotNow(request, giveUpAt)
+      if (notNow) return notNow
+      await prepare({ effectId: request.effectId })
+      prepared = true
+    }
+    return attempt(request, handler, giveUpAt)
+  }
+}
+
+/** Makes work wait until its account has a turn. `no_turn`: it had none until `giveUpAt`, and nothing was done. */
+function runInTurn(coordinator: Coordinator, turns: AccountTurns) {
+  return async <T>(
     request: IdentifiedRequest,
-    handler: Handler,
     giveUpAt: number,
-  ): Promise<AttemptResult<CompletedRun>> => {
+    work: () => Promise<T>,
+  ): Promise<T | { readonly state: 'no_turn' }> => {
     const result = await turns.run(
       request.request.account,
       turn => waitInPlace(coordinator, request, giveUpAt, Infinity, () => turn),
-      () => attempt(request, handler),
+      work,
     )
     return result === NO_TURN ? { state: 'no_turn' } : result
   }
@@ -216,14 +237,24 @@ function attemptInTurn(
 
 /** Wraps the transaction of a handler: it may set savepoints, but not begin or end a transaction. */
 function withoutTransactionControl(tx: SqlQueries): SqlQueries {
+  const check = (text: string): void => {
+    if (!controlsTransaction(text)) return
+    throw new Fault(
+      'ERR_OUTSIDE_TRANSACTION',
+      'the handler tried to begin or end a transaction, or to run several statements in one text',
+    )
+  }
   return {
     dialect: tx.dialect,
     async query(text, values) {
-      if (!controlsTransaction(text)) return tx.query(text, values)
-      throw new Fault(
-        'ERR_OUTSIDE_TRANSACTION',
-        'the handler tried to begin or end a transaction, or to run several statements in one text',
-      )
+      check(text)
+      return tx.query(text, values)
     },
+    ...(tx.defer && {
+      defer(text, values) {
+        check(text)
+        tx.defer?.(text, values)
+      },
+    }),
   }
 }

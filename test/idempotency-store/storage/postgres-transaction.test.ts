@@ -75,6 +75,28 @@ t.test('replays until 1 ms before the retention ends, and then begins with a lar
   }
 })
 
+t.test('says without a transaction why a run cannot begin, and keeps the key out of no run', async t => {
+  const { other, inTransaction, elsewhere } = await setUp(t)
+  const storage = postgresTransactionalIdempotency(other)
+  const whyNotNow = (key: string, now = 1000, fingerprint = 'f') => storage.whyNotNow?.(key, fingerprint, now)
+  t.equal(await whyNotNow('a'), undefined)
+  await inTransaction(async storage => {
+    t.same(await storage.begin('a', 'f', 2000, 1000), { state: 'started', fence: 1000 })
+    t.same(await whyNotNow('a'), { state: 'running' })
+    t.equal(await whyNotNow('b'), undefined)
+    t.same(await storage.begin('b', 'f', 2000, 1000), { state: 'started', fence: 1000 }, 'not locked')
+    await storage.end('a', 1000, done('{}', 5000), 1000)
+  })
+  t.same(await whyNotNow('a', 4999), done('{}', 5000))
+  t.same(await whyNotNow('a', 4999, 'g'), { state: 'reused' })
+  t.equal(await whyNotNow('a', 5000, 'g'), undefined)
+  await elsewhere.begin('c', 'f', 2000, 1000)
+  t.same(await whyNotNow('c', 1999), { state: 'running' })
+  t.same(await whyNotNow('c', 2000), { state: 'lost', fence: 1000 })
+  await elsewhere.end('c', 1000, { state: 'free', expiresAt: 5000 }, 1000)
+  t.equal(await whyNotNow('c', 1001), undefined)
+})
+
 t.test('ends nothing if another run has decided about the key since it began', async t => {
   const { inTransaction, elsewhere } = await setUp(t)
   const decide = async (key: string, now: number): Promise<void> => {

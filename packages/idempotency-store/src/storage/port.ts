@@ -13,6 +13,9 @@ export type BeginResult =
   /** The key belongs to a run with another fingerprint. */
   | { readonly state: 'reused' }
 
+/** Why a run cannot start. */
+export type NotStarted = Exclude<BeginResult, { readonly state: 'started' }>
+
 /** How a run ends. */
 export type Ending =
   /** It took effect. The response is stored while `now < expiresAt`; then the key is new again. */
@@ -123,6 +126,12 @@ export interface IdempotencyStorage {
 
 /** Stores the records of idempotent writes in an open transaction. */
 export interface TransactionStorage extends IdempotencyStorage {
+  /**
+   * Returns why a run cannot begin now, as `begin` would; undefined if it could. It begins nothing, so a `begin` must follow, which decides.
+   * Called outside transactions, on the storage of the client. Absent where it would save nothing: then a transaction that begins a
+   * run and is rolled back tells it.
+   */
+  whyNotNow?(key: string, fingerprint: string, now: EpochMs): Promise<NotStarted | undefined>
   /**
    * Ends a run with the last statement of the transaction, which may be sent together with COMMIT. True: the transaction may be
    * committed, and the caller commits it if that has not happened. False: nothing is committed, and the caller must roll back.

@@ -1,6 +1,13 @@
 import { Fault, malformedReply, type EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries, type SqlRow, type SqlTransaction } from '@gatewright/kernel/sql'
-import type { BeginResult, Ending, IdempotencyStorage, RunLabel, TransactionStorage } from './port.ts'
+import type {
+  BeginResult,
+  Ending,
+  IdempotencyStorage,
+  NotStarted,
+  RunLabel,
+  TransactionStorage,
+} from './port.ts'
 import { endingValues, readExisting, tableName } from './statements.ts'
 
 /** A run that has begun in a transaction. Its record is written when it ends. */
@@ -82,6 +89,9 @@ export function transactionStorage(
   return {
     begin: (key, fingerprint, _leaseUntil, now, label = { operation: '', account: '' }) =>
       beginPendingRun(tx, begin, { key, fingerprint, beganAt: now, label }),
+    // Outside a transaction, the statement holds the lock of the key only while it runs.
+    whyNotNow: async (key, fingerprint, now) =>
+      whyNotStarted(await lockAndRead(tx, begin, key), fingerprint, now),
     end: endWith(tx),
     ...(commit && {
       endLast: endWith({ dialect: tx.dialect, query: (text, values) => commit.call(tx, text, values) }),
@@ -101,17 +111,29 @@ async function beginPendingRun(
   started: Omit<PendingRun, 'fence' | 'replacedFence'>,
 ): Promise<BeginResult> {
   const { key, fingerprint, beganAt: now } = started
-  const [row] = await rows(tx, begin, [key])
-  const isLocked = row?.['got']
-  if (!row || typeof isLocked !== 'boolean') throw malformedReply('database', 'a lock')
+  const row = await lockAndRead(tx, begin, key)
   const runs = pendingRuns.get(tx) ?? []
   // A transaction can take its own advisory lock again, so a pending run of the key is looked up separately.
-  if (!isLocked || runs.some(run => run.key === key)) return { state: 'running' }
-  if (!isNewOrEnded(row, now)) return readExisting(row, fingerprint, now)
+  if (runs.some(run => run.key === key)) return { state: 'running' }
+  const notStarted = whyNotStarted(row, fingerprint, now)
+  if (notStarted) return notStarted
   const replacedFence = row['state'] === null ? null : toInteger(row['fence'])
   const fence = replacedFence === null ? now : Math.max(replacedFence + 1, now)
   pendingRuns.set(tx, [...runs, { fence, replacedFence, ...started }])
   return { state: 'started', fence }
+}
+
+/** Locks a key until the transaction ends, and reads its record. */
+async function lockAndRead(tx: SqlQueries, begin: string, key: string): Promise<SqlRow> {
+  const [row] = await rows(tx, begin, [key])
+  if (typeof row?.['got'] !== 'boolean') throw malformedReply('database', 'a lock')
+  return row
+}
+
+/** Returns why a run cannot start, from the locked record. Undefined if it can. */
+function whyNotStarted(row: SqlRow, fingerprint: string, now: EpochMs): NotStarted | undefined {
+  if (!row['got']) return { state: 'running' }
+  return isNewOrEnded(row, now) ? undefined : readExisting(row, fingerprint, now)
 }
 
 const isNewOrEnded = (row: SqlRow, now: EpochMs): boolean =>

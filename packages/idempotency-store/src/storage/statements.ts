@@ -9,7 +9,7 @@ import {
   type SqlQueries,
   type SqlRow,
 } from '@gatewright/kernel/sql'
-import type { BeginResult, Ending, IdempotencyStorage, LostRunPage, RunRecord } from './port.ts'
+import type { Ending, IdempotencyStorage, LostRunPage, NotStarted, RunRecord } from './port.ts'
 
 /** Options of the SQL adapters. */
 export interface SqlIdempotencyOptions {
@@ -90,7 +90,7 @@ export const REPLACE_OR_RETURN: string = `on conflict (digest) do update set
   returning ${COLUMNS}`
 
 /** Reads an existing record for a begin that did not get the key. */
-export function readExisting(row: SqlRow, fingerprint: string, now: EpochMs): BeginResult {
+export function readExisting(row: SqlRow, fingerprint: string, now: EpochMs): NotStarted {
   const state = row['state']
   const fence = toInteger(row['fence'])
   if (toText(row['fingerprint']) !== fingerprint) return { state: 'reused' }
