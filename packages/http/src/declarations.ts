@@ -46,10 +46,12 @@ export function declarations(
     route?: object,
   ): RouteDependencies => {
     checkedRule(rule)
-    assertOneOperation(rule)
     assertScopes(rule, scopes)
     const authenticate = authenticator(credentials, names, rule)
-    return { ...openDependencies(rule.operation, route), authenticate }
+    const dependencies = { ...openDependencies(rule.operation, route), authenticate }
+    // Last, so that the id of a wrong declaration can be declared again.
+    assertOneOperation(rule)
+    return dependencies
   }
   const sessionDependencies = (rule: Rule, route?: object): RouteDependencies => {
     if (!guard) throw new TypeError(`${rule.operation}: a guarded operation needs the option guard`)
@@ -94,14 +96,7 @@ export function declarations(
       const { prepare } = route as WriteOptions<AccessLike>
       if (!transactions)
         throw new TypeError(`${operation}: a transactional operation needs the option transactions`)
-      if ('noEffectStatuses' in route)
-        throw new TypeError(
-          `${operation}: noEffectStatuses is an option of idempotent: a transactional write is rolled back by any error`,
-        )
-      if ('amount' in route)
-        throw new TypeError(
-          `${operation}: amount is an option of idempotent: a transactional write calls reserve of its context`,
-        )
+      assertTransactionalOptions(operation, route)
       assertSpends(rule, spending !== undefined && spendStorage !== undefined)
       if (typeof handler !== 'function')
         throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
@@ -182,6 +177,17 @@ function assertScopes(rule: Rule, scopes: AnyGateOptions['scopes']): void {
         `${rule.operation}: the scope ${scope} is not in the catalogue: add it there, or correct the rule`,
       )
   }
+}
+
+function assertTransactionalOptions(operation: string, route: object): void {
+  if ('noEffectStatuses' in route)
+    throw new TypeError(
+      `${operation}: noEffectStatuses is an option of idempotent: a transactional write is rolled back by any error`,
+    )
+  if ('amount' in route)
+    throw new TypeError(
+      `${operation}: amount is an option of idempotent: a transactional write calls reserve of its context`,
+    )
 }
 
 function assertAmount({ operation, spends }: Rule, amount: unknown): void {

@@ -1,4 +1,4 @@
-import type { Rule, ScopeCatalogue } from '@gatewright/kernel'
+import type { Rule, ScopeCatalogue, Session, Verdict } from '@gatewright/kernel'
 import type { IdempotencyDialect } from './idempotency/dialect.ts'
 import type { OpenGateOptions, Settings } from './options.ts'
 import type {
@@ -84,6 +84,8 @@ export interface OpenGate {
   readonly settings: Settings
   /** For bindings: translates old names of the request to current ones, once per `request`, which is the framework's own object. */
   enter(request: object, facts: () => RequestFacts): StepResult<RequestContext>
+  /** For bindings: the session of a request, for `session(request)`. */
+  session(request: object, facts: () => RequestFacts): Promise<Verdict<Session>>
   /** For bindings: ends a request that no route serves, and returns the response to send. */
   conclude(context: RequestContext, outcome: Outcome): WireResponse
   /** For bindings: reports that the framework has responded to a request itself. */

@@ -2,6 +2,7 @@ import { declarations, type AnyGate } from './declarations.ts'
 import type { Gate, GateOptions } from './gate-types.ts'
 import type { AccessLike, Credentials } from './ports.ts'
 import { conclude, concludeSent } from './route/conclude.ts'
+import { sessionOf } from './route/credentials.ts'
 import { enter } from './route/enter.ts'
 import type { GateContext, RequestContext } from './route/request-context.ts'
 import type { StepResult } from './route/steps.ts'
@@ -53,6 +54,18 @@ function createGate(options: AnyGateOptions): AnyGate {
     enter(request, facts) {
       const known = request as { [entered]?: StepResult<RequestContext> }
       return (known[entered] ??= enter(context, facts()))
+    },
+    async session(request, facts) {
+      const known = request as { [entered]?: StepResult<RequestContext> }
+      const result = (known[entered] ??= enter(context, facts()))
+      if (result.ok) return sessionOf(options.guard, result.value)
+      const { status } = result.response
+      return {
+        ok: false,
+        code: 'invalid_request',
+        status,
+        message: 'the request is denied before its credential is read',
+      }
     },
     adopt(copy, original) {
       const { [entered]: result } = original as { [entered]?: StepResult<RequestContext> }

@@ -35,23 +35,25 @@ export interface AccessLike {
   readonly headers: readonly HeaderField[]
 }
 
+/** What a guard gets of a request. */
+export interface GuardFactsLike {
+  readonly authorization: string | undefined
+  readonly address?: string
+  /** The `DPoP` field. Present if the request has one, with `method` and `url`. */
+  readonly dpop?: string | undefined
+  readonly method?: string
+  /** The path as received, before old names were translated. The guard has the origins of the API in its own options. */
+  readonly url?: string
+}
+
 /**
  * Decides whether a request may proceed: `createGuard` of scope-guard, or your own. For operations that spend it also has `reserve`,
  * `settle`, `release` and `permits`. `A` is what it returns for a request that may proceed, `H` a hold.
  */
 export interface GuardPort<A extends AccessLike, H = unknown> {
-  check(
-    facts: {
-      readonly authorization: string | undefined
-      readonly address?: string
-      /** The `DPoP` field. Present if the request has one, with `method` and `url`. */
-      readonly dpop?: string | undefined
-      readonly method?: string
-      /** The path as received, before old names were translated. The guard has the origins of the API in its own options. */
-      readonly url?: string
-    },
-    rule: Rule,
-  ): Promise<Verdict<A>>
+  check(facts: GuardFactsLike, rule: Rule): Promise<Verdict<A>>
+  /** Decides whether a credential belongs to a valid session, without a rule, for `session(request)` of a binding. Counts nothing. */
+  authenticate?(facts: GuardFactsLike): Promise<Verdict<Session>>
   /** Checks a rule at start-up. Throws for a rule that can never be satisfied. */
   prepare(rule: Rule): void
   /**

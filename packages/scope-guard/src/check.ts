@@ -31,6 +31,8 @@ export interface GuardDependencies {
   /** Returns the limits of a rule, and checks the rule the first time. Throws a `TypeError` for a wrong rule. */
   readonly prepare: (rule: Rule) => RuleLimits
   readonly spending: SpendDependencies
+  /** The facts whose DPoP proof `authenticate` has claimed, so that `check` with the same object does not claim it again. */
+  readonly claimed: WeakSet<GuardFacts>
 }
 
 /** One request of a verified session. */
@@ -52,6 +54,10 @@ export async function checkRequest(
   const limits = dependencies.prepare(rule)
   const verified = await dependencies.authenticate(facts)
   if (isDenial(verified)) return verified
+  if (verified.claimProof && dependencies.claimed.has(facts)) {
+    const { claimProof: _, ...claimed } = verified
+    return decide(dependencies, { verified: claimed, rule, limits, address, now: dependencies.clock.now() })
+  }
   return decide(dependencies, { verified, rule, limits, address, now: dependencies.clock.now() })
 }
 
@@ -90,7 +96,10 @@ export async function authenticateSession(
   if (isDenial(verified)) return verified
   const { session, claimProof } = verified
   const denial = await sessionDenial(dependencies, session, dependencies.clock.now())
-  return denial ?? (await claimProof?.()) ?? allow(session)
+  const unproven = denial ?? (await claimProof?.())
+  if (unproven) return unproven
+  if (claimProof) dependencies.claimed.add(facts)
+  return allow(session)
 }
 
 /** Loads the policies of a session that the caller has verified. */

@@ -38,7 +38,8 @@ export interface Guard {
   check(facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
 
   /**
-   * Decides whether a credential belongs to a valid session, without a rule. No limit counts the request.
+   * Decides whether a credential belongs to a valid session, without a rule. No limit counts the request. It claims a DPoP proof;
+   * `check` with the same `facts` object does not claim it again.
    * Denials: `unauthorized`, `session_expired`. Faults as `check`.
    */
   authenticate(facts: GuardFacts): Promise<Verdict<Session, GuardDenial>>
@@ -164,6 +165,7 @@ function dependenciesOf(options: GuardOptions): GuardDependencies {
     revocation: createRevocation(checked.revocation, clock, timeoutMs),
     prepare: preparedRules(checked.limits),
     spending: { storage, rates, clock, timeoutMs },
+    claimed: new WeakSet(),
   }
 }
 

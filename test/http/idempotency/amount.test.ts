@@ -221,7 +221,7 @@ t.test('refuses an amount that nothing could count, at construction', async t =>
   const amount = () => ({ amountCents: 1, currency: 'USD' })
   const { settle: _, ...without } = counting.guard
   for (const each of [guard, { check: guard.check, prepare: guard.prepare }, without]) {
-    const api = gate({ guard: each as typeof guard, scopes, idempotency })
+    const api = gate({ guard: each, scopes, idempotency })
     for (const options of [{ amount }, {}])
       t.throws(() => api.idempotent(rule, options), {
         name: 'TypeError',

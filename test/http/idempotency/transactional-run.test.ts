@@ -52,7 +52,7 @@ async function setUp(
   }
   const { check, prepare } = guard
   const api = gate({
-    guard: counts ? guard : ({ check, prepare } as typeof guard),
+    guard: counts ? guard : { check, prepare },
     scopes: scopeCatalogue(['payments.write']),
     transactions,
     report: failure => failures.push(failure),

@@ -72,7 +72,8 @@ export function captureNode(
     return args.find(each => typeof each === 'function') as Callback | undefined
   }
 
-  response.on('pipe', (source: { unpipe(target: unknown): void }) => {
+  response.on('pipe', given => {
+    const source = given as { unpipe(target: unknown): void }
     source.unpipe(response)
     failRun(streamError(operation, source)).catch(abandon)
   })

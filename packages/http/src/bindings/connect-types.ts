@@ -1,3 +1,4 @@
+import type { Session, Verdict } from '@gatewright/kernel'
 import type { NodeRequest } from '../request/facts.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import type { CompleteRoute, Route } from '../route/steps.ts'
@@ -49,6 +50,13 @@ export interface ConnectGate {
    * handler from then on.
    */
   failed(request: ConnectRequest, error: unknown): void
+  /**
+   * Returns the session of a request, for middleware that serves many routes, such as tenants and audits: that which a guard of the same request
+   * has accepted, else that of its credential. It checks the credential, expiry and revocation. It checks no scope, surface, policy or limit, and
+   * counts nothing: it does not replace the guard of a route. Denials: `unauthorized`, `session_expired`. Rejects with a fault, to be
+   * sent as 503. Throws a `TypeError` for a gate without a guard.
+   */
+  session(request: ConnectRequest): Promise<Verdict<Session>>
   /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
   call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C
 }

@@ -117,6 +117,8 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
 
     failed: noteError,
 
+    session: request => gate.session(request, facts(request)),
+
     call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C {
       const known = calls.get(request)
       if (known?.route !== route)

@@ -1,3 +1,4 @@
+import type { Session, Verdict } from '@gatewright/kernel'
 import type { NodeRequest } from '../request/facts.ts'
 import type { NodeResponse } from './node-response.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
@@ -37,7 +38,7 @@ export interface FastifyApp {
   addContentTypeParser(
     type: RegExp,
     options: { parseAs: 'buffer' },
-    parser: (request: FastifyRequest, body: Buffer, done: DoneCallback) => void,
+    parser: (request: FastifyRequest, body: Uint8Array, done: DoneCallback) => void,
   ): unknown
   getDefaultJsonParser(
     onProto: 'error',
@@ -75,6 +76,13 @@ export interface FastifyGate {
   ): Pick<FastifyRoute, 'onRequest' | 'preHandler' | 'onSend'> & {
     readonly onError: (request: FastifyRequest, reply: FastifyReply, error: unknown) => Promise<void>
   }
+  /**
+   * Returns the session of a request, for middleware that serves many routes, such as tenants and audits: that which a guard of the same request
+   * has accepted, else that of its credential. It checks the credential, expiry and revocation. It checks no scope, surface, policy or limit, and
+   * counts nothing: it does not replace the guard of a route. Denials: `unauthorized`, `session_expired`. Rejects with a fault, to be
+   * sent as 503. Throws a `TypeError` for a gate without a guard.
+   */
+  session(request: FastifyRequest): Promise<Verdict<Session>>
   /** Returns the call of a request that `hooks(route)` accepted. Throws a `TypeError` for any other request. */
   call<C extends OpenCall>(route: Route<C>, request: FastifyRequest): C
 }

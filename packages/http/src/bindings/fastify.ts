@@ -137,6 +137,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         return capture(reply, payload, route.operation, started, settings.responseLimitBytes)
       },
     }),
+    session: ({ raw }) => gate.session(raw, facts(raw)),
     call: (route, request) => startedCallOf(route, request).call,
   }
 }

@@ -1,4 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
+import { checkOptions, type Session, type Verdict } from '@gatewright/kernel'
 import { fetchFacts, type RequestFacts } from '../request/facts.ts'
 import { readRequest } from './fetch-body.ts'
 import { guardExisting, type FetchCalls, type IncomingFetch } from './fetch-existing.ts'
@@ -72,6 +72,13 @@ export interface FetchGate<Env> {
   guard<C extends OpenCall>(
     route: Route<C>,
   ): (context: HonoContext<Env>, next: () => Promise<void>) => Promise<Response | undefined>
+  /**
+   * Returns the session of a request, for middleware that serves many routes, such as tenants and audits: that which a guard of the same request
+   * has accepted, else that of its credential. It checks the credential, expiry and revocation. It checks no scope, surface, policy or limit, and
+   * counts nothing: it does not replace the guard of a route. Denials: `unauthorized`, `session_expired`. Rejects with a fault, to be
+   * sent as 503. Throws a `TypeError` for a gate without a guard.
+   */
+  session(request: Request, ...beside: Beside<Env>): Promise<Verdict<Session>>
   /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
   call<C extends OpenCall>(route: Route<C>, request: Request): C
 }
@@ -152,6 +159,10 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         context.res = response
         return undefined
       }
+    },
+    session(request, ...beside) {
+      const [env] = beside as [Env]
+      return gate.session(request, facts(request, env))
     },
     call<C extends OpenCall>(route: Route<C>, request: Request): C {
       const known = calls.get(request)

@@ -1,3 +1,4 @@
+import type { Session, Verdict } from '@gatewright/kernel'
 import type { CanonicalFacts, NodeRequest } from '../request/facts.ts'
 import type { WireResponse } from '../ports.ts'
 import type { Outcome } from '../response/outcome.ts'
@@ -72,6 +73,13 @@ export interface KoaGate {
   otherwise(ctx: KoaContext, outcome: (facts: CanonicalFacts) => Outcome): Promise<void>
   /** Guards the middleware after it. On an idempotent route it captures `ctx.body`. */
   guard<C extends OpenCall>(route: Route<C>): KoaMiddleware
+  /**
+   * Returns the session of a request, for middleware that serves many routes, such as tenants and audits: that which a guard of the same request
+   * has accepted, else that of its credential. It checks the credential, expiry and revocation. It checks no scope, surface, policy or limit, and
+   * counts nothing: it does not replace the guard of a route. Denials: `unauthorized`, `session_expired`. Rejects with a fault, to be
+   * sent as 503. Throws a `TypeError` for a gate without a guard.
+   */
+  session(ctx: KoaContext): Promise<Verdict<Session>>
   /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
   call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C
 }

@@ -157,6 +157,8 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
       }
     },
 
+    session: ctx => gate.session(ctx.req, facts(ctx)),
+
     call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C {
       const known = calls.get(ctx.req)
       if (known?.route !== route)

@@ -17,7 +17,7 @@ export interface NodeResponse {
   end(...args: never[]): unknown
   writeHead(...args: never[]): unknown
   flushHeaders?: () => void
-  on(event: string, listener: (...args: never[]) => void): unknown
+  on(event: string, listener: (...args: unknown[]) => void): unknown
 }
 
 /** Sets header fields on a response that has not been sent. */

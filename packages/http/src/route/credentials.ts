@@ -1,6 +1,7 @@
-import { allow, type HeaderField, type Rule, type Verdict } from '@gatewright/kernel'
-import type { AccessLike, CallerIds, Credential, Credentials, GuardPort } from '../ports.ts'
+import { allow, type HeaderField, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import type { AccessLike, CallerIds, Credential, Credentials, GuardFactsLike, GuardPort } from '../ports.ts'
 import type { RequestFacts } from '../request/facts.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** A verified credential. */
 export interface Authentication {
@@ -21,19 +22,47 @@ const ANONYMOUS = allow<Authentication>({ credential: undefined, caller: undefin
 /** Accepts every request, for operations that anyone may call. */
 export const anonymous: Authenticate = async () => ANONYMOUS
 
+/** The facts of requests with a DPoP proof. A guard claims a proof once for one object. */
+const proven = new WeakMap<RequestFacts, GuardFactsLike>()
+
+/** Returns what a guard gets of a request: the same object each time, if the request has a DPoP proof. */
+function guardFacts(facts: RequestFacts): GuardFactsLike {
+  const { header, address, method, path, receivedPath: url = path } = facts
+  const authorization = header('authorization')
+  const dpop = header('dpop')
+  const credential = address === '' ? { authorization } : { authorization, address }
+  if (dpop === undefined) return credential
+  const made = proven.get(facts) ?? { dpop, method, url, ...credential }
+  proven.set(facts, made)
+  return made
+}
+
+/**
+ * Returns the session of a request: that which a guard of the same request has accepted, else that of its credential. Denials and
+ * faults: those of the guard's `authenticate`. Throws a `TypeError` for a gate whose guard cannot authenticate without a rule.
+ */
+export async function sessionOf(
+  guard: GuardPort<AccessLike> | undefined,
+  context: RequestContext,
+): Promise<Verdict<Session>> {
+  if (typeof guard?.authenticate !== 'function')
+    throw new TypeError('session(request) needs the option guard, with the function authenticate')
+  const known = context.session
+  if (known) return known instanceof Promise ? known : allow(known)
+  const verdict = guard.authenticate(guardFacts(context.facts))
+  context.session = verdict
+  // A store that was down may be up for the next call.
+  verdict.catch(() => (context.session = undefined))
+  return verdict
+}
+
 /** Makes the credential `session`, which the guard verifies. */
 export function sessionCredential(guard: GuardPort<AccessLike>): Credential<AccessLike> {
   const recheck: Credential<AccessLike>['recheck'] = async (access, { address }) =>
     guard.recheck?.(access, address === '' ? {} : { address }) ?? allow(access)
   return {
     ...(guard.recheck ? { recheck } : {}),
-    async check(facts, rule) {
-      const { header, address, method, path, receivedPath: url = path } = facts
-      const authorization = header('authorization')
-      const dpop = header('dpop')
-      const credential = address === '' ? { authorization } : { authorization, address }
-      return guard.check(dpop === undefined ? credential : { dpop, method, url, ...credential }, rule)
-    },
+    check: async (facts, rule) => guard.check(guardFacts(facts), rule),
     prepare: rule => guard.prepare(rule),
     headersOf: ({ headers }) => headers,
     idsOf: ({ session }) => {

@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel'
+import type { HeaderField, Session, Verdict } from '@gatewright/kernel'
 import type { Settings } from '../options.ts'
 import type { AliasPort } from '../ports.ts'
 import type { CanonicalFacts, OldName, RequestFacts } from '../request/facts.ts'
@@ -22,6 +22,8 @@ export interface RequestContext {
   readonly requestId: string
   readonly startedAtMs: number
   readonly decision: DecisionDraft
+  /** The session that a guard has accepted, or what `session(request)` has asked for. */
+  session: Session | Promise<Verdict<Session>> | undefined
   /**
    * Returns header fields for every response, errors included. Compute them for each response: `facts.oldNames` grows while the
    * request is handled, and its deprecation fields then replace those of the first translation.
@@ -41,6 +43,7 @@ export class EnteredRequest implements RequestContext {
   readonly requestId: string = crypto.randomUUID()
   readonly startedAtMs: number = performance.now()
   readonly decision: DecisionDraft = newDecisionDraft()
+  session: RequestContext['session'] = undefined
   readonly #gate: GateContext
   readonly #exposed: readonly HeaderField[]
   #aliasFields = NO_FIELDS

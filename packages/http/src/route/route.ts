@@ -45,6 +45,8 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
         const { credential, caller, headers, ids } = authenticated.value
         decision.credential = credential
         if (ids) decision.ids = ids
+        const { session } = (caller ?? {}) as Partial<AccessLike>
+        if (credential === 'session' && session) context.session = session
         const admitted = admit ? await admit({ facts, params, caller }) : allow([])
         decision.guardMs = performance.now() - startedAt
         if (!admitted.ok) return concludeEarly(gate, context, { kind: 'denial', denial: admitted }, headers)
