@@ -180,8 +180,8 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     keeps: 'a ledger transfer, a transaction and an event, in place of a hold',
     bytes: 400,
   },
-  'user subscriptions.cancel': { ...account, keeps: 'a date and the response', bytes: 1100, until: DAY },
-  'user contracts.create': { ...account, keeps: 'a contract, 20 at most', bytes: 1400 },
+  'user subscriptions.cancel': { ...account, keeps: 'a date and the response', bytes: 1200, until: DAY },
+  'user contracts.create': { ...account, keeps: 'a contract, 20 at most', bytes: 1500 },
   'user deposits.transfer': { ...account, keeps: 'a ledger transfer and transactions', bytes: 2300 },
   'user payments.create': {
     ...account,
@@ -250,7 +250,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user folders.create': {
     ...account,
     keeps: 'a folder, 100 at most',
-    bytes: 1400,
+    bytes: 1500,
     until: `until deleted; ${DAY}`,
   },
   'user folders.change': { ...inPlace, keeps: 'a name', bytes: 0 },
