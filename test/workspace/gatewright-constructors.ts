@@ -8,6 +8,7 @@ import { gatewright as onNext } from 'gatewright/next'
 import { postgresStore } from 'gatewright/postgres'
 import { redisStore } from 'gatewright/redis'
 import { sqliteStore } from 'gatewright/sqlite'
+import { testGateway } from 'gatewright/testing'
 import Database from 'libsql'
 import type { Constructor } from './constructors.ts'
 
@@ -25,6 +26,7 @@ const handler = (): { status: number } => ({ status: 200 })
 export const gatewrightConstructors: readonly Constructor[] = [
   ...[onExpress, onKoa, onFastify].map(call => ({ where: 'gatewright', valid, call })),
   ...[onFetch, onHono, onNext].map(call => ({ where: 'gatewright', valid: withFetch, call })),
+  { where: 'testGateway', valid: {}, call: (options: never) => testGateway(valid, options) },
   { where: 'redisStore', valid: {}, call: (options: never) => redisStore(redis, options) },
   { where: 'postgresStore', valid: {}, call: (options: never) => postgresStore(pool, options) },
   {

@@ -1,0 +1,8 @@
+export { manualClock } from '@gatewright/kernel/testing'
+export { testGateway } from './gateway.ts'
+export { testProcessor } from './processor.ts'
+export { testSession } from './session.ts'
+export type { ManualClock } from '@gatewright/kernel/testing'
+export type { TestGateway, TestGatewayOptions, TestedOptions } from './gateway.ts'
+export type { TestProcessor, TestReceipt } from './processor.ts'
+export type { TestSession } from './session.ts'
