@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { hostLines, type HostLine } from './host-lines.ts'
 import { hostPlan, hostSide, serverModule } from './host-sides.ts'
 import { compareServerLines, type ServerLine } from './http.ts'
+import { table } from './report.ts'
 
 const [, folder] = process.argv.slice(2)
 if (folder === undefined)
@@ -18,4 +19,6 @@ const compared = (line: HostLine): ServerLine => {
 }
 await compareServerLines(hostLines.map(compared), {
   ...hostPlan,
+  // Not saved: the folder is not there at the next comparison.
+  report: result => console.log(`${table(result)}\n`),
 })
