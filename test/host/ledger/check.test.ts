@@ -1,10 +1,10 @@
-import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/host'
 import { migrateHost, systemAccounts } from '@gatewright/reference-host'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'
-import { openPostgresPool, openSqlite, uniqueName } from '../../harness/stores.ts'
+import { openPostgres, openPostgresPool, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 t.test('compares a ledger that takes longer than a statement of the pool may', async t => {
   const schema = uniqueName()
@@ -26,12 +26,12 @@ t.test('compares a ledger that takes longer than a statement of the pool may', a
   await rows(db, 'set statement_timeout = 100')
   const ledger = createLedger(db)
   t.same(await internals.checkLedger(ledger, db, internals.heldMoney), {
-    report: { transfers: 0, sumCents: 0, wrongAccounts: [] },
+    report: { transfers: 0, added: 0, sumCents: 0, wrongAccounts: [] },
     problems: [],
   })
   t.match(await ledger.check(), { transfers: 0 })
   await t.rejects(ledger.check(50), { code: 'ERR_STORE_UNAVAILABLE' })
-  await t.rejects(internals.checkLedger(ledger, db, internals.heldMoney, 50), {
+  await t.rejects(internals.checkLedger(ledger, db, internals.heldMoney, { statementMs: 50 }), {
     code: 'ERR_STORE_UNAVAILABLE',
   })
   await t.rejects(rows(db, 'select pg_sleep(0.5)'), 'the limit of the pool is what it was')
@@ -55,4 +55,148 @@ t.test('says in a sentence what is wrong', async t => {
     'the balance of user:ann is not the sum of its transfers, or it is below zero',
     'user:ann has 6 US cents in the ledger, but the transactions of ann add up to 0',
   ])
+})
+
+/** Opens a ledger on Postgres with connections of its own, and what checks it. */
+async function openChecked(t: Test, count = 1) {
+  const { connections, close } = await openPostgres(count, async db => {
+    await migrateHost(db)
+    await migrateLedger(db)
+  })
+  t.teardown(close)
+  const [db, ...others] = connections.map(withAwaitedQueries) as [SqlClient, ...SqlClient[]]
+  const ledger = createLedger(db)
+  const money = internals.createMoney(ledger)
+  /** Credits an account, with or without the row that shows it to the account. */
+  const credit = async (tx: SqlQueries, accountId: string, amountCents: number, shown = true) => {
+    const id = uniqueName()
+    const { operator } = systemAccounts
+    const transfer = { id, debit: operator, credit: ledgerAccounts.user(accountId), amountCents, cause: 'x' }
+    if (!shown) return ledger.transfer(tx, transfer, 1)
+    const source = { kind: 'credit', id }
+    const entry = {
+      accountId,
+      source,
+      type: 'collateral',
+      status: 'completed',
+      amountCents,
+      direction: 'credit',
+      description: 'Credit',
+    } as const
+    return money.move(tx, transfer, [entry], 1)
+  }
+  return {
+    db,
+    others,
+    ledger,
+    credit,
+    check: (full = false) => internals.checkLedger(ledger, db, internals.heldMoney, { full }),
+    tamper: (accountId: string) =>
+      rows(db, 'update gw_ledger_accounts set balance_cents = balance_cents + 1 where id = $1', [
+        ledgerAccounts.user(accountId),
+      ]),
+  }
+}
+
+t.test('adds up only the transfers since the last check that found nothing wrong', async t => {
+  const { db, ledger, credit, check } = await openChecked(t)
+  for (const accountId of ['ann', 'bob']) await db.transaction(tx => credit(tx, accountId, 5))
+  t.match(await check(), { report: { transfers: 2, added: 2, sumCents: 0 }, problems: [] })
+  t.match(await check(), { report: { transfers: 2, added: 0, sumCents: 0 }, problems: [] })
+  await db.transaction(tx => credit(tx, 'ann', 7))
+  await ledger.fold(10, error => t.error(error))
+  t.match(await check(), { report: { transfers: 3, added: 1 }, problems: [] })
+  t.match(await check(true), { report: { transfers: 3, added: 3 }, problems: [] })
+  t.match(await check(), { report: { transfers: 3, added: 0 }, problems: [] })
+})
+
+t.test('finds what is wrong after the position, again with each check until it is repaired', async t => {
+  const { db, credit, check } = await openChecked(t)
+  await db.transaction(tx => credit(tx, 'ann', 5))
+  t.same((await check()).problems, [])
+  await db.transaction(tx => credit(tx, 'bob', 3, false))
+  for (let again = 0; again < 2; again++) {
+    const { report, problems } = await check()
+    t.match(report, { transfers: 2, added: 1 })
+    t.same(problems, ['user:bob has 3 US cents in the ledger, but the transactions of bob add up to 0'])
+  }
+})
+
+t.test('finds a balance that was changed without a transfer, wherever its transfers are', async t => {
+  const { db, credit, check, tamper } = await openChecked(t)
+  await db.transaction(tx => credit(tx, 'ann', 5))
+  t.same((await check()).problems, [])
+  await tamper('ann')
+  t.same((await check()).problems, [
+    'all balances add up to 1 US cents, not to 0',
+    'the balance of user:ann is not the sum of its transfers, or it is below zero',
+  ])
+})
+
+t.test('finds transactions that were changed before the position with full only', async t => {
+  const { db, credit, check } = await openChecked(t)
+  await db.transaction(tx => credit(tx, 'ann', 5))
+  t.same((await check()).problems, [])
+  await rows(db, 'update gw_transactions set amount_cents = 4')
+  t.same((await check()).problems, [])
+  const wrong = 'user:ann has 5 US cents in the ledger, but the transactions of ann add up to 4'
+  t.same((await check(true)).problems, [wrong])
+  await db.transaction(tx => credit(tx, 'ann', 1))
+  t.match(
+    (await check()).problems.length,
+    1,
+    'a new transfer of the account has all of its transactions compared',
+  )
+})
+
+t.test('never skips a transfer that began before a check and commits after it', async t => {
+  const { db, others, credit, check } = await openChecked(t, 3)
+  const [late, later] = others as [SqlClient, SqlClient]
+  await db.transaction(tx => credit(tx, 'ann', 5))
+  await late.transaction(async tx => {
+    await credit(tx, 'bob', 3, false)
+    await later.transaction(tx2 => credit(tx2, 'cy', 2))
+    t.match(await check(), { report: { transfers: 2, added: 2 }, problems: [] })
+    await later.transaction(tx2 => credit(tx2, 'cy', 2))
+    t.match(await check(), { report: { transfers: 3, added: 2 }, problems: [] })
+  })
+  const { report, problems } = await check()
+  t.match(report, { transfers: 4, added: 3 })
+  t.same(problems, ['user:bob has 3 US cents in the ledger, but the transactions of bob add up to 0'])
+})
+
+t.test('adds up every transfer once while transfers commit and two checks run at once', async t => {
+  const { db, others, ledger, credit, check } = await openChecked(t, 4)
+  const [other, ...writing] = others as [SqlClient, ...SqlClient[]]
+  const write = async (on: SqlClient): Promise<void> => {
+    for (let round = 0; round < 40; round++)
+      await on.transaction(tx => credit(tx, `user-${round % 7}`, round + 1))
+  }
+  const all = { written: false }
+  const checkOften = async (on: SqlClient): Promise<void> => {
+    while (!all.written)
+      t.same((await internals.checkLedger(createLedger(on), on, internals.heldMoney)).problems, [])
+  }
+  const checks = [checkOften(db), checkOften(other)]
+  await Promise.all(writing.map(write)).finally(() => {
+    all.written = true
+  })
+  await Promise.all(checks)
+  t.same((await check()).problems, [])
+  t.match(await check(), { report: { transfers: 80, added: 0 }, problems: [] })
+  t.match(await ledger.check(), { transfers: 80, sumCents: 0, wrongAccounts: [] })
+})
+
+t.test('adds up everything after the database was moved to another cluster', async t => {
+  const { db, credit, check } = await openChecked(t)
+  await db.transaction(tx => credit(tx, 'ann', 5))
+  t.same((await check()).problems, [])
+  for (const moved of ["cluster = '1'", "position = '9000000000000000000'"]) {
+    await rows(db, `update gw_ledger_position set ${moved}`)
+    await db.transaction(tx => credit(tx, 'ann', 1))
+    const { report, problems } = await check()
+    t.equal(report.added, report.transfers, moved)
+    t.same(problems, [])
+    t.match((await check()).report.added, 0)
+  }
 })

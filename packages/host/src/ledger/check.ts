@@ -1,6 +1,7 @@
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { Ledger, LedgerReport } from './ledger.ts'
 import { accountsThatDiffer, describeDifference, type HeldMoney } from './differences.ts'
+import { checkedPosition, storePosition } from './position.ts'
 import { statementLimit } from './statements.ts'
 
 /** The result of `ledger check`: the report, and one sentence for each problem. */
@@ -9,17 +10,31 @@ export interface LedgerFindings {
   readonly problems: readonly string[]
 }
 
-/** Adds up the whole ledger and compares it with the business rows. `statementMs` is that of `Ledger.check`. */
+/** How a ledger is checked. */
+interface LedgerCheckMode {
+  /** Whether to add up all transfers, not only those since the last check that found nothing wrong. Default false. SQLite always does. */
+  readonly full?: boolean
+  /** That of `Ledger.check`. Default: no limit. */
+  readonly statementMs?: number
+}
+
+/**
+ * Adds up the transfers since the last check that found nothing wrong, and compares the balances with the business rows: those of
+ * the accounts that these transfers moved money of, and everything that is held. With `full`, adds up and compares everything, so that it
+ * also finds what was changed before. Stores where the next check begins, if nothing is wrong. A transfer that commits during a check
+ * is checked by the next one. Of simultaneous checks, one stores. Faults: `ERR_STORE_*`.
+ */
 export async function checkLedger(
   ledger: Ledger,
   db: SqlClient,
   held: readonly HeldMoney[],
-  statementMs = 0,
+  { full = false, statementMs = 0 }: LedgerCheckMode = {},
 ): Promise<LedgerFindings> {
-  const report = await ledger.check(statementMs)
+  const since = full ? undefined : await checkedPosition(db)
+  const { position, ...report } = await ledger.check(statementMs, since)
   const differences = await db.transaction(async tx => {
     if (db.dialect === 'postgres') await rows(tx, statementLimit(statementMs))
-    return accountsThatDiffer(tx, held)
+    return accountsThatDiffer(tx, held, since)
   })
   const { sumCents, wrongAccounts } = report
   const problems = [
@@ -29,5 +44,7 @@ export async function checkLedger(
     ),
     ...differences.map(each => describeDifference(each, held)),
   ]
+  if (problems.length === 0 && position !== undefined)
+    await storePosition(db, since, position, statementLimit(statementMs))
   return { report, problems }
 }

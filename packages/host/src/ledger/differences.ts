@@ -1,5 +1,6 @@
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { ownerOf } from './accounts.ts'
+import type { CheckedPosition } from './position.ts'
 
 /** The rows that say what a `held:` account of a user promises to others. */
 export interface HeldMoney {
@@ -22,26 +23,41 @@ interface AccountDifference {
   readonly bookedCents: number
 }
 
+/** The users with a transfer since a position, which is parameter 1. */
+const MOVED = `select substr(l.account, 6) as account_id from (
+  select credit_account as account from gw_ledger_transfers where xid >= cast($1 as xid8)
+  union select debit_account from gw_ledger_transfers where xid >= cast($1 as xid8)) l where substr(l.account, 1, 5) = 'user:'`
+
 /**
  * Compares the ledger with the business rows: each balance with the transactions of its account, and each `held:` account with the rows
- * of its purpose. Returns at most 100 differences. Reads everything, in one statement.
+ * of its purpose. With a position, only the balances of users who have transfers since then. Returns at most 100 differences. Reads
+ * everything that it compares, in one statement.
  */
 export async function accountsThatDiffer(
   db: SqlQueries,
   held: readonly HeldMoney[],
+  since?: CheckedPosition,
 ): Promise<readonly AccountDifference[]> {
   const promised = held.map(
     ({ purpose, rows: text }) =>
       `union all select 'held:' || h.account_id || ':${purpose}', 0, h.amount_cents from (${text}) h`,
   )
-  const text = `select account, sum(ledger) as ledger, sum(booked) as booked from (
+  const [moved, users, ofUsers] =
+    since === undefined
+      ? ['', "substr(a.id, 1, 5) = 'user:'", '']
+      : [
+          `with moved as materialized (${MOVED}) `,
+          "a.id in (select 'user:' || account_id from moved)",
+          ' where account_id in (select account_id from moved)',
+        ]
+  const text = `${moved}select account, sum(ledger) as ledger, sum(booked) as booked from (
       select a.id as account, a.balance_cents + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
           where t.account_id = a.id) as ledger, 0 as booked
-        from gw_ledger_accounts a where substr(a.id, 1, 5) in ('user:', 'held:')
-      union all select 'user:' || account_id, 0, ${SIGNED_TRANSACTION} from gw_transactions
+        from gw_ledger_accounts a where ${users} or substr(a.id, 1, 5) = 'held:'
+      union all select 'user:' || account_id, 0, ${SIGNED_TRANSACTION} from gw_transactions${ofUsers}
       ${promised.join('\n')}
     ) d group by account having sum(ledger) <> sum(booked) order by account limit 100`
-  return (await rows(db, text)).map(row => ({
+  return (await rows(db, text, since === undefined ? [] : [since])).map(row => ({
     account: toText(row['account']),
     ledgerCents: toInteger(row['ledger']),
     bookedCents: toInteger(row['booked']),

@@ -17,6 +17,28 @@ create table {prefix}ledger_transfers (
   check (debit_account <> credit_account)
 );
 
+-- postgres only
+-- The transaction that inserted a transfer, for checks of what was added since the last one.
+alter table {prefix}ledger_transfers add column xid xid8 not null default pg_current_xact_id();
+
+create index {prefix}ledger_transfers_xid on {prefix}ledger_transfers (xid);
+
+-- Up to where the last check has found everything right: the number of transfers before the position, and each account's sum of them.
+create table {prefix}ledger_position (
+  only_row boolean primary key default true check (only_row),
+  cluster text not null,
+  position xid8 not null,
+  transfers bigint not null
+);
+
+insert into {prefix}ledger_position (cluster, position, transfers) values ('', '0', 0);
+
+create table {prefix}ledger_checked (
+  account_id {id} primary key,
+  balance_cents bigint not null
+);
+-- both
+
 -- Amounts that are not added to the balances of accounts yet.
 create table {prefix}ledger_tail (
   account_id {id} not null,

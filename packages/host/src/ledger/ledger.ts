@@ -11,8 +11,11 @@ import {
 } from './accounts.ts'
 import {
   BALANCE,
+  CHECK_ALL,
+  CHECK_SINCE,
   FIND,
   FOLD,
+  FOLD_LOCK_LIMIT,
   FOLDABLE,
   INSERT,
   LOCK,
@@ -20,10 +23,9 @@ import {
   NEXT_ACCOUNTS,
   OPEN_ACCOUNTS,
   statementLimit,
-  TOTALS,
-  WRONG,
 } from './statements.ts'
 import { DDL } from './ledger-tables.ts'
+import { snapshotPosition, type CheckedPosition } from './position.ts'
 
 /**
  * The justification of a debit of a user's account: a hold that was reserved under the caller's policies, or the reason why no
@@ -59,9 +61,11 @@ export type Transfer = {
  */
 export type TransferResult = 'done' | 'repeated' | 'conflict' | 'insufficient'
 
-/** The result of checking the whole ledger. */
+/** The result of checking the ledger. */
 export interface LedgerReport {
   readonly transfers: number
+  /** How many of the transfers this check has added up: those since its position, or all. */
+  readonly added: number
   /** The sum of all balances. Any value but 0 means a broken ledger. */
   readonly sumCents: number
   /**
@@ -90,15 +94,20 @@ export interface Ledger {
   transferredAt(db: SqlQueries, id: string): Promise<EpochMs | undefined>
   /**
    * Adds pending amounts to the stored balances, `accounts` accounts per transaction, so that reads stay fast. Transfers and other
-   * folds may run at the same time: it leaves out accounts that others have locked, and never waits for them. A failing
-   * transaction is reported, and the next accounts are folded.
+   * folds may run at the same time: it leaves accounts that others have locked for the next time, so that no transfer fails because of
+   * it. A failing transaction is reported, and the next accounts are folded.
    */
   fold(accounts: number, report: (error: unknown) => void): Promise<void>
   /**
-   * Recomputes every balance from all transfers. Reads the whole ledger. On Postgres each statement may take `statementMs`;
-   * default: no limit. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
+   * Recomputes every balance: from all transfers, or with `since`, the position of an earlier check, from those since then and the
+   * balances there. Reads all accounts, and these transfers. On Postgres each statement may take `statementMs`; default: no limit.
+   * `position` is where the next check can begin if this one and whatever is compared with it finds nothing wrong; undefined on
+   * SQLite. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
    */
-  check(statementMs?: number): Promise<LedgerReport>
+  check(
+    statementMs?: number,
+    since?: CheckedPosition,
+  ): Promise<LedgerReport & { readonly position: CheckedPosition }>
 }
 
 /** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start simultaneously. */
@@ -146,22 +155,31 @@ export function createLedger(db: SqlClient): Ledger {
         if (!row || row['last'] === null) return
         const range = [last, toText(row['last'])] as const
         last = range[1]
-        await db.transaction(tx => foldRange(tx, range)).catch(report)
+        await db
+          .transaction(tx => foldRange(tx, range))
+          .catch((error: unknown) => {
+            if (!isLockTimeout(error)) report(error)
+          })
       }
     },
-    check: (statementMs = 0) =>
+    check: (statementMs = 0, since) =>
       db.transaction(async tx => {
-        // Both statements must see the same snapshot.
+        // All statements must see the same snapshot.
         if (tx.dialect === 'postgres') {
           await rows(tx, 'set transaction isolation level repeatable read')
           await rows(tx, statementLimit(statementMs))
         }
-        const [totals] = await rows(tx, TOTALS)
-        const wrong = await rows(tx, WRONG)
+        const { totals, wrong } = since === undefined ? CHECK_ALL : CHECK_SINCE
+        const parameters = since === undefined ? [] : [since]
+        const [sums] = await rows(tx, totals, parameters)
+        const accounts = await rows(tx, wrong, parameters)
+        const added = toInteger(sums?.['added'])
         return {
-          transfers: toInteger(totals?.['transfers']),
-          sumCents: toInteger(totals?.['total']),
-          wrongAccounts: wrong.map(row => toText(row['id'])),
+          transfers: toInteger(sums?.['before']) + added,
+          added,
+          sumCents: toInteger(sums?.['total']),
+          wrongAccounts: accounts.map(row => toText(row['id'])),
+          position: await snapshotPosition(tx),
         }
       }),
   }
@@ -189,9 +207,16 @@ function assertCovered({ id, debit, credit, amountCents, cover }: Transfer): voi
 
 /** Folds the accounts of a range that no other transaction has locked. */
 async function foldRange(tx: SqlQueries, range: readonly [string, string]): Promise<void> {
+  if (tx.dialect === 'postgres') await rows(tx, FOLD_LOCK_LIMIT)
   const found = await rows(tx, FOLDABLE[tx.dialect], range)
   const accounts = found.map(row => toText(row['id']))
   if (accounts.length > 0) await foldAccounts(tx, accounts)
+}
+
+/** Whether a statement has waited for a lock for as long as it may. */
+function isLockTimeout(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: unknown }
+  return (cause as { readonly code?: unknown } | undefined)?.code === '55P03'
 }
 
 /** Folds accounts whose locks the transaction holds. */

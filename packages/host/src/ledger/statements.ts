@@ -33,30 +33,54 @@ export const BALANCE: string = `select a.balance_cents + ${TAIL_SUM} as balance 
 export const NEXT_ACCOUNTS: string = `select max(n.account_id) as last from (
   select distinct account_id from gw_ledger_tail where account_id > $1 order by account_id limit $2) n`
 /** Reads the accounts of a range with pending amounts. */
-const PENDING = `select a.id from gw_ledger_accounts a where a.id > $1 and a.id <= $2
-  and exists (select 1 from gw_ledger_tail t where t.account_id = a.id) order by a.id`
+const PENDING = `select a.id from gw_ledger_accounts a where a.id in (
+  select t.account_id from gw_ledger_tail t where t.account_id > $1 and t.account_id <= $2) order by a.id`
 /**
- * Reads the accounts of a range to fold and locks them. An account that another transaction holds is left out, so that a fold never
- * waits for a lock while it holds others, and cannot deadlock. A separate statement: the one that folds must see what was
- * committed before the lock.
+ * Reads the accounts of a range to fold and locks them, in order. An account that another transaction holds is left out. A separate
+ * statement: the one that folds must see what was committed before the lock.
  */
 export const FOLDABLE: Readonly<Record<SqlDialect, string>> = {
-  postgres: `${PENDING} for no key update skip locked`,
+  postgres: `${PENDING} for no key update of a skip locked`,
   sqlite: PENDING,
 }
-/** Each account with its balance and the sum of its transfers. */
-const BOOKED = `select a.id, a.may_overdraw, a.balance_cents + ${TAIL_SUM} as balance, coalesce(m.moved, 0) as moved
-  from gw_ledger_accounts a left join (
-    select l.account, sum(l.amount) as moved from (
-      select credit_account as account, amount_cents as amount from gw_ledger_transfers
-      union all select debit_account, -amount_cents from gw_ledger_transfers) l group by l.account
-  ) m on m.account = a.id`
-/** Counts all transfers and sums all balances. */
-export const TOTALS: string = `select (select count(*) from gw_ledger_transfers) as transfers,
-  coalesce(sum(b.balance), 0) as total from (${BOOKED}) b`
-/** Accounts whose balance differs from their transfers, or is negative and must not be. */
-export const WRONG: string = `select b.id from (${BOOKED}) b
-  where b.balance <> b.moved or (b.may_overdraw = 0 and b.balance < 0) order by b.id limit 100`
+/** The legs of the transfers that a condition selects. */
+const legs = (
+  where: string,
+): string => `select credit_account as account, amount_cents as amount from gw_ledger_transfers ${where}
+  union all select debit_account, -amount_cents from gw_ledger_transfers ${where}`
+/** Selects the transfers since a position, which is parameter 1. */
+const SINCE = 'where xid >= cast($1 as xid8)'
+
+/** The statements of a check: of all transfers, or of those since a position (parameter 1). */
+export interface CheckStatements {
+  /** Counts the transfers, those that are read now as `added`, and sums all balances. */
+  readonly totals: string
+  /** Accounts whose balance differs from their transfers, or is negative and must not be. */
+  readonly wrong: string
+}
+
+function checkStatements(where: string, checked: string, before: string): CheckStatements {
+  /** Each account with its balance and the sum of its transfers. */
+  const booked = `select a.id, a.may_overdraw, a.balance_cents + ${TAIL_SUM} as balance, coalesce(m.moved, 0) as moved
+    from gw_ledger_accounts a left join (
+      select l.account, sum(l.amount) as moved from (${legs(where)}${checked}) l group by l.account
+    ) m on m.account = a.id`
+  return {
+    totals: `select (select count(*) from gw_ledger_transfers ${where}) as added, ${before} as before,
+      coalesce(sum(b.balance), 0) as total from (${booked}) b`,
+    wrong: `select b.id from (${booked}) b
+      where b.balance <> b.moved or (b.may_overdraw = 0 and b.balance < 0) order by b.id limit 100`,
+  }
+}
+
+/** Adds up all transfers. */
+export const CHECK_ALL: CheckStatements = checkStatements('', '', '0')
+/** Adds the transfers since a position to what the accounts had at that position. Only on Postgres. */
+export const CHECK_SINCE: CheckStatements = checkStatements(
+  SINCE,
+  ' union all select account_id, balance_cents from gw_ledger_checked',
+  '(select transfers from gw_ledger_position)',
+)
 
 /**
  * Adds all pending amounts of accounts to their balances, atomically. The parameter is a JSON array of their ids. The caller holds the
@@ -78,6 +102,13 @@ export const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
     'delete from gw_ledger_tail where account_id in (select value from json_each($1))',
   ],
 }
+
+/**
+ * Makes a fold give up instead of waiting longer for a lock. Despite `skip locked` Postgres waits for a row that was updated and that a
+ * check of a foreign key has locked too. Shorter than the time after which Postgres ends one of two transactions that wait for
+ * each other, which could be a transfer (`deadlock_timeout`, 1 s).
+ */
+export const FOLD_LOCK_LIMIT = "set local lock_timeout = '100ms'"
 
 /** Sets how long a statement of the transaction may take on Postgres, in place of the limit of the pool; 0: no limit. */
 export const statementLimit = (ms: number): string => `set local statement_timeout = ${Math.trunc(ms)}`

@@ -12,7 +12,7 @@ async function findingsOf(target: CheckedDatabase): Promise<LedgerFindings> {
     const db = fromPgPool(
       new Pool({ connectionString: target.url, max: 1, statement_timeout: target.statementMs }),
     )
-    return checkLedger(createLedger(db), db, heldMoney, target.statementMs)
+    return checkLedger(createLedger(db), db, heldMoney, { statementMs: target.statementMs })
   }
   const db = await openEmbedded(target.path)
   return checkLedger(createLedger(db), db, heldMoney)

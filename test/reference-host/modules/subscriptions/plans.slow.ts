@@ -48,6 +48,7 @@ function spelled(): readonly string[] {
 const ELSEWHERE = [
   'select a.id, a.may_overdraw',
   'select (select count(*)',
+  'select credit_account as account',
   'select b.id from',
   'update gw_ledger_accounts as a',
   'delete from gw_ledger_tail',
@@ -65,7 +66,7 @@ const ELSEWHERE = [
   'update gw_chain_cursors set next_block = $1, head_block',
 ]
 /** Their cost grows with what there is to fold. */
-const FOLDING = /^(select max\(n\.account_id\)|with folded)/
+const FOLDING = /^(select max\(n\.account_id\)|select a\.id from gw_ledger_accounts|with folded)/
 
 /** Makes one pay-in old enough to be deleted. */
 const ENDED_LONG_AGO = `update gw_payins set due_at = $1 where id = (select id from gw_payins

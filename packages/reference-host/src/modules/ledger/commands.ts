@@ -104,15 +104,21 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
   {
     name: 'ledger check',
     takes: [],
-    summary: 'Recompute all balances, and compare them with transactions, authorizations and withdrawals',
-    example: '',
-    async run(context) {
-      context.progress('Adding up every transfer of the ledger.')
+    summary: 'Recompute balances, and compare them with transactions, authorizations and withdrawals',
+    flags: { full: 'Add up every transfer, not only those since the last check that found nothing wrong' },
+    example: '--full',
+    async run(context, { flags }) {
       const { sql } = context.backend
-      const check = checkLedger(context.ledger, sql, heldMoney)
+      const full = flags.has('full') || sql.dialect === 'sqlite'
+      context.progress(
+        `Adding up ${full ? 'every transfer of the ledger' : 'the transfers since the last check'}.`,
+      )
+      const check = checkLedger(context.ledger, sql, heldMoney, { full })
       const { report, problems } = await reportElapsed(context, 'Adding up the ledger', check)
       if (problems.length > 0) throw new UsageError(`the ledger is broken: ${problems.join('; ')}`)
-      return { data: report, lines: [`${report.transfers} transfers, all accounts right, sum 0.`] }
+      const { transfers, added } = report
+      const since = added === transfers ? '' : `, ${added} since the last check`
+      return { data: report, lines: [`${transfers} transfers${since}, all accounts right, sum 0.`] }
     },
   },
 ]
