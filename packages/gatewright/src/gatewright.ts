@@ -2,8 +2,10 @@ import type { OpenOperation, ReadOperation, WriteOperation } from './operations.
 import type { Parts } from './compose.ts'
 import type { OpenRequest, PathParams, ReadRequest, Respond, WriteRequest } from './requests.ts'
 
-/** A JSON object without a schema. */
-type AnyObject = Readonly<Record<string, unknown>>
+/** A JSON object without a schema. An interface, so that editors show its name. */
+export interface AnyObject {
+  readonly [name: string]: unknown
+}
 
 /**
  * Declares the operations of a server and mounts their handlers. `Scope` are the names of your scopes, `Mounted` is what the

@@ -10,8 +10,10 @@ import type {
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
 
-/** Path parameters by name, as a router reads them. */
-export type PathParams = Readonly<Record<string, string>>
+/** Path parameters by name, as a router reads them. An interface, so that editors show its name. */
+export interface PathParams {
+  readonly [name: string]: string
+}
 
 /** A request to an operation that anyone may call. */
 export interface OpenRequest<B = unknown, Q = unknown, P = PathParams> {
