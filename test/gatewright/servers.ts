@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { serve } from '@hono/node-server'
 import Router from '@koa/router'
+import type { Session, Verdict } from '@gatewright/kernel'
 import express from 'express'
 import Fastify from 'fastify'
 import * as onExpress from 'gatewright/express'
@@ -33,10 +34,16 @@ export const startExpress: Start = async ({ options, processor }) => {
   })
   const readExisting = gw.protectRead('existing.read', { scope: 'payments.read' })
   app.get('/existing', readExisting, (request, response) => {
-    response.json({ owner: readExisting.accepted(request).session.accountId })
+    void gw.session(request).then(session => response.json(owners(readExisting.accepted(request), session)))
   })
   return listening(app.listen(0, '127.0.0.1'))
 }
+
+/** The caller by the middleware, and by `session(request)`. */
+const owners = ({ session }: { session: Session }, caller: Verdict<Session>) => ({
+  owner: session.accountId,
+  caller: caller.ok ? caller.value.accountId : caller.code,
+})
 
 const startNode: Start = async ({ options, processor }) => {
   const gw = onNode.gatewright(options)
@@ -67,7 +74,9 @@ const startNode: Start = async ({ options, processor }) => {
       }),
     'GET /existing': (request, response) =>
       readExisting(request, response, () =>
-        send(response, 200, { owner: readExisting.accepted(request).session.accountId }),
+        gw
+          .session(request)
+          .then(session => send(response, 200, owners(readExisting.accepted(request), session))),
       ),
   }
   const server = createServer((request, response) => {
@@ -93,8 +102,8 @@ const startKoa: Start = async ({ options, processor }) => {
     ctx.body = { id: effectId, owner: session.accountId }
   })
   const readExisting = gw.protectRead('existing.read', { scope: 'payments.read' })
-  router.get('/existing', readExisting, ctx => {
-    ctx.body = { owner: readExisting.accepted(ctx).session.accountId }
+  router.get('/existing', readExisting, async ctx => {
+    ctx.body = owners(readExisting.accepted(ctx), await gw.session(ctx))
   })
   return listening(new Koa().use(router.routes()).listen(0, '127.0.0.1'))
 }
@@ -116,9 +125,9 @@ const startFastify: Start = async ({ options, processor }) => {
     return reply.code(201).send({ id: effectId, owner: session.accountId })
   })
   const readExisting = gw.protectRead('existing.read', { scope: 'payments.read' })
-  app.get('/existing', readExisting, async request => ({
-    owner: readExisting.accepted(request).session.accountId,
-  }))
+  app.get('/existing', readExisting, async request =>
+    owners(readExisting.accepted(request), await gw.session(request)),
+  )
   await app.listen({ port: 0, host: '127.0.0.1' })
   return listening(app.server)
 }
@@ -127,6 +136,8 @@ const startFastify: Start = async ({ options, processor }) => {
 interface NodeEnv {
   readonly incoming: IncomingMessage
 }
+/** What stands for it where a handler is not given it. */
+const ENV = { incoming: { socket: { remoteAddress: '127.0.0.1' } } } as NodeEnv
 const peer = (_request: Request, env: NodeEnv): string | undefined => env.incoming.socket.remoteAddress
 
 const onServer = (fetch: (request: Request, env: never) => Response | Promise<Response>): ReturnType<Start> =>
@@ -150,8 +161,8 @@ const startHono: Start = async ({ options, processor }) => {
     return context.json({ id: effectId, owner: session.accountId }, 201)
   })
   const readExisting = gw.protectRead('existing.read', { scope: 'payments.read' })
-  app.get('/existing', readExisting, context =>
-    context.json({ owner: readExisting.accepted(context).session.accountId }),
+  app.get('/existing', readExisting, async context =>
+    context.json(owners(readExisting.accepted(context), await gw.session(context))),
   )
   return onServer(app.fetch)
 }
@@ -181,8 +192,10 @@ const startFetch: Start = async ({ options, processor }) => {
         await processor.pay(100, effectId)
         return Response.json({ id: effectId, owner: session.accountId }, { status: 201 })
       }),
-      'GET /existing': gw.protectRead('existing.read', { scope: 'payments.read' }, (_request, { session }) =>
-        Response.json({ owner: session.accountId }),
+      'GET /existing': gw.protectRead(
+        'existing.read',
+        { scope: 'payments.read' },
+        async (request, accepted) => Response.json(owners(accepted, await gw.session(request, ENV))),
       ),
     }),
   )
@@ -202,8 +215,8 @@ const startNext: Start = async ({ options, processor }) => {
       await processor.pay(100, effectId)
       return Response.json({ id: effectId, owner: session.accountId }, { status: 201 })
     }),
-    'GET /existing': gw.protectRead('existing.read', { scope: 'payments.read' }, (_request, { session }) =>
-      Response.json({ owner: session.accountId }),
+    'GET /existing': gw.protectRead('existing.read', { scope: 'payments.read' }, async (request, accepted) =>
+      Response.json(owners(accepted, await gw.session(request))),
     ),
   }
   const served = Object.entries(routes).map(([name, route]) => {

@@ -130,7 +130,7 @@ export function suite(
     t.equal(processor.calls.length, 1)
     t.equal(processor.calls[0]?.idempotencyKey, first.json['id'])
     t.match(await call('/existing', { note: 'a' }, { scope: 'payments.read' }), { status: 403 })
-    t.match(await call('/existing'), { status: 200, json: { owner: 'auth0|ann' } })
+    t.match(await call('/existing'), { status: 200, json: { owner: 'auth0|ann', caller: 'auth0|ann' } })
     t.match(await call('/existing', undefined, { scope: 'other' }), { status: 403 })
   })
 }

@@ -36,6 +36,11 @@ export function gatewright<const S extends string = string>(
 ): FastifyGatewright<S> {
   const { parts, declare } = compose(checkedOptions(options, {}))
   const http = fastifyGate(parts.gate, { body: 'kept' })
-  const { handle, call, hooks: guard } = http
-  return { ...parts, http, plugin: http.plugin, ...middlewareMethods(declare, { handle, call, guard }) }
+  const { handle, call, session, hooks: guard } = http
+  return {
+    ...parts,
+    http,
+    plugin: http.plugin,
+    ...middlewareMethods(declare, { handle, call, session, guard }),
+  }
 }

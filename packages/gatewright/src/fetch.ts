@@ -15,6 +15,11 @@ export type { Store } from './stores/store.ts'
 export interface FetchGatewright<S extends string, Env>
   extends Gatewright<S, FetchHandler<Env>>,
     Wraps<S, FetchHandler<Env>> {
+  /**
+   * Returns the session of a request, for middleware that serves many routes, such as tenants and audits. It checks the credential,
+   * but no scope, policy or limit: it does not replace `read`, `write` or `protect`. Denials: `unauthorized`, `session_expired`.
+   */
+  readonly session: FetchGate<Env>['session']
   /** The binding of `@gatewright/http/fetch`: `aliases`, and routes that `gate` declares. */
   readonly http: FetchGate<Env>
 }
@@ -29,5 +34,11 @@ export function gatewright<const S extends string = string, Env = unknown>(
   const checked = checkedOptions(options, FETCH_OPTIONS)
   const { parts, declare } = compose(checked)
   const http = fetchGate<Env>(parts.gate, fetchGateOptions(checked))
-  return { ...parts, http, ...mountMethods(declare, http), ...wrapMethods(declare, http) }
+  return {
+    ...parts,
+    http,
+    session: http.session,
+    ...mountMethods(declare, http),
+    ...wrapMethods(declare, http),
+  }
 }

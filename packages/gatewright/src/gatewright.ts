@@ -1,3 +1,4 @@
+import type { Session, Verdict } from '@gatewright/kernel'
 import type { OpenOperation, ReadOperation, WriteOperation } from './operations.ts'
 import type { Parts } from './compose.ts'
 import type { OpenRequest, PathParams, ReadRequest, Respond, WriteRequest } from './requests.ts'
@@ -40,6 +41,11 @@ export type Protecting<Middleware, Request, Accepted> = Middleware & {
 
 /** Protects handlers that a team already has, as a middleware in front of them. */
 export interface Protects<Scope extends string, Middleware, Request> {
+  /**
+   * Returns the session of a request, for middleware that serves many routes, such as tenants and audits. It checks the credential,
+   * but no scope, policy or limit: it does not replace `read`, `write` or `protect`. Denials: `unauthorized`, `session_expired`.
+   */
+  session(request: Request): Promise<Verdict<Session>>
   /** Requires a session with a scope in front of existing handlers. */
   protectRead<Query = undefined, Params = PathParams>(
     operation: string,

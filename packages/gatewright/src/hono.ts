@@ -1,4 +1,5 @@
 import { fetchGate, type FetchGate, type HonoContext } from '@gatewright/http/fetch'
+import type { Session, Verdict } from '@gatewright/kernel'
 import { compose } from './compose.ts'
 import { FETCH_OPTIONS, fetchGateOptions, type FetchOptions } from './fetch-options.ts'
 import type { Gatewright, Protects } from './gatewright.ts'
@@ -41,6 +42,10 @@ export function gatewright<const S extends string = string, Env = unknown>(
     },
     guard: route => http.guard(route),
     call: (route, { req }) => http.call(route, req.raw),
+    session({ req, env }) {
+      const sessionOf: (request: Request, env: Env) => Promise<Verdict<Session>> = http.session
+      return sessionOf(req.raw, env)
+    },
   })
   return { ...parts, http, ...methods }
 }

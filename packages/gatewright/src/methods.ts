@@ -1,4 +1,5 @@
 import type { Handler, OpenCall, Route } from '@gatewright/http'
+import type { Session, Verdict } from '@gatewright/kernel'
 import type { Declarations, Operation } from './compose.ts'
 import type { Existing, Gatewright, Protecting, Protects, Wraps } from './gatewright.ts'
 import type { Respond } from './requests.ts'
@@ -11,6 +12,7 @@ export interface Binding<Mounted> {
 interface MiddlewareBinding<Mounted, Middleware, Request> extends Binding<Mounted> {
   guard(route: Route<OpenCall>): Middleware
   call(route: Route<OpenCall>, request: Request): OpenCall
+  session(request: Request): Promise<Verdict<Session>>
 }
 
 type Mounts<Mounted> = Pick<Gatewright<string, Mounted>, 'open' | 'read' | 'write'>
@@ -40,6 +42,7 @@ export function middlewareMethods<Mounted, Middleware extends object, Request>(
     })
   return {
     ...mountMethods(declare, binding),
+    session: request => binding.session(request),
     protectRead: (operation, options) => protect(declare.read(operation, options)),
     protectWrite: (operation, options) => protect(declare.write(operation, options, true)),
   }

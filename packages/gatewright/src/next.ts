@@ -1,4 +1,5 @@
 import { fetchGate, type FetchGate, type FetchHandler } from '@gatewright/http/fetch'
+import type { Session, Verdict } from '@gatewright/kernel'
 import { compose } from './compose.ts'
 import { FETCH_OPTIONS, fetchGateOptions, type FetchOptions } from './fetch-options.ts'
 import type { Gatewright, Wraps } from './gatewright.ts'
@@ -19,6 +20,11 @@ export type NextHandler = (
 
 /** Makes route handlers of Next.js. */
 export interface NextGatewright<S extends string> extends Gatewright<S, NextHandler>, Wraps<S, NextHandler> {
+  /**
+   * Returns the session of a request, for code that serves many routes, such as tenants and audits. It checks the credential,
+   * but no scope, policy or limit: it does not replace `read`, `write` or `protect`. Denials: `unauthorized`, `session_expired`.
+   */
+  session(request: Request): Promise<Verdict<Session>>
   /** The binding of `@gatewright/http/fetch`, for routes that `gate` declares. */
   readonly http: FetchGate<unknown>
 }
@@ -45,5 +51,11 @@ export function gatewright<const S extends string = string>(options: FetchOption
     handle: (route, handler) => toNext(http.handle(route, handler)),
     wrap: (route, existing) => toNext(http.wrap(route, existing)),
   }
-  return { ...parts, http, ...mountMethods(declare, binding), ...wrapMethods(declare, binding) }
+  return {
+    ...parts,
+    http,
+    session: request => http.session(request),
+    ...mountMethods(declare, binding),
+    ...wrapMethods(declare, binding),
+  }
 }
