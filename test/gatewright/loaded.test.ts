@@ -12,7 +12,7 @@ async function filesOf(entry: string): Promise<string[]> {
     metafile: true,
     write: false,
     logLevel: 'silent',
-    external: ['pg-native'],
+    external: ['pg-native', '@nestjs/common', '@nestjs/core'],
   })
   return Object.keys(metafile.inputs)
 }

@@ -1,7 +1,7 @@
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { NodeRequest } from '../request/facts.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import type { CompleteRoute, Route } from '../route/steps.ts'
+import type { CompleteRoute, Route, StepResult } from '../route/steps.ts'
 import type { NodeResponse } from './node-response.ts'
 
 /** A request of Express, Connect or plain node http. `body` is the result of a body parser. */
@@ -45,6 +45,16 @@ export interface ConnectGate {
    */
   guard<C extends OpenCall>(route: Route<C>): ConnectMiddleware
   /**
+   * Accepts a request as `guard(route)` does, for a framework that responds to a denied request itself: resolves to the call, or to
+   * the response to send, which may be the stored one of an earlier request (`replayed`). Header fields of an accepted request are
+   * set already.
+   */
+  accept<C extends OpenCall>(
+    route: Route<C>,
+    request: ConnectRequest,
+    response: NodeResponse,
+  ): Promise<StepResult<C>>
+  /**
    * Tells the gate what a handler has thrown, where a framework above Express responds to errors itself. Nest does: call it in an
    * interceptor or an exception filter. Elsewhere the gate sees the error. The response to the request counts as that of an error
    * handler from then on.
@@ -57,6 +67,11 @@ export interface ConnectGate {
    * sent as 503. Throws a `TypeError` for a gate without a guard.
    */
   session(request: ConnectRequest): Promise<Verdict<Session>>
+  /**
+   * Takes back what `failed` has said about a request: its handler starts now. A response below 400 counts as the handler's; any other
+   * may come from what runs after it, so its outcome is unknown unless its status is one of the route's `noEffectStatuses`.
+   */
+  started(request: ConnectRequest): void
   /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
   call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C
 }

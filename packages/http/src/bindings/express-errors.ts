@@ -38,6 +38,14 @@ export function noteError(request: object, error: unknown): void {
   thrownErrors.set(request, error)
 }
 
+/** In place of an error: the handler of the request runs or has run, and what runs after it may respond to an error of its own. */
+const HANDLER_RUNS = Symbol('the handler runs')
+
+/** Records that the handler of a request starts now. */
+export function noteStart(request: object): void {
+  thrownErrors.set(request, HANDLER_RUNS)
+}
+
 /** Keeps the original request target, as Express and Connect do before they change `url`. */
 export function keepOriginalUrl(request: ConnectRequest): void {
   if (request.originalUrl !== undefined) return
@@ -74,5 +82,7 @@ export function watchErrors(request: ConnectRequest & { readonly route?: unknown
 }
 
 function thrownBy(request: object): ResponseAuthor | undefined {
-  return thrownErrors.has(request) ? { by: 'error handler', error: thrownErrors.get(request) } : undefined
+  if (!thrownErrors.has(request)) return undefined
+  const error = thrownErrors.get(request)
+  return error === HANDLER_RUNS ? { by: 'unknown' } : { by: 'error handler', error }
 }

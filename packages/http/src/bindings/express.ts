@@ -1,7 +1,7 @@
 import { checkOptions } from '@gatewright/kernel'
 import { captureNode } from './capture-node.ts'
 import type { ConnectGate, ConnectListener, ConnectRequest } from './connect-types.ts'
-import { keepOriginalUrl, noteError, watchErrors } from './express-errors.ts'
+import { keepOriginalUrl, noteError, noteStart, watchErrors } from './express-errors.ts'
 import { nodeFacts, splitTarget } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { assertGate } from './mount-checks.ts'
@@ -9,7 +9,7 @@ import { BODY_CHOICES, bodyReader, type BodyAccess, type BodyChoice } from './no
 import { addFields, connectionOf, sendWire, type NodeResponse } from './node-response.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
-import type { Route } from '../route/steps.ts'
+import type { Route, StepResult } from '../route/steps.ts'
 
 export type { ConnectGate, ConnectListener, ConnectMiddleware, ConnectRequest } from './connect-types.ts'
 export type { BodyChoice } from './node-body.ts'
@@ -77,6 +77,17 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     }
   }
 
+  const accept = async <C extends OpenCall>(
+    route: Route<C>,
+    request: ConnectRequest,
+    response: NodeResponse,
+  ): Promise<StepResult<Accepted<C>>> => {
+    const received = incoming(request, response, () => read.forHandler(request))
+    const accepted = await acceptRequest(gate, route, received, { request, response })
+    if (accepted.ok) calls.set(request, { route, call: accepted.value.call })
+    return accepted
+  }
+
   return {
     aliases(request, response, next) {
       if (request.baseUrl)
@@ -107,15 +118,20 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     guard(route) {
       checkedGuardingRoute(route)
       return (request, response, next) => {
-        const received = incoming(request, response, () => read.forHandler(request))
-        pass(gate, route, received, { request, response }, call => {
-          calls.set(request, { route, call })
-          next()
-        }).catch((error: unknown) => abandon(gate, route.operation, response, error))
+        pass(accept(route, request, response), response, next).catch((error: unknown) =>
+          abandon(gate, route.operation, response, error),
+        )
       }
     },
 
+    async accept(route, request, response) {
+      checkedGuardingRoute(route)
+      const accepted = await accept(route, request, response)
+      return accepted.ok ? { ok: true, value: accepted.value.call } : accepted
+    },
+
     failed: noteError,
+    started: noteStart,
 
     session: request => gate.session(request, facts(request)),
 
@@ -128,20 +144,40 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
   }
 }
 
+/** A request that an existing handler may see, and the function that ends its run if the handler throws synchronously. */
+interface Accepted<C> {
+  readonly call: C
+  fail(error: unknown): Promise<void>
+}
+
 /**
  * Calls `next` for an accepted request, and responds to any other. An error is never passed to `next`, since the callback of a
  * plain node http server may continue on every call. If `next` throws synchronously, the gate responds with the failure; on an
  * idempotent route the outcome is then unknown.
  */
-async function pass<C extends OpenCall>(
+async function pass(
+  accepting: Promise<StepResult<Accepted<OpenCall>>>,
+  response: NodeResponse,
+  next: () => void,
+): Promise<void> {
+  const accepted = await accepting
+  if (!accepted.ok) return sendWire(response, accepted.response)
+  try {
+    next()
+  } catch (error) {
+    await accepted.value.fail(error)
+  }
+}
+
+/** Runs all steps before an existing handler, and captures its response on an idempotent route. */
+async function acceptRequest<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
   incoming: IncomingRequest,
   { request, response }: { readonly request: ConnectRequest; readonly response: NodeResponse },
-  next: (call: C) => void,
-): Promise<void> {
+): Promise<StepResult<Accepted<C>>> {
   const started = await startCall(gate, route, incoming, true)
-  if (!started.ok) return sendWire(response, started.response)
+  if (!started.ok) return started
   const { call, fields, ...ending } = started.value
   addFields(response, fields)
   const reportSent = (): void => ending.sent(response.statusCode)
@@ -151,11 +187,7 @@ async function pass<C extends OpenCall>(
   const fail = route.idempotent
     ? captureNode(response, route.operation, ending, gate.settings.responseLimitBytes, watchErrors(request))
     : async (error: unknown) => sendWire(response, await ending.fail(error))
-  try {
-    next(call)
-  } catch (error) {
-    await fail(error)
-  }
+  return { ok: true, value: { call, fail } }
 }
 
 /** Handles an error of sending, which would otherwise end the process: sends a bare 500 if nothing has been sent. */

@@ -69,7 +69,7 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
         const headers = [...recordFields, ...context.fields(), ...fields, ...captured.headers]
         const response = { ...captured, headers }
         concludeSent(gate, context, response)
-        return { ok: false, response }
+        return { ok: false, response, replayed: true }
       } catch (error) {
         return concludeEarly(gate, context, { kind: 'failure', error }, fields)
       }

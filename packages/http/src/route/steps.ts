@@ -10,7 +10,12 @@ import type { RequestContext } from './request-context.ts'
 /** The result of a step that may end the request: its value, or the response to send. */
 export type StepResult<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly response: WireResponse }
+  | {
+      readonly ok: false
+      readonly response: WireResponse
+      /** The response is the stored one of an earlier request, as its handler wrote it. */
+      readonly replayed?: true
+    }
 
 /** A request that the guard has accepted. */
 export interface AuthorizedRequest {

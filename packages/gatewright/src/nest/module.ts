@@ -1,0 +1,147 @@
+import type { ServerResponse } from 'node:http'
+import { expressGate, type ConnectGate, type ConnectRequest } from '@gatewright/http/express'
+import type { OpenCall } from '@gatewright/http'
+import { nothingHappened } from '@gatewright/kernel'
+import { HttpException, type CallHandler, type DynamicModule, type ExecutionContext } from '@nestjs/common'
+import { APP_GUARD, APP_INTERCEPTOR, DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
+import { compose, type Declarations, type Operation, type Parts } from '../compose.ts'
+import { checkedOptions, type GatewrightOptions } from '../options.ts'
+import {
+  acceptedRequests,
+  handlerWatch,
+  operationOf,
+  type DeclaredOperation,
+  type HandlerWatch,
+} from './decorators.ts'
+
+/** Options of `GatewrightModule.forRootAsync`, as other modules of Nest have them. */
+export interface AsyncOptions<Scope extends string = string> {
+  readonly imports?: DynamicModule['imports']
+  readonly inject?: readonly unknown[]
+  /** Returns the options, or a promise of them. Its arguments are the injected providers. */
+  readonly useFactory: (...injected: never[]) => GatewrightOptions<Scope> | Promise<GatewrightOptions<Scope>>
+}
+
+/** The parts of the module, to inject: `constructor(gatewright: GatewrightParts)`. */
+export abstract class GatewrightParts implements Parts {
+  abstract readonly guard: Parts['guard']
+  abstract readonly idempotency: Parts['idempotency']
+  abstract readonly gate: Parts['gate']
+  abstract readonly once: Parts['once']
+  /** The binding of `@gatewright/http/express`. */
+  abstract readonly http: ConnectGate
+}
+
+/** What the guard and the interceptor work with. */
+interface Mounted extends GatewrightParts {
+  readonly operations: ReadonlyMap<unknown, Operation<object>>
+}
+const MOUNTED = Symbol('gatewright')
+const OPTIONS = Symbol('gatewright options')
+
+/**
+ * The access and policy layer of a Nest application on Express, its default adapter. Import it once, in the root module, and create
+ * the application with `rawBody: true`. Methods with `@Read`, `@Write` or `@Open` are guarded; others are as before.
+ */
+// oxlint-disable-next-line typescript/no-extraneous-class -- a module of Nest is a class
+export class GatewrightModule {
+  /** Throws a `TypeError` that says what to write for a wrong option of the module or of a decorator, when the application starts. */
+  static forRoot<const Scope extends string = string>(options: GatewrightOptions<Scope>): DynamicModule {
+    return GatewrightModule.forRootAsync({ useFactory: () => options })
+  }
+
+  /** As `forRoot`, with options that other providers make. */
+  static forRootAsync<const Scope extends string = string>(options: AsyncOptions<Scope>): DynamicModule {
+    const { imports = [], inject = [], useFactory } = options
+    return {
+      module: GatewrightModule,
+      global: true,
+      imports: [...imports, DiscoveryModule],
+      providers: [
+        {
+          provide: OPTIONS,
+          useFactory: useFactory as (...given: unknown[]) => unknown,
+          inject: inject as never,
+        },
+        { provide: MOUNTED, useFactory: mount, inject: [OPTIONS, DiscoveryService] },
+        { provide: GatewrightParts, useExisting: MOUNTED },
+        { provide: APP_GUARD, useFactory: requestGuard, inject: [MOUNTED] },
+        { provide: APP_INTERCEPTOR, useFactory: () => ({ intercept: watchHandler }) },
+      ],
+      exports: [GatewrightParts],
+    }
+  }
+}
+
+function mount(options: GatewrightOptions, discovery: DiscoveryService): Mounted {
+  const { parts, declare } = compose(checkedOptions(options, {}))
+  const operations = new Map<unknown, Operation<object>>()
+  const scanner = new MetadataScanner()
+  for (const { metatype } of discovery.getControllers()) {
+    const prototype = metatype?.prototype as Record<string, unknown> | undefined
+    for (const name of scanner.getAllMethodNames(prototype ?? null)) {
+      const method = prototype?.[name]
+      const declared = typeof method === 'function' ? operationOf(method) : undefined
+      if (declared && !operations.has(method)) operations.set(method, operationIn(declare, declared))
+    }
+  }
+  return { ...parts, http: expressGate(parts.gate, { body: 'kept' }), operations }
+}
+
+function operationIn(declare: Declarations, declared: DeclaredOperation): Operation<object> {
+  switch (declared.kind) {
+    case 'open':
+      return declare.open(declared.operation, declared.options)
+    case 'read':
+      return declare.read(declared.operation, declared.options)
+    case 'write':
+      return declare.write(declared.operation, declared.options, true)
+  }
+}
+
+/** Accepts requests to declared operations, before the guards of the application that are registered later. */
+function requestGuard({ http, operations }: Mounted): {
+  canActivate(context: ExecutionContext): Promise<boolean>
+} {
+  return {
+    async canActivate(context) {
+      const operation = operations.get(context.getHandler())
+      if (!operation) return true
+      const request = context.switchToHttp().getRequest<ConnectRequest>()
+      const response = context.switchToHttp().getResponse<ServerResponse>()
+      const accepted = await http.accept<OpenCall>(operation.route, request, response)
+      if (accepted.ok) {
+        acceptedRequests.set(request, operation.requestOf(accepted.value))
+        if (operation.route.idempotent) watch(http, request)
+        return true
+      }
+      const { status, headers, body } = accepted.response
+      const isOfBody = (name: string): boolean => name.toLowerCase() === 'content-length'
+      for (const [name, value] of headers) if (!isOfBody(name)) response.appendHeader(name, value)
+      // An exception, so that the filters of the application see it. Without one, Nest sends the body as it is.
+      if (!accepted.replayed) throw new HttpException(JSON.parse(body) as object, status)
+      response.statusCode = status
+      response.end(body)
+      // The response is sent. Nest would send another one whatever this returned or threw.
+      return new Promise<never>(() => {})
+    },
+  }
+}
+
+/** The watches of the writes that are under way. */
+const watches = new WeakMap<object, HandlerWatch>()
+
+/** Until the handler starts, every response to the request is of something before it, so nothing has happened. */
+function watch(http: ConnectGate, request: ConnectRequest): void {
+  http.failed(request, nothingHappened(new Error('the handler did not start')))
+  watches.set(request, {
+    started: () => http.started(request),
+    failed: error => http.failed(request, error),
+  })
+}
+
+/** Runs the rest of Nest's steps, so that the method of a write finds its watch. */
+function watchHandler(context: ExecutionContext, next: CallHandler): ReturnType<CallHandler['handle']> {
+  const own = watches.get(context.switchToHttp().getRequest<object>())
+  return own ? handlerWatch.run(own, () => next.handle()) : next.handle()
+}
