@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { isSession, type Caller } from './keys/authority.ts'
+import { isSession, type IssuerCaller } from './keys/authority.ts'
 import { randomBase62 } from './random.ts'
 import type { AuditAction, AuditActor, AuditEntry } from './storage/audit-port.ts'
 import type { KeyRecord, KeyWrite } from './storage/port.ts'
@@ -14,7 +14,7 @@ export interface AuditedKeyWrite extends KeyWrite {
 }
 
 /** Returns the caller as audit rows name it. */
-export function actorOf(caller: Caller | 'wallet'): AuditActor {
+export function actorOf(caller: IssuerCaller | 'wallet'): AuditActor {
   if (typeof caller === 'string') return { by: caller, keyId: null, sessionId: null }
   if (isSession(caller)) return { by: 'session', keyId: caller.keyId, sessionId: caller.sessionId }
   return { by: caller.surface === 'partner' ? 'partner' : 'key', keyId: caller.id, sessionId: null }

@@ -1,7 +1,7 @@
 export { codes, reasons, rules } from './codes.ts'
 export { createIssuer } from './issuer.ts'
 export { keyPattern } from './keys/key-text.ts'
-export type { Caller, WalletCaller } from './keys/authority.ts'
+export type { IssuerCaller, WalletCaller } from './keys/authority.ts'
 export type { ConsoleRequest } from './keys/open-console.ts'
 export type { KeyChange } from './keys/change-key.ts'
 export type { IssuerDenial, IssuerReason, IssuerRule } from './codes.ts'

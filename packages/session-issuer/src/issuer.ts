@@ -2,7 +2,7 @@ import type { Denial, Session, Surface, Verdict } from '@gatewright/kernel'
 import type { JWK } from 'jose'
 import { createAccountUpdater } from './keys/update-account.ts'
 import { createAuthenticator, type KeyReadLimiter } from './keys/authenticate.ts'
-import type { Caller, WalletCaller } from './keys/authority.ts'
+import type { IssuerCaller, WalletCaller } from './keys/authority.ts'
 import { createChainCheck } from './keys/chain-bounds.ts'
 import { CLOCK_SKEW_MS, JWKS_MAX_AGE_SECONDS, MAX_SESSION_SECONDS, SIGNING_KEY_REFRESH_MS } from './limits.ts'
 import { makeChangeKeys, type KeyChange } from './keys/change-key.ts'
@@ -58,10 +58,10 @@ export interface Issuer {
    * Changes scopes or policy. The sessions of the key always end. Those of a key below it end only if the rights of that key
    * change.
    */
-  changeKey(caller: Caller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
+  changeKey(caller: IssuerCaller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
   /** Replaces a key by a successor; see `RotationOptions`. */
   rotateKey(
-    caller: Caller | WalletCaller,
+    caller: IssuerCaller | WalletCaller,
     keyId: string,
     rotation?: RotationOptions,
   ): Promise<Verdict<CreatedKey, IssuerDenial>>
@@ -76,7 +76,7 @@ export interface Issuer {
    * Ends a key and its sessions and, with the last key of its lineage, all keys below it. Repeating it gives the same
    * result.
    */
-  revokeKey(caller: Caller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
+  revokeKey(caller: IssuerCaller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
   /** Ends every key and session of an account. */
   revokeAccount(accountId: string): Promise<RevocationCounts>
   /** Exchanges a key or a session for a new session with at most its rights. */
@@ -91,7 +91,7 @@ export interface Issuer {
    * Ends a session (`current`: the calling one) and all sessions that were minted from it. If it is the session of a console,
    * the console's key ends, too. Returns how many sessions ended.
    */
-  endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
+  endSession(caller: IssuerCaller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
   /**
    * Ends a session like `endSession`, and revokes the keys that it or a session minted from it created, with all keys below
    * them. It also works after the session was deleted; the operator then gives the account. A key that is created at the same
@@ -99,7 +99,7 @@ export interface Issuer {
    * key is of another account. Repeating it ends what is left.
    */
   endSessionWithKeys(
-    caller: Caller,
+    caller: IssuerCaller,
     sessionId: string,
     accountId?: string,
   ): Promise<Verdict<RevocationCounts, IssuerDenial>>

@@ -4,7 +4,7 @@ import { isLive } from './key.ts'
 import type { ApiKey, KeyRecord } from '../storage/port.ts'
 
 /** The caller: a key that was presented directly, a session, or the operator, who may do everything. */
-export type Caller = ApiKey | Session | 'operator'
+export type IssuerCaller = ApiKey | Session | 'operator'
 
 /** The wallet of an account that has just signed. It may get every right of the account's user keys. */
 export interface WalletCaller {

@@ -9,7 +9,7 @@ import {
   denyMissingScopes,
   staleCredential,
   findActiveCaller,
-  type Caller,
+  type IssuerCaller,
   type ActiveCaller,
 } from './authority.ts'
 import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
@@ -39,10 +39,10 @@ export function makeChangeKeys(
   checkChains: CheckChains,
   updateAccount: UpdateAccount,
 ): {
-  changeKey(caller: Caller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
-  revokeKey(caller: Caller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
+  changeKey(caller: IssuerCaller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
+  revokeKey(caller: IssuerCaller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
 } {
-  const accountOf = async (caller: Caller, keyId: string): Promise<string | undefined> =>
+  const accountOf = async (caller: IssuerCaller, keyId: string): Promise<string | undefined> =>
     caller === 'operator' ? (await options.keys.find(keyId))?.accountId : caller.accountId
 
   return {
@@ -91,7 +91,7 @@ export function makeChangeKeys(
 
 /** A change and who requests it. */
 interface ChangeRequest {
-  readonly caller: Caller
+  readonly caller: IssuerCaller
   readonly keyId: string
   readonly change: KeyChange
   /** The random part of the id of the new policy, if the change has one. */

@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { UpdateAccount, Decision } from './update-account.ts'
-import { canList, staleCredential, findActiveCaller, type Caller } from './authority.ts'
+import { canList, staleCredential, findActiveCaller, type IssuerCaller } from './authority.ts'
 import type { IssuerDenial } from '../codes.ts'
 import { jsonBytes } from './chain-bounds.ts'
 import { checkedListRequest, type ListRequest } from '../list-request.ts'
@@ -39,14 +39,14 @@ export function makeListKeys(
   updateAccount: UpdateAccount,
   readPolicies: ReadPolicies,
 ): {
-  visibleKeys(caller: Exclude<Caller, 'operator'>): Promise<Verdict<readonly ApiKey[], IssuerDenial>>
+  visibleKeys(caller: Exclude<IssuerCaller, 'operator'>): Promise<Verdict<readonly ApiKey[], IssuerDenial>>
   listKeys(
-    caller: Exclude<Caller, 'operator'>,
+    caller: Exclude<IssuerCaller, 'operator'>,
     request?: ListRequest,
   ): Promise<Verdict<KeyPage, IssuerDenial>>
 } {
   const visibleKeys = (
-    caller: Exclude<Caller, 'operator'>,
+    caller: Exclude<IssuerCaller, 'operator'>,
   ): Promise<Verdict<readonly ApiKey[], IssuerDenial>> =>
     updateAccount(caller.accountId, (keys, now): Decision<readonly ApiKey[]> => {
       const active = findActiveCaller(caller, keys, now)

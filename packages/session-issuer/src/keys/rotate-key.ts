@@ -9,7 +9,7 @@ import {
   denyMissingScopes,
   staleCredential,
   findActiveCaller,
-  type Caller,
+  type IssuerCaller,
   type ActiveCaller,
   type WalletCaller,
 } from './authority.ts'
@@ -42,7 +42,7 @@ export function makeRotateKey(
   peppers: KeyDigester,
   updateAccount: UpdateAccount,
 ): (
-  by: Caller | WalletCaller,
+  by: IssuerCaller | WalletCaller,
   keyId: string,
   rotation?: RotationOptions,
 ) => Promise<Verdict<CreatedKey, IssuerDenial>> {
@@ -94,7 +94,7 @@ export function makeRotateKey(
 }
 
 /** Whether a key is of the caller's account and, for a wallet, of the user surface. */
-function isWithin(by: Caller | WalletCaller, { accountId, surface }: KeyRecord): boolean {
+function isWithin(by: IssuerCaller | WalletCaller, { accountId, surface }: KeyRecord): boolean {
   if (by === 'operator') return true
   return 'walletOf' in by ? by.walletOf === accountId && surface === 'user' : by.accountId === accountId
 }

@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { IssuerDenial } from '../codes.ts'
-import { canList, findActiveCaller, isRoot, staleCredential, type Caller } from '../keys/authority.ts'
+import { canList, findActiveCaller, isRoot, staleCredential, type IssuerCaller } from '../keys/authority.ts'
 import type { Decision, UpdateAccount } from '../keys/update-account.ts'
 import { checkedListRequest, type ListRequest } from '../list-request.ts'
 import type { CheckedOptions } from '../options.ts'
@@ -21,7 +21,7 @@ export interface SessionPage {
 export async function listSessions(
   { sessions, clock }: CheckedOptions,
   updateAccount: UpdateAccount,
-  caller: Exclude<Caller, 'operator'>,
+  caller: Exclude<IssuerCaller, 'operator'>,
   request: ListRequest,
 ): Promise<Verdict<SessionPage, IssuerDenial>> {
   const { limit, after } = checkedListRequest(request)
@@ -41,7 +41,7 @@ export async function listSessions(
 /** Returns the ids of the keys whose sessions a caller may see; undefined for all keys of its account. */
 export function visibleKeys(
   updateAccount: UpdateAccount,
-  caller: Exclude<Caller, 'operator'>,
+  caller: Exclude<IssuerCaller, 'operator'>,
 ): Promise<Verdict<readonly string[] | undefined, IssuerDenial>> {
   return updateAccount(caller.accountId, (all, now): Decision<readonly string[] | undefined> => {
     const active = findActiveCaller(caller, all, now)

@@ -7,7 +7,7 @@ import {
   canList,
   staleCredential,
   findActiveCaller,
-  type Caller,
+  type IssuerCaller,
   type ActiveCaller,
 } from '../keys/authority.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
@@ -32,12 +32,12 @@ export interface RevocationCounts {
 /** The methods of an issuer that concern existing sessions. */
 export interface SessionMethods {
   listSessions(
-    caller: Exclude<Caller, 'operator'>,
+    caller: Exclude<IssuerCaller, 'operator'>,
     request?: ListRequest,
   ): Promise<Verdict<SessionPage, IssuerDenial>>
-  endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
+  endSession(caller: IssuerCaller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
   endSessionWithKeys(
-    caller: Caller,
+    caller: IssuerCaller,
     sessionId: string,
     accountId?: string,
   ): Promise<Verdict<RevocationCounts, IssuerDenial>>
@@ -49,7 +49,7 @@ export interface SessionMethods {
 export function makeSessionMethods(options: CheckedOptions, updateAccount: UpdateAccount): SessionMethods {
   const { keys, sessions, clock } = options
   const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
-  const revoke = (session: SessionRecord, caller: Caller): Promise<number> => {
+  const revoke = (session: SessionRecord, caller: IssuerCaller): Promise<number> => {
     const { sessionId, accountId, policyIds } = session
     const now = clock.now()
     const note = auditNote('session.end', sessionId, policyIds)
@@ -60,7 +60,7 @@ export function makeSessionMethods(options: CheckedOptions, updateAccount: Updat
    * Ends the console whose session has ended. If that fails, the console's key expires when its session would have: nobody has
    * its text.
    */
-  const endConsoleOf = async (session: SessionRecord, caller: Caller): Promise<void> => {
+  const endConsoleOf = async (session: SessionRecord, caller: IssuerCaller): Promise<void> => {
     if (session.ancestry.length > 0 || !(await keys.find(session.keyId))?.console) return
     await updateAccount(session.accountId, (all, now): Decision<undefined> => {
       const write = endKeys(all, consoleOf(session, all), now)
@@ -135,7 +135,7 @@ const consoleOf = ({ keyId, ancestry }: SessionRecord, keys: readonly KeyRecord[
 
 const sessionNotFound: IssuerDenial = deny('not_found', 'no such session')
 
-const idOf = (caller: Caller, sessionId: string): string =>
+const idOf = (caller: IssuerCaller, sessionId: string): string =>
   sessionId === 'current' && caller !== 'operator' && isSession(caller) ? caller.sessionId : sessionId
 
 /** Whether the session's key is the caller's own or below it; a root reaches all keys of its account. */
