@@ -19,7 +19,7 @@ const WAYS_ON: Sentences = {
   'x5u header': 'Let the issuer omit it.',
   'x5c header': 'Let the issuer omit it.',
   'wrong typ':
-    'Send an access token, not an ID token. For Auth0, Keycloak, Entra, Cognito, Clerk or Supabase set `readSession: sessionReader({ preset })`; for another issuer with `typ: JWT` set `typ` too.',
+    'Send an access token, not an ID token. For Auth0, Keycloak, Entra, Cognito, Clerk or Supabase name it: `provider` of `gatewright`, or `readSession: sessionReader({ preset })` of the guard; for another issuer with `typ: JWT` set `typ` too.',
   'claims are not a JSON object': 'Send the token as issued; the text was cut or changed.',
   'wrong issuer':
     'Set `issuer` to exactly what the token says in `iss`, with or without the slash at the end. Entra has one issuer per tenant and version.',
@@ -36,7 +36,7 @@ const WAYS_ON: Sentences = {
     'Let the issuer publish `alg` with its key. For RSA keys without `alg` set `rsaAlgorithm`.',
   'invalid signature': 'Check that the token is complete, and that the issuer publishes the key that signs.',
   'claims do not describe a session':
-    'Without `readSession`, a token needs `sub`, `client_id`, `jti`, whole seconds in `iat` and `exp`, and `scope` as a text: name your provider by a preset. A preset rejects ID tokens. A token with a `gw_` claim needs all of them, and no `readSession`.',
+    'Without `readSession`, a token needs `sub`, `client_id`, `jti`, whole seconds in `iat` and `exp`, and `scope` as a text: name your provider (`provider` of `gatewright`) or a preset. A preset rejects ID tokens. A token with a `gw_` claim needs all of them, and no `readSession`.',
   'the token names no policies':
     "Say which policies apply: `readSession: sessionReader({ preset: 'rfc9068', policyIds: () => ['everybody'] })`, or give `sessionPolicies`. Without either, no cap would ever apply to this token.",
   'an id with a NUL or a lone surrogate': 'Let the issuer write ids that are valid text.',
