@@ -77,7 +77,7 @@ t.test('fails while a provider is down', async t => {
     providerTokens: async () => {
       throw fault
     },
-  } as never) as unknown as { handle(call: object): Promise<unknown> }
+  }) as unknown as { handle(call: object): Promise<unknown> }
   await t.rejects(operation.handle({ caller, query: { limit: 100 } }), fault)
 })
 
@@ -86,7 +86,7 @@ t.test('pages the tokens of a host with more than 100', async t => {
   const operation = listTokens({
     receivers: [],
     providerTokens: async () => networks,
-  } as never) as unknown as {
+  }) as unknown as {
     handle(call: object): Promise<{ value: { data: { tokens: typeof networks; nextCursor: string | null } } }>
   }
   const page = async (query: object) =>

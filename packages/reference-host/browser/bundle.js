@@ -110,7 +110,10 @@ async function writePages(folder) {
     return [name, { document: `${name}.html`, assets: Object.fromEntries(listed) }]
   })
   const made = Object.fromEntries(await Promise.all(pages))
-  writeFileSync(join(folder, 'third-party-notices.txt'), noticesOf([...bundled].sort()))
+  writeFileSync(
+    join(folder, 'third-party-notices.txt'),
+    noticesOf([...bundled].toSorted((a, b) => (a < b ? -1 : 1))),
+  )
   return made
 }
 

@@ -10,7 +10,9 @@ export interface Place {
 
 /** The page's first fence that makes a server, as it is printed. */
 export function codeOf(file: string): string {
-  const fence = fences(readFileSync(file, 'utf8')).find(({ code }) => /gatewright\(|GatewrightModule|createGuard\(/.test(code))
+  const fence = fences(readFileSync(file, 'utf8')).find(({ code }) =>
+    /gatewright\(|GatewrightModule|createGuard\(/.test(code),
+  )
   if (!fence) throw new Error(`${file} has no fence that makes a server`)
   return fence.code
 }
