@@ -22,6 +22,8 @@ type Stores = 'postgres' | 'postgres+redis'
 const KINDS: readonly Stores[] = ['postgres', 'postgres+redis']
 const PER_SECOND = extent(Number(process.env['BENCH_RATE'] ?? 40), 10)
 const SECONDS = extent(Number(process.env['BENCH_SECONDS'] ?? 6), 1)
+/** How many round trips to Postgres a pay-in may need: the lock of its key, its lock and count, and its rows with the commit. */
+const MOST_PAYIN_TRIPS = 3
 /** Enough that no account meets a bound on open pay-ins or withdrawals. */
 const USERS = extent(30, 2)
 
@@ -172,6 +174,11 @@ console.log(
     [0, 1],
   ).join('\n'),
 )
+for (const { operation, stores, postgres } of counts)
+  if (operation === 'pay-in' && postgres.roundTrips > MOST_PAYIN_TRIPS)
+    throw new Error(
+      `a pay-in on ${stores} needs ${postgres.roundTrips} round trips, at most ${MOST_PAYIN_TRIPS} are allowed`,
+    )
 for (const kind of KINDS)
   for (const hosts of ONCE ? [2] : [1, 2, 3]) timed.push(...(await timeHosts(kind, hosts)))
 console.log(`\nCPU of one request in µs, and times in ms at ${PER_SECOND} requests a second`)

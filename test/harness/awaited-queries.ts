@@ -21,7 +21,12 @@ export function withAwaitedQueries(db: SqlClient): SqlClient {
             open = false
           })
         }
-        const result = await work({ dialect: tx.dialect, query } satisfies SqlTransaction)
+        const defer: SqlTransaction['defer'] = (text, values) => {
+          if (open) early ??= text
+          tx.defer?.(text, values)
+        }
+        const wrapped: SqlTransaction = { dialect: tx.dialect, query, ...(tx.defer && { defer }) }
+        const result = await work(wrapped)
         if (open) throw new Error('the transaction ends before its last query')
         if (early !== undefined) throw new Error(`a query begins before the last one has ended: ${early}`)
         return result

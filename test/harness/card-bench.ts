@@ -9,7 +9,7 @@ import { withAwaitedQueries } from './awaited-queries.ts'
 import { internals } from './internals.ts'
 
 type Service = ReturnType<typeof internals.authorizations>
-type Row = Awaited<ReturnType<Service['authorize']>>
+type Row = Awaited<ReturnType<Service['authorize']>>['row']
 type Request = Parameters<Service['authorize']>[2]
 type NewCard = Parameters<(typeof internals.cards)['insert']>[2][number]
 /** An active card without limit or policies, but for its id. */
@@ -125,7 +125,7 @@ export function cardBench(client: SqlClient, dialect: SqlDialect, clock: ManualC
         const card = await lock(await cards.anyAccount.lock(tx, cardId))
         const merchant = { name: 'Shop', mcc: '5734', city: null, country: 'US' }
         const full = { amountCents: 100, currency: 'USD', merchant, ...request }
-        return service.authorize(tx, { card, policies, now: clock.now() }, full)
+        return (await service.authorize(tx, { card, policies, now: clock.now() }, full)).row
       })
     },
     async raise(authorizationId, request) {

@@ -63,6 +63,7 @@ type Host = typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/reference-host/dist/modules/contracts/operations.js') &
   typeof import('../../packages/reference-host/dist/modules/contracts/store.js') &
   typeof import('../../packages/reference-host/dist/modules/users/store.js') &
+  typeof import('../../packages/reference-host/dist/modules/users/lock-account.js') &
   typeof import('../../packages/host/dist/schemas/check.js') &
   typeof import('../../packages/host/dist/schemas/names.js') &
   typeof import('../../packages/reference-host/dist/modules/onboarding/requirements.js') &
@@ -153,6 +154,7 @@ const FILES = [
   'reference-host/dist/modules/contracts/operations',
   'reference-host/dist/modules/contracts/store',
   'reference-host/dist/modules/users/store',
+  'reference-host/dist/modules/users/lock-account',
   'host/dist/schemas/check',
   'host/dist/schemas/names',
   'reference-host/dist/modules/onboarding/requirements',

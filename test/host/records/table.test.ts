@@ -85,6 +85,24 @@ onBoth('updates the members that are given, of the account that is named', async
   t.match(await things.find(db, 'ann', 'one'), { count: 7 })
 })
 
+onBoth(
+  'adds a row before the next statement of a transaction, and refuses one whose id exists',
+  async (t, { dbs: [db] }) => {
+    await db.transaction(async tx => {
+      await things.add(tx, thing('one', 'ann'))
+      t.match(await things.find(tx, 'ann', 'one'), { id: 'one', count: 7 })
+      await things.add(tx, thing('two', 'ann'))
+    })
+    t.equal(await things.count(db, 'ann'), 2)
+    const twice = db.transaction(async tx => {
+      await things.add(tx, thing('three', 'ann'))
+      await things.add(tx, thing('one', 'bob'))
+    })
+    await t.rejects(twice, { code: 'ERR_STORE_UNAVAILABLE' })
+    t.equal(await things.count(db, 'ann'), 2)
+  },
+)
+
 onBoth('counts the rows of an account', async (t, { dbs: [db] }) => {
   for (const id of ['one', 'two', 'three'])
     await things.insert(db, thing(id, 'ann', id === 'two' ? 'b' : 'a'))

@@ -1,5 +1,13 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { migrate, rows, toInteger, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import {
+  defer,
+  migrate,
+  rows,
+  toInteger,
+  toText,
+  type SqlClient,
+  type SqlQueries,
+} from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   holdsUserMoney,
@@ -126,11 +134,12 @@ export function createLedger(db: SqlClient): Ledger {
       if (holdsUserMoney(debit)) assertCovered(transfer)
       // Sorted: otherwise two simultaneous transfers between two new accounts, in opposite directions, would deadlock.
       const accounts = [debit, credit].sort().flatMap(account => [account, mayOverdraw(account) ? 1 : 0])
-      await rows(tx, OPEN_ACCOUNTS, accounts)
-      const locked = tx.dialect === 'sqlite' || (await rows(tx, LOCK, [debit])).length === 1
+      await defer(tx, OPEN_ACCOUNTS, accounts)
+      const isLocked = !mayOverdraw(debit)
+      if (isLocked && tx.dialect === 'postgres') await defer(tx, LOCK, [debit])
       const inserted = await rows(tx, INSERT, [id, credit, amountCents, cause, now, debit])
       if (inserted.length === 1) {
-        if (locked && toInteger(inserted[0]?.['pending']) === MAX_PENDING) await foldAccounts(tx, [debit])
+        if (isLocked && toInteger(inserted[0]?.['pending']) === MAX_PENDING) await foldAccounts(tx, [debit])
         return 'done'
       }
       const [found] = await rows(tx, FIND, [id])

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { group, instant, integer, json, named, nullable, position, text, oneOf } from '../records/columns.ts'
 import { newId } from '../records/new-id.ts'
 import { table, type PageOf, type Row } from '../records/table.ts'
@@ -88,11 +88,11 @@ export const transactions = {
     // Only transactions of the type `spend` have a card (a check in the database).
     return types?.includes('spend') === false ? [] : transactionTable.page(db, accountId, page, { cardId })
   },
-  /** Writes the row of a business object. If the row exists, its status, amount and description change; its position stays. */
+  /** Writes the row of a business object, in the round trip of the next statement. If the row exists, its status, amount and description change; its position stays. */
   async write(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<void> {
     const { accountId, source, type, status, amountCents, direction, description } = entry
     const { cardId = null, merchant = null, counterparty = null, memo = null } = entry
-    await rows(tx, WRITE, [
+    await defer(tx, WRITE, [
       newId('txn'),
       accountId,
       source.kind,

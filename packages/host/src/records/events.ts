@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { group, instant, integer, named, nullable, position, text } from './columns.ts'
 import { newId } from './new-id.ts'
 import { table, type PageOf, type Row } from './table.ts'
@@ -63,7 +63,7 @@ export const events = {
   /** Returns a page of the account's events. */
   page: records.page,
   /**
-   * Records an event in the transaction of its change. Lock the row of the subject before: two concurrent events would get
+   * Records an event in the transaction of its change, in the round trip of the next statement. Lock the row of the subject before: two concurrent events would get
    * the same number.
    */
   async record(
@@ -72,7 +72,7 @@ export const events = {
     now: EpochMs,
   ): Promise<void> {
     const { kind, id } = subject
-    await rows(tx, INSERT, [newId('evt'), accountId, kind, id, from, to, cause, amountCents, detail, now])
+    await defer(tx, INSERT, [newId('evt'), accountId, kind, id, from, to, cause, amountCents, detail, now])
   },
   /** Returns the events of a subject, oldest first. */
   history(db: SqlQueries, accountId: string, { kind, id }: Subject): Promise<RecordedEvent[]> {

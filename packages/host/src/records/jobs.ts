@@ -1,5 +1,13 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
-import { rowLock, rows, toInteger, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import {
+  defer,
+  rowLock,
+  rows,
+  toInteger,
+  toText,
+  type SqlClient,
+  type SqlQueries,
+} from '@gatewright/kernel/sql'
 import { defaulted, instant, integer, text } from './columns.ts'
 import { hostTable, type Row } from './table.ts'
 
@@ -111,7 +119,7 @@ export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue
   return {
     kinds: Object.keys(handlers),
     async add(tx, kind, subjectId, now) {
-      await rows(tx, ADD, [kind, subjectId, now])
+      await defer(tx, ADD, [kind, subjectId, now])
     },
     async runNow(kind, subjectId) {
       const running = lease('(kind, subject_id) = (?)', [kind, subjectId], 1).then(

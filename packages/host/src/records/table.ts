@@ -1,4 +1,12 @@
-import { rowLock, rows, toInteger, type SqlQueries, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
+import {
+  defer,
+  rowLock,
+  rows,
+  toInteger,
+  type SqlQueries,
+  type SqlRow,
+  type SqlValue,
+} from '@gatewright/kernel/sql'
 import type { Column, Given, Group } from './columns.ts'
 
 type Members = Readonly<Record<string, Column<unknown> | Group<unknown>>>
@@ -38,6 +46,11 @@ export interface HostTable<R, N> {
   readonly columns: string
   /** Inserts a row and returns it; undefined if a row with the same key exists already. */
   insert(tx: SqlQueries, row: N): Promise<R | undefined>
+  /**
+   * Inserts a row in the round trip of the next statement of the transaction or of its commit, which fails if a row with the same key
+   * exists already.
+   */
+  add(tx: SqlQueries, row: N): Promise<void>
   /** Reads a row of a custom statement. */
   read(row: SqlRow): R
   /** Returns the rows for conditions in SQL: `where ... order by ...`. Those on a table of accounts must restrict the account. */
@@ -61,7 +74,7 @@ export interface Table<R, N> extends HostTable<R, N> {
    */
   count(db: SqlQueries, accountId: string, condition?: string): Promise<number>
   /** Changes members of a row, and returns the row as it is then. Lock the row before. Throws when the row does not exist. */
-  update(tx: SqlQueries, row: R, changes: Partial<R>): Promise<R>
+  update<T extends Partial<R>>(tx: SqlQueries, row: T, changes: Partial<R>): Promise<T>
   /** Access by the id alone, for operators, providers and card networks. Never use it for an id from a request of an account. */
   readonly anyAccount: {
     find(db: SqlQueries, id: string): Promise<R | undefined>
@@ -135,15 +148,21 @@ function storedTable<M extends Members>(name: string, members: M, key: string) {
       values: present.flatMap(([key, value]) => storedOf(key).write(value)),
     }
   }
-  const insert = async (tx: SqlQueries, row: NewRecordOf<M>): Promise<R | undefined> => {
+  const insertion = (row: NewRecordOf<M>): { readonly text: string; readonly values: SqlValue[] } => {
     const { names, values } = assigned(row)
     const places = names.map((_, index) => `$${index + 1}`)
-    const text = `insert into ${name} (${names.join(', ')}) values (${places.join(', ')})
-      on conflict ${key} do nothing returning ${columns}`
-    const [inserted] = await rows(tx, text, values)
+    return { text: `insert into ${name} (${names.join(', ')}) values (${places.join(', ')})`, values }
+  }
+  const insert = async (tx: SqlQueries, row: NewRecordOf<M>): Promise<R | undefined> => {
+    const { text, values } = insertion(row)
+    const [inserted] = await rows(tx, `${text} on conflict ${key} do nothing returning ${columns}`, values)
     return inserted && read(inserted)
   }
-  return { assigned, table: { name, columns, insert, read, select } }
+  const add = (tx: SqlQueries, row: NewRecordOf<M>): Promise<void> => {
+    const { text, values } = insertion(row)
+    return defer(tx, text, values)
+  }
+  return { assigned, table: { name, columns, insert, add, read, select } }
 }
 
 /**

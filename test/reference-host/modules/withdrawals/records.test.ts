@@ -8,8 +8,8 @@ import { uniqueName } from '../../../harness/stores.ts'
 
 const { db, ledger, guard, clock, services, addAccount, balance, history } = await openMoney(t)
 const { withdrawals, money, spendStorage } = services
-const { countOpenWithdrawals, withdrawalTable } = internals
-type Stored = NonNullable<Awaited<ReturnType<typeof withdrawalTable.find>>>
+const { countOpenAndFindOwn, withdrawalTable } = internals
+type Stored = Omit<NonNullable<Awaited<ReturnType<typeof withdrawalTable.find>>>, 'position'>
 
 const destination = { currency: 'usdc', network: 'base', address: 'a', extraId: null }
 const relay = { reference: 'r1', payinAddress: 'p', payinExtraId: null }
@@ -24,15 +24,15 @@ async function made(feeCents = 50, accountId?: string): Promise<Stored> {
   const rule = { operation: 'withdrawals.create', spends: 'withdrawal', allOf: [] } as const
   const access = guard.checkPolicies(owner, [cap], rule)
   if (!access.ok) throw new Error(access.message)
-  return inTransaction(async tx => {
+  await inTransaction(async tx => {
     const amount = { amountCents: 1000, currency: 'USD', holdId: id }
     const hold = await guard.reserve(access.value, amount, spendStorage(tx))
     if (!hold.ok) throw new Error(hold.message)
     const terms = { id, accountId: owner, provider: 'bank', amountCents: 1000, feeCents, destination }
     const stored = await withdrawals.create(tx, { ...terms, hold: hold.value }, clock.now())
     if (stored === 'insufficient') throw new Error(stored)
-    return stored
   })
+  return find(id)
 }
 const find = async (id: string): Promise<Stored> => (await withdrawalTable.anyAccount.find(db, id)) as Stored
 
@@ -107,7 +107,7 @@ test('holds the money of a new withdrawal, once', async t => {
       throw new Error(stored === 'insufficient' ? stored : 'created')
     })
   await t.rejects(again('wd_poor'), /insufficient/)
-  await t.rejects(again(first.id), /exists already/)
+  await t.rejects(again(first.id), { code: 'ERR_STORE_UNAVAILABLE' }, 'it exists already')
   const elsewhere = {
     id: 'wd_paid',
     debit: systemAccounts.operator,
@@ -383,13 +383,14 @@ test('is open to polling until just before its end, newest first', async t => {
 
 test('counts the withdrawals of an account that are under way', async t => {
   const accountId = await addAccount(4000)
+  const countOpen = async (account: string) => (await countOpenAndFindOwn(db, account, 'a')).open
   const [ready, completed] = [await made(0, accountId), await made(0, accountId)]
-  t.equal(await countOpenWithdrawals(db, accountId), 2)
+  t.equal(await countOpen(accountId), 2)
   await report(ready.id, 'ready')
   await report(completed.id, 'completed')
   await made(0, accountId)
-  t.equal(await countOpenWithdrawals(db, accountId), 2)
-  t.equal(await countOpenWithdrawals(db, await addAccount()), 0)
+  t.equal(await countOpen(accountId), 2)
+  t.equal(await countOpen(await addAccount()), 0)
 })
 
 test('leaves a ledger in which all sums are right', async t => {

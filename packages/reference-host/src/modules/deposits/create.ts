@@ -7,7 +7,7 @@ import { deny } from '../../product/denials.ts'
 import { isRejection } from '../../providers/reply.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
-import { lockAccount } from '../users/lock-account.ts'
+import { lockAccountFirst } from '../users/lock-account.ts'
 import { Amount, amountText, assetMembers, noSignal, quoted } from '../assets.ts'
 import { FIND_JOB } from './job.ts'
 import { creditPlayMoney, PlayMoney } from './play-money.ts'
@@ -106,7 +106,7 @@ export function createDeposit(
       if (!passed.ok) return passed
       const id = `dep_${effectId}`
       const now = clock.now()
-      await lockAccount(tx, accountId)
+      await lockAccountFirst(tx, accountId)
       let deposit = await depositTable.find(tx, accountId, id)
       if (!deposit && prepared) {
         const below = await checkWaiting(tx, accountId, now)

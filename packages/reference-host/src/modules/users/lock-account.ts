@@ -1,5 +1,5 @@
 import { malformedReply } from '@gatewright/kernel'
-import { rowLock, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rowLock, type SqlQueries } from '@gatewright/kernel/sql'
 import { userTable, type User } from './store.ts'
 
 /**
@@ -13,4 +13,19 @@ export async function lockAccount(tx: SqlQueries, accountId: string): Promise<Us
   const [user] = await userTable.select(tx, conditions, [accountId])
   if (!user) throw malformedReply('database', 'the user of an account')
   return user
+}
+
+/** Fails if it locks no row: `1 / 0`. The count is outside, because an aggregate cannot lock rows. */
+const LOCK = `select 1 / count(*) as locked
+  from (select 1 from gw_users where account_id = $1 for no key update) locked_user`
+
+/**
+ * Locks the row of an account as `lockAccount` does, in the round trip of the next statement. That statement sees the rows that
+ * others have committed before, so it may count them. For an account without a user it fails, with the fault
+ * `ERR_STORE_UNAVAILABLE`.
+ */
+export async function lockAccountFirst(tx: SqlQueries, accountId: string): Promise<void> {
+  // SQLite has one writer, so nothing needs a lock.
+  if (tx.dialect === 'postgres') await defer(tx, LOCK, [accountId])
+  else await lockAccount(tx, accountId)
 }

@@ -12,12 +12,12 @@ import {
 } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
-import { lockAccount } from '../users/lock-account.ts'
+import { lockAccountFirst } from '../users/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
-import { ownAddress } from './destination.ts'
+import { denyOwnAddress } from './destination.ts'
 import { Body, isEqual, priced, readTerms, type PreparedWithdrawal } from './terms.ts'
 import { WithdrawalResponse, withdrawalResponse, withdrawalBodyExample, withdrawalExample } from './wire.ts'
-import { countOpenWithdrawals, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
+import { countOpenAndFindOwn, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
 import type { WithdrawalRecords } from './records.ts'
 import type { PayinReceiver } from '../../chain/receivers.ts'
 
@@ -77,7 +77,7 @@ export function createWithdrawal(
       const now = clock.now()
       // Two simultaneous equal requests of a partner are one withdrawal: the second waits for this lock, and then finds the
       // first. Open withdrawals are counted later.
-      await lockAccount(tx, accountId)
+      await lockAccountFirst(tx, accountId)
       const polled =
         'terms' in prepared && surface === 'partner'
           ? (await withdrawals.openToPolling(tx, accountId, now)).find(isEqual(prepared.terms))?.id
@@ -115,12 +115,13 @@ async function make(
 ): Promise<Verdict<Withdrawal>> {
   const now = clock.now()
   const id = `wd_${effectId}`
-  if ((await countOpenWithdrawals(tx, accountId)) >= MAX_OPEN)
+  const { address } = terms.destination
+  const { open, isOwnAddress } = await countOpenAndFindOwn(tx, accountId, address)
+  if (open >= MAX_OPEN)
     return deny('policy_blocked', `${MAX_OPEN} withdrawals are under way: wait until one of them ends`, {
       details: { rule: 'max_withdrawals' },
     })
-  const own = await ownAddress(tx, receivers, terms.destination)
-  if (own) return own
+  if (isOwnAddress || receivers.some(({ receiver }) => receiver === address)) return denyOwnAddress
   const hold = await reserve({ amountCents: terms.amountCents, currency: 'USD' })
   if (!hold.ok) return hold
   const made = await withdrawals.create(tx, { ...terms, id, accountId, provider, hold: hold.value }, now)

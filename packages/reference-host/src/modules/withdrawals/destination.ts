@@ -1,10 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { isChecksumAddress } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import { component, idText } from '@gatewright/host/schemas'
 import type { HostDenial } from '@gatewright/host'
-import type { PayinReceiver } from '../../chain/receivers.ts'
 import { deny } from '../../product/denials.ts'
 import type { Asset } from '../../providers/catalogue.ts'
 import type { Destination } from '../../providers/withdrawals/port.ts'
@@ -99,16 +97,5 @@ function isEthereumAddress(text: string): boolean {
   return /^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(text) || isChecksumAddress(text)
 }
 
-const IS_OWN = `select 1 where exists (select 1 from gw_deposits where deposit_address = $1)
-  or exists (select 1 from gw_deposit_addresses where address = $1)`
-
-/** Denies an address at which this host itself receives money: a withdrawal to it would come back as a deposit. */
-export async function ownAddress(
-  db: SqlQueries,
-  receivers: readonly PayinReceiver[],
-  { address }: Destination,
-): Promise<HostDenial | undefined> {
-  const own =
-    receivers.some(({ receiver }) => receiver === address) || (await rows(db, IS_OWN, [address])).length > 0
-  return own ? badField('address', 'must not be a deposit address of this service') : undefined
-}
+/** The denial of an address at which this host itself receives money: a withdrawal to it would come back as a deposit. */
+export const denyOwnAddress: HostDenial = badField('address', 'must not be a deposit address of this service')

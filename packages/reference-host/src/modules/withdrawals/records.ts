@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rowLock, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rowLock, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import { type EventOutcome, ledgerAccounts } from '@gatewright/host'
 import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawals/port.ts'
 import { withdrawalEndings, type WithdrawalServices } from './endings.ts'
@@ -7,7 +7,7 @@ import { entryOf, isOpen, KIND, SEND_JOB, withdrawalTable, type Withdrawal } fro
 
 /** The withdrawals of all accounts. Every change locks the row of the withdrawal first, then caps, then ledger. */
 export interface WithdrawalRecords {
-  /** Holds the money and stores the withdrawal. `insufficient`: the balance is too small; roll the transaction back. */
+  /** Holds the money and stores the withdrawal, whose id must be new. `insufficient`: the balance is too small; roll the transaction back. */
   create(
     tx: SqlQueries,
     withdrawal: NewWithdrawal & Pick<Withdrawal, 'id' | 'accountId' | 'provider' | 'hold'>,
@@ -46,19 +46,25 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
   return {
     async create(tx, withdrawal, now) {
       const { id, accountId, provider, amountCents, feeCents, destination, hold } = withdrawal
-      const stored = await withdrawalTable.insert(tx, {
+      const stored: Withdrawal = {
         id,
         accountId,
         provider,
         status: 'pending',
+        attention: null,
+        reason: null,
+        txHash: null,
         amountCents,
         feeCents,
+        excessCents: 0,
         destination,
+        relay: null,
         hold,
+        openToPollingUntil: null,
         createdAt: now,
         updatedAt: now,
-      })
-      if (!stored) throw new Error(`withdrawal ${id} exists already`)
+      }
+      await withdrawalTable.add(tx, stored)
       const transfer = {
         id,
         debit: ledgerAccounts.user(accountId),
@@ -79,7 +85,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       return withdrawalTable.select(db, conditions, [accountId, now])
     },
     async setPolling(tx, id, until) {
-      await rows(tx, 'update gw_withdrawals set open_to_polling_until = $2 where id = $1', [id, until])
+      await defer(tx, 'update gw_withdrawals set open_to_polling_until = $2 where id = $1', [id, until])
     },
     async report(tx, provider, { id, ...report }, now) {
       const w = await withdrawalTable.anyAccount.lock(tx, id)

@@ -1,4 +1,4 @@
-import type { SqlQueries } from '@gatewright/kernel/sql'
+import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   type Row,
@@ -44,11 +44,25 @@ export const withdrawalTable = table('gw_withdrawals', {
   createdAt: instant,
   updatedAt: instant,
 })
-export type Withdrawal = Row<typeof withdrawalTable>
+/** A stored withdrawal. A new one has no position yet. */
+export type Withdrawal = Omit<Row<typeof withdrawalTable>, 'position'>
 
-/** Counts the withdrawals of an account that have not ended. */
-export function countOpenWithdrawals(db: SqlQueries, accountId: string): Promise<number> {
-  return withdrawalTable.count(db, accountId, "status in ('pending', 'ready')")
+const OPEN_AND_OWN = `select
+  (select count(*) from gw_withdrawals where account_id = $1 and status in ('pending', 'ready')) as open_withdrawals,
+  case when exists (select 1 from gw_deposits where deposit_address = $2)
+    or exists (select 1 from gw_deposit_addresses where address = $2) then 1 else 0 end as own_address`
+
+/**
+ * Counts the withdrawals of an account that have not ended, and reads whether an address is one at which this host receives deposits.
+ * Lock the account before, so that no withdrawal is added meanwhile.
+ */
+export async function countOpenAndFindOwn(
+  db: SqlQueries,
+  accountId: string,
+  address: string,
+): Promise<{ readonly open: number; readonly isOwnAddress: boolean }> {
+  const [row] = await rows(db, OPEN_AND_OWN, [accountId, address])
+  return { open: toInteger(row?.['open_withdrawals']), isOwnAddress: toInteger(row?.['own_address']) === 1 }
 }
 
 /** The kind of the job that sends a withdrawal and reads its state until it ends. Its subject is the withdrawal's id. */

@@ -193,13 +193,14 @@ test('moves a pay-in only from the state that was locked', async t => {
 
 test('counts the pay-ins of an account that can still be paid', async t => {
   const other = await addAccount()
-  t.equal(await payins.countOpen(db, other), 0)
+  const countOpen = async (): Promise<number> => (await payins.findOrCountOpen(db, other, 'no effect')).open
+  t.equal(await countOpen(), 0)
   const [first, second] = [await make(other), await make(other)]
   await make(accountId)
   await move(first, 'submitted', { submittedTx: '0x9' })
-  t.equal(await payins.countOpen(db, other), 2)
+  t.equal(await countOpen(), 2)
   await locked(second.id, (tx, payin) => settlement.close(tx, payin, 'canceled', clock.now()))
-  t.equal(await payins.countOpen(db, other), 1)
+  t.equal(await countOpen(), 1)
 })
 
 test('finds the pay-in of an effect, and gives an effect one', async t => {
@@ -207,7 +208,8 @@ test('finds the pay-in of an effect, and gives an effect one', async t => {
   const [stored] = await rows(db, 'select effect_id from gw_payins where id = $1', [payin.id])
   const effectId = String(stored?.['effect_id'])
   await make(accountId)
-  t.same(await db.transaction(tx => payins.findByEffect(tx, effectId)), payin)
+  t.match(await db.transaction(tx => payins.findByEffect(tx, effectId)), payin)
+  t.match(await payins.findOrCountOpen(db, accountId, effectId), { existing: payin })
   t.equal(await db.transaction(tx => payins.findByEffect(tx, 'none')), undefined)
 })
 

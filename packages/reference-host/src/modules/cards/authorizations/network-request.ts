@@ -81,7 +81,7 @@ async function decideRequest(
       }
       if (!card) return undefined
       const at = { card, policies, now }
-      const row = await authorizations.authorize(tx, at, { ...request, attempt: attempt.id })
+      const { row } = await authorizations.authorize(tx, at, { ...request, attempt: attempt.id })
       return { outcome: 'applied', decision: decisionOf(row) }
     }
     attempt.mayBeStored = true

@@ -122,8 +122,9 @@ function simulateAuthorization(
         currency,
         merchant: { ...MERCHANT, ...body.merchant },
       }
-      const row = await authorizations.authorize(tx, { card, policies, now: clock.now() }, request)
-      return success(await withHistory(tx, row))
+      const at = { card, policies, now: clock.now() }
+      const { row, history } = await authorizations.authorize(tx, at, request)
+      return success(history ? authorizationData(row, history) : await withHistory(tx, row))
     },
   })
 }

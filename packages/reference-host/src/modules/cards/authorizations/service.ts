@@ -9,6 +9,7 @@ import {
   type IncrementServices,
 } from './increments.ts'
 import { authorizationTable, type Authorization } from './store.ts'
+import type { HistoryEntry } from './wire.ts'
 import { cards } from '../store.ts'
 
 /** The services that authorizations use. */
@@ -27,9 +28,16 @@ interface AuthorizationServices extends Omit<IncrementServices, 'count'> {
 export interface Authorizations extends AuthorizationEndings, AuthorizationIncrements {
   /**
    * Decides about a payment with a locked card. An id that was decided before keeps its decision. A declined payment leaves
-   * only its own row, transaction and event.
+   * only its own row, transaction and event. They are sent in the round trip of the next statement or of the commit.
    */
-  authorize(tx: SqlQueries, at: CardAtNow, request: AuthorizationRequest): Promise<Authorization>
+  authorize(tx: SqlQueries, at: CardAtNow, request: AuthorizationRequest): Promise<DecidedAuthorization>
+}
+
+/** A payment that was decided. */
+export interface DecidedAuthorization {
+  readonly row: Authorization
+  /** Its history, if it was decided now. Undefined: it was decided before, and more may have happened since. */
+  readonly history: readonly HistoryEntry[] | undefined
 }
 
 /** Makes the authorizations of a host. */
@@ -44,12 +52,12 @@ export function authorizations(services: AuthorizationServices): Authorizations 
       const { id, amountCents, currency, merchant } = request
       const { accountId, issuer } = card
       const known = await authorizationTable.find(tx, accountId, id)
-      if (known) return known
+      if (known) return { row: known, history: undefined }
       const entry = entryOf({ ...request, accountId, cardId: card.id }, 'pending', amountCents)
       const result = await holdMoney(services, tx, at, request, entry)
       const declined = 'reason' in result ? result : undefined
       const status = declined ? 'declined' : 'authorized'
-      const row = await authorizationTable.insert(tx, {
+      const row: Authorization = {
         id,
         accountId,
         cardId: card.id,
@@ -68,17 +76,17 @@ export function authorizations(services: AuthorizationServices): Authorizations 
         declineRule: declined?.rule ?? null,
         hold: 'reason' in result ? null : result,
         attempts: request.attempt ? [request.attempt] : [],
-      })
-      if (!row) throw new Error(`authorization ${id} belongs to another card`)
+      }
+      await authorizationTable.add(tx, row)
       // Events and transactions are in US cents. A payment in another currency is declined, whatever its amount.
       const cents = currency === 'USD' ? amountCents : 0
       if (declined) await transactions.write(tx, entryOf(row, 'declined', cents), now)
       const cause = declined?.reason ?? 'requested'
-      const event = { accountId, subject: { kind: 'authorization', id }, to: status, cause }
-      await events.record(tx, { ...event, amountCents: currency === 'USD' ? amountCents : null }, now)
+      const change = { from: null, to: status, cause, amountCents: currency === 'USD' ? amountCents : null }
+      await events.record(tx, { accountId, subject: { kind: 'authorization', id }, ...change }, now)
       if (!declined && card.autoCancelAfterAuth) await cards.cancelCard(tx, card, 'auto', now)
       count(status, declined?.reason ?? '')
-      return row
+      return { row, history: [{ ...change, at: now }] }
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   type Row,
@@ -56,8 +56,8 @@ export const authorizationTable = table('gw_authorizations', {
    */
   attempts: named('attempt', words),
 })
-/** A payment by card. */
-export type Authorization = Row<typeof authorizationTable>
+/** A stored authorization. A new one has no position yet. */
+export type Authorization = Omit<Row<typeof authorizationTable>, 'position'>
 
 /** The members of an authorization that can change. */
 export type AuthorizationChanges = Partial<
@@ -87,7 +87,7 @@ const LOCK_ID = `select pg_advisory_xact_lock(hashtextextended('gatewright autho
  * with one id are decided one after the other, whichever card or authorization they name.
  */
 export async function lockAuthorizationId(tx: SqlQueries, id: string): Promise<void> {
-  if (tx.dialect === 'postgres') await rows(tx, LOCK_ID, [id])
+  if (tx.dialect === 'postgres') await defer(tx, LOCK_ID, [id])
 }
 
 /**

@@ -17,7 +17,7 @@ const MerchantSchema = Type.Object(
   },
   component('Merchant', 'Who is paid by card'),
 )
-const HistoryEntry = Type.Object(
+const HistoryEntrySchema = Type.Object(
   {
     from: textOrNull('The status before; null for the first entry'),
     to: text('The status after'),
@@ -43,7 +43,7 @@ export const AuthorizationSchema = Type.Object(
     declineReason: Type.Union([Type.Enum([...DECLINE_REASONS]), Type.Null()]),
     declineRule: textOrNull('The member of the policy that blocked it, such as `dailySpendCapCents`'),
     createdAt: instant('When it was decided'),
-    history: Type.Array(HistoryEntry, {
+    history: Type.Array(HistoryEntrySchema, {
       maxItems: MAX_HISTORY,
       description: 'The last 20 things that happened to it, oldest first',
     }),
@@ -51,10 +51,13 @@ export const AuthorizationSchema = Type.Object(
   component('Authorization', 'A payment by card'),
 )
 
+/** What a response says about an event of an authorization. */
+export type HistoryEntry = Pick<RecordedEvent, 'from' | 'to' | 'cause' | 'amountCents' | 'at'>
+
 /** Converts an authorization with its history for responses. */
 export function authorizationData(
   row: Authorization,
-  history: readonly RecordedEvent[],
+  history: readonly HistoryEntry[],
 ): Type.Static<typeof AuthorizationSchema> {
   const { id, cardId, status, amountCents, clearedCents, refundedCents, currency } = row
   const { merchant, declineReason, declineRule, createdAt } = row

@@ -7,7 +7,7 @@ import { Currency, idText } from '@gatewright/host/schemas'
 import type { HostServices, Call, HostDenial, WriteContext } from '@gatewright/host'
 import { unitsOf, type PayinReceiver } from '../../../chain/receivers.ts'
 import { deny } from '../../../product/denials.ts'
-import { lockAccount } from '../../users/lock-account.ts'
+import { lockAccountFirst } from '../../users/lock-account.ts'
 import type { AddressAllocator, AddressRequest } from '../onchain/allocate-address.ts'
 import type { Payin, PayTo } from '../payins/payin.ts'
 import { payins } from '../payins/payin-store.ts'
@@ -92,8 +92,9 @@ export async function requestPayin(
   const { currency = 'USD', method = 'onchain' } = body
   const { amountCents } = purchase
   const now = services.clock.now()
+  await lockAccountFirst(tx, accountId)
+  const { existing, open } = await payins.findOrCountOpen(tx, accountId, effectId)
   // Checked before a hold is reserved: without a new pay-in, nothing would ever release the hold.
-  const existing = await payins.findByEffect(tx, effectId)
   if (existing) {
     spendsNothing()
     const permitted = await permits(existing)
@@ -103,8 +104,7 @@ export async function requestPayin(
   if (!properties.ok) return properties
   const receiver = chooseReceiver(services.receivers, body)
   if (!receiver.ok) return receiver
-  await lockAccount(tx, accountId)
-  if ((await payins.countOpen(tx, accountId)) >= MAX_OPEN_PAYINS) return tooManyPayins
+  if (open >= MAX_OPEN_PAYINS) return tooManyPayins
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
   // The address is allocated after the hold: an allocation locks a row that other requests wait for, so it must not itself wait

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { defer, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { newId } from '@gatewright/host'
 import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
@@ -22,13 +22,16 @@ const OPEN_MS = 86_400_000
 const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subscription_id, plan_id, amount_cents,
     currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
     created_at, expires_at, due_at, operation)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21)
-  returning ${payinTable.columns}`
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21)`
 const INSERT_MOVE = `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
   values ($1, $2, $3, $4, $5, $6, $7)`
 const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
   transfer_log = $5, transfer_block = $6, transfer_block_hash = $7, due_at = $8
   where id = $9 and moves = $10 returning ${payinTable.columns}`
+const FIND_OR_COUNT_OPEN = `select found.*, counted.open from
+    (select count(*) as open from gw_payins
+      where account_id = $1 and status in ('awaiting_payment', 'confirming')) counted
+  left join (select ${payinTable.columns} from gw_payins where effect_id = $2) found on true`
 const ASSIGN_ADDRESS = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
 
 /** How long a transfer that a reorganisation removed may take to be mined again, in ms (1 hour). */
@@ -48,8 +51,8 @@ export const payins = {
   /** Access without an account, for background work. */
   anyAccount: payinTable.anyAccount,
   /**
-   * Adds a pay-in, one per effect. Fault: `ERR_STORE_*` when the effect has one already, so call
-   * `findByEffect` first.
+   * Adds a pay-in, one per effect, in the round trip of the next statement. When the effect has one already, that statement
+   * fails (`ERR_STORE_*`), so call `findOrCountOpen` first.
    */
   async insert(
     tx: SqlQueries,
@@ -57,9 +60,23 @@ export const payins = {
     payin: NewPayin,
     now: EpochMs,
   ): Promise<Payin> {
-    const { accountId, userId, subscriptionId, planId, amountCents, currency, method, payTo } = payin
-    const [row] = await rows(tx, INSERT, [
-      newId('payin'),
+    const { properties, ...stored } = payin
+    const { accountId, userId, subscriptionId, planId, amountCents, currency, method, payTo } = stored
+    const status = 'awaiting_payment'
+    const expiresAt = now + OPEN_MS
+    const times = { createdAt: now, expiresAt, dueAt: expiresAt }
+    const created: Payin = {
+      id: newId('payin'),
+      ...stored,
+      status,
+      moves: 1,
+      hold,
+      submittedTx: null,
+      seen: null,
+      ...times,
+    }
+    await defer(tx, INSERT, [
+      created.id,
       accountId,
       userId,
       effectId,
@@ -68,7 +85,7 @@ export const payins = {
       amountCents,
       currency,
       method,
-      JSON.stringify(payin.properties),
+      JSON.stringify(properties),
       JSON.stringify(hold),
       ...(payTo
         ? [payTo.chainId, payTo.asset, payTo.token, payTo.address, payTo.ownReceiver ? 1 : 0]
@@ -76,21 +93,30 @@ export const payins = {
       payTo ? payTo.units.toString() : null,
       payTo?.payer ?? null,
       now,
-      now + OPEN_MS,
+      expiresAt,
       payin.operation,
     ])
-    const created = payinTable.read(row as SqlRow)
-    await rows(tx, INSERT_MOVE, [created.id, 1, null, created.status, 'created', null, now])
-    if (payTo?.ownReceiver) await rows(tx, ASSIGN_ADDRESS, [created.id, payTo.chainId, payTo.address])
+    await defer(tx, INSERT_MOVE, [created.id, 1, null, status, 'created', null, now])
+    if (payTo?.ownReceiver) await defer(tx, ASSIGN_ADDRESS, [created.id, payTo.chainId, payTo.address])
     return created
   },
   /** Finds the pay-in of an effect, for a request that is repeated after its idempotency record expired. */
   async findByEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined> {
     return (await payinTable.select(tx, 'where effect_id = $1', [effectId]))[0]
   },
-  /** Counts the pay-ins of an account that can still be paid. Lock the account before, if no pay-in may be added meanwhile. */
-  countOpen: (tx: SqlQueries, accountId: string): Promise<number> =>
-    payinTable.count(tx, accountId, "status in ('awaiting_payment', 'confirming')"),
+  /**
+   * Finds the pay-in of an effect, and counts the account's pay-ins that can still be paid. Lock the account before, so that none is added
+   * meanwhile.
+   */
+  async findOrCountOpen(
+    tx: SqlQueries,
+    accountId: string,
+    effectId: string,
+  ): Promise<{ readonly existing: Payin | undefined; readonly open: number }> {
+    const [row] = await rows(tx, FIND_OR_COUNT_OPEN, [accountId, effectId])
+    const existing = typeof row?.['id'] === 'string' ? payinTable.read(row) : undefined
+    return { existing, open: toInteger(row?.['open']) }
+  },
   /** Moves a locked pay-in by a cause and records the move. Throws if the cause is not allowed in this status: see `nextStatus`. */
   async move(
     tx: SqlQueries,
@@ -116,7 +142,7 @@ export const payins = {
     ])
     if (!row) throw new Error('the pay-in was moved by another transaction: lock it first')
     const moved = payinTable.read(row)
-    await rows(tx, INSERT_MOVE, [moved.id, moved.moves, payin.status, to, cause, detail ?? null, now])
+    await defer(tx, INSERT_MOVE, [moved.id, moved.moves, payin.status, to, cause, detail ?? null, now])
     return moved
   },
   /** Returns whether a host has started to read a chain, so that every transfer from now on will be found. */

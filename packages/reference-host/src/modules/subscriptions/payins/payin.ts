@@ -97,7 +97,8 @@ export const payinTable = table('gw_payins', {
   /** When it may be closed: at its deadline, or later while a removed transfer may be mined again. */
   dueAt: instant,
 })
-export type Payin = Row<typeof payinTable>
+/** A stored pay-in. A new one has no position yet. */
+export type Payin = Omit<Row<typeof payinTable>, 'position'>
 
 /** One recorded move of a pay-in. */
 export interface PayinMove {
