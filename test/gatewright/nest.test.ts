@@ -118,7 +118,8 @@ function paymentsOf({ processor }: World): Type {
       return { id: effectId, owner: caller.accountId }
     }
     findExisting(caller: { accountId: string }) {
-      return { owner: caller.accountId }
+      // What other frameworks give middleware by session(request), Nest gives a parameter by @Caller().
+      return { owner: caller.accountId, caller: caller.accountId }
     }
   }
   Controller()(Payments)
