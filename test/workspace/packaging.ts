@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installTools, tool } from '../harness/tools.ts'
 import { packTo } from './pack.ts'
-import { packageNames } from './tree.ts'
+import { entriesOf, packageNames } from './tree.ts'
 
 /** What is used of publint. */
 interface Publint {
@@ -28,6 +28,8 @@ try {
       pack: { tarball: new Uint8Array(readFileSync(tarball)).buffer },
     })
     for (const message of messages) problems.push(`${name}: publint: ${formatMessage(message, pkg)}`)
+    // A command has no types.
+    if (entriesOf(name).length === 0) continue
     const args = [attw, tarball, '--profile', 'esm-only', '--no-color', '--no-emoji']
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     if (status !== 0) problems.push(`${name}: attw: ${stdout}${stderr}`)

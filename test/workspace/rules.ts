@@ -63,6 +63,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   http: ['kernel'],
   ...Object.fromEntries(FIVE.map(name => [name, ['kernel']])),
   gatewright: ['kernel', 'http', ...FIVE],
+  'create-gatewright': [],
   host: ['kernel', 'http', ...FIVE],
 }
 

@@ -12,6 +12,7 @@ import { checkedOptions, type GatewrightOptions } from './options.ts'
 export { nothingHappened } from '@gatewright/kernel'
 export { memoryStore } from './stores/memory.ts'
 export type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
+export type { GatewrightOptions } from './options.ts'
 export type { Store } from './stores/store.ts'
 
 /** The hooks that protect a route of Fastify: its options, before its own handler. */
