@@ -7,6 +7,8 @@ import type { Package } from './rules.ts'
 export interface Manifest {
   readonly name: string
   readonly dependencies?: Readonly<Record<string, string>>
+  /** Only frameworks whose own copy a package must use, such as Nest with its decorators. */
+  readonly peerDependencies?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
 }
 
@@ -32,7 +34,7 @@ export function entriesOf(name: string): string[] {
 export function readPackages(): Package[] {
   return packageNames().map(name => ({
     name,
-    dependencies: Object.keys(manifest(name).dependencies ?? {}),
+    dependencies: Object.keys({ ...manifest(name).dependencies, ...manifest(name).peerDependencies }),
     sources: filesBelow(`packages/${name}/src`, '.ts').map(path => ({
       path: path.split(sep).join('/'),
       text: readFileSync(path, 'utf8'),

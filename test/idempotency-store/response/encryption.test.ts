@@ -82,7 +82,8 @@ for (const [name, open] of Object.entries(STORES)) {
     await store(make(storage, { keys: [OLD] }), 'key-00000001')
     t.equal(texts.length, 1)
     t.match(texts[0], /^e1\.2026-01\.[\w+/=]+\.[\w+/=]+$/)
-    for (const part of ['4242', 'USD', 'content-type', '201 ']) t.notOk(texts[0]?.includes(part), part)
+    // With characters that base64 does not have: it may have any others by chance.
+    for (const part of ['4242 4242', '"USD"', 'content-type', '201 ']) t.notOk(texts[0]?.includes(part), part)
     const replay = { ok: true, value: { state: 'replay', response: RESPONSE } }
     t.match(await make(storage, { keys: [OLD] }).begin(write({ key: 'key-00000001' })), replay)
   })

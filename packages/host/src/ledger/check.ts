@@ -1,7 +1,7 @@
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { Ledger, LedgerReport } from './ledger.ts'
 import { accountsThatDiffer, describeDifference, type HeldMoney } from './differences.ts'
-import { checkedPosition, storePosition } from './position.ts'
+import { storePosition } from './position.ts'
 import { statementLimit } from './statements.ts'
 
 /** The result of `ledger check`: the report, and one sentence for each problem. */
@@ -30,8 +30,7 @@ export async function checkLedger(
   held: readonly HeldMoney[],
   { full = false, statementMs = 0 }: LedgerCheckMode = {},
 ): Promise<LedgerFindings> {
-  const since = full ? undefined : await checkedPosition(db)
-  const { position, ...report } = await ledger.check(statementMs, since)
+  const { since, position, ...report } = await ledger.check(statementMs, !full)
   const differences = await db.transaction(async tx => {
     if (db.dialect === 'postgres') await rows(tx, statementLimit(statementMs))
     return accountsThatDiffer(tx, held, since)

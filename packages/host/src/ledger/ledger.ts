@@ -33,7 +33,7 @@ import {
   statementLimit,
 } from './statements.ts'
 import { DDL } from './ledger-tables.ts'
-import { snapshotPosition, type CheckedPosition } from './position.ts'
+import { checkedPosition, snapshotPosition, type CheckedPosition } from './position.ts'
 
 /**
  * The justification of a debit of a user's account: a hold that was reserved under the caller's policies, or the reason why no
@@ -107,15 +107,16 @@ export interface Ledger {
    */
   fold(accounts: number, report: (error: unknown) => void): Promise<void>
   /**
-   * Recomputes every balance: from all transfers, or with `since`, the position of an earlier check, from those since then and the
-   * balances there. Reads all accounts, and these transfers. On Postgres each statement may take `statementMs`; default: no limit.
-   * `position` is where the next check can begin if this one and whatever is compared with it finds nothing wrong; undefined on
-   * SQLite. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
+   * Recomputes every balance: from all transfers, or with `sinceChecked` from those since the last check that found nothing wrong and the
+   * balances there, both read in one snapshot, because another check may move them. Reads all accounts, and these transfers. On
+   * Postgres each statement may take `statementMs`; default: no limit. `since` is where this check began, undefined if it added up
+   * everything. `position` is where the next check can begin if this one and whatever is compared with it finds nothing wrong;
+   * undefined on SQLite. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
    */
   check(
     statementMs?: number,
-    since?: CheckedPosition,
-  ): Promise<LedgerReport & { readonly position: CheckedPosition }>
+    sinceChecked?: boolean,
+  ): Promise<LedgerReport & { readonly since: CheckedPosition; readonly position: CheckedPosition }>
 }
 
 /** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start simultaneously. */
@@ -171,13 +172,14 @@ export function createLedger(db: SqlClient): Ledger {
           })
       }
     },
-    check: (statementMs = 0, since) =>
+    check: (statementMs = 0, sinceChecked = false) =>
       db.transaction(async tx => {
         // All statements must see the same snapshot.
         if (tx.dialect === 'postgres') {
           await rows(tx, 'set transaction isolation level repeatable read')
           await rows(tx, statementLimit(statementMs))
         }
+        const since = sinceChecked ? await checkedPosition(tx) : undefined
         const { totals, wrong } = since === undefined ? CHECK_ALL : CHECK_SINCE
         const parameters = since === undefined ? [] : [since]
         const [sums] = await rows(tx, totals, parameters)
@@ -188,6 +190,7 @@ export function createLedger(db: SqlClient): Ledger {
           added,
           sumCents: toInteger(sums?.['total']),
           wrongAccounts: accounts.map(row => toText(row['id'])),
+          since,
           position: await snapshotPosition(tx),
         }
       }),
