@@ -11,6 +11,7 @@ import type { Gatewright, Protects } from './gatewright.ts'
 import { checkedOptions, type GatewrightOptions } from './options.ts'
 import { middlewareMethods } from './methods.ts'
 
+export { keepRawBody } from '@gatewright/http/express'
 export { nothingHappened } from '@gatewright/kernel'
 export { memoryStore } from './stores/memory.ts'
 export type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'

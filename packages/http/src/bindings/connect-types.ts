@@ -4,14 +4,22 @@ import type { Handler, OpenCall } from '../route/handler-types.ts'
 import type { CompleteRoute, Route, StepResult } from '../route/steps.ts'
 import type { NodeResponse } from './node-response.ts'
 
-/** A request of Express, Connect or plain node http. `body` is the result of a body parser. */
+/**
+ * A request of Express, Connect or plain node http. It declares no `body` and no `params`: Express takes the types of these for the
+ * handlers of a route from its middlewares, and the handlers of an existing route would no longer compile.
+ */
 export interface ConnectRequest extends NodeRequest {
-  body?: unknown
   /** The bytes of the body, where the platform keeps them. */
   readonly rawBody?: unknown
   originalUrl?: string
   /** The path of the Express router that the request has entered. */
   readonly baseUrl?: string
+}
+
+/** What a body parser and a router have set on a request. */
+export interface RoutedRequest extends ConnectRequest {
+  /** The result of a body parser. */
+  body?: unknown
   /** Path parameters, as a router set them. The segments of a wildcard are a list in Express 5. */
   params?: Record<string, string | string[]>
   /** The route that an Express router matched. */

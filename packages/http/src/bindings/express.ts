@@ -1,6 +1,6 @@
 import { checkOptions } from '@gatewright/kernel'
 import { captureNode } from './capture-node.ts'
-import type { ConnectGate, ConnectListener, ConnectRequest } from './connect-types.ts'
+import type { ConnectGate, ConnectListener, ConnectRequest, RoutedRequest } from './connect-types.ts'
 import { keepOriginalUrl, noteError, noteStart, watchErrors } from './express-errors.ts'
 import { nodeFacts, splitTarget } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
@@ -28,7 +28,7 @@ export function keepRawBody(request: object, _response: unknown, bytes: Uint8Arr
 const bytesOf = (rawBody: unknown): Uint8Array | undefined =>
   rawBody instanceof Uint8Array ? rawBody : undefined
 
-const access: BodyAccess<ConnectRequest> = {
+const access: BodyAccess<RoutedRequest> = {
   node: request => request,
   kept: request => rawBodies.get(request) ?? bytesOf(request.rawBody),
   hint: 'use express.json({ verify: keepRawBody }), or a platform that sets request.rawBody (Nest with rawBody: true)',
@@ -40,7 +40,7 @@ const access: BodyAccess<ConnectRequest> = {
 }
 
 /** Returns path parameters as texts: the segments of a wildcard as Express 4 gives them, joined by `/`. */
-function textsOf(params: ConnectRequest['params'] = {}): Record<string, string> {
+function textsOf(params: RoutedRequest['params'] = {}): Record<string, string> {
   const entries = Object.entries(params)
   if (!entries.some(([, value]) => Array.isArray(value))) return params as Record<string, string>
   return Object.fromEntries(
@@ -64,7 +64,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     response: NodeResponse,
     readBody: IncomingRequest['readBody'],
   ): IncomingRequest => {
-    const { params, route } = request
+    const { params, route } = request as RoutedRequest
     const connection = connectionOf(response)
     return {
       request,
@@ -138,7 +138,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C {
       const known = calls.get(request)
       if (known?.route !== route)
-        throw new TypeError(`${route.operation}: mount guard(route) before the handler`)
+        throw new TypeError(`${route.operation}: mount its middleware before the handler`)
       return known.call as C
     },
   }
