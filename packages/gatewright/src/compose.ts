@@ -93,7 +93,7 @@ function guardOf(options: GatewrightOptions): Guard {
   const { issuer, audience, provider, store, clock, limits = DEFAULT_LIMITS } = options
   const sessionPolicies = policySource(options)
   return createGuard({
-    ...(provider ? { readSession: sessionReader({ preset: provider }) } : {}),
+    ...(provider !== undefined ? { readSession: sessionReader({ preset: provider }) } : {}),
     ...options.guard,
     issuer,
     audience,

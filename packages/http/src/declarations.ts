@@ -1,4 +1,4 @@
-import { checkedRule, type Rule } from '@gatewright/kernel'
+import { checkedRule, unknownName, type Rule } from '@gatewright/kernel'
 import type { Gate } from './gate-types.ts'
 import { checkedNoEffectStatuses } from './idempotency/no-effect.ts'
 import { runTransaction, type TransactionalDependencies } from './idempotency/transactional.ts'
@@ -174,7 +174,7 @@ function assertScopes(rule: Rule, scopes: AnyGateOptions['scopes']): void {
   for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
     if (scopes && !scopes.names.includes(scope))
       throw new TypeError(
-        `${rule.operation}: the scope ${scope} is not in the catalogue: add it there, or correct the rule`,
+        `${rule.operation}: the scope ${scope} ${unknownName('scope', scope, scopes.names)} (the option scopes lists them)`,
       )
   }
 }

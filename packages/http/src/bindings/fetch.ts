@@ -167,7 +167,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     call<C extends OpenCall>(route: Route<C>, request: Request): C {
       const known = calls.get(request)
       if (known?.route !== route)
-        throw new TypeError(`${route.operation}: mount guard(route) before the handler`)
+        throw new TypeError(`${route.operation}: mount its middleware before the handler`)
       return known.call as C
     },
   }

@@ -162,7 +162,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
     call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C {
       const known = calls.get(ctx.req)
       if (known?.route !== route)
-        throw new TypeError(`${route.operation}: mount guard(route) before the handler`)
+        throw new TypeError(`${route.operation}: mount its middleware before the handler`)
       return known.call as C
     },
   }

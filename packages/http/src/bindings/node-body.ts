@@ -41,7 +41,9 @@ export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: Body
     if (body === 'kept') return keptBytes(request, access)
     if (body === 'parsed') return parsedBytes(access.parsed(request), node, access.parser)
     if (!node.readableEnded) return readRawBody(node, limitBytes)
-    throw new TypeError("body 'stream': another parser has read this request; mount the gate before it")
+    throw new TypeError(
+      "body 'stream': another parser has read this request. Mount the route before that parser, or let the parser keep the bytes: in Express, express.json({ verify: keepRawBody }) and body: 'kept'",
+    )
   }
   return {
     bytes,
