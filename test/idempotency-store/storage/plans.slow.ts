@@ -9,8 +9,11 @@ import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { LEASE, NOW } from './hosts.ts'
 
 const MILLION = 1_000_000
-/** A look into an index of a million reads four pages: to find, to lock, to write, and to update two indexes. */
-const MAX_BUFFERS_A_KEY = 25
+/**
+ * A look into an index of a million reads four pages: to find, to lock, to write, and to update two indexes. Each begin was
+ * explained twice before, and the versions that this left are read once more by the first ending: 29 pages.
+ */
+const MAX_BUFFERS_A_KEY = 32
 
 /** Calls each method: 64 batched calls for new, running and ended keys, a single one, and a collection. */
 async function callEveryMethod(db: SqlClient, name: string): Promise<void> {
@@ -44,7 +47,7 @@ function checkPlans(t: Test, { text, plans }: StatementPlans): void {
       nodes.some(node => node['Index Name']),
       `by index: ${line}`,
     )
-    t.ok(buffersOf(plan) <= MAX_BUFFERS_A_KEY * (batched ? 64 : 2), line)
+    t.ok(buffersOf(plan) <= MAX_BUFFERS_A_KEY * (batched ? 64 : 1), line)
   }
 }
 
