@@ -33,27 +33,27 @@ export function createChallenges(): Challenges {
   ]
   return {
     missing: () => ({
-      ...deny('unauthorized', 'A bearer session token is required', { reason: 'no credential' }),
       headers: none,
+      ...deny('unauthorized', 'A bearer session token is required', { reason: 'no credential' }),
     }),
     invalid: (reason, explanation) => ({
+      headers: invalid,
       ...deny(
         'unauthorized',
         'The session token is not valid',
         explanation === undefined ? { reason } : { reason, explanation },
       ),
-      headers: invalid,
     }),
-    expired: () => ({ ...deny('session_expired', 'The session has expired'), headers: expired }),
+    expired: () => ({ headers: expired, ...deny('session_expired', 'The session has expired') }),
     invalidProof: reason => ({
-      ...deny('invalid_dpop_proof', 'The DPoP proof is missing or not valid', { reason }),
       headers: invalidProof,
+      ...deny('invalid_dpop_proof', 'The DPoP proof is missing or not valid', { reason }),
     }),
     scope: (scope, missing) => ({
+      headers: field(`, error="insufficient_scope", scope="${scope}"`),
       ...deny('insufficient_scope', `The session lacks the scope ${missing}`, {
         details: { scope: missing },
       }),
-      headers: field(`, error="insufficient_scope", scope="${scope}"`),
     }),
   }
 }
