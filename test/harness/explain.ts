@@ -31,9 +31,15 @@ type Statement =
   | string
   | {
       readonly text: string
-      readonly values?: readonly unknown[]
-      readonly ends?: { readonly begin: boolean; readonly commit: boolean }
+      readonly values?: Sent['values']
+      /** All that is sent together, if it is more. */
+      readonly statements?: readonly Sent[]
     }
+/** A statement with its values. */
+interface Sent {
+  readonly text: string
+  readonly values: readonly (string | number | null)[]
+}
 type Query = (this: pg.Client, statement: Statement, ...rest: unknown[]) => unknown
 type Run = (text: string, values?: readonly unknown[]) => Promise<{ rows: Record<string, unknown>[] }>
 
@@ -50,11 +56,8 @@ export function explainQueries(
   const real = pg.Client.prototype.query as unknown as Query
   const counts = new Map<string, number>()
 
-  async function explain(
-    client: pg.Client,
-    text: string,
-    values: readonly (string | number | null)[],
-  ): Promise<void> {
+  /** Explains a statement that runs after others which have not run yet. */
+  async function explain(client: pg.Client, { text, values }: Sent, earlier: readonly Sent[]): Promise<void> {
     const run = ((...args: [string]) => Reflect.apply(real, client, args)) as Run
     const [begin, undo] = inTransaction.has(client)
       ? ['savepoint explained', 'rollback to explained']
@@ -66,6 +69,7 @@ export function explainQueries(
     ): Promise<PlanNode> => {
       await run(begin)
       try {
+        for (const each of earlier) await run(each.text, each.values)
         if (before) await run(before)
         const { rows } = await run(`explain (analyze, buffers, format json) ${statement}`, given)
         return (rows[0]?.['QUERY PLAN'] as [{ Plan: PlanNode }])[0].Plan
@@ -84,24 +88,32 @@ export function explainQueries(
   }
 
   pg.Client.prototype.query = function (statement, ...rest) {
-    const text = typeof statement === 'string' ? statement : statement.text
     const given = typeof statement === 'string' ? rest[0] : statement.values
-    const values = Array.isArray(given) ? (given as (string | number | null)[]) : []
-    if (text === 'begin') inTransaction.add(this)
-    if (text === 'commit' || text === 'rollback') inTransaction.delete(this)
-    const count = counts.get(text) ?? 0
-    // One that goes out with the begin or the commit of its transaction.
-    const ends = typeof statement === 'string' ? undefined : statement.ends
+    const single =
+      typeof statement === 'string'
+        ? { text: statement, values: Array.isArray(given) ? (given as Sent['values']) : [] }
+        : { text: statement.text, values: statement.values ?? [] }
+    const sent: readonly Sent[] = (typeof statement !== 'string' && statement.statements) || [single]
     const go = (): unknown => {
-      if (ends?.begin) inTransaction.add(this)
-      if (ends?.commit) inTransaction.delete(this)
+      if (sent[0]?.text === 'begin') inTransaction.add(this)
+      if (['commit', 'rollback'].includes(String(sent.at(-1)?.text))) inTransaction.delete(this)
       return Reflect.apply(real, this, [statement, ...rest])
     }
-    if (count >= most || !wanted(text)) return go()
-    counts.set(text, count + 1)
-    const explained = explain(this, text, values)
-    if (typeof rest.at(-1) !== 'function') return explained.then(go)
-    explained.then(go, rest.at(-1) as (error: unknown) => void)
+    const own = sent.filter(({ text }) => text !== 'begin' && text !== 'commit')
+    const explained: number[] = []
+    for (const [index, each] of own.entries()) {
+      const count = counts.get(each.text) ?? 0
+      if (count >= most || !wanted(each.text)) continue
+      counts.set(each.text, count + 1)
+      explained.push(index)
+    }
+    if (explained.length === 0) return go()
+    const explainAll = async (): Promise<void> => {
+      for (const index of explained) await explain(this, own[index] as Sent, own.slice(0, index))
+    }
+    const all = explainAll()
+    if (typeof rest.at(-1) !== 'function') return all.then(go)
+    all.then(go, rest.at(-1) as (error: unknown) => void)
     return undefined
   } satisfies Query as unknown as typeof pg.Client.prototype.query
   return {

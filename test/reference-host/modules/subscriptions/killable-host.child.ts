@@ -46,28 +46,27 @@ Server.prototype.emit = function (this: Server, event: string, ...args: unknown[
 } as typeof emit
 
 /**
- * What the client runs: a statement, or one that is sent together with the begin or commit of its
- * transaction.
+ * What the client runs: a statement, or several of a transaction that are sent together, with its begin or commit. They count as
+ * one.
  */
 interface Batch {
   readonly text: string
-  readonly ends: { readonly begin: boolean; readonly commit: boolean }
+  readonly statements: readonly { readonly text: string }[]
   callback(error: unknown, response?: unknown): void
 }
 type Query = (this: pg.Client, statement: string | { text: string } | Batch, ...rest: unknown[]) => unknown
 
 function textOf(statement: Parameters<Query>[0]): string {
   if (typeof statement === 'string') return statement
-  if (!('ends' in statement)) return statement.text
-  const { ends, text } = statement
-  return `${ends.begin ? 'begin; ' : ''}${text}${ends.commit ? '; commit' : ''}`
+  if (!('statements' in statement)) return statement.text
+  return statement.statements.map(({ text }) => text).join('; ')
 }
 
 const query = pg.Client.prototype.query as unknown as Query
 pg.Client.prototype.query = function (statement, ...rest) {
   const text = textOf(statement)
   at('before', text)
-  if (typeof statement === 'object' && 'ends' in statement) {
+  if (typeof statement === 'object' && 'statements' in statement) {
     const { callback } = statement
     statement.callback = AsyncLocalStorage.bind((error: unknown, response?: unknown) => {
       at('after', text)

@@ -35,9 +35,11 @@ interface Result {
 
 /** The query object that `pg` calls while the batch is its active query. */
 interface Batch {
-  /** For tools that log what a client runs. */
+  /** The statement whose rows are returned. For tools that log what a client runs, as `statements`. */
   readonly text: string
   readonly values: readonly SqlValue[]
+  /** All that is sent, in order, BEGIN and COMMIT too. */
+  readonly statements: readonly ProtocolStatement[]
   /** Read at each call, because `pg` replaces it when the pool has a `query_timeout`. */
   callback(error: unknown, result?: Result): void
   submit(connection: ProtocolConnection): void
@@ -121,6 +123,7 @@ function createBatch(
   const batch: Batch = {
     text,
     values,
+    statements,
     callback,
     submit(connection) {
       writeStatements(connection, prepared, statements)
