@@ -42,7 +42,7 @@ const namesOf = (project: string): string[] =>
     .toSorted()
 
 t.test('writes six files for each framework and store', t => {
-  for (const framework of ['express', 'fastify', 'koa', 'hono', 'next', 'node', 'fetch']) {
+  for (const framework of ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'node', 'fetch']) {
     for (const store of ['memory', 'redis', 'postgres', 'sqlite']) {
       const { status, stderr, project } = create(t, `${framework}-${store}`, { framework, store })
       t.equal(status, 0, stderr)
@@ -61,7 +61,7 @@ t.test('installs what this repository tests with', t => {
   const tested: Record<string, string> = { ...own.devDependencies, gatewright: '0.1.0' }
   /** The versions of the quick start of Next.js. */
   const stacks = readFileSync('test/workspace/quick-starts/stacks.ts', 'utf8')
-  for (const framework of ['express', 'fastify', 'koa', 'hono', 'next', 'node', 'fetch']) {
+  for (const framework of ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'node', 'fetch']) {
     for (const store of ['memory', 'redis', 'postgres', 'sqlite']) {
       const { project } = create(t, `${framework}-${store}`, { framework, store })
       const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {

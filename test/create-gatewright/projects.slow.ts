@@ -19,6 +19,9 @@ const PACKAGES = ['kernel', 'http', 'scope-guard', 'idempotency-store', 'gatewri
 const OTHERS = [
   '@hono/node-server',
   '@koa/router',
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/platform-express',
   '@types/express',
   '@types/koa',
   '@types/node',
@@ -30,6 +33,8 @@ const OTHERS = [
   'libsql',
   'pg',
   'redis',
+  'reflect-metadata',
+  'rxjs',
   'typescript',
   'zod',
 ]
@@ -57,7 +62,7 @@ const npmTest = (project: string): { status: number | null; output: string } => 
   return { status, output: stdout + stderr }
 }
 
-for (const framework of ['express', 'fastify', 'koa', 'hono', 'next', 'node', 'fetch']) {
+for (const framework of ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'node', 'fetch']) {
   for (const store of ['memory', 'redis', 'postgres', 'sqlite']) {
     t.test(`a project of ${framework} with ${store} compiles and passes its test`, async t => {
       const { status, output } = npmTest(create(framework, store))
@@ -85,19 +90,22 @@ const STORES = {
   REDIS_URL: process.env['TEST_REDIS_URL'],
   DATABASE_URL: process.env['TEST_POSTGRES_URL'],
 }
-for (const store of ['memory', 'redis', 'postgres', 'sqlite']) {
-  t.test(`a started project with ${store} opens its store and denies requests without a token`, async t => {
-    const project = join(parent, 'projects', `express-${store}-auth.example`)
-    const start = /"start": "tsc && node (.*)"/.exec(readFileSync(join(project, 'package.json'), 'utf8'))
-    const port = await freePort()
-    const child = plainNode((start?.[1] ?? '').split(' '), {
-      cwd: project,
-      env: { ...env, ...STORES, PORT: String(port) },
-      stdio: ['ignore', 'pipe', 'pipe'],
+for (const framework of ['express', 'nest']) {
+  for (const store of ['memory', 'redis', 'postgres', 'sqlite']) {
+    const title = `a started project of ${framework} with ${store} opens its store and denies requests without a token`
+    t.test(title, async t => {
+      const project = join(parent, 'projects', `${framework}-${store}-auth.example`)
+      const start = /"start": "tsc && node (.*)"/.exec(readFileSync(join(project, 'package.json'), 'utf8'))
+      const port = await freePort()
+      const child = plainNode((start?.[1] ?? '').split(' '), {
+        cwd: project,
+        env: { ...env, ...STORES, PORT: String(port) },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      t.teardown(() => child.kill('SIGKILL'))
+      const url = `http://127.0.0.1:${port}`
+      await serving(`${url}/none`, child)
+      t.equal((await fetch(`${url}/payments`, { method: 'POST' })).status, 401)
     })
-    t.teardown(() => child.kill('SIGKILL'))
-    const url = `http://127.0.0.1:${port}`
-    await serving(`${url}/none`, child)
-    t.equal((await fetch(`${url}/payments`, { method: 'POST' })).status, 401)
-  })
+  }
 }

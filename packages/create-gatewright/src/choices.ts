@@ -1,5 +1,5 @@
 /** The frameworks that a project can use. */
-export const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'next', 'node', 'fetch'] as const
+export const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'node', 'fetch'] as const
 /** The stores that a project can use. */
 export const STORES = ['memory', 'redis', 'postgres', 'sqlite'] as const
 

@@ -12,7 +12,12 @@ export interface FrameworkTemplate {
   readonly head: string
   /** The option `peer`, where `gatewright` requires it. */
   readonly peer?: string
-  /** The statements after `createPayment` is declared. */
+  /**
+   * Classes whose decorators declare the payment, with the options of the write. Without them, the function declares `createPayment`
+   * by `gatewright`.
+   */
+  readonly classes?: (options: string) => string
+  /** The last statements of the function. */
   readonly mount: string
   /** The statements that start the server on `port`. */
   readonly listen: string
@@ -42,6 +47,26 @@ serve({ fetch: ${fetch}, port, hostname: '127.0.0.1' })`,
   send: `const app = createApp(gateway.options, processor.pay)
   ${overHttp(`serve({ fetch: ${fetch}, port: 0, hostname: '127.0.0.1' })`)}`,
 })
+
+const nestClasses = (options: string): string => `const PAY = Symbol('pay')
+
+@Controller('payments')
+class PaymentsController {
+  constructor(@Inject(PAY) private readonly pay: Pay) {}
+
+  @Post()
+  @Write('payments.create', ${options.replaceAll('\n', '\n  ')})
+  async create(@Accepted() { body, effectId }: WriteRequest<{ amountCents: number }>): Promise<object> {
+    // If pay throws, nobody knows whether it has paid: the amount stays held, and the key runs no second time.
+    const { status } = await this.pay(body, { idempotencyKey: effectId })
+    // Nothing was paid: the amount is released, and the key is free.
+    if (status === 'declined') throw nothingHappened(new HttpException({ error: 'payment_declined' }, 402))
+    return { id: effectId, ...body }
+  }
+}
+
+@Module({})
+class AppModule {}`
 
 /** The frameworks by name. */
 export const FRAMEWORK_TEMPLATES: Readonly<Record<FrameworkName, FrameworkTemplate>> = {
@@ -151,6 +176,33 @@ await app.listen({ port, host: '127.0.0.1' })`,
       : new Response(null, { status: 404 })`,
     ...serve('(request, env) => app(request, env as HttpBindings)'),
     testImports: [...OVER_HTTP, "import { serve, type HttpBindings } from '@hono/node-server'"],
+  },
+  nest: {
+    packages: ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
+    types: [],
+    imports: [
+      "import { Controller, HttpException, Inject, Module, Post, type INestApplication } from '@nestjs/common'",
+      "import { NestFactory } from '@nestjs/core'",
+      "import {\n  Accepted,\n  GatewrightModule,\n  nothingHappened,\n  Write,\n  type GatewrightOptions,\n  type WriteRequest,\n} from 'gatewright/nest'",
+    ],
+    options: 'GatewrightOptions',
+    classes: nestClasses,
+    head: 'function createApp(options: GatewrightOptions, pay: Pay): Promise<INestApplication>',
+    mount: `const root = {
+    module: AppModule,
+    imports: [GatewrightModule.forRoot(options)],
+    controllers: [PaymentsController],
+    providers: [{ provide: PAY, useValue: pay }],
+  }
+  return NestFactory.create(root, { rawBody: true }) // keeps the bytes of each body, which are compared`,
+    listen: `const app = await createApp({ ...options, store }, pay)
+await app.listen(port, '127.0.0.1')`,
+    testImports: [],
+    send: `const app = await createApp(gateway.options, processor.pay)
+  await app.listen(0, '127.0.0.1')
+  const url = \`\${await app.getUrl()}/payments\`
+  const send = (request: RequestInit): Promise<Response> => fetch(url, request)
+  const close = (): unknown => app.close()`,
   },
   next: {
     packages: ['next', 'react', 'react-dom'],

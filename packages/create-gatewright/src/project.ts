@@ -38,7 +38,10 @@ export function projectFiles(choices: Choices): ProjectFiles {
     }
   return {
     ...texts,
-    'tsconfig.json': json({ compilerOptions: COMPILER, include: ['src'] }),
+    'tsconfig.json': json({
+      compilerOptions: choices.framework === 'nest' ? NEST_COMPILER : COMPILER,
+      include: ['src'],
+    }),
     'src/app.ts': serverFile(choices, provider),
     'src/app.test.ts': testFile(choices, provider.scope),
     '.gitignore': `node_modules\ndist\n.env\n${choices.store === 'sqlite' ? 'payments.db*\n' : ''}`,
@@ -55,6 +58,9 @@ const COMPILER = {
   outDir: 'dist',
   types: ['node'],
 }
+
+/** Decorators are compiled: Node cannot erase them. */
+const NEST_COMPILER = { ...COMPILER, experimentalDecorators: true, emitDecoratorMetadata: true }
 
 /** As `create-next-app` makes it; Next adds the rest. */
 const NEXT_COMPILER = { strict: true, allowImportingTsExtensions: true, noEmit: true }

@@ -16,12 +16,36 @@ function sortedImports(lines: readonly string[]): string {
 
 const indented = (code: string): string => code.replaceAll('\n', '\n  ')
 
+const writeOptions = (scope: string): string => `{
+  scope: ${literal(scope)},
+  body: z.object({ amountCents: z.number().int().positive() }),
+  // Held against the caps of the caller before the handler runs.
+  spends: body => ({ amountCents: body.amountCents, currency: 'USD' }),
+}`
+
+/** Statements that declare `createPayment`. */
+const createPayment = (
+  scope: string,
+  peer?: string,
+): string => `const gw = gatewright(${peer === undefined ? 'options' : `{\n    ...options,\n    ${peer},\n  }`})
+  const createPayment = gw.write(
+    'payments.create',
+    ${indented(indented(writeOptions(scope)))},
+    async ({ body, effectId }) => {
+      // If pay throws, nobody knows whether it has paid: the amount stays held, and the key runs no second time.
+      const { status } = await pay(body, { idempotencyKey: effectId })
+      if (status === 'declined') return { status: 402, body: { error: 'payment_declined' } }
+      return { status: 201, body: { id: effectId, ...body } }
+    },
+  )
+  `
+
 /** The file that makes the server; for other frameworks than Next, it also starts it. */
 export function serverFile(
   { framework, issuer, audience, store }: Choices,
   { name, scope }: { readonly name?: string; readonly scope: string },
 ): string {
-  const { imports, options, head, peer, mount, listen } = FRAMEWORK_TEMPLATES[framework]
+  const { imports, options, classes, head, peer, mount, listen } = FRAMEWORK_TEMPLATES[framework]
   const stored = STORE_TEMPLATES[store]
   const starts = listen !== ''
   const lines = [...imports, "import { z } from 'zod'", ...(starts ? stored.imports : [])]
@@ -41,25 +65,9 @@ export type Pay = (
   once: { idempotencyKey: string },
 ) => Promise<{ status: 'paid' | 'declined' }>
 
-/** Makes the server. */
+${classes ? `${classes(writeOptions(scope))}\n\n` : ''}/** Makes the server. */
 export ${head} {
-  const gw = gatewright(${peer === undefined ? 'options' : `{\n    ...options,\n    ${peer},\n  }`})
-  const createPayment = gw.write(
-    'payments.create',
-    {
-      scope: ${literal(scope)},
-      body: z.object({ amountCents: z.number().int().positive() }),
-      // Held against the caps of the caller before the handler runs.
-      spends: body => ({ amountCents: body.amountCents, currency: 'USD' }),
-    },
-    async ({ body, effectId }) => {
-      // If pay throws, nobody knows whether it has paid: the amount stays held, and the key runs no second time.
-      const { status } = await pay(body, { idempotencyKey: effectId })
-      if (status === 'declined') return { status: 402, body: { error: 'payment_declined' } }
-      return { status: 201, body: { id: effectId, ...body } }
-    },
-  )
-  ${mount}
+  ${classes ? '' : createPayment(scope, peer)}${mount}
 }
 ${
   starts

@@ -2,6 +2,9 @@
 const VERSIONS: Readonly<Record<string, string>> = {
   '@hono/node-server': '2.1.8',
   '@koa/router': '15.7.0',
+  '@nestjs/common': '11.2.10',
+  '@nestjs/core': '11.2.10',
+  '@nestjs/platform-express': '11.2.10',
   '@types/express': '5.0.6',
   '@types/koa': '3.0.3',
   '@types/node': '20.19.43',
@@ -18,6 +21,8 @@ const VERSIONS: Readonly<Record<string, string>> = {
   react: '19.3.1',
   'react-dom': '19.3.1',
   redis: '6.3.1',
+  'reflect-metadata': '0.2.2',
+  rxjs: '7.8.2',
   typescript: '7.0.2',
   zod: '4.6.7',
 }
