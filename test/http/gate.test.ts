@@ -44,7 +44,7 @@ t.test('refuses an operation whose required option is missing, at construction',
   const api = gate({ guard, scopes })
   t.throws(
     () => api.guarded({ operation: 'cards.list', allOf: ['cards.raed' as never] }),
-    /cards\.raed is not in the cat/,
+    /the scope cards\.raed is not a known scope; did you mean cards\.read\?/,
   )
   t.throws(() => api.guarded({ operation: 'cards', allOf: [] }), /operation must be "tag\.verb"/)
   const untyped = api as never as { idempotent(rule: object): unknown; guarded(rule: object): unknown }
