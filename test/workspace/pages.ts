@@ -1,5 +1,6 @@
 import { legacyPage } from '@gatewright/legacy-alias-router'
 import { aliasTable, configurationPage } from '@gatewright/reference-host'
+import { agentsPage, llmsText } from './agent-pages.ts'
 import { boundsPage } from './bounds.ts'
 import { errorsPage } from './errors.ts'
 import { readmes } from './option-lists.ts'
@@ -13,4 +14,7 @@ export const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/errors.md': errorsPage,
   'docs/legacy.md': () => legacyPage(aliasTable),
   ...readmes,
+  // Last, because they are made from the other pages.
+  'docs/agents.md': agentsPage,
+  'docs/llms.txt': llmsText,
 }
