@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLogger, logDecision } from '@gatewright/host'
+import { createLogger, logDecision } from '@gatewright/host/internal'
 import type { Decision } from '@gatewright/http'
-import { readConfig, startHost, type RunningHost } from '@gatewright/reference-host'
+import { readConfig, startHost } from '@gatewright/reference-host'
+import type { RunningHost } from '@gatewright/reference-host/internal'
 import { bootstrapUser, request, type WalletUser } from '../harness/host.ts'
 
 /** A host of this process that benches ask, and a user whose session outlives them. */

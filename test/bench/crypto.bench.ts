@@ -1,7 +1,7 @@
 // What encrypting and decrypting a batch of texts costs beside bare WebCrypto, which checks, names and encodes nothing.
 import { deepEqual } from 'node:assert/strict'
 import { createSecretKey, randomBytes, webcrypto } from 'node:crypto'
-import { accountCipher, type AccountKeys, type CipherResult } from '@gatewright/reference-host'
+import { accountCipher, type AccountKeys, type CipherResult } from '@gatewright/reference-host/internal'
 import { compare, type Result } from './harness.ts'
 
 const ITEMS = 100

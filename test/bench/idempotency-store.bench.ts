@@ -7,9 +7,9 @@ import {
   createIdempotency,
   type Idempotency,
   type IdempotencyStorage,
-  type IdempotentRequest,
   type StoredResponse,
 } from '@gatewright/idempotency-store'
+import type { IdempotentRequest } from '@gatewright/idempotency-store/internal'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import {
   migrateIdempotency,

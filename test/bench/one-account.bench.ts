@@ -3,7 +3,7 @@
 // Then the deadlocks that the database has counted.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/host'
+import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/host/internal'
 import { fromPgPool } from '@gatewright/kernel/sql'
 import pg from 'pg'
 import { startChild } from '../harness/child.ts'

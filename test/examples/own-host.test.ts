@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ledgerAccounts } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 import t from 'tap'
 import { newSession, startOwnHost } from '../../examples/own-host/host.ts'
 

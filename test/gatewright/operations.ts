@@ -1,4 +1,4 @@
-import type { AmountLike } from '@gatewright/http'
+import type { AmountLike } from '@gatewright/http/internal'
 import type { ReadRequest, WriteRequest } from 'gatewright/express'
 import { z } from 'zod'
 import type { Processor } from './world.ts'

@@ -1,5 +1,5 @@
 import { rows, toInteger, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
-import { createLedger } from '@gatewright/host'
+import { createLedger } from '@gatewright/host/internal'
 
 const HISTORY = 'select count(*) from gw_payin_moves m where m.payin_id = p.id'
 const TRANSFER = "select count(*) from gw_ledger_transfers l where l.id = 'payin:' || p.id"

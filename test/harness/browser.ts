@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import {
   chromium,
   type Browser,

@@ -1,5 +1,5 @@
 import type { SqlClient, SqlDialect } from '@gatewright/kernel/sql'
-import { migrateHost } from '@gatewright/reference-host'
+import { migrateHost } from '@gatewright/reference-host/internal'
 import type { Test } from 'tap'
 import { ownTest } from './own-test.ts'
 import { openPostgres, openSqlite } from './stores.ts'

@@ -1,4 +1,5 @@
-import type { IdempotentRequest, StoredResponse, Timer } from '@gatewright/idempotency-store'
+import type { StoredResponse } from '@gatewright/idempotency-store'
+import type { IdempotentRequest, Timer } from '@gatewright/idempotency-store/internal'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 
 /** A complete request. */

@@ -1,4 +1,5 @@
-import { createIdempotency, type IdempotencyBaseOptions } from '@gatewright/idempotency-store'
+import { createIdempotency } from '@gatewright/idempotency-store'
+import type { IdempotencyBaseOptions } from '@gatewright/idempotency-store/internal'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import {
   migrateIdempotency,

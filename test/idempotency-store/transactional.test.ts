@@ -1,8 +1,5 @@
-import {
-  createIdempotency,
-  type IdempotencyBaseOptions,
-  type RecoveryResult,
-} from '@gatewright/idempotency-store'
+import { createIdempotency, type RecoveryResult } from '@gatewright/idempotency-store'
+import type { IdempotencyBaseOptions } from '@gatewright/idempotency-store/internal'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { migrateIdempotency, sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'

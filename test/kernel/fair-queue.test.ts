@@ -1,10 +1,5 @@
-import {
-  createFairQueue,
-  isClassFull,
-  QUEUE_FULL,
-  runQueued,
-  type FairQueueOptions,
-} from '@gatewright/kernel'
+import { createFairQueue, QUEUE_FULL, runQueued } from '@gatewright/kernel'
+import { isClassFull, type FairQueueOptions } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
 

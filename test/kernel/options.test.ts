@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { integerOption, checkOptions, type OptionTable } from '@gatewright/kernel'
+import { integerOption, checkOptions } from '@gatewright/kernel'
+import type { OptionTable } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'

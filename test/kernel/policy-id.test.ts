@@ -1,4 +1,5 @@
-import { counterOwner, keyPolicyId } from '@gatewright/kernel'
+import { counterOwner } from '@gatewright/kernel'
+import { keyPolicyId } from '@gatewright/kernel/internal'
 import t from 'tap'
 
 const LINEAGE = 'aB3dE6gH9jK2mN5p'

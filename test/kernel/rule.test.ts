@@ -1,5 +1,5 @@
 import { throws } from 'node:assert/strict'
-import { checkedRule } from '@gatewright/kernel'
+import { checkedRule } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'

@@ -1,4 +1,4 @@
-import { shownName, unknownName } from '@gatewright/kernel'
+import { shownName, unknownName } from '@gatewright/kernel/internal'
 import t from 'tap'
 
 const KNOWN = ['scopes', 'policy', 'ttlSeconds']

@@ -1,4 +1,5 @@
-import { allow, denier, type CauseText, type DenialOf, type Verdict } from '@gatewright/kernel'
+import { allow, denier, type DenialOf, type Verdict } from '@gatewright/kernel'
+import type { CauseText } from '@gatewright/kernel/internal'
 import t from 'tap'
 
 const codes = { unauthorized: 401, rate_limited: 429 } as const

@@ -1,4 +1,5 @@
-import { createAliases, type TranslatedFields } from '@gatewright/legacy-alias-router'
+import { createAliases } from '@gatewright/legacy-alias-router'
+import type { TranslatedFields } from '@gatewright/legacy-alias-router/internal'
 import t from 'tap'
 
 const aliases = createAliases({

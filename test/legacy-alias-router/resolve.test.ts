@@ -1,4 +1,5 @@
-import { createAliases, type AliasTable, type ResolvedRequest } from '@gatewright/legacy-alias-router'
+import { createAliases, type AliasTable } from '@gatewright/legacy-alias-router'
+import type { ResolvedRequest } from '@gatewright/legacy-alias-router/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'

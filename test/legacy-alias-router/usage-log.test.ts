@@ -1,4 +1,5 @@
-import { createUsageLog, type AliasUsageBatch, type AliasUsageStorage } from '@gatewright/legacy-alias-router'
+import { createUsageLog, type AliasUsageStorage } from '@gatewright/legacy-alias-router'
+import type { AliasUsageBatch } from '@gatewright/legacy-alias-router/internal'
 import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

@@ -1,5 +1,5 @@
 import { manualClock } from '@gatewright/kernel/testing'
-import { branchOfXpub } from '@gatewright/reference-host'
+import { branchOfXpub } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { HDKey } from 'viem/accounts'
 import { startEvm } from '../harness/evm.ts'

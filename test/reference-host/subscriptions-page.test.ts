@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { manualClock } from '@gatewright/kernel/testing'
-import { PAYIN_MOVES } from '@gatewright/reference-host'
+import { PAYIN_MOVES } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'

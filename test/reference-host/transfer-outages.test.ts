@@ -1,7 +1,8 @@
 // Providers that are down, on hosts that were given their own.
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
-import type { DepositProvider, WithdrawalProvider } from '@gatewright/reference-host'
+import type { WithdrawalProvider } from '@gatewright/reference-host'
+import type { DepositProvider } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
 import { fundedPartnerUser, fundedUser, memberOf, OUTSIDE, withdrawalBody } from '../harness/transfers.ts'

@@ -1,6 +1,7 @@
 import { toClaims, type Session } from '@gatewright/kernel'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import { createGuard, localKeys, type Guard, type GuardOptions } from '@gatewright/scope-guard'
+import { createGuard, localKeys, type Guard } from '@gatewright/scope-guard'
+import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose'
 
 export const ISSUER = 'https://issuer.test'

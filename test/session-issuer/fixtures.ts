@@ -1,17 +1,20 @@
-import { memoryFeed, type MemoryFeed, type Session } from '@gatewright/kernel'
+import { memoryFeed, type Session } from '@gatewright/kernel'
+import type { MemoryFeed } from '@gatewright/kernel/internal'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import {
   createIssuer,
   type ApiKey,
-  type CreatedKey,
   type Issuer,
-  type IssuerOptions,
-  type KeyRequest,
   type PolicyRecord,
-  type SessionRequest,
   type SigningKeySet,
   type SigningKeyStorage,
 } from '@gatewright/session-issuer'
+import type {
+  CreatedKey,
+  IssuerOptions,
+  KeyRequest,
+  SessionRequest,
+} from '@gatewright/session-issuer/internal'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
 
 export const PEPPER = { id: 'p1', secret: 'x'.repeat(32) }

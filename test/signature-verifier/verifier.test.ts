@@ -1,4 +1,5 @@
-import type { NonceStorage, VerifierOptions, WalletProof } from '@gatewright/signature-verifier'
+import type { NonceStorage } from '@gatewright/signature-verifier'
+import type { VerifierOptions, WalletProof } from '@gatewright/signature-verifier/internal'
 import { createVerifier } from '@gatewright/signature-verifier'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
@@ -173,7 +174,7 @@ t.test('denies a statement that expired while recovery was waiting, without usin
     clock,
     recover: async () => {
       clock.advance(300_000)
-      const { recoverWithJs } = await import('@gatewright/signature-verifier')
+      const { recoverWithJs } = await import('@gatewright/signature-verifier/internal')
       return recoverWithJs(...lastCall)
     },
   })

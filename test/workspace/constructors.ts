@@ -22,7 +22,8 @@ import { memoryAliasUsage } from '@gatewright/legacy-alias-router/memory'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
-import { runCommand, startHost, viemReader } from '@gatewright/reference-host'
+import { startHost } from '@gatewright/reference-host'
+import { runCommand, viemReader } from '@gatewright/reference-host/internal'
 import { runHost } from '@gatewright/host'
 import {
   createFailureLimit,
@@ -31,8 +32,8 @@ import {
   discoverKeys,
   remoteKeys,
   sessionReader,
-  type GuardOptions,
 } from '@gatewright/scope-guard'
+import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { redisRevocationFeed, redisSpends } from '@gatewright/scope-guard/redis'

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { filesBelow } from '../harness/files.ts'
 import { declaredNames, surfaces, type Surface } from './surface.ts'
+import { packageNames } from './tree.ts'
 
 t.test('the public surface of every package is the recorded one (npm run exports:update)', async t => {
   const recorded = JSON.parse(readFileSync('test/workspace/exports.json', 'utf8')) as Record<string, Surface>
@@ -31,4 +33,20 @@ export {};
 t.test('an entry that exports everything of another file, or a default, is rejected', async t => {
   t.throws(() => declaredNames("export * from './x.ts';"), TypeError)
   t.throws(() => declaredNames('export default function (): void;'), TypeError)
+})
+
+t.test('every name that the main entry of a package exports stands on a page or in an example', async t => {
+  const pages = [...filesBelow('docs', '.md'), ...filesBelow('examples', '.ts'), 'README.md']
+  for (const folder of packageNames()) pages.push(`packages/${folder}/README.md`)
+  const text = pages.map(page => readFileSync(page, 'utf8')).join('\n')
+  const words = new Set(text.match(/\w+/g))
+  t.notMatch(text, /from '@gatewright\/[\w-]+\/internal'/, 'no page or example imports what is internal')
+  // The other entries are for authors of adapters, modules and providers.
+  for (const [entry, { values }] of Object.entries(await surfaces()))
+    if (/^@gatewright\/[\w-]+$/.test(entry))
+      t.same(
+        values.filter(name => !words.has(name)),
+        [],
+        entry,
+      )
 })

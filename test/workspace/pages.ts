@@ -1,5 +1,5 @@
 import { legacyPage } from '@gatewright/legacy-alias-router'
-import { aliasTable, configurationPage } from '@gatewright/reference-host'
+import { aliasTable, configurationPage } from '@gatewright/reference-host/internal'
 import { agentsPage, llmsText } from './agent-pages.ts'
 import { boundsPage } from './bounds.ts'
 import { errorsPage } from './errors.ts'

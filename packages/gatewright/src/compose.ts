@@ -1,14 +1,9 @@
-import { gate, type Gate, type OpenCall, type Route, type StandardSchema } from '@gatewright/http'
+import { gate, type Gate, type OpenCall } from '@gatewright/http'
+import type { Route, StandardSchema } from '@gatewright/http/internal'
 import { createIdempotency, createOnce, type Idempotency, type Once } from '@gatewright/idempotency-store'
 import { scopeCatalogue, type Rule } from '@gatewright/kernel'
-import {
-  createGuard,
-  DEFAULT_LIMITS,
-  sessionReader,
-  type Access,
-  type Guard,
-  type SpendHold,
-} from '@gatewright/scope-guard'
+import { createGuard, sessionReader, type Access, type Guard, type SpendHold } from '@gatewright/scope-guard'
+import { DEFAULT_LIMITS } from '@gatewright/scope-guard/internal'
 import { readRequestOf, openRequestOf, writeRequestOf } from './requests.ts'
 import type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
 import {

@@ -1,5 +1,5 @@
 import type { FetchGateOptions } from '@gatewright/http/fetch'
-import type { OptionTable } from '@gatewright/kernel'
+import type { OptionTable } from '@gatewright/kernel/internal'
 import type { GatewrightOptions } from './options.ts'
 
 /** Options of `gatewright` for servers with `fetch`. `Env` is what the server passes beside the request. */

@@ -1,4 +1,5 @@
-import type { Handler, OpenCall, Route } from '@gatewright/http'
+import type { Handler, OpenCall } from '@gatewright/http'
+import type { Route } from '@gatewright/http/internal'
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { Declarations, Operation } from './compose.ts'
 import type { Existing, Gatewright, Protecting, Protects, Wraps } from './gatewright.ts'

@@ -1,5 +1,6 @@
-import type { AmountLike, StandardSchema } from '@gatewright/http'
-import { checkOptions, type OptionTable, type Rule, type Surface } from '@gatewright/kernel'
+import type { AmountLike, StandardSchema } from '@gatewright/http/internal'
+import { checkOptions, type Rule } from '@gatewright/kernel'
+import type { OptionTable, Surface } from '@gatewright/kernel/internal'
 
 /** What an operation requires of its caller. Name `scope` or `anyOf`. */
 interface Requirement<S extends string> {

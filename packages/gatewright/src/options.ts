@@ -1,14 +1,9 @@
-import type { GateOptions } from '@gatewright/http'
-import type { IdempotencyOptions } from '@gatewright/idempotency-store'
-import { checkOptions, type Clock, type OptionTable, type Session } from '@gatewright/kernel'
-import type {
-  Access,
-  GuardOptions,
-  LimitOptions,
-  Policy,
-  PresetName,
-  SpendHold,
-} from '@gatewright/scope-guard'
+import type { GateOptions } from '@gatewright/http/internal'
+import type { IdempotencyOptions } from '@gatewright/idempotency-store/internal'
+import { checkOptions, type Session } from '@gatewright/kernel'
+import type { Clock, OptionTable } from '@gatewright/kernel/internal'
+import type { Access, LimitOptions, Policy, SpendHold } from '@gatewright/scope-guard'
+import type { GuardOptions, PresetName } from '@gatewright/scope-guard/internal'
 import type { Store } from './stores/store.ts'
 
 /** Options of `gatewright`. `S` are the names of your scopes. */

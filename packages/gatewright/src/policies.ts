@@ -1,4 +1,5 @@
-import { parsePolicy, type SessionPolicies } from '@gatewright/scope-guard'
+import { parsePolicy } from '@gatewright/scope-guard'
+import type { SessionPolicies } from '@gatewright/scope-guard/internal'
 import type { GatewrightOptions } from './options.ts'
 
 /** The id of the one policy for every account. Its counters belong to it. */

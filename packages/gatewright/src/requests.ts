@@ -1,12 +1,5 @@
-import type {
-  AmountLike,
-  CanonicalFacts,
-  GuardedCall,
-  HandlerResponse,
-  IdempotentCall,
-  OpenCall,
-  OpenHold,
-} from '@gatewright/http'
+import type { HandlerResponse, IdempotentCall, OpenCall } from '@gatewright/http'
+import type { AmountLike, CanonicalFacts, GuardedCall, OpenHold } from '@gatewright/http/internal'
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
 

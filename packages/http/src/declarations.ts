@@ -1,4 +1,5 @@
-import { checkedRule, unknownName, type Rule } from '@gatewright/kernel'
+import type { Rule } from '@gatewright/kernel'
+import { checkedRule, unknownName } from '@gatewright/kernel/internal'
 import type { Gate } from './gate-types.ts'
 import { checkedNoEffectStatuses } from './idempotency/no-effect.ts'
 import { runTransaction, type TransactionalDependencies } from './idempotency/transactional.ts'

@@ -1,4 +1,5 @@
-import type { Rule, ScopeCatalogue, Session, Verdict } from '@gatewright/kernel'
+import type { Rule, Session, Verdict } from '@gatewright/kernel'
+import type { ScopeCatalogue } from '@gatewright/kernel/internal'
 import type { IdempotencyDialect } from './idempotency/dialect.ts'
 import type { OpenGateOptions, Settings } from './options.ts'
 import type {

@@ -1,4 +1,5 @@
-import type { EpochMs, HeaderField, Rule, Session, Verdict } from '@gatewright/kernel'
+import type { Rule, Session, Verdict } from '@gatewright/kernel'
+import type { EpochMs, HeaderField } from '@gatewright/kernel/internal'
 import type { OldName, RequestFacts } from './request/facts.ts'
 
 /** Translates old names of paths, headers and body fields: `createAliases` of legacy-alias-router, or your own. It does no I/O. */

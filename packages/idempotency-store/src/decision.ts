@@ -1,4 +1,5 @@
-import { isStorableText, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { isStorableText, malformedReply } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 
 /** What was decided about a lost run, by whom, and why. */
 export interface RunDecision {

@@ -1,4 +1,5 @@
-import { type Clock, type EpochMs, checkOptions, integerOption, systemClock } from '@gatewright/kernel'
+import { checkOptions, integerOption, systemClock } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { checkNote, decodeDecision, encodeDecision, type DecisionNote, type RunDecision } from './decision.ts'
 import { RETENTION } from './options.ts'
 import { labelText } from './request/label.ts'

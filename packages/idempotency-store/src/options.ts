@@ -1,4 +1,5 @@
-import { checkOptions, type Clock, integerOption, type OptionTable, systemClock } from '@gatewright/kernel'
+import { checkOptions, integerOption, systemClock } from '@gatewright/kernel'
+import type { Clock, OptionTable } from '@gatewright/kernel/internal'
 import { nodeTimer, type Timer } from './execution/timer.ts'
 import type { FingerprintMode } from './request/fingerprint.ts'
 import { checkEncryption, type ResponseEncryption } from './response/encryption.ts'

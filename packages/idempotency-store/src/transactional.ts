@@ -1,4 +1,5 @@
-import { allow, Fault, integerOption, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, integerOption, type Verdict } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import {
   withinTransactionScope,
   type SqlClient,

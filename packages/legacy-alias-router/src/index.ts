@@ -6,22 +6,6 @@ export { legacyPaths } from './paths.ts'
 export { aliasReport, reportText } from './report.ts'
 export { createAliases } from './resolve.ts'
 export { isDeprecated, listAliases } from './table.ts'
-export { ANONYMOUS, createUsageLog } from './usage-log.ts'
-export type { AliasDenial } from './codes.ts'
-export type { TranslatedFields } from './fields.ts'
-export type { AliasReport } from './report.ts'
-export type { Aliases, ResolvedRequest } from './resolve.ts'
-export type { TranslatedScopes } from './scopes.ts'
-export type { AliasUsage, AliasUsageBatch, AliasUsageKey, AliasUsageStorage } from './storage/port.ts'
-export type {
-  Alias,
-  AliasKind,
-  AliasMode,
-  AliasTable,
-  Deprecation,
-  MatchedAlias,
-  Rename,
-  RequestFieldRename,
-  ScopeRename,
-} from './table.ts'
-export type { UsageLog, UsageLogOptions } from './usage-log.ts'
+export { createUsageLog } from './usage-log.ts'
+export type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './storage/port.ts'
+export type { AliasMode, AliasTable, Deprecation, MatchedAlias } from './table.ts'

@@ -1,4 +1,5 @@
-import { allow, type Verdict, type HeaderField } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { responseHeaders } from './response-headers.ts'
 import { checkedAliases } from './table-checks.ts'
 import { deny, type AliasDenial } from './codes.ts'

@@ -1,4 +1,5 @@
-import { type Clock, type EpochMs, keyDigest, checkOptions, systemClock } from '@gatewright/kernel'
+import { keyDigest, checkOptions, systemClock } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import type { AliasUsage, AliasUsageBatch, AliasUsageStorage } from './storage/port.ts'
 
 /** Options of `createUsageLog`. */

@@ -1,53 +1,10 @@
-export { runCommand } from './cli/run-command.ts'
 export { readConfig } from './config/config.ts'
-export { configurationPage } from './config/page.ts'
 export { startHost } from './composition/host.ts'
-export { systemAccounts } from './product/system-accounts.ts'
-export { extendTerm, termEnd } from './product/plans.ts'
-export { nextStatus, PAYIN_MOVES, PAYIN_STATUSES } from './modules/subscriptions/payins/states.ts'
-export { aliasTable } from './product/aliases.ts'
-export { viemReader } from './chain/viem-reader.ts'
-export { unitsOf } from './chain/receivers.ts'
-export { branchOfXpub } from './chain/xpub.ts'
-export { confirmationsOf, mismatch } from './modules/subscriptions/onchain/match-transfer.ts'
-export { accountCipher } from './modules/crypto/account-cipher.ts'
-export { accountKeys } from './modules/crypto/account-keys.ts'
-export { migrateHost } from './product/migrate.ts'
-export { sealedColumns } from './product/sealed-columns.ts'
-export type { ViemReaderOptions } from './chain/node.ts'
-export type { ChainReader, TokenTransfer, TransferQuery } from './chain/reader.ts'
-export type { PayinReceiver } from './chain/receivers.ts'
-export type { AddressBranch } from './chain/xpub.ts'
-export type { Mismatch, Payable } from './modules/subscriptions/onchain/match-transfer.ts'
-export type { Config } from './config/config.ts'
-export type {
-  AccountCipher,
-  CipherProblem,
-  CipherResult,
-  EncryptedText,
-} from './modules/crypto/account-cipher.ts'
-export type { AccountKeys } from './modules/crypto/account-keys.ts'
 
-export type { PaidTerm, Plan, PlanInterval } from './product/plans.ts'
-export type { PayinCause, PayinStatus } from './modules/subscriptions/payins/states.ts'
-export type { RunningHost, StartOptions } from './composition/host.ts'
 export type { Providers } from './providers/ports.ts'
-export type { CardIssuer, CardOrder, CardSecrets, IssuedCard } from './providers/cards/port.ts'
+export type { CardIssuer, CardOrder } from './providers/cards/port.ts'
 export type { Rejection } from './providers/reply.ts'
-export type { KycApplication, KycProvider, KycReport, Link, ReportedStatus } from './providers/kyc/port.ts'
-export type { Asset, Catalogue, Quote, QuoteRequest } from './providers/catalogue.ts'
-export type {
-  DepositProvider,
-  DepositReport,
-  DepositStatus,
-  NewDeposit,
-  OpenDeposit,
-} from './providers/deposits/port.ts'
-export type {
-  Destination,
-  NewWithdrawal,
-  WithdrawalProvider,
-  WithdrawalReport,
-  WithdrawalStatus,
-} from './providers/withdrawals/port.ts'
-export type { Decision, Observe } from '@gatewright/http'
+export type { KycProvider, KycReport, Link } from './providers/kyc/port.ts'
+export type { Asset } from './providers/catalogue.ts'
+export type { WithdrawalProvider, WithdrawalReport } from './providers/withdrawals/port.ts'
+export type { Decision } from '@gatewright/http'

@@ -1,4 +1,5 @@
-import type { HeaderField, Rule, Session } from '@gatewright/kernel'
+import type { Rule, Session } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { deny, type Evidence, type GuardDenial, type SpendDenial } from './codes.ts'
 import type { Chain } from './policies/chain.ts'
 import type { Block } from './policies/predicates.ts'

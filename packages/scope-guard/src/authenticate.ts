@@ -1,4 +1,5 @@
-import type { Clock, EpochMs, Session } from '@gatewright/kernel'
+import type { Session } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { sha256 } from '@gatewright/kernel/platform'
 import type { AuthorizedRule, GuardFacts, VerifiedSession } from './access.ts'
 import type { Challenges } from './challenges.ts'

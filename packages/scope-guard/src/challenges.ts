@@ -1,4 +1,4 @@
-import type { HeaderField } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { deny, type GuardDenial, type GuardReason } from './codes.ts'
 
 /** The denials about credentials and scopes, each with its RFC 6750 section 3 challenge. */

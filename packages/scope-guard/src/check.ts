@@ -1,4 +1,5 @@
-import { allow, type Clock, type EpochMs, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import { allow, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import {
   accessOf,
   blocked,

@@ -1,4 +1,5 @@
-import { checkedRule, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import type { Rule, Session, Verdict } from '@gatewright/kernel'
+import { checkedRule } from '@gatewright/kernel/internal'
 import type { Access, GuardFacts, SpendAccess } from './access.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createChallenges } from './challenges.ts'

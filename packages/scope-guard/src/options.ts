@@ -1,4 +1,5 @@
-import { checkOptions, type Clock, SESSION_TOKEN_TYPE, systemClock } from '@gatewright/kernel'
+import { checkOptions, SESSION_TOKEN_TYPE, systemClock } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import { checkedDpop, type CheckedDpop, type DpopOptions } from './dpop/options.ts'
 import type { RateSource } from './spend/amount.ts'
 import {

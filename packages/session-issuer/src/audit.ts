@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { isSession, type IssuerCaller } from './keys/authority.ts'
 import { randomBase62 } from './random.ts'
 import type { AuditAction, AuditActor, AuditEntry } from './storage/audit-port.ts'

@@ -1,4 +1,5 @@
-import type { Denial, Session, Surface, Verdict } from '@gatewright/kernel'
+import type { Denial, Session, Verdict } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import type { JWK } from 'jose'
 import { createAccountUpdater } from './keys/update-account.ts'
 import { createAuthenticator, type KeyReadLimiter } from './keys/authenticate.ts'

@@ -3,10 +3,10 @@ import {
   checkOptions,
   integerOption,
   systemClock,
-  type Clock,
   type Denial,
   type Verdict,
 } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import { checkedKeyPrefix, type Environment } from './keys/key-text.ts'
 import type { Pepper } from './keys/peppers.ts'
 import { MAX_SESSION_SECONDS, MIN_SESSION_SECONDS } from './limits.ts'

@@ -1,4 +1,5 @@
-import { denier, type CauseText, type DenialOf } from '@gatewright/kernel'
+import { denier, type DenialOf } from '@gatewright/kernel'
+import type { CauseText } from '@gatewright/kernel/internal'
 
 /** Every denial of this package, as spelled on the wire, with its HTTP status. */
 export const codes = {

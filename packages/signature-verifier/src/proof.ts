@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
 import type { Keccak256 } from './signatures/recover.ts'
 import { parseRfc3339 } from './templates/rfc3339.ts'

@@ -1,4 +1,5 @@
-import { createFairQueue, type FairQueue, integerOption } from '@gatewright/kernel'
+import { createFairQueue, integerOption } from '@gatewright/kernel'
+import type { FairQueue } from '@gatewright/kernel/internal'
 
 /**
  * Bounds on checks in one process. Beyond them the address bucket with the most waiting checks gets `rate_limited`; see

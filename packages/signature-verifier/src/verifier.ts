@@ -1,4 +1,5 @@
-import { allow, GRACE_MS, isClassFull, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, GRACE_MS, type Verdict } from '@gatewright/kernel'
+import { isClassFull, type EpochMs } from '@gatewright/kernel/internal'
 import { consumeChallenge, issueChallenge, type Challenge } from './challenge.ts'
 import {
   invalidRequest,

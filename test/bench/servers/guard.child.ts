@@ -2,7 +2,8 @@
 // checks: ES256 signature, issuer, audience, expiry, one scope. `koa-guard-full` has a limit and policies on top.
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createGuard, localKeys, type GuardOptions } from '@gatewright/scope-guard'
+import { createGuard, localKeys } from '@gatewright/scope-guard'
+import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import { getRequestListener } from '@hono/node-server'
 import Router from '@koa/router'
 import express from 'express'

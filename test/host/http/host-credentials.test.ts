@@ -1,5 +1,5 @@
 // Which credential of a request is read, by whom it is decided, and what counts as a failure.
-import type { RequestFacts } from '@gatewright/http'
+import type { RequestFacts } from '@gatewright/http/internal'
 import { setImmediate } from 'node:timers/promises'
 import { allow, type Rule } from '@gatewright/kernel'
 import t from 'tap'

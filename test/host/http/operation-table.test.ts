@@ -1,4 +1,5 @@
-import { assertOperationTable, type Operation } from '@gatewright/host'
+import type { Operation } from '@gatewright/host'
+import { assertOperationTable } from '@gatewright/host/internal'
 import t from 'tap'
 
 const sound = {

@@ -1,6 +1,6 @@
 import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/host'
-import { migrateHost, systemAccounts } from '@gatewright/reference-host'
+import { createLedger, ledgerAccounts, migrateLedger } from '@gatewright/host/internal'
+import { migrateHost, systemAccounts } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'

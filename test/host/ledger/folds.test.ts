@@ -1,6 +1,6 @@
 import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
-import { createLedger, ledgerAccounts, migrateLedger, type Transfer } from '@gatewright/host'
-import { systemAccounts } from '@gatewright/reference-host'
+import { createLedger, ledgerAccounts, migrateLedger, type Transfer } from '@gatewright/host/internal'
+import { systemAccounts } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'

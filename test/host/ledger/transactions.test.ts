@@ -1,6 +1,6 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
-import { ledgerAccounts, migrateLedger, createLedger, newId } from '@gatewright/host'
-import { migrateHost, systemAccounts } from '@gatewright/reference-host'
+import { ledgerAccounts, migrateLedger, createLedger, newId } from '@gatewright/host/internal'
+import { migrateHost, systemAccounts } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { rows } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
-import { events, type NewEvent, type RecordedEvent, type Subject } from '@gatewright/host'
+import { events } from '@gatewright/host'
+import type { NewEvent, RecordedEvent, Subject } from '@gatewright/host/internal'
 import fc from 'fast-check'
 import { onBothDatabases } from '../../harness/host-tables.ts'
 

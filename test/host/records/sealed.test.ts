@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createSealer, type RingKey } from '@gatewright/host'
+import { createSealer, type RingKey } from '@gatewright/host/internal'
 import fc from 'fast-check'
 import t from 'tap'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
-import { newId } from '@gatewright/host'
+import { newId } from '@gatewright/host/internal'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { onBothDatabases, type HostTables } from '../../harness/host-tables.ts'

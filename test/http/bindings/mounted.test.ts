@@ -5,13 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { scopeCatalogue } from '@gatewright/kernel'
-import {
-  gate,
-  type Decision,
-  type Failure,
-  type IdempotencyPort,
-  type OpenGateOptions,
-} from '@gatewright/http'
+import { gate, type Decision, type IdempotencyPort } from '@gatewright/http'
+import type { Failure, OpenGateOptions } from '@gatewright/http/internal'
 import { expressGate } from '@gatewright/http/express'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'

@@ -1,6 +1,7 @@
 // What a route with the option `amount` reserves, and how the hold ends with the outcome of the run.
 import { Fault, scopeCatalogue } from '@gatewright/kernel'
-import { gate, type AmountCall, type Failure, type Handler, type SpendingCall } from '@gatewright/http'
+import { gate, type Handler } from '@gatewright/http'
+import type { AmountCall, Failure, SpendingCall } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

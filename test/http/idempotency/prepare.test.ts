@@ -1,5 +1,6 @@
 import { allow } from '@gatewright/kernel'
-import { gate, type Failure } from '@gatewright/http'
+import { gate } from '@gatewright/http'
+import type { Failure } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
 import { created, rule, scopes, setUp, type Pay } from './spending.ts'

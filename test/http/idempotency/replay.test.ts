@@ -1,4 +1,5 @@
-import { gate, type Failure, type Handler } from '@gatewright/http'
+import { gate, type Handler } from '@gatewright/http'
+import type { Failure } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import type { Policy } from '@gatewright/scope-guard'
 import fc from 'fast-check'

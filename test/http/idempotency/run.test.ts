@@ -1,14 +1,7 @@
 // What the gate asks of the record of a write, and what it stores.
 import { allow, Fault, scopeCatalogue } from '@gatewright/kernel'
-import {
-  gate,
-  type AliasPort,
-  type Decision,
-  type Failure,
-  type Handler,
-  type IdempotencyPort,
-  type SpendingCall,
-} from '@gatewright/http'
+import { gate, type Decision, type Handler, type IdempotencyPort } from '@gatewright/http'
+import type { AliasPort, Failure, SpendingCall } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

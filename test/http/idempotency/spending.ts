@@ -1,5 +1,6 @@
 import { scopeCatalogue, type Rule } from '@gatewright/kernel'
-import { gate, type Failure, type Handler, type SpendingCall } from '@gatewright/http'
+import { gate, type Handler } from '@gatewright/http'
+import type { Failure, SpendingCall } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency, type RecoveryResult } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

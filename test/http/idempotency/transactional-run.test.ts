@@ -1,13 +1,7 @@
 // What a transactional write asks of its record and its guard.
 import { allow, scopeCatalogue, type Rule } from '@gatewright/kernel'
-import {
-  gate,
-  type Decision,
-  type Failure,
-  type HandlerResponse,
-  type TransactionContext,
-  type TransactionPort,
-} from '@gatewright/http'
+import { gate, type Decision, type HandlerResponse } from '@gatewright/http'
+import type { Failure, TransactionContext, TransactionPort } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import type { SpendHold } from '@gatewright/scope-guard'

@@ -1,5 +1,6 @@
 import { scopeCatalogue } from '@gatewright/kernel'
-import { gate, type StandardSchema } from '@gatewright/http'
+import { gate } from '@gatewright/http'
+import type { StandardSchema } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import t from 'tap'

@@ -1,5 +1,6 @@
 import { scopeCatalogue } from '@gatewright/kernel'
-import { denialResponse, failureResponse, gate, type Outcome, type Render } from '@gatewright/http'
+import { denialResponse, gate } from '@gatewright/http'
+import { failureResponse, type Outcome, type Render } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

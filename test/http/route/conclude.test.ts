@@ -1,6 +1,7 @@
 // How a request ends: what is sent, reported and emitted.
 import { allow, Fault, scopeCatalogue, type Denial } from '@gatewright/kernel'
-import { gate, type AliasPort, type Decision, type Failure, type OpenGateOptions } from '@gatewright/http'
+import { gate, type Decision } from '@gatewright/http'
+import type { AliasPort, Failure, OpenGateOptions } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

@@ -1,6 +1,8 @@
 // The steps of a route: credential, limits, body, record, and what an existing handler gets.
-import { allow, scopeCatalogue, type HeaderField, type Verdict } from '@gatewright/kernel'
-import { gate, type AliasPort, type Decision, type IdempotencyPort, type Outcome } from '@gatewright/http'
+import { allow, scopeCatalogue, type Verdict } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
+import { gate, type Decision, type IdempotencyPort } from '@gatewright/http'
+import type { AliasPort, Outcome } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

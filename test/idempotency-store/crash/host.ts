@@ -1,11 +1,8 @@
-import {
-  createIdempotency,
-  type IdempotencyDenial,
-  type LostRun,
-  type RecoveryResult,
-} from '@gatewright/idempotency-store'
+import { createIdempotency, type RecoveryResult } from '@gatewright/idempotency-store'
+import type { IdempotencyDenial, LostRun } from '@gatewright/idempotency-store/internal'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
-import type { Clock, Verdict } from '@gatewright/kernel'
+import type { Verdict } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import { rows } from '@gatewright/kernel/sql'
 import { response, write } from '../support.ts'
 import { payIn, type CrashStore } from './stores.ts'

@@ -2,9 +2,9 @@ import {
   createIdempotency,
   type Claim,
   type Idempotency,
-  type LostRun,
   type RecoveryResult,
 } from '@gatewright/idempotency-store'
+import type { LostRun } from '@gatewright/idempotency-store/internal'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

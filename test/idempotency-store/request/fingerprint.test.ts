@@ -1,4 +1,5 @@
-import { createIdempotency, type FingerprintMode } from '@gatewright/idempotency-store'
+import { createIdempotency } from '@gatewright/idempotency-store'
+import type { FingerprintMode } from '@gatewright/idempotency-store/internal'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,11 +1,10 @@
 import {
   createIdempotency,
-  type RunOrReplay,
   type Idempotency,
   type IdempotencyStorage,
   type StoredResponse,
-  type StoredSpend,
 } from '@gatewright/idempotency-store'
+import type { RunOrReplay, StoredSpend } from '@gatewright/idempotency-store/internal'
 import {
   createTransactionalIdempotency,
   type TransactionalIdempotency,

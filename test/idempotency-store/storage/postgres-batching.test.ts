@@ -1,4 +1,5 @@
-import type { BeginResult, Ending } from '@gatewright/idempotency-store'
+import type { Ending } from '@gatewright/idempotency-store'
+import type { BeginResult } from '@gatewright/idempotency-store/internal'
 import { postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault, GRACE_MS } from '@gatewright/kernel'
 import { withinTransactionScope, type SqlClient, type SqlRow } from '@gatewright/kernel/sql'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createAliases } from '@gatewright/legacy-alias-router'
-import { aliasTable } from '@gatewright/reference-host'
+import { aliasTable } from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'

@@ -1,5 +1,5 @@
 import { legacyPaths } from '@gatewright/legacy-alias-router'
-import { aliasTable } from '@gatewright/reference-host'
+import { aliasTable } from '@gatewright/reference-host/internal'
 
 /** A request in current names. */
 export interface Current {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readConfig, unitsOf, type PayinReceiver } from '@gatewright/reference-host'
+import { readConfig } from '@gatewright/reference-host'
+import { unitsOf, type PayinReceiver } from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { getAddress } from 'viem'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { viemReader, type ChainReader } from '@gatewright/reference-host'
+import { viemReader, type ChainReader } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { encodeFunctionData, parseAbi, type Hex } from 'viem'
 import { accountOf, deployErc20, TOKENS } from '../../harness/erc20.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { branchOfXpub, readConfig } from '@gatewright/reference-host'
+import { readConfig } from '@gatewright/reference-host'
+import { branchOfXpub } from '@gatewright/reference-host/internal'
 
 import fc from 'fast-check'
 import t from 'tap'

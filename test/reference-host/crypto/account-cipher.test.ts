@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createSecretKey, randomBytes, webcrypto } from 'node:crypto'
-import { accountCipher, type AccountKeys, type EncryptedText } from '@gatewright/reference-host'
+import { accountCipher, type AccountKeys, type EncryptedText } from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t from 'tap'
 

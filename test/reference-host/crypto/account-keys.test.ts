@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock, race } from '@gatewright/kernel/testing'
-import { accountCipher, accountKeys } from '@gatewright/reference-host'
-import { createSealer } from '@gatewright/host'
+import { accountCipher, accountKeys } from '@gatewright/reference-host/internal'
+import { createSealer } from '@gatewright/host/internal'
 import { onBothDatabases } from '../../harness/host-tables.ts'
 
 const sealer = createSealer([{ id: 'test', secret: randomBytes(32) }])

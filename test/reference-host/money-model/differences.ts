@@ -1,5 +1,5 @@
 import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
-import { createLedger } from '@gatewright/host'
+import { createLedger } from '@gatewright/host/internal'
 import type { HttpResponse } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import type { Random } from '../../harness/random.ts'

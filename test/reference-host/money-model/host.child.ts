@@ -6,10 +6,10 @@ import {
   readConfig,
   startHost,
   type Asset,
-  type DepositProvider,
   type WithdrawalProvider,
   type WithdrawalReport,
 } from '@gatewright/reference-host'
+import type { DepositProvider } from '@gatewright/reference-host/internal'
 
 const JOBS_EVERY_MS = 250
 const journal = process.env['JOURNAL'] as string

@@ -1,4 +1,5 @@
-import { openApiDocument, type Operation } from '@gatewright/host'
+import type { Operation } from '@gatewright/host'
+import { openApiDocument } from '@gatewright/host/internal'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'

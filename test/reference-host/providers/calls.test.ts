@@ -1,4 +1,5 @@
-import type { DepositProvider, KycProvider } from '@gatewright/reference-host'
+import type { KycProvider } from '@gatewright/reference-host'
+import type { DepositProvider } from '@gatewright/reference-host/internal'
 import { sampleApplication } from '@gatewright/reference-host/testing'
 import t from 'tap'
 import { collectGarbage } from '../../harness/collect-garbage.ts'

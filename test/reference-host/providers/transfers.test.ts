@@ -1,7 +1,8 @@
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { collectTests, failingTests, manualClock, type TestRunner } from '@gatewright/kernel/testing'
-import type { Catalogue, DepositProvider, WithdrawalProvider } from '@gatewright/reference-host'
+import type { WithdrawalProvider } from '@gatewright/reference-host'
+import type { Catalogue, DepositProvider } from '@gatewright/reference-host/internal'
 import {
   depositProviderContract,
   withdrawalProviderContract,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { createGuard, localKeys, type GuardOptions, type LimiterStore } from '@gatewright/scope-guard'
+import { createGuard, localKeys, type LimiterStore } from '@gatewright/scope-guard'
+import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import { calculateJwkThumbprint, SignJWT, type JWK } from 'jose'
 import { RateLimiterMemory } from 'rate-limiter-flexible'

@@ -6,8 +6,8 @@ import {
   parsePolicy,
   type Chain,
   type Policy,
-  type PolicyDocument,
 } from '@gatewright/scope-guard'
+import type { PolicyDocument } from '@gatewright/scope-guard/internal'
 import fc from 'fast-check'
 import t from 'tap'
 

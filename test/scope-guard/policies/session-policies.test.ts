@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
 import { memorySpends } from '@gatewright/scope-guard/memory'
-import type { SessionPolicies } from '@gatewright/scope-guard'
+import type { SessionPolicies } from '@gatewright/scope-guard/internal'
 import t from 'tap'
 import { bench, session } from '../issuer.ts'
 

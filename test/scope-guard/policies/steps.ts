@@ -1,6 +1,7 @@
 import type { Session } from '@gatewright/kernel'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import { createGuard, type Guard, type GuardFacts, type Policy, type Spend } from '@gatewright/scope-guard'
+import { createGuard, type Guard, type Policy, type Spend } from '@gatewright/scope-guard'
+import type { GuardFacts } from '@gatewright/scope-guard/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { session } from '../issuer.ts'
 import { RATES, ruleOf, START, type Step } from './arbitrary.ts'

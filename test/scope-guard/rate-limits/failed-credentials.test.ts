@@ -1,4 +1,5 @@
-import { localKeys, type GuardOptions, type KeySource, type LimiterStore } from '@gatewright/scope-guard'
+import { localKeys, type KeySource, type LimiterStore } from '@gatewright/scope-guard'
+import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import fc from 'fast-check'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import t from 'tap'

@@ -1,4 +1,5 @@
-import { createFailureLimit, type FailureOptions, type LimiterStore } from '@gatewright/scope-guard'
+import { createFailureLimit, type LimiterStore } from '@gatewright/scope-guard'
+import type { FailureOptions } from '@gatewright/scope-guard/internal'
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import { RateLimiterMemory } from 'rate-limiter-flexible'

@@ -1,4 +1,4 @@
-import { keyPolicyId } from '@gatewright/kernel'
+import { keyPolicyId } from '@gatewright/kernel/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench } from '../issuer.ts'

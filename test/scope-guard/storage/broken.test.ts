@@ -1,5 +1,6 @@
 import { failingTests } from '@gatewright/kernel/testing'
-import type { CounterUsage, SpendStorage } from '@gatewright/scope-guard'
+import type { SpendStorage } from '@gatewright/scope-guard'
+import type { CounterUsage } from '@gatewright/scope-guard/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'

@@ -1,4 +1,5 @@
-import { localKeys, type GuardOptions } from '@gatewright/scope-guard'
+import { localKeys } from '@gatewright/scope-guard'
+import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import t from 'tap'
 import { getHeapSnapshot } from 'node:v8'
 import { collectGarbage } from '../../harness/collect-garbage.ts'

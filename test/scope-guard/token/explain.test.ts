@@ -1,5 +1,6 @@
 // What the log of the operator says about a denied token.
-import { createGuard, localKeys, reasons, sessionReader, type GuardOptions } from '@gatewright/scope-guard'
+import { createGuard, localKeys, reasons, sessionReader } from '@gatewright/scope-guard'
+import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import { toClaims } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { createIssuer, type IssuerOptions, type KeyStorage } from '@gatewright/session-issuer'
+import { createIssuer, type KeyStorage } from '@gatewright/session-issuer'
+import type { IssuerOptions } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { DAY, must, newKey, PEPPER, setUp, USER } from '../fixtures.ts'
 

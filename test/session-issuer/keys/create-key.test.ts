@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { race } from '@gatewright/kernel/testing'
-import { keyPattern, type CreatedKey, type Issuer, type KeyRecord } from '@gatewright/session-issuer'
+import { keyPattern, type Issuer, type KeyRecord } from '@gatewright/session-issuer'
+import type { CreatedKey } from '@gatewright/session-issuer/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { DAY, must, newKey, newSession, setUp, USER } from '../fixtures.ts'

@@ -1,4 +1,5 @@
-import { createIssuer, type EndedLineage, type Issuer } from '@gatewright/session-issuer'
+import { createIssuer, type Issuer } from '@gatewright/session-issuer'
+import type { EndedLineage } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { DAY, must, newKey, setUp, type SetUp } from '../fixtures.ts'
 

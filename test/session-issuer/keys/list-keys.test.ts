@@ -1,5 +1,6 @@
 import t from 'tap'
-import type { ApiKey, Issuer, KeyPage, ListPosition } from '@gatewright/session-issuer'
+import type { ApiKey, Issuer } from '@gatewright/session-issuer'
+import type { KeyPage, ListPosition } from '@gatewright/session-issuer/internal'
 import { DAY, must, newKey, newSession, setUp, setUpStored } from '../fixtures.ts'
 
 /** Reads all pages. `between` runs after each page. */

@@ -1,4 +1,5 @@
-import { createIssuer, type IssuerOptions, type KeyStorage } from '@gatewright/session-issuer'
+import { createIssuer, type KeyStorage } from '@gatewright/session-issuer'
+import type { IssuerOptions } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { newKey, setUp, USER } from '../fixtures.ts'
 

@@ -1,5 +1,6 @@
 import t from 'tap'
-import type { ApiKey, Issuer, ListPosition, SessionPage } from '@gatewright/session-issuer'
+import type { ApiKey, Issuer } from '@gatewright/session-issuer'
+import type { ListPosition, SessionPage } from '@gatewright/session-issuer/internal'
 import { must, newKey, newSession, setUp } from '../fixtures.ts'
 
 /** Reads all pages. `between` runs after each page. */

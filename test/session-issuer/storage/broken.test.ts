@@ -1,4 +1,5 @@
-import { memoryFeed, type MemoryFeed } from '@gatewright/kernel'
+import { memoryFeed } from '@gatewright/kernel'
+import type { MemoryFeed } from '@gatewright/kernel/internal'
 import { failingTests } from '@gatewright/kernel/testing'
 import type {
   IssuerStorage,

@@ -1,11 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { createConnection, type AddressInfo } from 'node:net'
-import {
-  createVerifier,
-  renderEip4361,
-  type ContractWalletOptions,
-  type RpcClient,
-} from '@gatewright/signature-verifier'
+import { createVerifier, renderEip4361 } from '@gatewright/signature-verifier'
+import type { ContractWalletOptions, RpcClient } from '@gatewright/signature-verifier/internal'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import t from 'tap'
 import { createPublicClient, createWalletClient, http, type Hex } from 'viem'

@@ -5,12 +5,11 @@ import {
   fromHashWasm,
   fromLibauth,
   fromSecp256k1Addon,
-  keccakWithJsSha3,
   fastestRecover,
-  recoverWithJs,
   type Recover,
   type Secp256k1Addon,
 } from '@gatewright/signature-verifier'
+import { keccakWithJsSha3, recoverWithJs } from '@gatewright/signature-verifier/internal'
 import fc from 'fast-check'
 import { createKeccak } from 'hash-wasm'
 import t from 'tap'

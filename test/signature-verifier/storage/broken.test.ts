@@ -1,4 +1,5 @@
-import { GRACE_MS, type EpochMs } from '@gatewright/kernel'
+import { GRACE_MS } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { failingTests } from '@gatewright/kernel/testing'
 import type { ChallengeStorage, NonceStorage } from '@gatewright/signature-verifier'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
 import {
-  agentBootstrap,
   bootstrap,
   createVerifier,
   lineTemplate,
   renderEip4361,
   REQUEST_RESOURCE,
   requestDigest,
+} from '@gatewright/signature-verifier'
+import {
+  agentBootstrap,
   signInWithEthereum,
   type Eip4361Message,
-} from '@gatewright/signature-verifier'
+} from '@gatewright/signature-verifier/internal'
 import { memoryNonces } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,4 +1,4 @@
-import type { PresetName } from '@gatewright/scope-guard'
+import type { PresetName } from '@gatewright/scope-guard/internal'
 import type { TestSession } from './session.ts'
 
 /** A payload of a token, without its dates and its issuer. */

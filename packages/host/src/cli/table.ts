@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 
 /** Rows of cells. The first row is the head. */
 export type Table = readonly (readonly string[])[]

@@ -1,6 +1,7 @@
-import { storedForm } from '@gatewright/http'
+import { storedForm } from '@gatewright/http/internal'
 import { isoOrNull } from '../cli/table.ts'
-import type { DescribedRun, ListedLostRun, LostRuns } from '@gatewright/idempotency-store'
+import type { LostRuns } from '@gatewright/idempotency-store'
+import type { DescribedRun, ListedLostRun } from '@gatewright/idempotency-store/internal'
 
 /** A lost run in the output for operators. Its instants are RFC 3339. */
 export interface DescribedLostRun {

@@ -1,18 +1,14 @@
-import type { Observe } from '@gatewright/http'
+import type { Observe } from '@gatewright/http/internal'
 import {
   createTransactionalIdempotency,
   type TransactionalIdempotency,
 } from '@gatewright/idempotency-store/transactional'
 import { createLostRuns, type LostRuns } from '@gatewright/idempotency-store'
-import { allow, systemClock, type Clock, type ScopeCatalogue } from '@gatewright/kernel'
+import { allow, systemClock } from '@gatewright/kernel'
+import type { Clock, ScopeCatalogue } from '@gatewright/kernel/internal'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
-import {
-  createAliases,
-  createUsageLog,
-  type Aliases,
-  type AliasTable,
-  type UsageLog,
-} from '@gatewright/legacy-alias-router'
+import { createAliases, createUsageLog, type AliasTable } from '@gatewright/legacy-alias-router'
+import type { Aliases, UsageLog } from '@gatewright/legacy-alias-router/internal'
 import {
   checkPolicyChain,
   createGuard,
@@ -20,7 +16,8 @@ import {
   type Guard,
   type SpendStorage,
 } from '@gatewright/scope-guard'
-import { createIssuer, type EndedLineage, type Issuer } from '@gatewright/session-issuer'
+import { createIssuer, type Issuer } from '@gatewright/session-issuer'
+import type { EndedLineage } from '@gatewright/session-issuer/internal'
 import type { HostConfig } from '../config/host-config.ts'
 import { originOf } from '../config/origin.ts'
 import { deny } from '../http/codes.ts'

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Outcome } from '@gatewright/http'
+import type { Outcome } from '@gatewright/http/internal'
 import Koa from 'koa'
 import { deny } from './codes.ts'
 import { optionsResponse } from './cors.ts'

@@ -1,4 +1,4 @@
-import type { StandardSchema } from '@gatewright/http'
+import type { StandardSchema } from '@gatewright/http/internal'
 import { compileSchema } from '../schemas/check.ts'
 import type { Operation } from './operation.ts'
 import { unknownMember } from './unknown-names.ts'

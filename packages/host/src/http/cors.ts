@@ -1,4 +1,5 @@
-import { exposedHeaders, type HttpResponse, type HeaderField } from '@gatewright/http'
+import { exposedHeaders, type HttpResponse } from '@gatewright/http'
+import type { HeaderField } from '@gatewright/kernel/internal'
 
 /**
  * Header fields that a browser may send. The field of the partner key is not among them, because a partner key must never be in

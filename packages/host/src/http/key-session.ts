@@ -1,4 +1,5 @@
-import type { EpochMs, Session } from '@gatewright/kernel'
+import type { Session } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { ApiKey, KeyStorage } from '@gatewright/session-issuer'
 
 /** A session made from a presented API key for one request. It is never stored. */

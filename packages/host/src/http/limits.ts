@@ -1,13 +1,12 @@
-import type { HeaderField } from '@gatewright/http'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { allow, type Verdict } from '@gatewright/kernel'
 import {
   createFailureLimit,
   createRateLimit,
-  type FailureLimit,
-  type GuardOptions,
   type LimiterStore,
   type LimitOptions,
 } from '@gatewright/scope-guard'
+import type { FailureLimit, GuardOptions } from '@gatewright/scope-guard/internal'
 import type { HostConfig } from '../config/host-config.ts'
 
 /** Rate limits of operations without a session. Each call takes one request from a bucket. */

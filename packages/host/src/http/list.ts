@@ -1,4 +1,5 @@
-import { allow, type Surface } from '@gatewright/kernel'
+import { allow } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import type { Static, TObject, TProperties } from 'typebox/type'
 import type { PageOf } from '../records/table.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { GuardedCall, HandlerResponse } from '@gatewright/http'
+import type { HandlerResponse } from '@gatewright/http'
+import type { GuardedCall } from '@gatewright/http/internal'
 import type { KoaGate, KoaOperation } from '@gatewright/http/koa'
 import { allow, type Denial, type Rule } from '@gatewright/kernel'
 import { withinTransactionScope } from '@gatewright/kernel/sql'

@@ -1,4 +1,6 @@
-import type { AuthenticatedRequest, HandlerResponse, HeaderField, DenialWithHeaders } from '@gatewright/http'
+import type { HandlerResponse } from '@gatewright/http'
+import type { AuthenticatedRequest, DenialWithHeaders } from '@gatewright/http/internal'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { koaGate, type KoaGate, type KoaOperation } from '@gatewright/http/koa'
 import { allow, type Verdict, type Rule } from '@gatewright/kernel'
 import type { Access } from '@gatewright/scope-guard'

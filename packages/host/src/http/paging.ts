@@ -1,5 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import type { ListPosition } from '@gatewright/session-issuer'
+import type { ListPosition } from '@gatewright/session-issuer/internal'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from './codes.ts'
 

@@ -1,4 +1,5 @@
-import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendStorage } from '@gatewright/scope-guard'
 import { ledgerAccounts } from '../ledger/accounts.ts'

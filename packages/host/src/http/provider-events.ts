@@ -1,10 +1,11 @@
-import { allow, type EpochMs } from '@gatewright/kernel'
+import { allow } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from './codes.ts'
 import { operation, type Operation } from './operation.ts'
 import { component, text } from '../schemas/fields.ts'
-import type { Clock } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import type { SqlClient } from '@gatewright/kernel/sql'
 
 /**

@@ -1,7 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { allow, Fault, type Clock, type Verdict } from '@gatewright/kernel'
-import type { FailureLimit } from '@gatewright/scope-guard'
-import type { CanonicalFacts } from '@gatewright/http'
+import { allow, Fault, type Verdict } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
+import type { FailureLimit } from '@gatewright/scope-guard/internal'
+import type { CanonicalFacts } from '@gatewright/http/internal'
 import { deny } from './codes.ts'
 
 /** A signed message of a provider. */

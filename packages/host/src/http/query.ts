@@ -1,4 +1,4 @@
-import type { StandardSchema } from '@gatewright/http'
+import type { StandardSchema } from '@gatewright/http/internal'
 import type { TObject } from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 

@@ -1,4 +1,5 @@
-import { allow, type Session, type Surface } from '@gatewright/kernel'
+import { allow, type Session } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import type { Static, TObject } from 'typebox/type'
 import { deny, type HostDenial } from './codes.ts'
 import { operation, type Operation, type PlainOperation, type Success } from './operation.ts'

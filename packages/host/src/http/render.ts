@@ -1,14 +1,8 @@
-import {
-  denialResponse,
-  failureResponse,
-  type HttpResponse,
-  type ErrorShape,
-  type HeaderField,
-  type Outcome,
-  type Render,
-} from '@gatewright/http'
-import type { Clock } from '@gatewright/kernel'
-import type { Aliases } from '@gatewright/legacy-alias-router'
+import { denialResponse, type HttpResponse } from '@gatewright/http'
+import { failureResponse, type ErrorShape, type Outcome, type Render } from '@gatewright/http/internal'
+import type { HeaderField } from '@gatewright/kernel/internal'
+import type { Clock } from '@gatewright/kernel/internal'
+import type { Aliases } from '@gatewright/legacy-alias-router/internal'
 import { commonHeaders } from './cors.ts'
 import { openResponses, wantsOpenResponses } from './open-responses.ts'
 import type { Operation, Success } from './operation.ts'

@@ -1,4 +1,4 @@
-import { shownName, unknownName } from '@gatewright/kernel'
+import { shownName, unknownName } from '@gatewright/kernel/internal'
 import { unknownMembers, type UnknownMember } from '../schemas/unknown-members.ts'
 import { deny, type HostDenial } from './codes.ts'
 import type { Operation } from './operation.ts'

@@ -1,4 +1,5 @@
-import type { EpochMs, Verdict } from '@gatewright/kernel'
+import type { Verdict } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 
 /** The content of a web token: who signed in on the web. */
 export interface WebSession {

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { defer, rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { group, instant, integer, json, named, nullable, position, text, oneOf } from '../records/columns.ts'
 import { newId } from '../records/new-id.ts'

@@ -1,5 +1,5 @@
 import type { Decision } from '@gatewright/http'
-import type { Clock, EpochMs } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { outcomeOf, type DecisionOutcome } from './outcome.ts'
 import { bucketOf, STORE_CHECK_SECONDS } from './quantile.ts'
 

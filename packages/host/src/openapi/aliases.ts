@@ -1,4 +1,5 @@
-import { listAliases, type Alias, type AliasKind, type AliasTable } from '@gatewright/legacy-alias-router'
+import { listAliases, type AliasTable } from '@gatewright/legacy-alias-router'
+import type { Alias, AliasKind } from '@gatewright/legacy-alias-router/internal'
 import type { TObject } from 'typebox/type'
 import type { Json } from './components.ts'
 

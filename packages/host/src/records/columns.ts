@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { toInteger, toText, type SqlValue } from '@gatewright/kernel/sql'
 
 /** Whether an insert must give a member of a record, may give it in place of a default, or cannot. */

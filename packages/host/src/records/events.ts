@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { defer, rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { group, instant, integer, named, nullable, position, text } from './columns.ts'
 import { newId } from './new-id.ts'

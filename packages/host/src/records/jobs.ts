@@ -1,4 +1,4 @@
-import type { Clock, EpochMs } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import {
   defer,
   rowLock,

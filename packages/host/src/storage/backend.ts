@@ -2,7 +2,7 @@ import type { IdempotencyStorage } from '@gatewright/idempotency-store'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
-import type { IssuerOptions } from '@gatewright/session-issuer'
+import type { IssuerOptions } from '@gatewright/session-issuer/internal'
 import type { NonceStorage } from '@gatewright/signature-verifier'
 
 /** Checks whether one dependency works. Rejects with the cause if it does not. */

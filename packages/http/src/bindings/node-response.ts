@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { HeaderField } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import type { WireResponse } from '../ports.ts'
 import type { NodeRequest } from '../request/facts.ts'
 import { isRepeatable, missingFields } from '../response/http-response.ts'

@@ -1,4 +1,5 @@
-import type { Denial, HeaderField, Verdict } from '@gatewright/kernel'
+import type { Denial, Verdict } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import type { AccessLike, AmountLike, SpendGuardPort, TransactionPort } from '../ports.ts'
 import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
 import type {

@@ -1,4 +1,5 @@
-import { Fault, type HeaderField } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import type { CallerIds } from '../ports.ts'
 import type { Outcome } from './outcome.ts'
 

@@ -1,4 +1,5 @@
-import { docsLink, type Denial } from '@gatewright/kernel'
+import type { Denial } from '@gatewright/kernel'
+import { docsLink } from '@gatewright/kernel/internal'
 import { printError } from '@gatewright/kernel/platform'
 
 /** Tells the operator, once per cause, what neither a response nor a failure says. */

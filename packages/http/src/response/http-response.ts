@@ -1,4 +1,5 @@
-import type { Denial, Fault, HeaderField } from '@gatewright/kernel'
+import type { Denial, Fault } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import type { WireResponse } from '../ports.ts'
 import { statusPhrase } from './status-phrase.ts'
 

@@ -1,4 +1,5 @@
-import { Fault, type Denial, type HeaderField } from '@gatewright/kernel'
+import { Fault, type Denial } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import {
   denialResponse,
   errorResponse,

@@ -1,4 +1,5 @@
-import { checkOptions, type HeaderField } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { hasField } from './http-response.ts'
 import type { DenialWithHeaders } from './outcome.ts'
 

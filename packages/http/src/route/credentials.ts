@@ -1,4 +1,5 @@
-import { allow, type HeaderField, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import { allow, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import type { AccessLike, CallerIds, Credential, Credentials, GuardFactsLike, GuardPort } from '../ports.ts'
 import type { RequestFacts } from '../request/facts.ts'
 import type { RequestContext } from './request-context.ts'

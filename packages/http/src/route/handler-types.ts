@@ -1,4 +1,5 @@
-import type { Denial, HeaderField, Verdict } from '@gatewright/kernel'
+import type { Denial, Verdict } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import type { AccessLike, AmountLike } from '../ports.ts'
 import type { RequestDenial } from '../codes.ts'
 import type { CanonicalFacts } from '../request/facts.ts'

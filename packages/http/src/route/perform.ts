@@ -1,4 +1,5 @@
-import { allow, type HeaderField, type Verdict } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import type { OpenGate } from '../gate-types.ts'
 import type { WireResponse } from '../ports.ts'
 import type { RequestFacts } from '../request/facts.ts'

@@ -1,4 +1,5 @@
-import type { HeaderField, Session, Verdict } from '@gatewright/kernel'
+import type { Session, Verdict } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import type { Settings } from '../options.ts'
 import type { AliasPort } from '../ports.ts'
 import type { CanonicalFacts, OldName, RequestFacts } from '../request/facts.ts'

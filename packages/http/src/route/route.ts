@@ -1,4 +1,5 @@
-import { allow, type Denial, type HeaderField } from '@gatewright/kernel'
+import { allow, type Denial } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { isJson } from '../request/body.ts'
 import { startRun, type RunDependencies, type RunEnding, type StartedRun } from '../idempotency/run.ts'
 import type { AccessLike, WireResponse } from '../ports.ts'

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 
 /** The right to run a write once. Plain data. */
 export interface Claim {

@@ -1,4 +1,5 @@
-import type { EpochMs, Verdict } from '@gatewright/kernel'
+import type { Verdict } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { IdempotencyDenial } from '../codes.ts'
 import type { Replay } from '../response/stored-response.ts'
 

@@ -1,4 +1,5 @@
-import { malformedReply, type HeaderField } from '@gatewright/kernel'
+import { malformedReply } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { isStoredResponse, type StoredResponse, type StoredSpend } from './stored-response.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { EpochMs, HeaderField } from '@gatewright/kernel'
+import type { EpochMs, HeaderField } from '@gatewright/kernel/internal'
 
 /** The names of the header fields of `recordHeaders`, for `Access-Control-Expose-Headers`. */
 export const recordHeaderNames: readonly string[] = ['Idempotency-Replayed', 'Idempotency-Expires']

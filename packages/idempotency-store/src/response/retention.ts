@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { utf8Length } from '@gatewright/kernel/platform'
 import type { Settings } from '../options.ts'
 import type { Ending } from '../storage/port.ts'

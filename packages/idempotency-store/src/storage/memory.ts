@@ -1,8 +1,9 @@
-import { type EpochMs, Fault, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
+import { Fault, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { IdempotencyStorage, RunLabel, RunRecord } from './port.ts'
 
 /** Options of `memoryIdempotency`. */
-export interface MemoryIdempotencyOptions {
+interface MemoryIdempotencyOptions {
   /** Maximum number of records, at least 1, default 10 000; with responses of 256 KiB each that is 2.5 GiB. */
   readonly capacity?: number
 }

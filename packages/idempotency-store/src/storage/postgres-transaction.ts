@@ -1,4 +1,5 @@
-import { Fault, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { Fault, malformedReply } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toInteger, type SqlQueries, type SqlRow, type SqlTransaction } from '@gatewright/kernel/sql'
 import type {
   BeginResult,

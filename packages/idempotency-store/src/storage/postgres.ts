@@ -15,10 +15,9 @@ import {
 } from './statements.ts'
 
 export { migrateIdempotency } from './migrate.ts'
-export type { SqlIdempotencyOptions } from './statements.ts'
 
 /** Options of `postgresIdempotency`. */
-export interface PostgresIdempotencyOptions extends SqlIdempotencyOptions {
+interface PostgresIdempotencyOptions extends SqlIdempotencyOptions {
   /**
    * Whether calls that are made while others are in flight share statements. Default: true for a client, false for a
    * transaction. Set it to false for a client whose connection or settings depend on the caller, such as one that takes the

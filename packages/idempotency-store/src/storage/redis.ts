@@ -15,7 +15,7 @@ import {
 import { BEGIN, END, EXTEND, TAKE_OVER } from './redis-scripts.ts'
 
 /** Options of `redisIdempotency`. */
-export interface RedisIdempotencyOptions {
+interface RedisIdempotencyOptions {
   /** Prefix of every key. Default `gw:idempotency:`. */
   readonly prefix?: string
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { GRACE_MS, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { GRACE_MS, malformedReply } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,

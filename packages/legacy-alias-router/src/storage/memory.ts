@@ -1,8 +1,9 @@
-import { type EpochMs, Fault, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
+import { Fault, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './port.ts'
 
 /** Options of `memoryAliasUsage`. */
-export interface MemoryAliasUsageOptions {
+interface MemoryAliasUsageOptions {
   /** Maximum number of rows, at least 1, default 100 000, about 25 MB. */
   readonly capacity?: number
 }

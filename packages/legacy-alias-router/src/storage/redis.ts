@@ -7,7 +7,7 @@ import { ADD, COLLECT, PAGE } from './redis-scripts.ts'
 const WRITER_MS = 86_400_000
 
 /** Options of `redisAliasUsage`. */
-export interface RedisAliasUsageOptions {
+interface RedisAliasUsageOptions {
   /** Prefix of every key. Its hash tag keeps all keys in one slot of a cluster. Default `{gw:alias}:`. */
   readonly prefix?: string
 }

@@ -1,5 +1,5 @@
 import * as Type from 'typebox/type'
-import { compileSchema } from '@gatewright/host/schemas'
+import { compileSchema } from '@gatewright/host/internal'
 import type { TokenTransfer } from './reader.ts'
 
 /** What a node replies to one call: the check of the reply, and what the host reads from it. */

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 
 /**
  * One `Transfer` event of an ERC-20 token in a mined block (EIP-20). Addresses and hashes are in lower case.

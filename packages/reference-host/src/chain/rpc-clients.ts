@@ -1,4 +1,4 @@
-import type { RpcClient } from '@gatewright/signature-verifier'
+import type { RpcClient } from '@gatewright/signature-verifier/internal'
 import { jsonRpc, type JsonRpc } from './json-rpc.ts'
 
 /** The JSON-RPC endpoint of a chain. */

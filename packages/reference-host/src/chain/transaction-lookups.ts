@@ -1,4 +1,5 @@
-import { Fault, type Clock, type EpochMs } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import type { ChainReader, TokenTransfer } from './reader.ts'
 
 /** The state of one transaction on its chain. */

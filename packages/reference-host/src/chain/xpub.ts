@@ -1,6 +1,6 @@
 import { ECDH } from 'node:crypto'
 import { keyDigest } from '@gatewright/kernel'
-import { keccakWithJsSha3 } from '@gatewright/signature-verifier'
+import { keccakWithJsSha3 } from '@gatewright/signature-verifier/internal'
 import { HDKey } from '@scure/bip32'
 
 /** Derives the addresses of an extended public key by index, without a private key. */

@@ -1,21 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { Fault, type Session, type Verdict } from '@gatewright/kernel'
-import {
-  createGuard,
-  localKeys,
-  remoteKeys,
-  sessionReader,
-  type GuardDenial,
-  type GuardOptions,
-  type KeySet,
-  type PresetName,
-} from '@gatewright/scope-guard'
+import { createGuard, localKeys, remoteKeys, sessionReader } from '@gatewright/scope-guard'
+import type { GuardDenial, GuardOptions, KeySet, PresetName } from '@gatewright/scope-guard/internal'
 import {
   type CommandArguments,
   type CommandOutput,
   type StartCommand,
   UsageError,
-} from '@gatewright/host/cli'
+} from '@gatewright/host/internal'
 
 type Options = CommandArguments['options']
 type JsonMembers = Readonly<Record<string, unknown>>

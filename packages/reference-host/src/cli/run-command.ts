@@ -1,4 +1,5 @@
-import { commandRunner, type RunCommand } from '@gatewright/host/cli'
+import { commandRunner } from '@gatewright/host/cli'
+import type { RunCommand } from '@gatewright/host/internal'
 import { readConfig } from '../config/config.ts'
 import { product } from '../composition/host.ts'
 import { HOST_VERSION } from '../product/version.ts'

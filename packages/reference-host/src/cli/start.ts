@@ -1,4 +1,4 @@
-import { type StartCommand, UsageError } from '@gatewright/host/cli'
+import { type StartCommand, UsageError } from '@gatewright/host/internal'
 
 /** Runs the host in this process. It opens the stores itself. */
 export const startCommand: StartCommand = {

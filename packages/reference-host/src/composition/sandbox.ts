@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import { partnerScopes } from '../product/scopes.ts'

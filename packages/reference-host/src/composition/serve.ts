@@ -1,5 +1,11 @@
 import { Fault } from '@gatewright/kernel'
-import { DataDirUnusable, OperatorWarning, createLogger, describeError, logDecision } from '@gatewright/host'
+import {
+  DataDirUnusable,
+  OperatorWarning,
+  createLogger,
+  describeError,
+  logDecision,
+} from '@gatewright/host/internal'
 import { readConfig, type Config } from '../config/config.ts'
 import { startHost, type RunningHost } from './host.ts'
 import { curlLines } from './sandbox.ts'

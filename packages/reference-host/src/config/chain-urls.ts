@@ -1,4 +1,4 @@
-import { type Parser, listOf } from '@gatewright/host/config'
+import { type Parser, listOf } from '@gatewright/host/internal'
 
 /** `chain id=URL`. */
 const parseChainUrl: Parser<{ readonly chainId: number; readonly url: string }> = text => {

@@ -1,11 +1,6 @@
-import type { Surface } from '@gatewright/kernel'
-import {
-  type ConfigResult,
-  type Env,
-  type HostConfig,
-  parseVariables,
-  readHostConfig,
-} from '@gatewright/host/config'
+import type { Surface } from '@gatewright/kernel/internal'
+import { readHostConfig } from '@gatewright/host/config'
+import { type ConfigResult, type Env, type HostConfig, parseVariables } from '@gatewright/host/internal'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { ChainUrl } from '../chain/rpc-clients.ts'
 import { SANDBOX_PLANS, type Plan } from '../product/plans.ts'

@@ -1,4 +1,4 @@
-import { DEFAULT_RATE_LIMITS, hostVariables } from '@gatewright/host/config'
+import { DEFAULT_RATE_LIMITS, hostVariables } from '@gatewright/host/internal'
 import { UNSUPPORTED, variables } from './variables.ts'
 
 /** The text of `docs/configuration.md`, generated from the tables of variables. */

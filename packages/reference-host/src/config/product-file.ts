@@ -1,6 +1,6 @@
 import * as Type from 'typebox/type'
 import { idText, nameText } from '@gatewright/host/schemas'
-import { type Parser, jsonFile } from '@gatewright/host/config'
+import { type Parser, jsonFile } from '@gatewright/host/internal'
 import { MAX_AGREEMENTS, MAX_LINKS, MAX_NOTICES, type Product } from '../product/product.ts'
 
 const strict = { additionalProperties: false }

@@ -1,5 +1,5 @@
-import { isChecksumAddress } from '@gatewright/signature-verifier'
-import type { Parser } from '@gatewright/host/config'
+import { isChecksumAddress } from '@gatewright/signature-verifier/internal'
+import type { Parser } from '@gatewright/host/internal'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import { readXpub } from '../chain/xpub.ts'
 

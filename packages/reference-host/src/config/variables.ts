@@ -1,4 +1,5 @@
-import { type ValuesOf, onOff, oneOf, optional, variable, wholeNumber } from '@gatewright/host/config'
+import { oneOf, optional, variable } from '@gatewright/host/config'
+import { type ValuesOf, onOff, wholeNumber } from '@gatewright/host/internal'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'

@@ -1,7 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { type HostDenial, type Operation, type PlainOperation, operation } from '@gatewright/host'
-import { idText, component, textOrNull, text } from '@gatewright/host/schemas'
+import { type Operation, operation } from '@gatewright/host'
+import type { HostDenial, PlainOperation } from '@gatewright/host/internal'
+import { idText, component, text } from '@gatewright/host/schemas'
+import { textOrNull } from '@gatewright/host/internal'
 import { deny } from '../product/denials.ts'
 import {
   MAX_NETWORKS,

@@ -1,6 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { EventOutcome, EventType, JobHandler, Metrics } from '@gatewright/host'
+import type { EventOutcome, EventType, JobHandler, Metrics } from '@gatewright/host/internal'
 import type { Providers } from '../providers/ports.ts'
 import { withId, type Reply, type ReplyType } from '../providers/reply.ts'
 

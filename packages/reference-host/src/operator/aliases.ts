@@ -1,5 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel'
-import { aliasReport, type AliasReport, type AliasUsageStorage } from '@gatewright/legacy-alias-router'
+import type { EpochMs } from '@gatewright/kernel/internal'
+import { aliasReport, type AliasUsageStorage } from '@gatewright/legacy-alias-router'
+import type { AliasReport } from '@gatewright/legacy-alias-router/internal'
 import { aliasTable } from '../product/aliases.ts'
 
 /** Reports who still uses which legacy name. */

@@ -1,5 +1,11 @@
 import { allow, isStorableText, type Verdict } from '@gatewright/kernel'
-import { countJobs, decideLostRun, describeLostRuns, listJobs, type OperatorDecision } from '@gatewright/host'
+import {
+  countJobs,
+  decideLostRun,
+  describeLostRuns,
+  listJobs,
+  type OperatorDecision,
+} from '@gatewright/host/internal'
 import { countAttention } from '../modules/attention/reports.ts'
 import { HOST_VERSION } from '../product/version.ts'
 import { aliasesInUse, reportAliases } from './aliases.ts'

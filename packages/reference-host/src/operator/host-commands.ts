@@ -1,5 +1,7 @@
-import { type HostServices, operationTable } from '@gatewright/host'
-import { type Command, listCommand } from '@gatewright/host/cli'
+import type { HostServices } from '@gatewright/host'
+import { operationTable } from '@gatewright/host/internal'
+import { listCommand } from '@gatewright/host/cli'
+import type { Command } from '@gatewright/host/internal'
 
 /** Commands on the host itself. */
 export const commands: readonly Command<HostServices>[] = [

@@ -2,7 +2,7 @@
 // would need a connection of the host's pool. The parent sends the database's location in a message, so that the list of
 // processes shows no URL.
 import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
-import { type LedgerFindings, checkLedger, createLedger } from '@gatewright/host'
+import { type LedgerFindings, checkLedger, createLedger } from '@gatewright/host/internal'
 import { heldMoney } from '../product/held-money.ts'
 import type { CheckedDatabase } from './ledger-check.ts'
 

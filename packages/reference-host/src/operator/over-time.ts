@@ -5,7 +5,7 @@ import {
   SLOT_MS,
   STORE_CHECK_SECONDS,
   quantileOf,
-} from '@gatewright/host'
+} from '@gatewright/host/internal'
 
 /** Round trips to one store: the median and the 99th percentile, in ms. */
 interface Latency {

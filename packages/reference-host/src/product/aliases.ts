@@ -1,4 +1,5 @@
-import type { AliasTable, Deprecation, ScopeRename } from '@gatewright/legacy-alias-router'
+import type { AliasTable, Deprecation } from '@gatewright/legacy-alias-router'
+import type { ScopeRename } from '@gatewright/legacy-alias-router/internal'
 
 /** When the legacy names were deprecated. They stay supported, so there is no sunset date. */
 const DEPRECATED: Deprecation = { deprecatedSince: Date.UTC(2026, 0, 1) }

@@ -1,4 +1,4 @@
-import type { HeldMoney } from '@gatewright/host'
+import type { HeldMoney } from '@gatewright/host/internal'
 
 /** What this product promises to others out of a user's balance. */
 export const heldMoney: readonly HeldMoney[] = [

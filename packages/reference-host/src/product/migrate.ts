@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { migrate, type SqlClient } from '@gatewright/kernel/sql'
-import { migrateKit } from '@gatewright/host'
+import { migrateKit } from '@gatewright/host/internal'
 
 /** Migrates the tables of this product. Can be repeated, and is safe when many hosts start at once. */
 export async function migrateProduct(db: SqlClient): Promise<void> {

@@ -1,4 +1,5 @@
-import { scopeCatalogue, type ScopeCatalogue } from '@gatewright/kernel'
+import { scopeCatalogue } from '@gatewright/kernel'
+import type { ScopeCatalogue } from '@gatewright/kernel/internal'
 
 /** Scopes of the user surface, for user keys and user sessions. */
 const USER = [

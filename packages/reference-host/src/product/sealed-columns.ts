@@ -1,4 +1,4 @@
-import type { SealedColumn } from '@gatewright/host'
+import type { SealedColumn } from '@gatewright/host/internal'
 
 /**
  * All sealed columns. Modules use the purposes given here, and `data-keys rewrap` encrypts every column of this list again. A

@@ -1,4 +1,4 @@
-import type { SystemAccount } from '@gatewright/host'
+import type { SystemAccount } from '@gatewright/host/internal'
 
 /** Names of the ledger accounts of the operator, and of the counter-accounts for money from outside. */
 export const systemAccounts = {

@@ -1,4 +1,4 @@
-import type { MessageVerifier } from '@gatewright/host'
+import type { MessageVerifier } from '@gatewright/host/internal'
 import type { Reply } from './reply.ts'
 
 /** A method of a port: the types of its arguments, and its reply. */

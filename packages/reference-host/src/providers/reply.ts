@@ -1,5 +1,6 @@
 import * as Type from 'typebox/type'
-import { compileSchema, idText, nameText } from '@gatewright/host/schemas'
+import { idText, nameText } from '@gatewright/host/schemas'
+import { compileSchema } from '@gatewright/host/internal'
 
 /** What a provider replies: a type, and the check that a reply of that type passes. */
 export interface Reply<T> {

@@ -1,4 +1,4 @@
-import type { Clock, EpochMs } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 
 /** The name of the built-in providers. Other providers must have another name. */

@@ -1,11 +1,6 @@
-import { type EndedLineage } from '@gatewright/session-issuer'
-import {
-  createVerifier,
-  keccakWithJsSha3,
-  recoverWithJs,
-  type FastestRecover,
-  type Verifier,
-} from '@gatewright/signature-verifier'
+import type { EndedLineage } from '@gatewright/session-issuer/internal'
+import { createVerifier, type Verifier } from '@gatewright/signature-verifier'
+import { keccakWithJsSha3, recoverWithJs, type FastestRecover } from '@gatewright/signature-verifier/internal'
 import {
   type EndedKeys,
   HostFactories,
@@ -14,7 +9,7 @@ import {
   type Requirements,
   type ServicesOf,
   type WebTokens,
-} from '@gatewright/host'
+} from '@gatewright/host/internal'
 import type { ChainReader } from '../chain/reader.ts'
 import { rpcClients } from '../chain/rpc-clients.ts'
 import { transactionLookups, type TransactionLookups } from '../chain/transaction-lookups.ts'

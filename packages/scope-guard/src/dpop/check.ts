@@ -1,4 +1,5 @@
-import { keyDigest, malformedReply, type Clock, type EpochMs } from '@gatewright/kernel'
+import { keyDigest, malformedReply } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import type { ClaimProof, GuardFacts } from '../access.ts'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'

@@ -1,4 +1,5 @@
-import { keyDigest, type EpochMs } from '@gatewright/kernel'
+import { keyDigest } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { importVerificationKey } from '#platform/signature'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { GuardReason } from '../codes.ts'

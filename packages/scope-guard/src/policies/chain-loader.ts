@@ -1,4 +1,5 @@
-import { Fault, type Clock, type EpochMs, type Session } from '@gatewright/kernel'
+import { Fault, type Session } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { sha256, utf8Length } from '@gatewright/kernel/platform'
 import { LRUCache } from '#platform/lru'
 import { withinTime } from '../timeout.ts'

@@ -1,4 +1,5 @@
-import type { EpochMs, Rule } from '@gatewright/kernel'
+import type { Rule } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { compileCaps, type CountedCap, type OperationCaps } from './caps.ts'
 import type { StoredPolicy } from './policy.ts'
 import { compilePredicates, type Block, type CallFacts } from './predicates.ts'

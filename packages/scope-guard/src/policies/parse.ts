@@ -1,4 +1,5 @@
-import { allow, shownName, unknownName, type Denial, type Verdict } from '@gatewright/kernel'
+import { allow, type Denial, type Verdict } from '@gatewright/kernel'
+import { shownName, unknownName } from '@gatewright/kernel/internal'
 import { isAddressBlock } from '@gatewright/kernel/address'
 import { utf8Length } from '@gatewright/kernel/platform'
 import { deny } from '../codes.ts'

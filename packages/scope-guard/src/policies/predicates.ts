@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { addressMatcher } from '@gatewright/kernel/address'
 import type { GuardRule } from '../codes.ts'
 import { operationMatcher } from './operation-matcher.ts'

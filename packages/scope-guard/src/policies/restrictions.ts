@@ -1,4 +1,5 @@
-import { checkedRule, counterOwner, type Rule } from '@gatewright/kernel'
+import { counterOwner, type Rule } from '@gatewright/kernel'
+import { checkedRule } from '@gatewright/kernel/internal'
 import { isFor, listCaps } from './caps.ts'
 import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
 import { operationMatcher } from './operation-matcher.ts'

@@ -1,4 +1,5 @@
-import { Fault, type Clock } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import { LRUCache } from '#platform/lru'
 import { createLimiter, type Limiter } from './limiter.ts'
 import type { CheckedFailureOptions } from './failure-options.ts'

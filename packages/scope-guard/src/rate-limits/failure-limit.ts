@@ -1,4 +1,5 @@
-import { type Clock, createFairQueue, Fault, QUEUE_FULL, runQueued, systemClock } from '@gatewright/kernel'
+import { createFairQueue, Fault, QUEUE_FULL, runQueued, systemClock } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import { rateLimited } from '../access.ts'
 import { addressBucket } from '@gatewright/kernel/address'
 import type { GuardDenial } from '../codes.ts'

@@ -1,4 +1,5 @@
-import { checkOptions, integerOption, type OptionTable } from '@gatewright/kernel'
+import { checkOptions, integerOption } from '@gatewright/kernel'
+import type { OptionTable } from '@gatewright/kernel/internal'
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 
 /**

@@ -1,4 +1,5 @@
-import { allow, type Verdict, type HeaderField } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial } from '../codes.ts'
 import { policyField, rateLimitFields } from './header-fields.ts'

@@ -1,4 +1,5 @@
-import { keyDigest, type Rule, type Session, type HeaderField } from '@gatewright/kernel'
+import { keyDigest, type Rule, type Session } from '@gatewright/kernel'
+import type { HeaderField } from '@gatewright/kernel/internal'
 import { addressBucket } from '@gatewright/kernel/address'
 import { policyField, type LimitState } from './header-fields.ts'
 import { createLimiter, takeWithFallback, type LimitResult, type Limiter } from './limiter.ts'

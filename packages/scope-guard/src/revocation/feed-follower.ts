@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 import { knownRevocations, type KnownRevocations } from './known-revocations.ts'
 

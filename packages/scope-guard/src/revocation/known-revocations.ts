@@ -1,10 +1,5 @@
-import {
-  endsSession,
-  FEED_RETENTION_MS,
-  type EpochMs,
-  type FeedEntry,
-  type Session,
-} from '@gatewright/kernel'
+import { endsSession, FEED_RETENTION_MS, type FeedEntry, type Session } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 
 /** The revocations that a process knows, by the key or session that they end. */
 export interface KnownRevocations {

@@ -1,4 +1,5 @@
-import type { EpochMs, Session } from '@gatewright/kernel'
+import type { Session } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { Chain } from '../policies/chain.ts'
 import type { Policy, Window } from '../policies/policy.ts'
 import type { CounterUsage } from '../storage/port.ts'

@@ -1,4 +1,5 @@
-import { type EpochMs, Fault, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
+import { Fault, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { CounterUsage, SpendItem, SpendStorage } from './port.ts'
 
 export { memoryRevocationFeed } from './memory-feed.ts'

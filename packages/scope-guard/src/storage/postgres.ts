@@ -7,7 +7,6 @@ import { checkedSqlPrefix, deleteExpiredCounters, holdText, counterUsage } from 
 
 export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
-export type { FeedOptions } from './options.ts'
 
 /** Settles a hold in full: `null` releases it. */
 const WHOLE = -1

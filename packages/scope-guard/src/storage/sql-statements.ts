@@ -1,4 +1,5 @@
-import { checkOptions, GRACE_MS, keyDigest, type EpochMs } from '@gatewright/kernel'
+import { checkOptions, GRACE_MS, keyDigest } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,

@@ -1,4 +1,5 @@
-import { keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { keyDigest, malformedReply } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { StorageOptions } from './options.ts'
 import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
@@ -6,7 +7,6 @@ import { checkedSqlPrefix, deleteExpiredCounters, counterUsage, holdText } from 
 
 export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
-export type { FeedOptions } from './options.ts'
 
 /** One item of a stored hold. */
 type HeldItem = readonly [counter: string, unit: SpendItem['unit'], amount: number]

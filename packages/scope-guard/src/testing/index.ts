@@ -1,5 +1,3 @@
 export { revocationFeedContract } from './revocation-feed.ts'
 export { spendStorageContract } from './spend-storage.ts'
 export { spendStorageFaults } from './spend-storage-faults.ts'
-export type { RevocationFeedUnderTest } from './revocation-feed.ts'
-export type { SpendStorageUnderTest } from './spend-storage.ts'

@@ -1,4 +1,5 @@
-import type { EpochMs, Session } from '@gatewright/kernel'
+import type { Session } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { decodeText } from '#platform/base64url'
 import type { GuardReason } from '../codes.ts'
 

@@ -1,4 +1,5 @@
-import { fromClaims, keyDigest, checkOptions, type Session, type Surface } from '@gatewright/kernel'
+import { fromClaims, keyDigest, checkOptions, type Session } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import { hasOwnClaims, type Claims, type SessionReader } from './claims.ts'
 import {
   COMMON,

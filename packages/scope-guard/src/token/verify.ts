@@ -1,4 +1,5 @@
-import { Fault, isStorableText, type Clock, type Session } from '@gatewright/kernel'
+import { Fault, isStorableText, type Session } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
 import {

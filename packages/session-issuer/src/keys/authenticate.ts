@@ -1,4 +1,5 @@
-import { allow, Fault, type Denial, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, type Denial, type Verdict } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import { LRUCache } from 'lru-cache'
 import { deny, type IssuerDenial, type IssuerReason } from '../codes.ts'
 import { isLive, toApiKey } from './key.ts'

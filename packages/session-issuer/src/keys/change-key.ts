@@ -1,4 +1,5 @@
-import { keyPolicyId, checkOptions, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { checkOptions, type Verdict } from '@gatewright/kernel'
+import { keyPolicyId, type EpochMs } from '@gatewright/kernel/internal'
 import { actorOf, keyNotes } from '../audit.ts'
 import { endKeys, keyNotFound, raiseVersions, type UpdateAccount, type Decision } from './update-account.ts'
 import {

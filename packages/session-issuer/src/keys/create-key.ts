@@ -1,13 +1,5 @@
-import {
-  isStorableText,
-  keyPolicyId,
-  checkOptions,
-  type EpochMs,
-  type Session,
-  type Surface,
-  type Verdict,
-  type OptionTable,
-} from '@gatewright/kernel'
+import { isStorableText, checkOptions, type Session, type Verdict } from '@gatewright/kernel'
+import { keyPolicyId, type EpochMs, type Surface, type OptionTable } from '@gatewright/kernel/internal'
 import { mergeWrites, type UpdateAccount, type Decision } from './update-account.ts'
 import { actorOf, keyNotes } from '../audit.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Surface } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import { BASE62, randomBase62 } from '../random.ts'
 
 /** The environment of a key. A key of one environment is denied in the other. */

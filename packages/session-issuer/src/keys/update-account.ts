@@ -1,4 +1,5 @@
-import { allow, Fault, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, type Verdict } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { auditEntryBuilder, type AuditedKeyWrite } from '../audit.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { MAX_ENDED_KEYS } from '../limits.ts'

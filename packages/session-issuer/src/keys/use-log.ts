@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { LAST_USED_FLUSH_MS, ROOT_KEY_IDLE_MS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyUse } from '../storage/port.ts'

@@ -1,4 +1,5 @@
-import { Fault, type Clock } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import type { SigningAlgorithm, SigningKey, SigningKeyStorage } from '../storage/signing-port.ts'
 import { generateSigningKey } from './generate-key.ts'
 import { announce, dropNow, type RotationTiming } from './schedule.ts'

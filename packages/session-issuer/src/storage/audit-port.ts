@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 
 /** What was done. Each row is about the key, session or account named by `target`. */
 export type AuditAction =

@@ -1,11 +1,5 @@
-import {
-  FEED_RETENTION_MS,
-  GRACE_MS,
-  checkOptions,
-  warnMemoryStorage,
-  type EpochMs,
-  type MemoryFeed,
-} from '@gatewright/kernel'
+import { FEED_RETENTION_MS, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
+import type { EpochMs, MemoryFeed } from '@gatewright/kernel/internal'
 import { endOf, isAfter, keyUsed, newestFirst } from './parse-records.ts'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import type {
@@ -19,7 +13,7 @@ import type {
 } from './port.ts'
 
 /** Options of `memoryCredentials`. */
-export interface MemoryCredentialsOptions {
+interface MemoryCredentialsOptions {
   /** The feed that revocations are appended to; give it to the guard of this process as well. */
   readonly feed: MemoryFeed
 }

@@ -1,4 +1,5 @@
-import { malformedReply, type Surface } from '@gatewright/kernel'
+import { malformedReply } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import type { AuditEntry } from './audit-port.ts'
 import type { KeyCreator, KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
 

@@ -1,4 +1,5 @@
-import type { EpochMs, FeedChange, Session, Surface } from '@gatewright/kernel'
+import type { FeedChange, Session } from '@gatewright/kernel'
+import type { EpochMs, Surface } from '@gatewright/kernel/internal'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 
 /** Who created a key: another key, or a session of it. */

@@ -8,11 +8,7 @@ import {
 } from './sql.ts'
 
 export { migrateCredentials } from './migrate.ts'
-export type {
-  SqlSigningOptions,
-  SqlCredentialsOptions,
-  SqlCredentialsWithSigning,
-} from './sql.ts'
+export type { SqlCredentialsWithSigning } from './sql.ts'
 
 /** Keys, sessions, audit rows and, with an encryption key, signing keys in Postgres, at READ COMMITTED. */
 export function postgresCredentials(db: SqlClient, options: SqlSigningOptions): SqlCredentialsWithSigning

@@ -1,4 +1,5 @@
-import { DEFAULT_REDIS_PREFIX, checkOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel'
+import { DEFAULT_REDIS_PREFIX } from '@gatewright/kernel/internal'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { IssuerStorage } from './port.ts'
 import { redisAuditStorage } from './redis-audit.ts'
@@ -6,7 +7,7 @@ import { redisKeyStorage } from './redis-keys.ts'
 import { redisSessionStorage } from './redis-sessions.ts'
 
 /** Options of `redisCredentials`. */
-export interface RedisCredentialsOptions {
+interface RedisCredentialsOptions {
   /** Prefix of every key, with a hash tag in braces, so that rows and feed are in one slot. Default `{gw}:`. */
   readonly prefix?: string
 }

@@ -1,4 +1,5 @@
-import { keyDigest, type EpochMs } from '@gatewright/kernel'
+import { keyDigest } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { AuditEntry } from './audit-port.ts'
 import { appendAudit, AUDIT_COLUMNS, auditTable, auditValues } from './sql-audit.ts'

@@ -8,11 +8,7 @@ import {
 } from './sql.ts'
 
 export { migrateCredentials } from './migrate.ts'
-export type {
-  SqlSigningOptions,
-  SqlCredentialsOptions,
-  SqlCredentialsWithSigning,
-} from './sql.ts'
+export type { SqlCredentialsWithSigning } from './sql.ts'
 
 /** Keys, sessions, audit rows and, with an encryption key, signing keys in the embedded SQLite of one host process. */
 export function sqliteCredentials(db: SqlClient, options: SqlSigningOptions): SqlCredentialsWithSigning

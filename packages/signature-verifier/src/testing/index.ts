@@ -1,3 +1,2 @@
 export { challengeStorageContract, challengeStorageFaults } from './challenges.ts'
 export { nonceStorageContract, nonceStorageFaults } from './nonces.ts'
-export type { NoncesUnderTest } from './storage-under-test.ts'

@@ -4,15 +4,12 @@ import {
   gate,
   nothingHappened,
   type Decision,
-  type Failure,
-  type GuardedCall,
   type Handler,
   type IdempotentCall,
   type OpenCall,
-  type Route,
   type Gate,
-  type SpendingCall,
 } from '@gatewright/http'
+import type { Failure, GuardedCall, Route, SpendingCall } from '@gatewright/http/internal'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { createAliases } from '@gatewright/legacy-alias-router'

@@ -1,6 +1,6 @@
 import { Fault } from '@gatewright/kernel'
 import { rows } from '@gatewright/kernel/sql'
-import type { KeyLineage } from '@gatewright/session-issuer'
+import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import { cardBench, prepareCardBench } from '../../../harness/card-bench.ts'
 import { onBothDatabases } from '../../../harness/host-tables.ts'
 import { internals } from '../../../harness/internals.ts'

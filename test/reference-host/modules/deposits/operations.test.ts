@@ -1,7 +1,8 @@
 // The operations of deposits, called without a host around them.
 import { rows } from '@gatewright/kernel/sql'
-import { ledgerAccounts, type Operation } from '@gatewright/host'
-import type { DepositProvider } from '@gatewright/reference-host'
+import type { Operation } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
+import type { DepositProvider } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
 import { openMoney, withoutVarying, type OperationResult } from '../../../harness/money-operations.ts'

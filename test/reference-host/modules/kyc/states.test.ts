@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import { migrateLedger } from '@gatewright/host'
+import { migrateLedger } from '@gatewright/host/internal'
 import { sampleApplication } from '@gatewright/reference-host/testing'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'

@@ -1,6 +1,6 @@
 // The operations of payments, called without a host around them.
 import { rows } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'
 import { openMoney, withoutVarying, type OperationResult } from '../../../harness/money-operations.ts'

@@ -1,6 +1,7 @@
 // The operations of withdrawals, called without a host around them.
 import { rows } from '@gatewright/kernel/sql'
-import { ledgerAccounts, type Operation } from '@gatewright/host'
+import type { Operation } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 import type { WithdrawalProvider } from '@gatewright/reference-host'
 import t from 'tap'
 import { internals } from '../../../harness/internals.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import type { Agreement } from '../../product/product.ts'
 

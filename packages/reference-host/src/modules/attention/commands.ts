@@ -1,5 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import { MAX_LISTED, UsageError, type Command, listCommand, referenceArgument } from '@gatewright/host/cli'
+import { listCommand } from '@gatewright/host/cli'
+import { MAX_LISTED, UsageError, type Command, referenceArgument } from '@gatewright/host/internal'
 import { openReports, resolveAttention, type ReportedKind } from './reports.ts'
 
 /** The differences between the kinds: the title of the column with the reported money, and the id in examples. */

@@ -1,6 +1,7 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { type Chore, events } from '@gatewright/host'
+import { events } from '@gatewright/host'
+import type { Chore } from '@gatewright/host/internal'
 import type { ProductMetrics } from '../../product/metrics.ts'
 
 /** The number of rows that need the operator's attention, by kind. */

@@ -1,6 +1,7 @@
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, readOperation } from '@gatewright/host'
-import { Currency, component } from '@gatewright/host/schemas'
+import { component } from '@gatewright/host/schemas'
+import { Currency } from '@gatewright/host/internal'
 import { readUserMoney } from './user-money.ts'
 
 const cents = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })

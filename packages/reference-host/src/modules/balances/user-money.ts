@@ -1,5 +1,5 @@
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 
 /** All money of a user, in cents. */
 interface UserMoney {

@@ -1,23 +1,17 @@
-import { allow, type EpochMs } from '@gatewright/kernel'
+import { allow } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import {
   type HostServices,
   type Operation,
-  type TransactionEntry,
   events,
   ledgerWrite,
   listOperation,
   payAtOnce,
 } from '@gatewright/host'
-import {
-  Currency,
-  component,
-  instant,
-  instantOrNull,
-  nameText,
-  text,
-  textOrNull,
-} from '@gatewright/host/schemas'
+import type { TransactionEntry } from '@gatewright/host/internal'
+import { component, instant, nameText, text } from '@gatewright/host/schemas'
+import { Currency, instantOrNull, textOrNull } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'

@@ -1,7 +1,8 @@
 import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
-import { findLooserMember, type PolicyDocument } from '@gatewright/scope-guard'
-import type { Issuer, KeyLineage } from '@gatewright/session-issuer'
-import type { HostDenial } from '@gatewright/host'
+import { findLooserMember, type PolicyDocument } from '@gatewright/scope-guard/internal'
+import type { Issuer } from '@gatewright/session-issuer'
+import type { KeyLineage } from '@gatewright/session-issuer/internal'
+import type { HostDenial } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import {
   PAYMENT_RULE,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Rule } from '@gatewright/kernel'
-import type { PolicyDocument } from '@gatewright/scope-guard'
-import type { KeyLineage } from '@gatewright/session-issuer'
+import type { PolicyDocument } from '@gatewright/scope-guard/internal'
+import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import type { Card } from './card.ts'
 
 /** The rule by which each payment by card is checked. The operation has no route, because card networks request payments. */

@@ -1,6 +1,6 @@
-import type { KeyLineage } from '@gatewright/session-issuer'
+import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import type { HostServices } from '@gatewright/host'
-import { UsageError, type Command } from '@gatewright/host/cli'
+import { UsageError, type Command } from '@gatewright/host/internal'
 import { authorizationCommands } from './authorizations/commands.ts'
 import type { Authorizations } from './authorizations/service.ts'
 import { cancelCardsOf, lineagesFrom } from './cancel.ts'

@@ -1,4 +1,5 @@
-import { allow, type Surface } from '@gatewright/kernel'
+import { allow } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { type Operation, ledgerWrite } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'

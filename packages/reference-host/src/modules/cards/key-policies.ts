@@ -1,7 +1,8 @@
 import { Fault } from '@gatewright/kernel'
 import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import type { PolicyDocument } from '@gatewright/scope-guard'
-import type { EndedLineage, Issuer, KeyLineage } from '@gatewright/session-issuer'
+import type { PolicyDocument } from '@gatewright/scope-guard/internal'
+import type { Issuer } from '@gatewright/session-issuer'
+import type { EndedLineage, KeyLineage } from '@gatewright/session-issuer/internal'
 
 /** The policies of the keys that made cards. They bind these cards for ever, also after the keys are deleted. */
 export interface CardKeyPolicies {

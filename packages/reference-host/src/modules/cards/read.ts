@@ -1,11 +1,6 @@
-import type { Surface } from '@gatewright/kernel'
-import {
-  type HostServices,
-  type HostDenial,
-  type Operation,
-  listOperation,
-  readOperation,
-} from '@gatewright/host'
+import type { Surface } from '@gatewright/kernel/internal'
+import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
+import type { HostDenial } from '@gatewright/host/internal'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
 import { responseExample, CardResponse, cardResponse, cardData, cardExample, CardSchema } from './wire.ts'

@@ -1,16 +1,10 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
-import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type Session, type Verdict } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import { component, idText, text } from '@gatewright/host/schemas'
-import {
-  type HostServices,
-  type HostDenial,
-  type Operation,
-  type Sealer,
-  events,
-  ledgerWrite,
-  operation,
-} from '@gatewright/host'
+import { type HostServices, type Operation, events, ledgerWrite, operation } from '@gatewright/host'
+import type { HostDenial, Sealer } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import type { CardSecrets } from '../../providers/cards/port.ts'
 import { invalidState } from '../invalid-state.ts'

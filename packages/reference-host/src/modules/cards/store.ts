@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import type { PageOf } from '@gatewright/host/tables'
 import { events } from '@gatewright/host'

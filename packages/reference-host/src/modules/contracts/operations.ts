@@ -1,13 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import {
-  type HostServices,
-  type Operation,
-  ledgerAccounts,
-  ledgerWrite,
-  listOperation,
-} from '@gatewright/host'
-import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
+import { type HostServices, type Operation, ledgerWrite, listOperation } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
+import { component, instant, nameText, text } from '@gatewright/host/schemas'
+import { textOrNull } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import * as examples from '../examples.ts'

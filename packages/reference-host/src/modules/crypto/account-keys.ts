@@ -1,8 +1,8 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
-import type { Clock } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { LRUCache } from 'lru-cache'
-import type { Sealer } from '@gatewright/host'
+import type { Sealer } from '@gatewright/host/internal'
 
 /** Finds and creates data keys. Each account has one, which encrypts its data: 32 random bytes, stored encrypted in `gw_users`. */
 export interface AccountKeys {

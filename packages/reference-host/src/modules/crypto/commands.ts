@@ -1,5 +1,6 @@
-import { type Command, UsageError } from '@gatewright/host/cli'
-import { type HostServices, type RewrappedColumn, rewrapColumn } from '@gatewright/host'
+import { type Command, UsageError } from '@gatewright/host/internal'
+import type { HostServices } from '@gatewright/host'
+import { type RewrappedColumn, rewrapColumn } from '@gatewright/host/internal'
 import { sealedColumns } from '../../product/sealed-columns.ts'
 
 /** Commands on `DATA_KEYS`, the keys of personal data. */

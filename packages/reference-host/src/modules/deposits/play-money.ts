@@ -1,7 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { Currency, component, instant, text } from '@gatewright/host/schemas'
-import { type HostServices, type Success, type WriteContext, ledgerAccounts } from '@gatewright/host'
+import { component, instant, text } from '@gatewright/host/schemas'
+import { Currency } from '@gatewright/host/internal'
+import type { HostServices, Success } from '@gatewright/host'
+import { type WriteContext, ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
 
 /** Schema of the response of `deposits.create` for play money. */

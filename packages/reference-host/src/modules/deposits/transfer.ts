@@ -1,15 +1,10 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
-import { component, idText, instant, text, textOrNull } from '@gatewright/host/schemas'
-import {
-  type HostServices,
-  type Operation,
-  type TransactionEntry,
-  ledgerAccounts,
-  ledgerWrite,
-  tooLittleMoney,
-} from '@gatewright/host'
+import { component, idText, instant, text } from '@gatewright/host/schemas'
+import { textOrNull } from '@gatewright/host/internal'
+import { type HostServices, type Operation, ledgerWrite } from '@gatewright/host'
+import { type TransactionEntry, ledgerAccounts, tooLittleMoney } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import { contracts } from '../contracts/store.ts'

@@ -1,6 +1,7 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { component, instant, text, textOrNull } from '@gatewright/host/schemas'
+import { component, instant, text } from '@gatewright/host/schemas'
+import { textOrNull } from '@gatewright/host/internal'
 import { DEPOSIT_STATUSES } from '../../providers/deposits/port.ts'
 import * as examples from '../examples.ts'
 import type { Deposit } from './deposit.ts'

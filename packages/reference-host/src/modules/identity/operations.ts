@@ -1,23 +1,10 @@
 import { allow, type Session } from '@gatewright/kernel'
-import type { CapState } from '@gatewright/scope-guard'
+import type { CapState } from '@gatewright/scope-guard/internal'
 import * as Type from 'typebox/type'
-import {
-  type HostServices,
-  type Call,
-  type Operation,
-  isKeySession,
-  ledgerWrite,
-  readOperation,
-} from '@gatewright/host'
-import {
-  PolicySchema,
-  component,
-  grantedScopes,
-  instantOrNull,
-  nameText,
-  text,
-  textOrNull,
-} from '@gatewright/host/schemas'
+import { type HostServices, type Call, type Operation, ledgerWrite, readOperation } from '@gatewright/host'
+import { isKeySession } from '@gatewright/host/internal'
+import { component, nameText, text } from '@gatewright/host/schemas'
+import { PolicySchema, grantedScopes, instantOrNull, textOrNull } from '@gatewright/host/internal'
 import * as examples from '../examples.ts'
 import type { UserStore, User } from '../users/store.ts'
 

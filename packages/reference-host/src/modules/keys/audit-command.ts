@@ -1,4 +1,5 @@
 import type { HostServices } from '@gatewright/host'
+import { listCommand } from '@gatewright/host/cli'
 import {
   UsageError,
   type Command,
@@ -6,10 +7,9 @@ import {
   instantArgument,
   integerArgument,
   isoOrNull,
-  listCommand,
   reportElapsed,
-} from '@gatewright/host/cli'
-import type { AuditPosition } from '@gatewright/session-issuer'
+} from '@gatewright/host/internal'
+import type { AuditPosition } from '@gatewright/session-issuer/internal'
 import { accountOf } from '../users/find-account.ts'
 
 const MAX_ROWS = 1000

@@ -1,5 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import { UsageError, type Command, fieldTable, listCommand } from '@gatewright/host/cli'
+import { listCommand } from '@gatewright/host/cli'
+import { UsageError, type Command, fieldTable } from '@gatewright/host/internal'
 import { accountOf } from '../users/find-account.ts'
 import { auditCommand } from './audit-command.ts'
 import { describeKey, revokedKeyOutput } from './key-output.ts'

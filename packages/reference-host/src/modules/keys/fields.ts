@@ -1,14 +1,9 @@
-import type { EpochMs } from '@gatewright/kernel'
-import type { ApiKey, KeyCreator } from '@gatewright/session-issuer'
+import type { EpochMs } from '@gatewright/kernel/internal'
+import type { ApiKey } from '@gatewright/session-issuer'
+import type { KeyCreator } from '@gatewright/session-issuer/internal'
 import * as Type from 'typebox/type'
-import {
-  component,
-  grantedScopes,
-  ignoredScopes,
-  instantOrNull,
-  text,
-  textOrNull,
-} from '@gatewright/host/schemas'
+import { component, text } from '@gatewright/host/schemas'
+import { grantedScopes, ignoredScopes, instantOrNull, textOrNull } from '@gatewright/host/internal'
 import { newKeyFields } from '../credential-fields.ts'
 
 const Maker = Type.Object(

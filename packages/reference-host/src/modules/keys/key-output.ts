@@ -1,5 +1,6 @@
-import type { EpochMs, Verdict } from '@gatewright/kernel'
-import { type CommandOutput, isoOrNull, unwrap } from '@gatewright/host/cli'
+import type { Verdict } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
+import { type CommandOutput, isoOrNull, unwrap } from '@gatewright/host/internal'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 
 /** Returns the members of a key that commands show: never its digest. */

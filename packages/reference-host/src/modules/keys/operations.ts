@@ -1,18 +1,16 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
+import { type HostServices, type Operation, type Success, operation } from '@gatewright/host'
 import {
   type WebTokens,
-  type HostServices,
-  type Operation,
-  type Success,
   callerOf,
-  operation,
   pageParameters,
   positionCursor,
   readPositionCursor,
-} from '@gatewright/host'
-import { PolicySchema, component, nextCursor } from '@gatewright/host/schemas'
+} from '@gatewright/host/internal'
+import { component, nextCursor } from '@gatewright/host/schemas'
+import { PolicySchema } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import { readKeyCaps } from './caps.ts'

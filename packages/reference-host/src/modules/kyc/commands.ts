@@ -1,6 +1,7 @@
 import { rows, toInteger, toText } from '@gatewright/kernel/sql'
 import type { HostServices } from '@gatewright/host'
-import { MAX_LISTED, UsageError, type Command, isoOrNull, listCommand } from '@gatewright/host/cli'
+import { listCommand } from '@gatewright/host/cli'
+import { MAX_LISTED, UsageError, type Command, isoOrNull } from '@gatewright/host/internal'
 import { SUBMIT_JOB } from './job.ts'
 import type { KycRecords } from './records.ts'
 import { DECIDED_STATUSES } from './states.ts'

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allow, type Surface } from '@gatewright/kernel'
+import { allow } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, type Success, operation, readOperation } from '@gatewright/host'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Sealer } from '@gatewright/host'
+import type { Sealer } from '@gatewright/host/internal'
 import type { KycApplication } from '../../providers/kyc/port.ts'
 import { sealedColumns } from '../../product/sealed-columns.ts'
 

@@ -1,4 +1,4 @@
-import type { Surface } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import { type Operation, readOperation } from '@gatewright/host'
 import { component, text } from '@gatewright/host/schemas'

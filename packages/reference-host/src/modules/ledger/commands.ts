@@ -1,5 +1,6 @@
-import { type Command, UsageError, integerArgument, reportElapsed } from '@gatewright/host/cli'
-import { type HostServices, type TransactionEntry, checkLedger, ledgerAccounts } from '@gatewright/host'
+import { type Command, UsageError, integerArgument, reportElapsed } from '@gatewright/host/internal'
+import type { HostServices } from '@gatewright/host'
+import { type TransactionEntry, checkLedger, ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { heldMoney } from '../../product/held-money.ts'
 import { userAccountOf } from '../users/find-account.ts'

@@ -1,17 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import {
-  type HostServices,
-  type Operation,
-  type RecordedEvent,
-  cutPage,
-  events,
-  ledgerWrite,
-  operation,
-  pageParameters,
-  readCursor,
-} from '@gatewright/host'
-import { component, instant, instantOrNull, nextCursor, text } from '@gatewright/host/schemas'
+import { type HostServices, type Operation, events, ledgerWrite, operation } from '@gatewright/host'
+import { type RecordedEvent, cutPage, pageParameters, readCursor } from '@gatewright/host/internal'
+import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
+import { instantOrNull } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import { kindOf, textOf } from './texts.ts'

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { HostServices } from '@gatewright/host'
+import { listCommand } from '@gatewright/host/cli'
 import {
   UsageError,
   type Command,
   type CommandArguments,
   integerArgument,
-  listCommand,
   unwrap,
-} from '@gatewright/host/cli'
-import { isName } from '@gatewright/host/schemas'
+} from '@gatewright/host/internal'
+import { isName } from '@gatewright/host/internal'
 import type { ApiKey } from '@gatewright/session-issuer'
 import { partnerScopes } from '../../product/scopes.ts'
 import { checkPolicy } from '../credential-fields.ts'

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toText, type SqlClient } from '@gatewright/kernel/sql'
 
 /** The host's partner records. Their keys are stored by the issuer. */

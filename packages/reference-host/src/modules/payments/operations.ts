@@ -1,20 +1,23 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import { isChecksumAddress } from '@gatewright/signature-verifier'
+import { isChecksumAddress } from '@gatewright/signature-verifier/internal'
 import * as Type from 'typebox/type'
 import {
   type HostServices,
-  type HostDenial,
   type Operation,
-  type Transaction,
-  type TransactionEntry,
   events,
-  ledgerAccounts,
   ledgerWrite,
   listOperation,
   payAtOnce,
 } from '@gatewright/host'
-import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
+import {
+  type HostDenial,
+  type Transaction,
+  type TransactionEntry,
+  ledgerAccounts,
+} from '@gatewright/host/internal'
+import { component, instant, nameText, text } from '@gatewright/host/schemas'
+import { textOrNull } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import * as examples from '../examples.ts'
 import { findSent, paymentPage, usersOfWallet } from './store.ts'

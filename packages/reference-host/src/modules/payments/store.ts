@@ -1,6 +1,6 @@
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import type { PageOf } from '@gatewright/host/tables'
-import { type Transaction, transactionTable } from '@gatewright/host'
+import { type Transaction, transactionTable } from '@gatewright/host/internal'
 
 // A payment has no table: it consists of two transactions with one id, the parts `sent` and `received`, each with the wallet of
 // the other side.

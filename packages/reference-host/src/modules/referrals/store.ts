@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { allow, type Verdict } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import type { HostDenial } from '@gatewright/host'
+import type { HostDenial } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 
 /** The referrals of an account: its own code, how many accounts applied it, and whether it applied another's code. */

@@ -1,13 +1,13 @@
 import type { HostServices } from '@gatewright/host'
+import { listCommand } from '@gatewright/host/cli'
 import {
   MAX_LISTED,
   UsageError,
   type Command,
   type CommandOutput,
   isoOrNull,
-  listCommand,
   unwrap,
-} from '@gatewright/host/cli'
+} from '@gatewright/host/internal'
 import { accountOf } from '../users/find-account.ts'
 
 type SessionCommandServices = Pick<HostServices, 'backend' | 'clock' | 'issuer'>

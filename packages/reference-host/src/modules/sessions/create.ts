@@ -1,7 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { PolicySchema, component } from '@gatewright/host/schemas'
-import { type HostServices, type Operation, callerOf, operation } from '@gatewright/host'
+import { component } from '@gatewright/host/schemas'
+import { PolicySchema } from '@gatewright/host/internal'
+import { type HostServices, type Operation, operation } from '@gatewright/host'
+import { callerOf } from '@gatewright/host/internal'
 import {
   checkPolicy,
   newSessionData,

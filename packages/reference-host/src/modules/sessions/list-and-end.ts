@@ -1,15 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import {
-  type HostServices,
-  type Operation,
-  callerOf,
-  operation,
-  pageParameters,
-  positionCursor,
-  readPositionCursor,
-} from '@gatewright/host'
-import { component, grantedScopes, instant, nextCursor, text, textOrNull } from '@gatewright/host/schemas'
+import { type HostServices, type Operation, operation } from '@gatewright/host'
+import { callerOf, pageParameters, positionCursor, readPositionCursor } from '@gatewright/host/internal'
+import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
+import { grantedScopes, textOrNull } from '@gatewright/host/internal'
 import * as examples from '../examples.ts'
 
 const SessionSchema = Type.Object(

@@ -1,6 +1,7 @@
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, readOperation } from '@gatewright/host'
-import { instant, text, component, textOrNull } from '@gatewright/host/schemas'
+import { instant, text, component } from '@gatewright/host/schemas'
+import { textOrNull } from '@gatewright/host/internal'
 import { type Product, MAX_NOTICES } from '../../product/product.ts'
 
 /** What the list of offers works with. */

@@ -1,4 +1,5 @@
-import type { Chore, HostServices } from '@gatewright/host'
+import type { HostServices } from '@gatewright/host'
+import type { Chore } from '@gatewright/host/internal'
 import type { ChainReader } from '../../chain/reader.ts'
 import type { Config } from '../../config/config.ts'
 import type { ProductMetrics } from '../../product/metrics.ts'

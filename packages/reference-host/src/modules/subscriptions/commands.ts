@@ -1,12 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import {
-  MAX_LISTED,
-  UsageError,
-  type Command,
-  integerArgument,
-  isoOrNull,
-  listCommand,
-} from '@gatewright/host/cli'
+import { listCommand } from '@gatewright/host/cli'
+import { MAX_LISTED, UsageError, type Command, integerArgument, isoOrNull } from '@gatewright/host/internal'
 import type { Config } from '../../config/config.ts'
 import { receivingXpubs, skipAddresses } from './onchain/skip-addresses.ts'
 import { listUnmatched, markHandled } from './onchain/unmatched-transfer-store.ts'

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rowLock, rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import {
   type Row,
@@ -12,7 +12,7 @@ import {
   table,
   text,
 } from '@gatewright/host/tables'
-import { newId } from '@gatewright/host'
+import { newId } from '@gatewright/host/internal'
 import { extendTerm, termEnd, type Plan, type PlanInterval } from '../../product/plans.ts'
 
 /** The subscriptions of all accounts. */

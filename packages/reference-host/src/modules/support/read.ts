@@ -1,6 +1,7 @@
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, readOperation } from '@gatewright/host'
-import { textOrNull, component, text } from '@gatewright/host/schemas'
+import { component, text } from '@gatewright/host/schemas'
+import { textOrNull } from '@gatewright/host/internal'
 import { HOST_VERSION } from '../../product/version.ts'
 import type { Product } from '../../product/product.ts'
 

@@ -1,12 +1,7 @@
-import type { Surface } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
-import {
-  type HostServices,
-  type Operation,
-  TRANSACTION_TYPES,
-  listOperation,
-  transactions,
-} from '@gatewright/host'
+import { type HostServices, type Operation, listOperation, transactions } from '@gatewright/host'
+import { TRANSACTION_TYPES } from '@gatewright/host/internal'
 import { component } from '@gatewright/host/schemas'
 import { partnerForm, userForm } from './wire.ts'
 

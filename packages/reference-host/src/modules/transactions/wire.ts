@@ -1,6 +1,7 @@
 import * as Type from 'typebox/type'
-import { Currency, component, instant, text, textOrNull } from '@gatewright/host/schemas'
-import { TRANSACTION_TYPES, type Transaction } from '@gatewright/host'
+import { component, instant, text } from '@gatewright/host/schemas'
+import { Currency, textOrNull } from '@gatewright/host/internal'
+import { TRANSACTION_TYPES, type Transaction } from '@gatewright/host/internal'
 import * as examples from '../examples.ts'
 
 const common = {

@@ -1,5 +1,5 @@
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { UsageError } from '@gatewright/host/cli'
+import { UsageError } from '@gatewright/host/internal'
 
 /** Finds the account of a user by the id of either. Throws a `UsageError` for an unknown id. */
 export async function userAccountOf(sql: SqlQueries, owner: string): Promise<string> {

@@ -1,5 +1,5 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { Sealer } from '@gatewright/host'
+import type { Sealer } from '@gatewright/host/internal'
 import { lockAccount } from './lock-account.ts'
 import type { User, UserStore } from './store.ts'
 

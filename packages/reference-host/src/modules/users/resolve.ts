@@ -1,6 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { component, instant, nameText, text, textOrNull } from '@gatewright/host/schemas'
+import { component, instant, nameText, text } from '@gatewright/host/schemas'
+import { textOrNull } from '@gatewright/host/internal'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import * as examples from '../examples.ts'
 import { readPartnerUser, partnerUserFields } from './fields.ts'

@@ -1,7 +1,8 @@
-import { allow, malformedReply, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, malformedReply, type Verdict } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { type Row, instant, named, nullable, table, text } from '@gatewright/host/tables'
-import { type HostDenial, newId } from '@gatewright/host'
+import { type HostDenial, newId } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 
 /** The users: wallet users, and users of partners, who have the partners' own ids. The two kinds never share an account. */

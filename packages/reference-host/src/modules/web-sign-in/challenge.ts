@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { EpochMs } from '@gatewright/kernel'
-import { renderEip4361, REQUEST_RESOURCE, type WalletProof } from '@gatewright/signature-verifier'
-import type { Sealer } from '@gatewright/host'
+import type { EpochMs } from '@gatewright/kernel/internal'
+import { renderEip4361, REQUEST_RESOURCE } from '@gatewright/signature-verifier'
+import type { WalletProof } from '@gatewright/signature-verifier/internal'
+import type { Sealer } from '@gatewright/host/internal'
 
 /** The content of a challenge, which a wallet signs. The client keeps it as an encrypted text. */
 export interface Challenge {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto'
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import type { WebSession } from '@gatewright/host'
+import type { WebSession } from '@gatewright/host/internal'
 import { type Row, hostTable, instant, nullable, oneOf, text } from '@gatewright/host/tables'
 
 const requests = hostTable('gw_cli_requests', {

@@ -1,6 +1,7 @@
 import * as Type from 'typebox/type'
-import { component, idText, instant, text, textOrNull } from '@gatewright/host/schemas'
-import type { HostDenial, WebSession } from '@gatewright/host'
+import { component, idText, instant, text } from '@gatewright/host/schemas'
+import { textOrNull } from '@gatewright/host/internal'
+import type { HostDenial, WebSession } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import { LATER, owner, WALLET } from '../examples.ts'
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { allow, GRACE_MS, type Clock, type EpochMs } from '@gatewright/kernel'
+import { allow, GRACE_MS } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import type { NonceStorage } from '@gatewright/signature-verifier'
-import type { Sealer, WebSession, WebTokens } from '@gatewright/host'
+import type { Sealer, WebSession, WebTokens } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 
 const PURPOSE = 'web token'

@@ -1,12 +1,6 @@
 import type { HostServices } from '@gatewright/host'
-import {
-  MAX_LISTED,
-  UsageError,
-  type Command,
-  isoOrNull,
-  listCommand,
-  referenceArgument,
-} from '@gatewright/host/cli'
+import { listCommand } from '@gatewright/host/cli'
+import { MAX_LISTED, UsageError, type Command, isoOrNull, referenceArgument } from '@gatewright/host/internal'
 import type { WithdrawalRecords } from './records.ts'
 import { withdrawalTable } from './withdrawal.ts'
 

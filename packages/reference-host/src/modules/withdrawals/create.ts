@@ -1,15 +1,8 @@
-import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import {
-  type HostServices,
-  type HostDenial,
-  type Operation,
-  type Success,
-  type WriteContext,
-  ledgerAccounts,
-  ledgerWrite,
-  tooLittleMoney,
-} from '@gatewright/host'
+import { type HostServices, type Operation, type Success, ledgerWrite } from '@gatewright/host'
+import { type HostDenial, type WriteContext, ledgerAccounts, tooLittleMoney } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { lockAccountFirst } from '../users/lock-account.ts'

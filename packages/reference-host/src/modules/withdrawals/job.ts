@@ -1,6 +1,6 @@
-import type { Clock } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { EventType, JobHandler } from '@gatewright/host'
+import type { EventType, JobHandler } from '@gatewright/host/internal'
 import { isRejection } from '../../providers/reply.ts'
 import {
   withdrawalReport,

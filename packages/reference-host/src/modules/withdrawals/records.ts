@@ -1,6 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { defer, rowLock, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
-import { type EventOutcome, ledgerAccounts } from '@gatewright/host'
+import { type EventOutcome, ledgerAccounts } from '@gatewright/host/internal'
 import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawals/port.ts'
 import { withdrawalEndings, type WithdrawalServices } from './endings.ts'
 import { entryOf, isOpen, KIND, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'

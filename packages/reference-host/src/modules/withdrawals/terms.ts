@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, idText } from '@gatewright/host/schemas'
-import type { HostDenial } from '@gatewright/host'
+import type { HostDenial } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals/port.ts'
 import { noSignal, quoted } from '../assets.ts'

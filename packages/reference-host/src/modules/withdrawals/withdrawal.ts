@@ -12,7 +12,7 @@ import {
   table,
   text,
 } from '@gatewright/host/tables'
-import type { TransactionEntry } from '@gatewright/host'
+import type { TransactionEntry } from '@gatewright/host/internal'
 import type { NewWithdrawal, WithdrawalReport, WithdrawalStatus } from '../../providers/withdrawals/port.ts'
 
 /**

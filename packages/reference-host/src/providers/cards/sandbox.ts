@@ -1,4 +1,5 @@
-import { Fault, type EpochMs } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { SANDBOX_PROVIDER, sandboxCalls, type SandboxCalls, type SandboxOptions } from '../sandbox.ts'
 import { cardNumber, securityCode } from './card-numbers.ts'

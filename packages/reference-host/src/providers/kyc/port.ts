@@ -1,5 +1,6 @@
 import * as Type from 'typebox/type'
-import { URL_FORMAT, nameText } from '@gatewright/host/schemas'
+import { nameText } from '@gatewright/host/schemas'
+import { URL_FORMAT } from '@gatewright/host/internal'
 import { takes, type ProviderOf } from '../port.ts'
 import { orNull, reply, type ReplyType } from '../reply.ts'
 

@@ -1,4 +1,5 @@
-import { Fault, type EpochMs } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { SANDBOX_PROVIDER, sandboxCalls, type SandboxCall, type SandboxOptions } from '../sandbox.ts'
 import type { KycProvider, KycReport, ReportedStatus } from './port.ts'
 

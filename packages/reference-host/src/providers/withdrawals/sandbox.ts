@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { Fault, type EpochMs } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { SANDBOX_PROVIDER, sandboxCalls, type SandboxOptions } from '../sandbox.ts'
 import { sandboxAssets, sandboxQuote } from '../sandbox-prices.ts'
 import type { WithdrawalProvider, WithdrawalReport } from './port.ts'

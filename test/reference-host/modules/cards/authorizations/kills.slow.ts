@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createLedger } from '@gatewright/host'
+import { createLedger } from '@gatewright/host/internal'
 import t from 'tap'
 import {
   cardUser,

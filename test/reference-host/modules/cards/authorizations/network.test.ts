@@ -1,7 +1,7 @@
 // What card networks ask for, without a host: decisions and their repeats.
 import { keyDigest } from '@gatewright/kernel'
 import { rows, toInteger } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 import t from 'tap'
 import { internals } from '../../../../harness/internals.ts'
 import { uniqueName } from '../../../../harness/stores.ts'

@@ -1,6 +1,6 @@
 // What card networks ask for, without a host around it.
 import type { SqlClient } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 import type { Test } from 'tap'
 import { NEW_CARD } from '../../../../harness/card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'

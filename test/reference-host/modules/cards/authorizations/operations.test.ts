@@ -1,5 +1,6 @@
 // The operations on card payments, called without a host around them: the list, and what a sandbox simulates.
-import { ledgerAccounts, type Operation } from '@gatewright/host'
+import type { Operation } from '@gatewright/host'
+import { ledgerAccounts } from '@gatewright/host/internal'
 import t from 'tap'
 import { NEW_CARD } from '../../../../harness/card-bench.ts'
 import { internals } from '../../../../harness/internals.ts'

@@ -5,7 +5,7 @@ import {
   type Mismatch,
   type Payable,
   type TokenTransfer,
-} from '@gatewright/reference-host'
+} from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../../../harness/holds.ts'

@@ -1,8 +1,8 @@
 // The records and the settlement of pay-ins, without a host around them.
 import { keyDigest, type Verdict } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
-import { ledgerAccounts } from '@gatewright/host'
-import { systemAccounts } from '@gatewright/reference-host'
+import { ledgerAccounts } from '@gatewright/host/internal'
+import { systemAccounts } from '@gatewright/reference-host/internal'
 import type { SpendHold } from '@gatewright/scope-guard'
 import type { Test } from 'tap'
 import { internals } from '../../../../harness/internals.ts'

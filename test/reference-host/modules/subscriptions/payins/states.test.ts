@@ -8,7 +8,7 @@ import {
   type PaidTerm,
   type PayinCause,
   type PayinStatus,
-} from '@gatewright/reference-host'
+} from '@gatewright/reference-host/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../../../harness/holds.ts'

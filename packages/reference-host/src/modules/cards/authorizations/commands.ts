@@ -1,5 +1,5 @@
 import type { HostServices } from '@gatewright/host'
-import { type Command, UsageError } from '@gatewright/host/cli'
+import { type Command, UsageError } from '@gatewright/host/internal'
 import { attentionCommands } from '../../attention/commands.ts'
 import type { Authorizations } from './service.ts'
 import { authorizationTable } from './store.ts'

@@ -1,13 +1,7 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import {
-  type Debit,
-  type Money,
-  type NewEvent,
-  type TransactionEntry,
-  events,
-  ledgerAccounts,
-} from '@gatewright/host'
+import { type Money, events } from '@gatewright/host'
+import { type Debit, type NewEvent, type TransactionEntry, ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '../../../product/system-accounts.ts'
 import { endHolds, type CapServices } from './end-holds.ts'
 import { mayMove } from './states.ts'

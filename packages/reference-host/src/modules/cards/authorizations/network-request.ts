@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { CardKeyPolicies } from '../key-policies.ts'
 import {

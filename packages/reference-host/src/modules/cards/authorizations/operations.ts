@@ -1,15 +1,16 @@
-import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { EpochMs, Surface } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import {
   type HostServices,
-  type HostDenial,
   type Operation,
   type Success,
   ledgerWrite,
   listOperation,
   events,
 } from '@gatewright/host'
+import type { HostDenial } from '@gatewright/host/internal'
 import { component, idText, nameText } from '@gatewright/host/schemas'
 import { deny } from '../../../product/denials.ts'
 import { invalidState } from '../../invalid-state.ts'

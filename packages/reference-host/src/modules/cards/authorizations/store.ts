@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { defer, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {

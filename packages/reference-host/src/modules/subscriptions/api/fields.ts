@@ -1,5 +1,6 @@
 import * as Type from 'typebox/type'
-import { Currency, component, instant, instantOrNull, text, textOrNull } from '@gatewright/host/schemas'
+import { component, instant, text } from '@gatewright/host/schemas'
+import { Currency, instantOrNull, textOrNull } from '@gatewright/host/internal'
 import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from '../../../product/plans.ts'
 import type { NewPayin, Payin, PayinMove } from '../payins/payin.ts'
 import { PAYIN_MOVES, PAYIN_STATUSES, type PayinCause } from '../payins/states.ts'

@@ -1,5 +1,5 @@
 import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { OperatorWarning } from '@gatewright/host'
+import { OperatorWarning } from '@gatewright/host/internal'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import { INDEX_LIMIT } from '../../../chain/xpub.ts'
 import { lockedIndex, skipUpTo, type ReceivingXpub } from './skip-addresses.ts'

@@ -1,6 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
-import { OperatorWarning } from '@gatewright/host'
+import { OperatorWarning } from '@gatewright/host/internal'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub } from '../../../chain/xpub.ts'
 import type { ProductMetrics } from '../../../product/metrics.ts'

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 
 /** How far a chain has been read. */

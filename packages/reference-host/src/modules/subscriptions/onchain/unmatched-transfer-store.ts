@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { type Row, hostTable, instant, integer, nullable, oneOf, text } from '@gatewright/host/tables'
 import type { TokenTransfer } from '../../../chain/reader.ts'

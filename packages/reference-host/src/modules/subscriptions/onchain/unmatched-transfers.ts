@@ -1,4 +1,4 @@
-import type { Clock } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import type { ChainReader, TokenTransfer } from '../../../chain/reader.ts'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { unmatchedReason, type UnmatchedReason } from './unmatched-reason.ts'

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rowLock, rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 
 /** How long an unpaid pay-in is kept after its deadline, in ms (30 days). */

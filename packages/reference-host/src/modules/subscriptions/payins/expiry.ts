@@ -1,4 +1,4 @@
-import type { Clock, EpochMs } from '@gatewright/kernel'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { rowLock, rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
 import { payins } from './payin-store.ts'
 import type { PayinSettlement } from './settlement.ts'

@@ -1,7 +1,7 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { defer, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { newId } from '@gatewright/host'
+import { newId } from '@gatewright/host/internal'
 import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 

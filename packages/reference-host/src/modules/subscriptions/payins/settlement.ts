@@ -1,14 +1,9 @@
-import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
-import {
-  type Debit,
-  type HostDenial,
-  type Money,
-  type TransactionEntry,
-  events,
-  ledgerAccounts,
-} from '@gatewright/host'
+import { type Money, events } from '@gatewright/host'
+import { type Debit, type HostDenial, type TransactionEntry, ledgerAccounts } from '@gatewright/host/internal'
 import { deny } from '../../../product/denials.ts'
 import { systemAccounts } from '../../../product/system-accounts.ts'
 import { subscriptions } from '../subscription-store.ts'

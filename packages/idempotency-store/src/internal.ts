@@ -1,0 +1,13 @@
+// What the packages of this repository share and no page describes: it may change in any release.
+export type { IdempotencyDenial } from './codes.ts'
+export type { DecisionNote, RunDecision } from './decision.ts'
+export type { Timer } from './execution/timer.ts'
+export type { Completion, IdempotencyOptions, RunOrReplay } from './idempotency.ts'
+export type { DescribedRun, ListedLostRun, LostRunList, LostRunsOptions } from './lost-runs.ts'
+export type { OnceRequest, OnceResult } from './once.ts'
+export type { IdempotencyBaseOptions, LostRun } from './options.ts'
+export type { FingerprintMode } from './request/fingerprint.ts'
+export type { IdempotentRequest } from './request/identify.ts'
+export type { ResponseEncryption, ResponseKey } from './response/encryption.ts'
+export type { StoredSpend } from './response/stored-response.ts'
+export type { BeginResult, LostRunPage, RunLabel } from './storage/port.ts'

@@ -1,0 +1,13 @@
+// What the packages of this repository share and no page describes: it may change in any release.
+export { isChecksumAddress, toChecksumAddress } from './signatures/address.ts'
+export { keccakWithJsSha3, recoverWithJs } from './signatures/recover.ts'
+export { agentBootstrap, boundBootstrap, signInWithEthereum } from './templates/built-in.ts'
+export type { Challenge, ChallengeOptions } from './challenge.ts'
+export type { ProofDenial, ProofReason } from './codes.ts'
+export type { VerifierOptions } from './options.ts'
+export type { WalletProof } from './proof.ts'
+export type { QueueLimits } from './queue-options.ts'
+export type { ContractWalletChain, ContractWalletOptions, RpcClient } from './signatures/contract-wallet.ts'
+export type { FastestRecover } from './signatures/fastest-recover.ts'
+export type { Eip4361Message } from './templates/eip4361.ts'
+export type { Binding, TemplateInput, TemplateMatch } from './templates/template.ts'
