@@ -68,8 +68,12 @@ t.test(
   'runs at most so many transactions of one account at once, in the order of their requests',
   async t => {
     for (const maxTransactionsPerAccount of [1, 2]) {
-      const { run, most, order } = await setUp(t, { maxTransactionsPerAccount })
-      const results = await Promise.all(Array.from({ length: 20 }, () => run('ann')))
+      const { run, most, order, hold, started } = await setUp(t, { maxTransactionsPerAccount })
+      const release = hold()
+      const runs = Promise.all(Array.from({ length: 20 }, () => run('ann')))
+      await started(maxTransactionsPerAccount)
+      release()
+      const results = await runs
       t.ok(results.every(({ ok }) => ok))
       t.equal(most.get('ann'), maxTransactionsPerAccount)
       if (maxTransactionsPerAccount === 1) t.same(order, [...order].sort())

@@ -32,6 +32,14 @@ async function setUpWith(keys: readonly SigningKey[]): Promise<SetUp> {
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
+t.test('no generated key has an id that a command would read as an option', async t => {
+  const keys = await newSigningKeys(300)
+  t.same(
+    keys.filter(({ kid }) => kid.startsWith('-')),
+    [],
+  )
+})
+
 t.test('the first key is active for a host whose clock is behind by the skew', async t => {
   const { issuer, clock } = setUp()
   t.match(await issuer.listSigningKeys(), [{ activatesAt: clock.now() - SKEW_MS, state: 'active' }])
