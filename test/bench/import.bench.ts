@@ -20,9 +20,11 @@ const verdict = await createVerifier({ service: 'x', nonces: memoryNonces() }).v
   issuedAt: new Date(now).toISOString(), expiresAt: new Date(now + 60000).toISOString() })
 if (verdict.code !== 'invalid_signature') throw new Error('expected a check of the signature, got ' + verdict.code)`
 const load = (specifier: string): string => `await import('${specifier}')`
+/** Packages with an entry: `create-gatewright` is a command. */
+const importable = packageNames().filter(name => entriesOf(name).length > 0)
 const programs: Readonly<Record<string, string>> = {
   'an empty process': '',
-  ...Object.fromEntries(packageNames().map(name => [name, load(entriesOf(name)[0] as string)])),
+  ...Object.fromEntries(importable.map(name => [name, load(entriesOf(name)[0] as string)])),
   'http/express': load('@gatewright/http/express'),
   'http/fetch': load('@gatewright/http/fetch'),
   'signature-verifier, first proof': FIRST_PROOF,

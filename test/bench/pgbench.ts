@@ -14,6 +14,8 @@ function script(begin: string, end: string): string {
     3: "'owner-' || :n",
     4: '1767225660000',
     5: '1767225600000',
+    6: "'payments.create'",
+    7: "'account'",
   }
   const endValues: Record<string, string> = {
     1: values[1] as string,
@@ -21,6 +23,7 @@ function script(begin: string, end: string): string {
     3: "'done'",
     4: `'{"status":201,"headers":[["content-type","application/json"]],"body":"{}"}'`,
     5: '1767312000000',
+    6: 'null',
   }
   const fill = (text: string, given: Record<string, string>): string =>
     text.replace(/\s+/g, ' ').replace(/\$(\d)/g, (_, index: string) => `(${given[index]})`)

@@ -17,6 +17,10 @@ import { mutationsOf, type Mutation } from './mutations.ts'
 import { percent, writeScore, type Score } from './scores.ts'
 import { startWorker, type TimedTest, type Worker } from './worker.ts'
 
+// Workers drop what killed tests leave behind, so each has servers of its own and never those that these variables name.
+delete process.env['TEST_POSTGRES_URL']
+delete process.env['TEST_REDIS_URL']
+
 /** A test file that passes without a mutant. */
 interface Baseline extends TimedTest {
   readonly coverage: Coverage
