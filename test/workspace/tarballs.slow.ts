@@ -35,10 +35,12 @@ const commonJs = (name: string): string =>
     .map(specifier => `require('${specifier}')`)
     .join('\n')
 
-/** Clients that an example brings along, as a team would: in the versions that this repository tests with. */
+/** Clients that an example brings along and frameworks of entries, as a team would: in the versions that this repository tests with. */
 function brought(name: string, code: string): string[] {
-  const own = Object.keys(manifest(name).dependencies ?? {})
-  const names = new Set(importsOf(code).map(found => packageOf(found.specifier)))
+  const { dependencies = {}, peerDependencies = {} } = manifest(name)
+  const own = Object.keys(dependencies)
+  const imported = importsOf(code).map(found => packageOf(found.specifier))
+  const names = new Set([...imported, ...Object.keys(peerDependencies)])
   return [...names].flatMap(found => {
     return found && !own.includes(found) ? (pinned(found) ?? []) : []
   })
