@@ -16,7 +16,7 @@ const ADDRESSES: readonly (readonly [RegExp, Provider])[] = [
   [/\.supabase\.co$/, { name: 'supabase', scope: 'role:authenticated' }],
 ]
 
-/** Returns the provider that an issuer's address belongs to; without a name if it is none of those that have tokens of their own form. */
+/** Finds the identity provider by the address of the issuer. A provider whose tokens follow RFC 9068 has no name, because `gatewright` needs none. */
 export function providerOf(issuer: string): { readonly name?: string; readonly scope: string } {
   const { hostname, pathname } = new URL(issuer)
   const [, found] = ADDRESSES.find(([address]) => address.test(hostname)) ?? []

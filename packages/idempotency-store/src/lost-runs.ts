@@ -50,7 +50,7 @@ export interface LostRuns {
     readonly limit?: number | undefined
     readonly after?: string | undefined
   }): Promise<LostRunList>
-  /** Returns the record of the key of a run, which may be of a later run, with the latest decision. Undefined if there is none. */
+  /** Returns the record of the key of a run, which may be of a later run, with the latest decision; undefined if the key has no record. */
   show(id: string): Promise<DescribedRun | undefined>
   /**
    * Decides that a lost run took effect. Retries get `response`, whose status must be final (`classify`) or a `TypeError` is thrown;

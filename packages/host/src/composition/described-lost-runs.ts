@@ -55,7 +55,7 @@ export async function describeLostRuns(
   }
 }
 
-/** Describes the record of a run. Undefined if there is none. */
+/** Describes the record of a run; undefined if the key has no record. */
 export async function describeRun(lostRuns: LostRuns, run: string): Promise<DescribedRunRecord | undefined> {
   const record = await lostRuns.show(run)
   if (!record) return undefined

@@ -64,7 +64,7 @@ export interface KoaGate {
   operation<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaOperation
   /**
    * Makes the middleware of an application that serves nothing but operations of the gate. `find` gets the facts under current
-   * names, and returns the operation of the request, or the outcome if there is none. It replaces `aliases`, a router and
+   * names, and returns the operation of the request, or the outcome to send if no operation serves the request. It replaces `aliases`, a router and
    * `handle`. Each response is written to `ctx.res` at once (`ctx.respond` is false), so middleware around it can neither read
    * nor change it.
    */

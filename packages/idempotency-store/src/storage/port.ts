@@ -120,7 +120,7 @@ export interface IdempotencyStorage {
    */
   listLost(page: LostRunPage): Promise<readonly RunRecord[]>
 
-  /** Returns the record of a key. Undefined if there is none. */
+  /** Returns the record of a key; undefined if the key has no record. */
   find(key: string): Promise<RunRecord | undefined>
 }
 

@@ -33,7 +33,7 @@ function applicationOf(row: SqlRow): Application | undefined {
   return row['id'] === null ? undefined : applications.read(row)
 }
 
-/** Returns the identity check that meets a condition on `u`, the user, or `a`, the application. Undefined: there is none. */
+/** Returns the identity check that meets a condition on `u`, the user, or `a`, the application; undefined if no check meets it. */
 export async function findCheck(
   db: SqlQueries,
   condition: string,
