@@ -73,6 +73,39 @@ t.test('a process that freezes past its lease has lost the run, and does not tak
   t.ok(await inner.end(storageKey, fence, { state: 'free', expiresAt: clock.now() + 60_000 }, clock.now()))
 })
 
+t.test('a run that was renewed after the end of its lease is extended again', async t => {
+  for (const first of ['nothing', 'a beat', 'another write'] as const) {
+    const { clock, timer, here, elsewhere } = setUp()
+    const claim = await start(here)
+    clock.advance(LEASE_MS)
+    if (first === 'a beat') await timer.advance(LEASE_MS / 3)
+    if (first === 'another write') {
+      const other = await here.begin(write({ key: 'another-key' }))
+      if (other.ok && other.value.state === 'started') await here.complete(other.value.claim, response(201))
+    }
+    const renewed = (await here.renew(claim)) as Claim
+    t.ok(renewed.fence > claim.fence)
+    await timer.advance(2 * LEASE_MS)
+    t.match(await elsewhere.begin(write()), { code: 'request_in_progress' }, `first ${first}`)
+    t.match(await here.complete(renewed, response(201)), { state: 'stored' })
+    t.equal(await here.drained(), 0)
+    await timer.advance(LEASE_MS)
+    t.equal(timer.sleeping(), 0)
+  }
+})
+
+t.test('goes on extending a lease after the clock was set back', async t => {
+  const { clock, timer, here, elsewhere } = setUp()
+  const claim = await start(here)
+  await timer.advance(LEASE_MS / 3)
+  clock.advance(-2000)
+  for (let ms = 0; ms < 2 * LEASE_MS; ms += 500) {
+    await timer.advance(500)
+    t.match(await elsewhere.begin(write()), { code: 'request_in_progress' }, `${ms} ms`)
+  }
+  t.match(await here.complete(claim, response(201)), { state: 'stored' })
+})
+
 t.test('an extension that fails is repeated at the next beat', async t => {
   const { timer, seen, here, elsewhere } = setUp()
   await start(here)
