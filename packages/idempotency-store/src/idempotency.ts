@@ -10,6 +10,7 @@ import { checkedSettings, type IdempotencyBaseOptions, type Settings } from './o
 import { within } from './execution/timer.ts'
 import { identify, type IdempotentRequest } from './request/identify.ts'
 import { labelOf } from './request/label.ts'
+import { encrypted } from './response/encryption.ts'
 import { retain } from './response/retention.ts'
 import { classify, type StoredResponse } from './response/stored-response.ts'
 import type { BeginResult, IdempotencyStorage } from './storage/port.ts'
@@ -99,7 +100,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       'createIdempotency: storage must be an IdempotencyStorage, such as memoryIdempotency() or postgresIdempotency(db)',
     )
   }
-  const coordinator = createCoordinator(settings, given)
+  const coordinator = createCoordinator(settings, encrypted(given, settings.encryption))
   const { storage, runs } = coordinator
   const leases = createLeases(coordinator, maxRunMs)
   const now = (): EpochMs => settings.clock.now()

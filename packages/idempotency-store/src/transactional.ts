@@ -100,7 +100,7 @@ const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
 /** Makes idempotent writes that commit together with the business rows. Throws a `TypeError` for a wrong option. */
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
   const { settings, db, storage, maxTransactionsPerAccount } = checkedOptions(options)
-  const records = storage(db)
+  const records = encrypted(storage(db), settings.encryption)
   const coordinator = createCoordinator(settings, records)
   const turns = createAccountTurns(maxTransactionsPerAccount)
 

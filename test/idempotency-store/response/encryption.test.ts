@@ -219,7 +219,10 @@ for (const dialect of ['SQLite', 'Postgres'] as const) {
     const [row] = await rows(db, 'select response from gw_idempotency')
     t.match(row?.['response'], /^e1\.2026-01\./)
     const never = async () => t.fail('ran again') as never
-    t.match(await transactional().run(write(), never), { value: { replayed: true, response: RESPONSE } })
+    for (const prepare of [undefined, never])
+      t.match(await transactional().run(write(), never, prepare), {
+        value: { replayed: true, response: RESPONSE },
+      })
   })
 }
 
@@ -231,6 +234,9 @@ await t.test('refuses keys that are not as declared, and names the option', asyn
     [{ keys: [{ id: 'a b', key: OLD.key }] }, /keys\[0\]\.id/],
     [{ keys: [OLD, { id: 'b', key: randomBytes(16) }] }, /keys\[1\]\.key must be a Uint8Array of 32 bytes/],
     [{ keys: [{ id: 'b', key: 'x'.repeat(32) }] }, /keys\[0\]\.key/],
+    // 32 bytes of another type, of which only some would become the key.
+    [{ keys: [{ id: 'b', key: new Uint16Array(16) }] }, /keys\[0\]\.key must be a Uint8Array/],
+    [{ keys: [{ id: 'b', key: new DataView(new ArrayBuffer(32)) }] }, /keys\[0\]\.key must be a Uint8Array/],
     [{ keys: [OLD, OLD] }, /2026-01 twice/],
   ] as const) {
     for (const create of [createIdempotency, createLostRuns])

@@ -1,5 +1,4 @@
 import type { Settings } from '../options.ts'
-import { encrypted } from '../response/encryption.ts'
 import { createReplayCache, type ReplayCache } from '../response/replay-cache.ts'
 import type { IdempotencyStorage } from '../storage/port.ts'
 import { createLocalRunRegistry, type LocalRunRegistry } from './local-runs.ts'
@@ -15,11 +14,11 @@ export interface Coordinator {
   readonly places: WaitingPlacePool
 }
 
-/** Makes the shared state, without runs and with an empty cache. */
+/** Makes the shared state, without runs and with an empty cache. `storage` encrypts responses itself, if they are encrypted. */
 export function createCoordinator(settings: Settings, storage: IdempotencyStorage): Coordinator {
   return {
     settings,
-    storage: encrypted(storage, settings.encryption),
+    storage,
     runs: createLocalRunRegistry(),
     cache: createReplayCache(settings.maxCachedBytes),
     places: createWaitingPlacePool(settings.maxWaiters),

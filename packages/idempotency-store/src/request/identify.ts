@@ -1,5 +1,6 @@
 import { allow, keyDigest, type Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from '../codes.ts'
+import { isUint8Array } from '../is-uint8-array.ts'
 import type { Settings } from '../options.ts'
 import { fingerprint } from './fingerprint.ts'
 import { readKey } from './key.ts'
@@ -36,12 +37,6 @@ export interface IdentifiedRequest {
    */
   readonly effectId: string
 }
-
-const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)
-  ?.get as () => unknown
-
-/** Whether a value is a `Uint8Array`, also of another realm. */
-const isUint8Array = (value: unknown): boolean => tagOf.call(value) === 'Uint8Array'
 
 /**
  * Reads the idempotency key and computes the ids of a write. Denials: `idempotency_key_required`,

@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import type { Ending, IdempotencyStorage, TransactionStorage } from '../storage/port.ts'
+import { isUint8Array } from '../is-uint8-array.ts'
+import type { BeginResult, Ending, IdempotencyStorage, TransactionStorage } from '../storage/port.ts'
 
 /** A key that encrypts stored responses. */
 export interface ResponseKey {
@@ -13,7 +14,8 @@ export interface ResponseKey {
 export interface ResponseEncryption {
   /**
    * The newest first: it encrypts. The others decrypt what they have encrypted: keep a key for `retentionMs` after a newer one was
-   * added, on every host before that one encrypts. At least one.
+   * added, on every host before that one encrypts. At least one. Replace a key before it has encrypted 4 billion (2^32) responses: beyond
+   * that, two of them may get the same random nonce, which would break their encryption.
    */
   readonly keys: readonly ResponseKey[]
 }
@@ -32,7 +34,7 @@ export function checkEncryption(where: string, encryption: ResponseEncryption | 
     const { id, key } = (each ?? {}) as Partial<ResponseKey>
     if (typeof id !== 'string' || !/^[\w-]{1,64}$/.test(id))
       throw new TypeError(`${where}: encryption.keys[${at}].id must be 1 to 64 letters, digits, - and _`)
-    if (!ArrayBuffer.isView(key) || key.byteLength !== 32)
+    if (!isUint8Array(key) || key.length !== 32)
       throw new TypeError(`${where}: encryption.keys[${at}].key must be a Uint8Array of 32 bytes`)
     if (ids.has(id)) throw new TypeError(`${where}: encryption.keys has the id ${id} twice`)
     ids.add(id)
@@ -62,12 +64,10 @@ export function encrypted<S extends IdempotencyStorage | TransactionStorage>(
     }
     return { ...ending, response: await text }
   }
-  const wrapped: TransactionStorage = {
-    async begin(key, ...rest) {
-      const begun = await storage.begin(key, ...rest)
-      if (begun.state !== 'done') return begun
-      return { ...begun, response: await cipher.decrypt(key, begun.response) }
-    },
+  const opened = async <R extends BeginResult | undefined>(key: string, result: R): Promise<R> =>
+    result?.state === 'done' ? { ...result, response: await cipher.decrypt(key, result.response) } : result
+  const wrapped: IdempotencyStorage = {
+    begin: async (key, ...rest) => opened(key, await storage.begin(key, ...rest)),
     end: async (key, fence, ending, now) => storage.end(key, fence, await sealed(key, ending), now),
     extend: (...args) => storage.extend(...args),
     takeOver: (...args) => storage.takeOver(...args),
@@ -75,13 +75,17 @@ export function encrypted<S extends IdempotencyStorage | TransactionStorage>(
     find: key => storage.find(key),
     collect: (...args) => storage.collect(...args),
   }
-  const endLast = 'endLast' in storage ? storage.endLast?.bind(storage) : undefined
-  if (!endLast) return wrapped as S
-  return {
-    endLast: async (key: string, fence: number, ending: Ending, now: number) =>
-      endLast(key, fence, await sealed(key, ending), now),
-    ...wrapped,
-  } as unknown as S
+  const { whyNotNow, endLast }: Partial<TransactionStorage> = storage
+  const inTransaction: Pick<TransactionStorage, 'whyNotNow' | 'endLast'> = {
+    ...(whyNotNow && {
+      whyNotNow: async (key, ...rest) => opened(key, await whyNotNow.call(storage, key, ...rest)),
+    }),
+    ...(endLast && {
+      endLast: async (key, fence, ending, now) =>
+        endLast.call(storage, key, fence, await sealed(key, ending), now),
+    }),
+  }
+  return { ...wrapped, ...inTransaction } as S
 }
 
 type ImportedKey = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>
