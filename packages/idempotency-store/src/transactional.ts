@@ -1,6 +1,7 @@
 import { allow, Fault, integerOption, type Verdict } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import {
+  assertOutsideTransactionScope,
   withinTransactionScope,
   type SqlClient,
   type SqlQueries,
@@ -169,6 +170,8 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
 
   return {
     async run(request, handler, prepare) {
+      // Otherwise a run inside a handler would wait for the turn that this handler has.
+      assertOutsideTransactionScope(db)
       const identified = identify(request, settings)
       if (!identified.ok) return identified
       return decide(coordinator, identified.value, {

@@ -154,6 +154,19 @@ t.test(
   },
 )
 
+t.test('a run inside a handler throws, and waits for no turn', async t => {
+  const timer = instantTimer()
+  const { idempotency, run } = await setUp(t, { maxTransactionsPerAccount: 1, timer })
+  const never = () => t.fail('ran') as never
+  const outer = idempotency.run(write({ key: 'key-outer' }), async () => {
+    const inner = await idempotency.run(write({ key: 'key-inner' }), never)
+    return response(inner.ok ? 201 : 409)
+  })
+  await t.rejects(outer, { name: 'Fault', code: 'ERR_OUTSIDE_TRANSACTION' })
+  t.same(timer.slept, [])
+  t.match(await run(write().account), { ok: true })
+})
+
 t.test('duplicates of a write that got no turn decide for themselves', async t => {
   const { run, hold, started } = await setUp(t, { maxTransactionsPerAccount: 1, maxWaiters: 2 })
   const release = hold()
