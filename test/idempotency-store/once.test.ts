@@ -3,7 +3,7 @@ import { createIdempotency, createLostRuns, createOnce, onceResponse } from '@ga
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { redisIdempotency } from '@gatewright/idempotency-store/redis'
-import { Fault, nothingHappened } from '@gatewright/kernel'
+import { Fault, keyDigest, nothingHappened } from '@gatewright/kernel'
 import { manualClock, race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { openPostgres, openRedis, uniqueName } from '../harness/stores.ts'
@@ -172,6 +172,12 @@ await t.test(
     const [run] = (await operator.list()).runs
     await operator.resolve(run?.id ?? '', { by: 'Ana', reason: 'r' })
     t.same(await createOnce(make())(other, () => value), { state: 'done_without_value' })
+    const text = { ...JOB, key: 'text' }
+    await t.rejects(once(text, () => Promise.reject(new Error('x'))))
+    const [next] = (await operator.list()).runs
+    const response = { status: 201, headers: [], body: 'sent' }
+    await operator.resolve(next?.id ?? '', { by: 'Ana', reason: 'r', response })
+    t.same(await once(text, () => value), { state: 'done_without_value' })
   },
 )
 
@@ -216,6 +222,16 @@ await t.test('throws the fault of a store that fails, and runs nothing that it c
   broken.end = false
   clock.advance(60_000)
   t.match(await once(JOB, never), { state: 'unknown' })
+})
+
+await t.test('says that a request of the same operation has the key of a job', async t => {
+  const { make, once } = setUp()
+  await make().begin(write({ ...JOB, key: keyDigest(`once ${JOB.key}`) }))
+  const never = () => t.fail('ran') as never
+  await t.rejects(once(JOB, never), {
+    name: 'TypeError',
+    message: /a request of the operation invoices\.send has the key of this job/,
+  })
 })
 
 await t.test('refuses texts that are missing, empty or too long, before anything runs', async t => {

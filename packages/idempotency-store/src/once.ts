@@ -5,7 +5,10 @@ import type { StoredResponse } from './response/stored-response.ts'
 
 /** What identifies a job. */
 export interface OnceRequest {
-  /** The id of the operation, such as `invoices.send`. Also the operation of a lost run. 1 to 200 characters. */
+  /**
+   * The id of the operation, such as `invoices.send`. Also the operation of a lost run. 1 to 200 characters. It must not be an operation
+   * that clients call with an `Idempotency-Key`: a client could send the digest of a job's key, and the job would not run.
+   */
   readonly operation: string
   /** Whose job it is. Different accounts have different keys. 1 to 4096 characters. */
   readonly account: string
@@ -17,7 +20,10 @@ export interface OnceRequest {
 export type OnceResult<T> =
   /** It took effect, in this call or in an earlier one (`repeated`). `value` is what `fn` returned, as JSON keeps it. */
   | { readonly state: 'done'; readonly value: T; readonly repeated: boolean }
-  /** It took effect in an earlier call whose value is not stored: it was larger than `maxResponseBytes`, or an operator gave none. */
+  /**
+   * It took effect in an earlier call whose value is not stored: it was larger than `maxResponseBytes`, or an operator or `recover` gave
+   * no `onceResponse`.
+   */
   | { readonly state: 'done_without_value' }
   /** Another call runs it, and did not end within `waitMs`. Ask again later. */
   | { readonly state: 'running' }
@@ -60,6 +66,10 @@ export function createOnce(idempotency: Pick<Idempotency, 'begin' | 'complete' |
     if (begun.code === 'request_in_progress') return { state: 'running' }
     if (begun.code === 'outcome_unknown')
       return { state: 'unknown', effectId: String(begun.details?.['operationId']) }
+    if (begun.code === 'idempotency_key_reused')
+      throw new TypeError(
+        `once: a request of the operation ${operation} has the key of this job: give jobs an operation that clients cannot call`,
+      )
     throw new TypeError(
       `once: ${begun.message} minKeyLength must be at most ${key.length}, and maxKeyLength at least.`,
     )
@@ -112,7 +122,12 @@ async function endFailed(
 
 function replayed<T>(response: StoredResponse): OnceResult<T> {
   if (response.bodyOmitted) return { state: 'done_without_value' }
-  return { state: 'done', value: valueOf(response) as T, repeated: true }
+  try {
+    return { state: 'done', value: valueOf(response) as T, repeated: true }
+  } catch {
+    // A response of `recover` or an operator that is not JSON.
+    return { state: 'done_without_value' }
+  }
 }
 
 const valueOf = ({ body }: StoredResponse): unknown => (body === '' ? undefined : JSON.parse(body))
