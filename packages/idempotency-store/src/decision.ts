@@ -36,16 +36,23 @@ export function decodeDecision(text: string): RunDecision {
   throw malformedReply('idempotency storage', 'a decision')
 }
 
+/** The longest texts of a `DecisionNote`, in characters. */
+export const LONGEST_NOTE: Readonly<Record<keyof DecisionNote, number>> = { by: 200, reason: 1000 }
+
+/** Whether a value may be this text of a `DecisionNote`. */
+export function isNote(name: keyof DecisionNote, value: unknown): value is string {
+  if (typeof value !== 'string' || value.trim() === '') return false
+  return value.length <= LONGEST_NOTE[name] && isStorableText(value)
+}
+
 /** Throws a `TypeError` for a note that is not as declared. */
 export function checkNote(where: string, note: DecisionNote): void {
-  for (const [name, longest] of [
-    ['by', 200],
-    ['reason', 1000],
-  ] as const) {
+  for (const name of ['by', 'reason'] as const) {
     const text: unknown = note[name]
-    if (typeof text !== 'string' || text.trim() === '' || text.length > longest || !isStorableText(text))
-      throw new TypeError(
-        `${where}: ${name} must be a text of 1 to ${longest} characters, without NUL, got ${typeof text === 'string' ? `${text.length} characters` : typeof text}`,
-      )
+    if (isNote(name, text)) continue
+    const came = typeof text === 'string' ? `${text.length} characters` : typeof text
+    throw new TypeError(
+      `${where}: ${name} must be a text of 1 to ${LONGEST_NOTE[name]} characters, without NUL, got ${came}`,
+    )
   }
 }

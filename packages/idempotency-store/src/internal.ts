@@ -1,6 +1,7 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export type { IdempotencyDenial } from './codes.ts'
 export type { DecisionNote, RunDecision } from './decision.ts'
+export { isNote, LONGEST_NOTE } from './decision.ts'
 export type { Timer } from './execution/timer.ts'
 export type { Completion, IdempotencyOptions, RunOrReplay } from './idempotency.ts'
 export type { DescribedRun, ListedLostRun, LostRunList, LostRunsOptions } from './lost-runs.ts'

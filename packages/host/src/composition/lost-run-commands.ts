@@ -1,3 +1,4 @@
+import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
 import { type Command, type CommandArguments, UsageError } from '../cli/command.ts'
 import { integerArgument } from '../cli/arguments.ts'
 import { cellText, fieldTable } from '../cli/table.ts'
@@ -89,17 +90,19 @@ async function decide(
   outcome: OperatorDecision['outcome'],
   { positional: [run = ''], options }: CommandArguments,
 ) {
-  const by = noteOption('by', options['by'], 200)
-  const reason = noteOption('reason', options['reason'], 1000)
+  const by = noteOption('by', options['by'])
+  const reason = noteOption('reason', options['reason'])
   const data = parseData(options['data'] ?? '{}')
   if (!(await decideLostRun(lostRuns, run, { outcome, data, by, reason })))
     throw new UsageError(`${run} is not lost, or somebody has decided about it: see lost-runs show ${run}`)
   return { data: { run, outcome, by, reason }, lines: [`${run}: ${outcome}.`] }
 }
 
-function noteOption(name: string, text: string | undefined, longest: number): string {
-  if (text !== undefined && text.trim() !== '' && text.length <= longest) return text
-  throw new UsageError(`--${name} is required: 1 to ${longest} characters that are kept with the record`)
+function noteOption(name: 'by' | 'reason', text: string | undefined): string {
+  if (isNote(name, text)) return text
+  throw new UsageError(
+    `--${name} is required: 1 to ${LONGEST_NOTE[name]} characters that are kept with the record`,
+  )
 }
 
 function parseData(text: string): Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-import { allow, isStorableText, type Verdict } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
 import {
   countJobs,
   decideLostRun,
@@ -6,6 +6,7 @@ import {
   listJobs,
   type OperatorDecision,
 } from '@gatewright/host/internal'
+import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
 import { countAttention } from '../modules/attention/reports.ts'
 import { HOST_VERSION } from '../product/version.ts'
 import { aliasesInUse, reportAliases } from './aliases.ts'
@@ -94,12 +95,10 @@ function decisionOf({
     const message = 'outcome must be never_happened, or completed with data, a JSON object'
     return deny('invalid_request', message, { field: 'outcome' })
   }
-  if (!isNote(by, 200))
-    return deny('invalid_request', 'by must be a text of 1 to 200 characters', { field: 'by' })
-  if (!isNote(reason, 1000))
-    return deny('invalid_request', 'reason must be a text of 1 to 1000 characters', { field: 'reason' })
+  if (!isNote('by', by)) return denyNote('by')
+  if (!isNote('reason', reason)) return denyNote('reason')
   return allow({ outcome, by, reason, data: data as OperatorDecision['data'] })
 }
 
-const isNote = (text: unknown, longest: number): text is string =>
-  typeof text === 'string' && text.trim() !== '' && text.length <= longest && isStorableText(text)
+const denyNote = (field: 'by' | 'reason') =>
+  deny('invalid_request', `${field} must be a text of 1 to ${LONGEST_NOTE[field]} characters`, { field })
