@@ -81,7 +81,7 @@ t.test('drops lines while the disk is full, and writes whole ones when there is 
     const { truncateSync } = await import('node:fs')
     const logger = createLogger('info')
     // Lines of one turn of the event loop are written together.
-    for (let n = 0; n < 100_000; n += 1) logger.info({ n, filler: 'x'.repeat(1000) }, 'before')
+    for (let n = 0; n < 100_000; n += 1) logger.info({ n, filler: 'x'.repeat(10_000) }, 'before')
     await new Promise(resolve => setImmediate(resolve))
     const megabytes = process.memoryUsage().heapUsed / 2 ** 20
     truncateSync(${JSON.stringify(log)})
@@ -100,6 +100,44 @@ t.test('drops lines while the disk is full, and writes whole ones when there is 
     lines.map(line => (JSON.parse(line) as { msg: string }).msg),
     ['after'],
   )
+})
+
+/**
+ * The lines that get through `shell` from a process which logs `count` lines of 10 KB, writes a line to the file `DONE` if there is one,
+ * and ends at once. In `shell`, "$0" and "$1" run that process.
+ */
+async function lastLines(shell: string, count: number, env: Record<string, string> = {}): Promise<string[]> {
+  const script = `
+    const { createLogger } = await import(process.cwd() + '/packages/host/dist/observability/log.js')
+    const { writeFileSync } = await import('node:fs')
+    const logger = createLogger('info')
+    for (let n = 0; n < ${count}; n += 1) logger.info({ n, filler: 'x'.repeat(10_000) })
+    if (process.env.DONE) writeFileSync(process.env.DONE, 'done\\n')
+    process.exit(3)`
+  const child = spawn('sh', ['-c', shell, process.execPath, script], { env: { ...process.env, ...env } })
+  let output = ''
+  child.stdout.on('data', chunk => (output += String(chunk)))
+  await once(child, 'close')
+  return output.split('\n').filter(Boolean)
+}
+
+const RUN = '"$0" --input-type=module -e "$1" 2>&1'
+
+// Node makes sockets for its own pipes.
+for (const [kind, shell] of Object.entries({ pipe: `${RUN} | cat`, socket: RUN })) {
+  t.test(`a process that ends writes its last lines to a ${kind}, however many wait`, async t => {
+    const lines = await lastLines(shell, 40)
+    t.equal(lines.length, 40)
+    t.match(JSON.parse(lines.at(-1) as string), { n: 39 })
+  })
+}
+
+t.test('a process that ends writes its last line, even if earlier ones were dropped', async t => {
+  const DONE = join(folder, 'done')
+  // The reader begins when all lines are logged. Seven lines are one batch, and the last five do not fit any more.
+  const lines = await lastLines(`mkfifo "$DONE"; ${RUN} | { read -r line < "$DONE"; cat; }`, 215, { DONE })
+  t.ok(lines.length < 215)
+  t.match(JSON.parse(lines.at(-1) as string), { n: 214 })
 })
 
 t.test('a report that throws does not end the host', async t => {
