@@ -2,8 +2,7 @@
 // exits 1 where ours got slower. Run it by `npm run bench -- compare`. With `--write`, keeps the results of this checkout instead.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { filesBelow } from '../harness/files.ts'
-import { compareResults, differenceTable, keptResult, type KeptResult } from './comparison.ts'
-import type { Result } from './harness.ts'
+import { compareResults, differenceTable, keptResults, type KeptResult } from './comparison.ts'
 
 const KEPT = 'test/bench/results.json'
 
@@ -11,7 +10,7 @@ const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
 const files = existsSync('build/bench') ? filesBelow('build/bench', '.json') : []
 if (files.length === 0)
   throw new Error('build/bench has no result: run a bench first, such as npm run bench -- host')
-const now = files.map(path => keptResult(read(path) as Result))
+const now = keptResults(files.map(read))
 const last = existsSync(KEPT) ? (read(KEPT) as KeptResult[]) : []
 
 if (process.argv.includes('--write')) {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { compareResults, differenceTable, type KeptResult } from './comparison.ts'
+import { compareResults, differenceTable, keptResults, type KeptResult } from './comparison.ts'
 
 const result = (change: Partial<KeptResult>): KeptResult => ({
   title: 'host: health check',
@@ -34,6 +34,20 @@ t.test('compares benches without peers by their time, and only what both runs ha
   ])
   t.same(compareResults([], [result({})]), [])
   t.same(compareResults([result({})], [result({ peers: { other: 2 } })]), [])
+  t.end()
+})
+
+t.test('keeps the figures of comparisons, and leaves out what other benches write', t => {
+  const ratio = { low: 0.5, median: 0.501, high: 0.51 }
+  const written = {
+    title: 'host: health check',
+    ours: { cpuMicros: 61.234 },
+    control: { ratio: { low: 0.96, median: 1, high: 1.04 } },
+    peers: [{ name: 'bare', ratio }],
+  }
+  const floods = [{ title: 'quiet', p50: 1 }]
+  const sharedStores = { counts: [], timed: [], at: '2026-01-01T00:00:00.000Z' }
+  t.same(keptResults([floods, written, sharedStores]), [result({ cpuMicros: 61.2, peers: { bare: 2 } })])
   t.end()
 })
 

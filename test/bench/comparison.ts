@@ -12,8 +12,14 @@ export interface KeptResult {
   readonly peers: Readonly<Record<string, number>>
 }
 
-/** Picks the figures to keep from a result. */
-export function keptResult({ title, ours, control, peers }: Result): KeptResult {
+/** Picks the figures to keep from what benches wrote. Leaves out other figures, such as those of a flood. */
+export function keptResults(written: readonly unknown[]): KeptResult[] {
+  return written
+    .filter((each): each is Result => (each as Partial<Result>).ours !== undefined)
+    .map(each => keptResult(each))
+}
+
+function keptResult({ title, ours, control, peers }: Result): KeptResult {
   const rounded = (value: number): number => Number(value.toPrecision(3))
   return {
     title,
