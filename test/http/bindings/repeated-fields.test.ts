@@ -53,6 +53,15 @@ async function served(server: Server, t: Test): Promise<Send> {
     fetch(`http://127.0.0.1:${port}${new URL(url).pathname}`, { method: 'POST', headers, body: '{}' })
 }
 
+/** A Koa application that serves one operation at `/cards` by `KoaGate.serve`. */
+function koaTable(api: SetUp['api'], route: SetUp['route']): Koa {
+  const gw = koaGate(api, { body: 'stream' })
+  const operation = gw.operation(route, () => reply)
+  const app = new Koa()
+  app.use(gw.serve(() => ({ operation, params: {}, pattern: '/cards' })))
+  return app
+}
+
 const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> | Send>> = {
   fetch({ api, route }) {
     const gw = fetchGate(api, { body: 'stream', peer: 'none' })
@@ -161,6 +170,9 @@ const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> 
     app.use(gw.handle(route, () => reply))
     return served(createServer(app.callback()), t)
   },
+  'a Koa table of operations'({ api, route }, t) {
+    return served(createServer(koaTable(api, route).callback()), t)
+  },
   async Fastify({ api, route }, t) {
     const gw = fastifyGate(api, { body: 'kept' })
     const app = fastify({ rewriteUrl: gw.rewriteUrl })
@@ -265,6 +277,24 @@ t.test('HTTP/2: a head that is written as pairs of name and value is sent', asyn
   const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
   stream.resume()
   t.match(head, { ':status': 201, link: [...LINKS, SUCCESSOR].join(', ') })
+})
+
+t.test('HTTP/2: a Koa table of operations sends repeated fields', async t => {
+  const { api, route, authorization } = await setUp()
+  const server = http2.createServer(koaTable(api, route).callback())
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  t.teardown(() => {
+    client.close()
+    server.close()
+  })
+  const headers = { authorization, 'idempotency-key': 'key-of-a-card', 'content-type': 'application/json' }
+  const stream = client.request({ ':method': 'POST', ':path': '/cards', ...headers })
+  stream.end('{}')
+  const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+  stream.resume()
+  t.match(head, { ':status': 201, link: LINKS.join(', '), 'set-cookie': COOKIES })
 })
 
 t.test('Fastify: links of old names are sent beside those of a handler that no gate guards', async t => {
