@@ -59,8 +59,8 @@ export interface HostTable<R, N> {
 
 /**
  * The rows of a table in which each row belongs to one account. Reads and writes need the account, so that ids of other
- * accounts are never found; only the functions of `anyAccount` do not. `insert` returns undefined if the id exists already, in
- * this or another account.
+ * accounts are never found; only the functions of `anyAccount` do not. `insert` returns undefined if the account has a row with the
+ * id already.
  */
 export interface Table<R, N> extends HostTable<R, N> {
   find(db: SqlQueries, accountId: string, id: string): Promise<R | undefined>
@@ -121,7 +121,7 @@ function storedMember(key: string, member: Column<unknown> | Group<unknown>): St
 }
 
 /** How the members of a table are stored, and the statements that every table has. */
-function storedTable<M extends Members>(name: string, members: M, key: string) {
+function storedTable<M extends Members>(name: string, members: M) {
   type R = RecordOf<M>
   const entries = Object.entries(members).map(
     ([member, column]) => [member, storedMember(member, column)] as const,
@@ -155,7 +155,7 @@ function storedTable<M extends Members>(name: string, members: M, key: string) {
   }
   const insert = async (tx: SqlQueries, row: NewRecordOf<M>): Promise<R | undefined> => {
     const { text, values } = insertion(row)
-    const [inserted] = await rows(tx, `${text} on conflict ${key} do nothing returning ${columns}`, values)
+    const [inserted] = await rows(tx, `${text} on conflict do nothing returning ${columns}`, values)
     return inserted && read(inserted)
   }
   const add = (tx: SqlQueries, row: NewRecordOf<M>): Promise<void> => {
@@ -173,12 +173,12 @@ export function hostTable<M extends Members>(
   name: string,
   members: M,
 ): HostTable<RecordOf<M>, NewRecordOf<M>> {
-  return storedTable(name, members, '').table
+  return storedTable(name, members).table
 }
 
 /** Declares a table of accounts: see `hostTable`. */
 export function table<M extends OwnedMembers>(name: string, members: M): Table<RecordOf<M>, NewRecordOf<M>> {
-  const { assigned, table: all } = storedTable(name, members, '(id)')
+  const { assigned, table: all } = storedTable(name, members)
   const { select } = all
   const first = async (db: SqlQueries, conditions: string, values: readonly SqlValue[]) =>
     (await select(db, conditions, values))[0]

@@ -69,16 +69,17 @@ create table {prefix}sandbox_provider_calls (
 
 create table {prefix}card_folders (
   position {position},
-  id {id} not null unique,
+  id {id} not null,
   account_id {id} not null,
   name text not null,
   created_at bigint not null,
-  {primary key} (account_id, position)
+  {primary key} (account_id, position),
+  unique (account_id, id)
 );
 
 create table {prefix}cards (
   id text primary key,
-  account_id text not null references {prefix}users (account_id),
+  account_id {id} not null references {prefix}users (account_id),
   position integer not null,
   last4 text not null,
   status text not null check (status in ('active', 'locked', 'canceled', 'not_activated')),
@@ -91,7 +92,7 @@ create table {prefix}cards (
   encrypted_color text,
   encrypted_emoji text,
   encrypted_memo text,
-  folder_id {id} references {prefix}card_folders (id),
+  folder_id {id},
   disposable smallint not null default 0,
   auto_cancel_after_auth smallint not null default 0,
   issuer {id} not null default 'sandbox',
@@ -102,10 +103,11 @@ create table {prefix}cards (
   session_policies text not null default '[]',
   created_at bigint not null,
   canceled_at bigint,
-  unique (account_id, position)
+  unique (account_id, position),
+  foreign key (account_id, folder_id) references {prefix}card_folders (account_id, id)
 );
 
-create index {prefix}cards_folder on {prefix}cards (folder_id) where folder_id is not null;
+create index {prefix}cards_folder on {prefix}cards (account_id, folder_id) where folder_id is not null;
 
 create index {prefix}cards_key on {prefix}cards (key_account_id, key_lineage_id)
   where key_lineage_id is not null;
@@ -413,16 +415,17 @@ create index {prefix}withdrawals_attention on {prefix}withdrawals (position)
 
 create table {prefix}contracts (
   position {position},
-  id {id} not null unique,
+  id {id} not null,
   account_id {id} not null,
   label text,
   created_at bigint not null,
-  {primary key} (account_id, position)
+  {primary key} (account_id, position),
+  unique (account_id, id)
 );
 
 create table {prefix}bills (
   position {position},
-  id {id} not null unique,
+  id {id} not null,
   account_id {id} not null,
   payee text not null,
   amount_cents bigint not null check (amount_cents > 0),
@@ -430,7 +433,8 @@ create table {prefix}bills (
   due_at bigint not null,
   paid_at bigint,
   created_at bigint not null,
-  {primary key} (account_id, position)
+  {primary key} (account_id, position),
+  unique (account_id, id)
 );
 
 -- Open bills are counted for each new one.
