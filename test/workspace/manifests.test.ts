@@ -28,6 +28,20 @@ t.test('every package has the license in its tarball', t => {
   t.end()
 })
 
+t.test(
+  'no tarball has sources or source maps, which nothing loads and which take more room than the code',
+  t => {
+    for (const name of packageNames()) {
+      const { files } = JSON.parse(readFileSync(`packages/${name}/package.json`, 'utf8')) as {
+        files: string[]
+      }
+      t.ok(files.includes('!dist/**/*.map'), name)
+      t.notOk(files.includes('src'), name)
+    }
+    t.end()
+  },
+)
+
 t.test('the package with bundled libraries has their licenses in its tarball', t => {
   const notices = readFileSync('packages/reference-host/dist/browser/third-party-notices.txt', 'utf8')
   for (const library of ['uplot', '@scalar/fastify-api-reference'])
