@@ -57,6 +57,11 @@ export async function openPostgresPool(
   return pool
 }
 
+/** Into how many partitions tests divide the tables of account data: `DATABASE_PARTITIONS`, by default 1. */
+export function testPartitions(): number {
+  return Number(process.env['DATABASE_PARTITIONS'] ?? 1)
+}
+
 /** Opens `count` clients with a connection each, in a fresh schema; `migrate` runs once, on the first. */
 export async function openPostgres(
   count: number,
@@ -67,7 +72,7 @@ export async function openPostgres(
   const first = await openPostgresPool(schema, 1)
   const others = Array.from({ length: count - 1 }, () => openPostgresPool(schema, 1))
   const pools = [first, ...(await Promise.all(others))]
-  const connections = pools.map(pool => fromPgPool(pool))
+  const connections = pools.map(pool => fromPgPool(pool, { partitions: testPartitions() }))
   await migrate(connections[0] as SqlClient)
   return {
     connections,

@@ -24,6 +24,7 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   createTransactionalIdempotency: ['idempotency-store/src/options.ts', 'IdempotencyBaseOptions'],
   memoryIdempotency: ['idempotency-store/src/storage/memory.ts', 'MemoryIdempotencyOptions'],
   createLostRuns: ['idempotency-store/src/lost-runs.ts', 'LostRunsOptions'],
+  fromPgPool: ['kernel/src/clients/postgres/pool.ts', 'PgPoolOptions'],
   createUsageLog: ['legacy-alias-router/src/usage-log.ts', 'UsageLogOptions'],
   memoryAliasUsage: ['legacy-alias-router/src/storage/memory.ts', 'MemoryAliasUsageOptions'],
   gate: ['http/src/options.ts', 'OpenGateOptions'],

@@ -17,11 +17,6 @@ import { startChild } from '../../harness/child.ts'
 import { tableNames } from '../../harness/database-rows.ts'
 import { openPostgres, openSqlite, type Connections } from '../../harness/stores.ts'
 
-// Not exported by the package.
-const { readVersions } = (await import(
-  `${process.cwd()}/packages/kernel/dist/clients/migrate.js`
-)) as typeof import('../../../packages/kernel/dist/clients/migrate.js')
-
 const none = async (): Promise<void> => {}
 const stores: Record<SqlDialect, (count: number) => Promise<Connections<SqlClient>>> = {
   postgres: count => openPostgres(count, none),
@@ -207,67 +202,47 @@ t.test('rejects an invalid table prefix before it uses the database', async t =>
   for (const prefix of ['_', 'gw_', 'a1', 'x'.repeat(31)]) t.equal(checkedPrefix(prefix), prefix)
 })
 
-t.test('splits a DDL file into its versions', async t => {
-  const text = '-- about this file\n-- version 1\na\n-- version 2\nb\n\nc\n'
-  t.same(readVersions(text, 'sqlite'), ['a', 'b\n\nc\n'])
-})
-
-t.test('writes what a store calls each name in braces, and leaves {prefix}', async t => {
-  const text = `-- version 1
+t.test(
+  'divides a table by its column into the partitions of the client, and numbers their rows together',
+  async t => {
+    const ddl = `-- version 1
 create table {prefix}a (
   position {position},
-  id {id} not null default '{}',
-  body {json},
-  {primary key} (id, position)
-);
+  account {id} not null,
+  {primary key} (account, position)
+) {by account};
 
-create table {prefix}b (position {position primary key});
+create table {prefix}b (id {id} primary key) {lookup};
 
-create table {prefix}c (id {id} primary key) {without rowid};`
-  t.same(readVersions(text, 'postgres'), [
-    `create table {prefix}a (
-  position bigint generated always as identity,
-  id text collate "C" not null default '{}',
-  body jsonb,
-  primary key (id, position)
-);
-
-create table {prefix}b (position bigint generated always as identity primary key);
-
-create table {prefix}c (id text collate "C" primary key) ;`,
-  ])
-  t.same(readVersions(text, 'sqlite'), [
-    `create table {prefix}a (
-  position integer primary key autoincrement,
-  id text not null default '{}',
-  body text,
-  unique (id, position)
-);
-
-create table {prefix}b (position integer primary key autoincrement);
-
-create table {prefix}c (id text primary key) without rowid;`,
-  ])
-})
-
-t.test('leaves lines for the other store out, and the lines around them together', async t => {
-  const text = `-- version 1
-a (
--- postgres only
-p
--- both
-b
--- sqlite only
-s
--- both
+create table {prefix}c (position {position primary key}) {global};`
+    for (const partitions of [1, 3]) {
+      const { connections, close } = await openPostgres(1, none)
+      t.teardown(close)
+      const db: SqlClient = { ...(connections[0] as SqlClient), partitions }
+      await migrate(db, { namespace: 'notes', ddl })
+      const names = ['gw_a', 'gw_b', 'gw_c', 'gw_migrations']
+      t.same(
+        [...(await tableNames(db, 'postgres'))].sort(),
+        [...names, ...(partitions === 1 ? [] : ['gw_a_p0', 'gw_a_p1', 'gw_a_p2'])].sort(),
+      )
+      for (let account = 0; account < 20; account++)
+        await rows(db, 'insert into gw_a (account) values ($1)', [`acct_${account}`])
+      const [row] = await rows(
+        db,
+        'select min(position) as least, max(position) as most, count(distinct tableoid) as used from gw_a',
+      )
+      t.same(row, { least: '1', most: '20', used: String(partitions) })
+      await rows(db, 'drop table gw_a, gw_c')
+      t.same(
+        await rows(
+          db,
+          "select 1 from pg_class where relkind = 'S' and relnamespace = current_schema()::regnamespace",
+        ),
+        [],
+      )
+    }
+  },
 )
--- version 2
--- sqlite only
-s2
--- both`
-  t.same(readVersions(text, 'postgres'), ['a (\np\nb\n)', ''])
-  t.same(readVersions(text, 'sqlite'), ['a (\nb\ns\n)', 's2'])
-})
 
 t.test('runs the text of both stores on each', async t => {
   const text = `-- version 1
@@ -301,43 +276,4 @@ create table {prefix}c (id {id} primary key) {without rowid};`
       [1, 2, 3],
     )
   }
-})
-
-t.test('rejects a DDL file that it cannot read, and names the line', async t => {
-  for (const [text, message] of [
-    ['', 'the DDL file must have a line "-- version 1"'],
-    ['create table x (id integer)', 'the DDL file must have a line "-- version 1"'],
-    [' -- version 1\na', 'the DDL file must have a line "-- version 1"'],
-    ['-- version 0\na', 'DDL line 1: expected "-- version 1", got "-- version 0"'],
-    ['-- version one\na', 'DDL line 1: expected "-- version 1", got "-- version one"'],
-    ['a\n-- version 2\na', 'DDL line 2: expected "-- version 1", got "-- version 2"'],
-    ['-- version 1\na\n-- version 3\nb', 'DDL line 3: expected "-- version 2", got "-- version 3"'],
-    ['-- version 1\na\n-- version 1\nb', 'DDL line 3: expected "-- version 2", got "-- version 1"'],
-    [
-      '-- version 1\na\nb {int}',
-      'DDL line 3: {int} is unknown: expected {prefix}, {id}, {json}, {position}, {primary key}, {position primary key}, {without rowid}',
-    ],
-    [
-      '-- version 1\n-- mysql only\na\n-- both',
-      'DDL line 2: expected "-- postgres only" or "-- sqlite only", got "-- mysql only"',
-    ],
-    [
-      '-- version 1\n-- postgres only\na',
-      'DDL line 2: "-- postgres only" must end at a line "-- both" of the same version',
-    ],
-    [
-      '-- version 1\n-- postgres only\na\n-- version 2\n-- both',
-      'DDL line 2: "-- postgres only" must end at a line "-- both" of the same version',
-    ],
-    [
-      '-- version 1\n-- postgres only\na\n-- sqlite only\nb\n-- both',
-      'DDL line 2: "-- postgres only" must end at a line "-- both" of the same version',
-    ],
-    [
-      '-- version 1\na\n-- both',
-      'DDL line 3: "-- both" ends nothing: no "-- postgres only" or "-- sqlite only" is above',
-    ],
-  ] as const)
-    for (const dialect of ['postgres', 'sqlite'] as const)
-      t.throws(() => readVersions(text, dialect), { name: 'TypeError', message }, JSON.stringify(text))
 })

@@ -83,6 +83,7 @@ t.test('reads the given variables, and takes the defaults of the others', async 
       pollsPerAddressPerMinute: 120,
     },
     databaseUrl: undefined,
+    databasePartitions: 1,
     trustProxy: [],
     rpcUrls: [{ chainId: 8453, url: 'https://rpc.example.com' }],
     payinReceivers: [

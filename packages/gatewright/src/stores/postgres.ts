@@ -10,11 +10,12 @@ export type { Store } from './store.ts'
 
 /** The table as rate-limiter-flexible expects it. It deletes expired rows itself, every five minutes. */
 const RATE_LIMITS = `-- version 1
+-- A key may be an address, a key, or a session, and is the whole row's identity.
 create table {prefix}rate_limits (
   key varchar(255) primary key,
   points integer not null default 0,
   expire bigint
-);
+) {global};
 `
 
 /**

@@ -24,6 +24,7 @@ export interface HostConfig {
   /** Algorithm of signing keys created from now on. */
   readonly signingAlgorithm: HostValues['SIGNING_ALGORITHM']
   readonly databaseUrl: string | undefined
+  readonly databasePartitions: number
   readonly redis: RedisTarget | undefined
   readonly trustProxy: readonly string[]
   readonly requireHttps: boolean
@@ -66,6 +67,7 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     webhookSecrets: values.PROVIDER_WEBHOOK_SECRETS,
     signingAlgorithm: values.SIGNING_ALGORITHM,
     databaseUrl: values.DATABASE_URL,
+    databasePartitions: values.DATABASE_PARTITIONS,
     redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
     trustProxy: values.TRUST_PROXY,
     requireHttps: env['REQUIRE_HTTPS'] ? values.REQUIRE_HTTPS : live,

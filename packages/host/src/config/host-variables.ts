@@ -53,6 +53,12 @@ export const hostVariables = {
     'none, which means embedded SQLite',
     'Postgres, shared by any number of hosts. `KEY_PEPPERS`, `SIGNING_KEY_ENCRYPTION_KEY` and `DATA_KEYS` must be set with it, and `OPERATOR_TOKEN` if `OPERATOR_PAGE` is `on`',
   ),
+  DATABASE_PARTITIONS: variable(
+    wholeNumber(1, 64),
+    1,
+    '`1`',
+    'Into how many [partitions](partitions.md) Postgres divides the tables of account data, 1 to 64. Read when a table is created',
+  ),
   REDIS_URL: optional(
     redisUrl,
     'none',

@@ -35,6 +35,8 @@ export interface Backend {
 export interface DatabaseOptions {
   /** Creates or updates the tables of modules. */
   readonly migrateModules: (db: SqlClient) => Promise<void>
+  /** Into how many partitions new tables of account data are divided on Postgres. Default 1. */
+  readonly partitions?: number
   /** Limits each statement on Postgres at the client's side. Default: none. */
   readonly queryMs?: number | undefined
 }

@@ -4,7 +4,7 @@ export const DDL = `-- version 1
 create table {prefix}environment (
   id integer primary key check (id = 1),
   name text not null check (name in ('sandbox', 'live'))
-);
+) {global};
 
 create table {prefix}events (
   position {position},
@@ -38,12 +38,13 @@ create table {prefix}jobs (
 
 create index {prefix}jobs_due on {prefix}jobs (due_at);
 
+-- Messages of providers that were accepted: a message is known by its provider's id before its content is read.
 create table {prefix}provider_messages (
   provider {id} not null,
   message_id {id} not null,
   received_at bigint not null,
   primary key (provider, message_id)
-);
+) {lookup};
 
 create index {prefix}provider_messages_received on {prefix}provider_messages (received_at);
 `

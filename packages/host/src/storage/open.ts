@@ -26,7 +26,8 @@ export async function openStores(
   let backend: Backend | undefined
   try {
     const secrets = loadSecrets(config)
-    backend = await openDatabase(config, secrets, { migrateModules, queryMs })
+    const options = { migrateModules, partitions: config.databasePartitions, queryMs }
+    backend = await openDatabase(config, secrets, options)
     await assertEnvironment(backend.sql, config)
     await migrateTables(backend, config)
     await claimEnvironment(backend.sql, config)

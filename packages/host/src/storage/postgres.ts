@@ -22,7 +22,7 @@ const MAX_SKEW_MS = 2000
 export function postgresBackend(
   url: string,
   secrets: Secrets,
-  { migrateModules, queryMs }: DatabaseOptions,
+  { migrateModules, partitions = 1, queryMs }: DatabaseOptions,
 ): Backend {
   const options: pg.PoolConfig = {
     connectionString: url,
@@ -48,7 +48,7 @@ export function postgresBackend(
     spend: tx => postgresSpends(tx),
     aliasUsage: postgresAliasUsage(sql),
     checks: { database: () => assertClock(sql) },
-    migrate: () => migrateOnOwnPool({ ...options, max: 1 }, migrateModules),
+    migrate: () => migrateOnOwnPool({ ...options, max: 1 }, partitions, migrateModules),
     close: () => pool.end(),
   }
 }
@@ -63,10 +63,11 @@ function openPool(options: pg.PoolConfig): pg.Pool {
 /** Migrates on a pool of its own, because a migration cannot lift the `query_timeout` of a pool. */
 async function migrateOnOwnPool(
   options: pg.PoolConfig,
+  partitions: number,
   migrateModules: DatabaseOptions['migrateModules'],
 ): Promise<void> {
   const pool = openPool(options)
-  const sql = fromPgPool(pool)
+  const sql = fromPgPool(pool, { partitions })
   try {
     await assertIsolation(sql)
     await migrateAll(sql, migrateModules)

@@ -1,5 +1,6 @@
 import { Fault } from '../fault.ts'
 import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
+import { readVersions } from './ddl.ts'
 import {
   rows,
   toInteger,
@@ -9,79 +10,6 @@ import {
   type SqlQueries,
   type SqlValue,
 } from './sql-client.ts'
-
-/** The names in braces that a DDL file may use, with their text on each store. */
-const PLACEHOLDERS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
-  // Ids are compared byte by byte on both: SQLite does so by default.
-  '{id}': { postgres: 'text collate "C"', sqlite: 'text' },
-  '{json}': { postgres: 'jsonb', sqlite: 'text' },
-  // SQLite numbers rows only in the primary key, so a second key of such a table is a unique constraint.
-  '{position}': {
-    postgres: 'bigint generated always as identity',
-    sqlite: 'integer primary key autoincrement',
-  },
-  '{primary key}': { postgres: 'primary key', sqlite: 'unique' },
-  '{position primary key}': {
-    postgres: 'bigint generated always as identity primary key',
-    sqlite: 'integer primary key autoincrement',
-  },
-  '{without rowid}': { postgres: '', sqlite: 'without rowid' },
-}
-
-/**
- * Splits a DDL text into its versions, for one store. Marker lines:
- * - `-- version N` starts a version; what is above the first is a comment on the file;
- * - `-- postgres only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
- *
- * Names in braces are replaced by the store's own words: `{id}` (text that is compared byte by byte), `{json}`, `{position}` (a
- * column that numbers the rows), `{position primary key}`, `{primary key}` (the key of a table with a `{position}`) and
- * `{without rowid}` (after a table that is read by its primary key). `{prefix}` stays, for `migrate`. SQLite stores `bigint`
- * and `smallint` as `integer`.
- *
- * Throws a `TypeError` that names the line if versions do not count 1, 2, 3 ..., a marker has no counterpart, or a name in
- * braces is unknown.
- */
-export function readVersions(text: string, dialect: SqlDialect): string[] {
-  const versions: string[][] = []
-  let only: { readonly dialect: string; readonly line: number } | undefined
-  const wrong = (line: number, problem: string): never => {
-    throw new TypeError(`DDL line ${line}: ${problem}`)
-  }
-  const endBlock = (): void => {
-    if (only) wrong(only.line, `"-- ${only.dialect} only" must end at a line "-- both" of the same version`)
-  }
-  const lines = text.split(/\r?\n/)
-  for (const [index, content] of lines.entries()) {
-    const line = index + 1
-    const [, version, store] = /^-- (?:version (\S+)|(\w+) only|both)$/.exec(content) ?? [undefined]
-    if (version !== undefined) {
-      endBlock()
-      const expected = `-- version ${versions.length + 1}`
-      if (content !== expected) wrong(line, `expected "${expected}", got "${content}"`)
-      versions.push([])
-    } else if (store !== undefined) {
-      endBlock()
-      if (store !== 'postgres' && store !== 'sqlite')
-        wrong(line, `expected "-- postgres only" or "-- sqlite only", got "${content}"`)
-      only = { dialect: store, line }
-    } else if (content === '-- both') {
-      if (!only) wrong(line, '"-- both" ends nothing: no "-- postgres only" or "-- sqlite only" is above')
-      only = undefined
-    } else {
-      const written = content.replace(/\{[a-z ]+\}/g, name =>
-        name === '{prefix}' ? name : (PLACEHOLDERS[name]?.[dialect] ?? wrong(line, unknownName(name))),
-      )
-      if (!only || only.dialect === dialect) versions.at(-1)?.push(written)
-    }
-  }
-  endBlock()
-  if (versions.length === 0) throw new TypeError('the DDL file must have a line "-- version 1"')
-  return versions.map(content => content.join('\n'))
-}
-
-function unknownName(name: string): string {
-  return `${name} is unknown: expected {prefix}, ${Object.keys(PLACEHOLDERS).join(', ')}`
-}
 
 /**
  * The database has tables of this namespace that this version of the software neither created nor can update. `migrate` throws
@@ -94,7 +22,8 @@ export class IncompatibleTables extends Error {
 /**
  * Creates the tables of a namespace, or updates them to the newest version. `ddl` is one text for both stores: a line
  * `-- version N` starts each version, oldest first, and a blank line ends a statement. The README lists the names in braces
- * that each store replaces. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances
+ * that each store replaces. A table that ends with `{by COLUMN}` is divided into as many partitions as the client says
+ * (`partitions` of `fromPgPool`) when it is created, and keeps them. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances
  * call it simultaneously, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to
  * do.
  *
@@ -108,7 +37,9 @@ export async function migrate(
   prefix: string = DEFAULT_PREFIX,
 ): Promise<void> {
   const table = `${checkedPrefix(prefix)}migrations`
-  const texts = readVersions(ddl, db.dialect).map(text => text.replaceAll('{prefix}', prefix))
+  const versions = readVersions(ddl, db.dialect, db.partitions).map(statements =>
+    statements.map(statement => statement.replaceAll('{prefix}', prefix)),
+  )
   await db.transaction(async tx => {
     if (db.dialect === 'postgres') {
       // The pool may limit the time of a statement, but a migration of large tables takes longer.
@@ -118,36 +49,33 @@ export async function migrate(
       )
       await rows(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table}.migrate`])
     }
-    const done = await checkedVersion(tx, table, namespace, texts)
-    if (done === texts.length) return
+    const done = await checkedVersion(tx, table, namespace, versions)
+    if (done === versions.length) return
     await rows(
       tx,
       `create table if not exists ${table} (namespace text not null, version integer not null, primary key (namespace, version))`,
     )
-    for (const [index, text] of texts.entries()) {
+    for (const [index, statements] of versions.entries()) {
       if (index < done) continue
-      for (const statement of text.split(/\n\s*\n/)) {
-        // SQLite refuses to run a statement that is only a comment.
-        if (statement.replace(/--.*/g, '').trim() !== '') await rows(tx, statement)
-      }
+      for (const statement of statements) await rows(tx, statement)
       await rows(tx, `insert into ${table} (namespace, version) values ($1, $2)`, [namespace, index + 1])
     }
   })
 }
 
 /**
- * Returns the recorded version of a namespace, 0 for none. Throws `IncompatibleTables` if `texts` neither created the tables
+ * Returns the recorded version of a namespace, 0 for none. Throws `IncompatibleTables` if `versions` neither created the tables
  * nor can update them.
  */
 async function checkedVersion(
   tx: SqlQueries,
   table: string,
   namespace: string,
-  texts: readonly string[],
+  versions: ReadonlyArray<readonly string[]>,
 ): Promise<number> {
   const reject = async (problem: string, remedy: string): Promise<never> => {
     const [row] = await rows(tx, DATABASE[tx.dialect])
-    const known = `this software knows version ${texts.length} of namespace ${namespace}`
+    const known = `this software knows version ${versions.length} of namespace ${namespace}`
     const cause = new IncompatibleTables(`database ${toText(row?.['name'])} ${problem}, ${known}: ${remedy}`)
     throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
   }
@@ -161,14 +89,17 @@ async function checkedVersion(
     const [row] = await rows(tx, recorded, [namespace])
     done = toInteger(row?.['version'])
   }
-  if (done > texts.length)
+  if (done > versions.length)
     await reject(
       `has version ${done}`,
       'start the newer software that made it; if an unreleased build made it, use a new database',
     )
   if (done > 0) return done
   // A version with `if not exists` accepts an existing table.
-  for (const [, name = ''] of texts.join('\n').matchAll(/^create table (?!if )(\w+)/gim))
+  for (const [, name = ''] of versions
+    .flat()
+    .join('\n')
+    .matchAll(/^create table (?!if )(\w+)/gim))
     if (tables.has(name)) await reject(`has a table ${name} without a recorded version`, unreleased)
   return 0
 }

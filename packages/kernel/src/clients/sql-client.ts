@@ -45,6 +45,8 @@ export interface SqlTransactionOptions {
 
 /** A SQL database. Made by `fromPgPool` or `fromSqlite`, or an implementation of your own. */
 export interface SqlClient extends SqlQueries {
+  /** Into how many partitions `migrate` divides each new table of account data, on Postgres. Absent: 1, which is no division. */
+  readonly partitions?: number
   /**
    * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects and rethrows its error. Use
    * only the given `tx` inside; it rejects statements after the transaction has ended. If the commit itself fails with

@@ -7,7 +7,7 @@ create table {prefix}spend_counters (
   held bigint not null default 0 check (held >= 0),
   expires_at bigint,
   primary key (account, counter)
-) {without rowid};
+) {without rowid} {by account};
 
 create index {prefix}spend_counters_expires_at on {prefix}spend_counters (expires_at);
 
@@ -17,7 +17,7 @@ create table {prefix}spend_holds (
   items {json} not null,
   held_at bigint not null,
   primary key (account, hold)
-) {without rowid};
+) {without rowid} {by account};
 
 -- postgres only
 -- Reservations of one account run one after the other: the lock is taken before any statement reads a counter.

@@ -3,7 +3,7 @@ export const DDL = `-- version 1
 create table {prefix}accounts (
   account {id} primary key,
   revision bigint not null
-) {without rowid};
+) {without rowid} {by account};
 
 create table {prefix}keys (
   id {id} primary key,
@@ -67,11 +67,12 @@ create table {prefix}feed (
 
 create index {prefix}feed_at on {prefix}feed (at);
 
+-- One row for each issuer.
 create table {prefix}signing_keys (
   issuer {id} primary key,
   revision bigint not null,
   sealed text not null
-) {without rowid};
+) {without rowid} {global};
 
 create table {prefix}audit (
   id {id} primary key,

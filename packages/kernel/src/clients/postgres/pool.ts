@@ -13,6 +13,11 @@ export interface PgPoolOptions {
    * set of statement texts: a prepared statement stays until its connection ends.
    */
   readonly prepare?: boolean
+  /**
+   * Into how many partitions `migrate` divides each table of account data when it creates the table, 1 to 64, default 1. Tables
+   * that exist stay as they are.
+   */
+  readonly partitions?: number
 }
 
 const ignore = (): void => {}
@@ -25,10 +30,14 @@ export function fromPgPool(
   pool: PgQueryable & { connect(): Promise<PgConnection> },
   options: PgPoolOptions = {},
 ): SqlClient {
-  const { prepare } = checkOptions('fromPgPool', options, { prepare: { default: false } })
+  const { prepare, partitions } = checkOptions('fromPgPool', options, {
+    prepare: { default: false },
+    partitions: { min: 1, max: 64, default: 1 },
+  })
   const runner = createStatementRunner(prepare)
   const db: SqlClient = {
     dialect: 'postgres',
+    partitions,
     async query(text, values = []) {
       assertOutsideTransactionScope(db)
       return runner.run(pool, text, values)

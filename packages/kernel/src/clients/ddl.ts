@@ -1,0 +1,115 @@
+import type { SqlDialect } from './sql-client.ts'
+
+/** Names in braces with the same text in every table, and their text on each store. */
+const WORDS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
+  // Ids are compared byte by byte on both: SQLite does so by default.
+  '{id}': { postgres: 'text collate "C"', sqlite: 'text' },
+  '{json}': { postgres: 'jsonb', sqlite: 'text' },
+  // SQLite numbers rows only in the primary key, so a second key of such a table is a unique constraint.
+  '{primary key}': { postgres: 'primary key', sqlite: 'unique' },
+  '{without rowid}': { postgres: '', sqlite: 'without rowid' },
+  '{lookup}': { postgres: '', sqlite: '' },
+  '{global}': { postgres: '', sqlite: '' },
+}
+
+/** Names in braces whose text depends on the table: `statementsOf` replaces them. */
+const OF_TABLE = /^\{(?:position|position primary key|by [a-z_]+)\}$/
+
+/** All names in braces, as an error lists them. */
+const NAMES = ['{prefix}', '{position}', '{position primary key}', '{by COLUMN}', ...Object.keys(WORDS)]
+
+/**
+ * Splits a DDL text into the statements of its versions, for one store. A blank line ends a statement. Marker lines:
+ * - `-- version N` starts a version; what is above the first is a comment on the file;
+ * - `-- postgres only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
+ *
+ * Names in braces are replaced by the store's own words: `{id}` (text that is compared byte by byte), `{json}`, `{position}` (a
+ * column that numbers the rows), `{position primary key}`, `{primary key}` (the key of a table with a `{position}`) and
+ * `{without rowid}` (after a table that is read by its primary key). A table can end with a mark: `{by COLUMN}` divides it by
+ * this column into `partitions` tables on Postgres, if that is more than one; `{lookup}` and `{global}` have no effect.
+ * `{prefix}` stays, for `migrate`. SQLite stores `bigint` and `smallint` as `integer`.
+ *
+ * Throws a `TypeError` that names the line if versions do not count 1, 2, 3 ..., a marker has no counterpart, or a name in
+ * braces is unknown; and one that names the statement if a name in braces is used outside a table.
+ */
+export function readVersions(text: string, dialect: SqlDialect, partitions = 1): string[][] {
+  return versionTexts(text, dialect).map(version =>
+    version
+      .split(/\n\s*\n/)
+      // SQLite refuses to run a statement that is only a comment.
+      .filter(statement => statement.replace(/--.*/g, '').trim() !== '')
+      .flatMap(statement => statementsOf(statement, dialect, partitions)),
+  )
+}
+
+/** The text of each version for one store, with the names in braces of `OF_TABLE` and `{prefix}`. */
+function versionTexts(text: string, dialect: SqlDialect): string[] {
+  const versions: string[][] = []
+  let only: { readonly dialect: string; readonly line: number } | undefined
+  const wrong = (line: number, problem: string): never => {
+    throw new TypeError(`DDL line ${line}: ${problem}`)
+  }
+  const endBlock = (): void => {
+    if (only) wrong(only.line, `"-- ${only.dialect} only" must end at a line "-- both" of the same version`)
+  }
+  const lines = text.split(/\r?\n/)
+  for (const [index, content] of lines.entries()) {
+    const line = index + 1
+    const [, version, store] = /^-- (?:version (\S+)|(\w+) only|both)$/.exec(content) ?? [undefined]
+    if (version !== undefined) {
+      endBlock()
+      const expected = `-- version ${versions.length + 1}`
+      if (content !== expected) wrong(line, `expected "${expected}", got "${content}"`)
+      versions.push([])
+    } else if (store !== undefined) {
+      endBlock()
+      if (store !== 'postgres' && store !== 'sqlite')
+        wrong(line, `expected "-- postgres only" or "-- sqlite only", got "${content}"`)
+      only = { dialect: store, line }
+    } else if (content === '-- both') {
+      if (!only) wrong(line, '"-- both" ends nothing: no "-- postgres only" or "-- sqlite only" is above')
+      only = undefined
+    } else {
+      const written = content.replace(/\{[a-z_ ]+\}/g, name =>
+        name === '{prefix}' || OF_TABLE.test(name)
+          ? name
+          : (WORDS[name]?.[dialect] ??
+            wrong(line, `${name} is unknown: expected one of ${NAMES.join(', ')}`)),
+      )
+      if (!only || only.dialect === dialect) versions.at(-1)?.push(written)
+    }
+  }
+  endBlock()
+  if (versions.length === 0) throw new TypeError('the DDL file must have a line "-- version 1"')
+  return versions.map(content => content.join('\n'))
+}
+
+/**
+ * Replaces the names in braces of `OF_TABLE`. On Postgres a `{position}` gets its numbers from a sequence, because tables that are
+ * divided into partitions can have no identity column before PostgreSQL 17.
+ */
+function statementsOf(statement: string, dialect: SqlDialect, partitions: number): string[] {
+  const [, condition = '', table = ''] = /^create table (if not exists )?(\S+)/im.exec(statement) ?? []
+  const before: string[] = []
+  const after: string[] = []
+  const text = statement.replace(
+    /(\w+) \{position( primary key)?\}|\{by ([a-z_]+)\}/g,
+    (words, column: string | undefined, key: string | undefined, by: string | undefined) => {
+      if (table === '') throw new TypeError(`DDL: "${words}" must be in a "create table", got ${statement}`)
+      if (dialect === 'sqlite') return column ? `${column} integer primary key autoincrement` : ''
+      if (column) {
+        const sequence = `${table}_${column}_seq`
+        before.push(`create sequence ${condition}${sequence}`)
+        after.push(`alter sequence ${sequence} owned by ${table}.${column}`)
+        return `${column} bigint${key ?? ''} not null default nextval('${sequence}')`
+      }
+      if (partitions === 1) return ''
+      for (let part = 0; part < partitions; part++)
+        after.push(
+          `create table ${condition}${table}_p${part} partition of ${table} for values with (modulus ${partitions}, remainder ${part})`,
+        )
+      return `partition by hash (${by})`
+    },
+  )
+  return [...before, text, ...after]
+}

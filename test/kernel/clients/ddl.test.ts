@@ -1,0 +1,147 @@
+import t from 'tap'
+
+// Not exported by the package.
+const { readVersions } = (await import(
+  `${process.cwd()}/packages/kernel/dist/clients/ddl.js`
+)) as typeof import('../../../packages/kernel/dist/clients/ddl.js')
+
+t.test('splits a DDL file into its versions', async t => {
+  const text = '-- about this file\n-- version 1\na\n-- version 2\nb\n\nc\n'
+  t.same(readVersions(text, 'sqlite'), [['a'], ['b', 'c\n']])
+})
+
+t.test('writes what a store calls each name in braces, and leaves {prefix}', async t => {
+  const text = `-- version 1
+create table {prefix}a (
+  position {position},
+  id {id} not null default '{}',
+  body {json},
+  {primary key} (id, position)
+);
+
+create table {prefix}b (position {position primary key});
+
+create table {prefix}c (id {id} primary key) {without rowid};`
+  t.same(readVersions(text, 'postgres'), [
+    [
+      'create sequence {prefix}a_position_seq',
+      `create table {prefix}a (
+  position bigint not null default nextval('{prefix}a_position_seq'),
+  id text collate "C" not null default '{}',
+  body jsonb,
+  primary key (id, position)
+);`,
+      'alter sequence {prefix}a_position_seq owned by {prefix}a.position',
+      'create sequence {prefix}b_position_seq',
+      "create table {prefix}b (position bigint primary key not null default nextval('{prefix}b_position_seq'));",
+      'alter sequence {prefix}b_position_seq owned by {prefix}b.position',
+      'create table {prefix}c (id text collate "C" primary key) ;',
+    ],
+  ])
+  t.same(readVersions(text, 'sqlite'), [
+    [
+      `create table {prefix}a (
+  position integer primary key autoincrement,
+  id text not null default '{}',
+  body text,
+  unique (id, position)
+);`,
+      'create table {prefix}b (position integer primary key autoincrement);',
+      'create table {prefix}c (id text primary key) without rowid;',
+    ],
+  ])
+})
+
+t.test('divides a marked table on Postgres if there are several partitions', async t => {
+  const text = `-- version 1
+create table if not exists {prefix}a (
+  account_id {id} primary key
+) {without rowid} {by account_id};
+
+create table {prefix}b (id {id} primary key) {lookup};
+
+create table {prefix}c (id {id} primary key) {global};`
+  const undivided = [
+    'create table {prefix}b (id text collate "C" primary key) ;',
+    'create table {prefix}c (id text collate "C" primary key) ;',
+  ]
+  const a = 'create table if not exists {prefix}a (\n  account_id text collate "C" primary key\n)'
+  const partOf = 'partition of {prefix}a for values with'
+  t.same(readVersions(text, 'postgres'), [[`${a}  ;`, ...undivided]])
+  t.same(readVersions(text, 'postgres', 2), [
+    [
+      `${a}  partition by hash (account_id);`,
+      `create table if not exists {prefix}a_p0 ${partOf} (modulus 2, remainder 0)`,
+      `create table if not exists {prefix}a_p1 ${partOf} (modulus 2, remainder 1)`,
+      ...undivided,
+    ],
+  ])
+  t.same(readVersions(text, 'sqlite', 2), readVersions(text, 'sqlite'))
+})
+
+t.test('rejects a position or a mark outside a table', async t => {
+  for (const words of ['n {position}', '{by account}'])
+    for (const dialect of ['postgres', 'sqlite'] as const)
+      t.throws(() => readVersions(`-- version 1\nalter table x add column ${words}`, dialect), {
+        name: 'TypeError',
+        message: `DDL: "${words}" must be in a "create table", got alter table x add column ${words}`,
+      })
+})
+
+t.test('leaves lines for the other store out, and the lines around them together', async t => {
+  const text = `-- version 1
+a (
+-- postgres only
+p
+-- both
+b
+-- sqlite only
+s
+-- both
+)
+-- version 2
+-- sqlite only
+s2
+-- both`
+  t.same(readVersions(text, 'postgres'), [['a (\np\nb\n)'], []])
+  t.same(readVersions(text, 'sqlite'), [['a (\nb\ns\n)'], ['s2']])
+})
+
+t.test('rejects a DDL file that it cannot read, and names the line', async t => {
+  for (const [text, message] of [
+    ['', 'the DDL file must have a line "-- version 1"'],
+    ['create table x (id integer)', 'the DDL file must have a line "-- version 1"'],
+    [' -- version 1\na', 'the DDL file must have a line "-- version 1"'],
+    ['-- version 0\na', 'DDL line 1: expected "-- version 1", got "-- version 0"'],
+    ['-- version one\na', 'DDL line 1: expected "-- version 1", got "-- version one"'],
+    ['a\n-- version 2\na', 'DDL line 2: expected "-- version 1", got "-- version 2"'],
+    ['-- version 1\na\n-- version 3\nb', 'DDL line 3: expected "-- version 2", got "-- version 3"'],
+    ['-- version 1\na\n-- version 1\nb', 'DDL line 3: expected "-- version 2", got "-- version 1"'],
+    [
+      '-- version 1\na\nb {int}',
+      'DDL line 3: {int} is unknown: expected one of {prefix}, {position}, {position primary key}, {by COLUMN}, {id}, {json}, {primary key}, {without rowid}, {lookup}, {global}',
+    ],
+    [
+      '-- version 1\n-- mysql only\na\n-- both',
+      'DDL line 2: expected "-- postgres only" or "-- sqlite only", got "-- mysql only"',
+    ],
+    [
+      '-- version 1\n-- postgres only\na',
+      'DDL line 2: "-- postgres only" must end at a line "-- both" of the same version',
+    ],
+    [
+      '-- version 1\n-- postgres only\na\n-- version 2\n-- both',
+      'DDL line 2: "-- postgres only" must end at a line "-- both" of the same version',
+    ],
+    [
+      '-- version 1\n-- postgres only\na\n-- sqlite only\nb\n-- both',
+      'DDL line 2: "-- postgres only" must end at a line "-- both" of the same version',
+    ],
+    [
+      '-- version 1\na\n-- both',
+      'DDL line 3: "-- both" ends nothing: no "-- postgres only" or "-- sqlite only" is above',
+    ],
+  ] as const)
+    for (const dialect of ['postgres', 'sqlite'] as const)
+      t.throws(() => readVersions(text, dialect), { name: 'TypeError', message }, JSON.stringify(text))
+})
