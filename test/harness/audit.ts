@@ -2,20 +2,21 @@ import { rows, toInteger, type SqlClient, type SqlDialect } from '@gatewright/ke
 import { createLedger } from '@gatewright/host/internal'
 
 const HISTORY = 'select count(*) from gw_payin_moves m where m.payin_id = p.id'
-const TRANSFER = "select count(*) from gw_ledger_transfers l where l.id = 'payin:' || p.id"
+const TRANSFER = `select count(*) from gw_ledger_legs l
+  where l.account_id = p.account_id and l.transfer_id = 'payin:' || p.id and l.side = 'debit'`
 
 /** What must never be found, each with the statement that counts it. */
 const WRONG: Readonly<Record<string, string>> = {
   'settled pay-ins that moved no money, or others that did': `select count(*) as n from gw_payins p
     where case when p.status = 'settled' then 1 else 0 end <> (${TRANSFER})`,
   'pay-ins that moved another amount, or between other accounts': `select count(*) as n from gw_payins p
-    join gw_ledger_transfers l on l.id = 'payin:' || p.id
-    where l.amount_cents <> p.amount_cents
-      or l.credit_account <> case when p.plan_id is null then 'user:' || p.account_id else 'house:revenue' end
-      or l.debit_account <> case when p.method = 'balance' then 'user:' || p.account_id
+    join gw_ledger_legs l on l.transfer_id = 'payin:' || p.id and l.side = 'debit'
+    where l.amount_cents <> -p.amount_cents or l.account_id <> p.account_id
+      or l.counterpart <> case when p.plan_id is null then 'user:' || p.account_id else 'house:revenue' end
+      or l.ledger_account <> case when p.method = 'balance' then 'user:' || p.account_id
         else 'outside:chain:' || p.chain_id || ':' || p.token end`,
-  'transfers of a pay-in that is not there': `select count(*) as n from gw_ledger_transfers l
-    where l.id like 'payin:%' and not exists (select 1 from gw_payins p where l.id = 'payin:' || p.id)`,
+  'transfers of a pay-in that is not there': `select count(*) as n from gw_ledger_legs l
+    where l.transfer_id like 'payin:%' and not exists (select 1 from gw_payins p where l.transfer_id = 'payin:' || p.id)`,
   'histories that do not end in the status, or have gaps': `select count(*) as n from gw_payins p
     where p.moves <> (${HISTORY})
       or 1 <> (${HISTORY} and m.number = 1 and m.cause = 'created' and m.from_status is null)
@@ -43,9 +44,10 @@ const WRONG: Readonly<Record<string, string>> = {
  * whenever, it must find nothing. Subscriptions are taken to have been renewed without gaps.
  */
 export async function auditMoney(db: SqlClient, dialect: SqlDialect): Promise<readonly string[]> {
-  const { sumCents, wrongAccounts } = await createLedger(db).check()
+  const { sumCents, wrongAccounts, wrongTransfers } = await createLedger(db).check()
   const found = sumCents === 0 ? [] : [`the ledger adds up to ${sumCents}`]
   found.push(...wrongAccounts.map(account => `ledger account ${account} is wrong`))
+  found.push(...wrongTransfers.map(id => `the legs of transfer ${id} do not add up to 0`))
   // One transaction each would see different moments; a host may be running.
   await db.transaction(async tx => {
     if (dialect === 'postgres') await rows(tx, 'set transaction isolation level repeatable read')

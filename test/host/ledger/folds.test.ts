@@ -53,8 +53,8 @@ async function creditThree(db: SqlClient): Promise<void> {
 }
 
 async function pendingAccounts(db: SqlClient): Promise<unknown[]> {
-  const text = 'select distinct account_id from gw_ledger_tail order by account_id'
-  return (await rows(db, text)).map(row => row['account_id'])
+  const text = 'select distinct ledger_account from gw_ledger_tail order by ledger_account'
+  return (await rows(db, text)).map(row => row['ledger_account'])
 }
 
 /** The stored balances, without pending amounts. */
@@ -198,8 +198,9 @@ onBoth('a debit of an account that may be overdrawn folds nothing', async (t, [d
 onBoth('says when a transfer was made', async (t, [db]) => {
   const ledger = createLedger(db!)
   await db!.transaction(tx => ledger.transfer(tx, credit('ann', 1, 'deposit:1'), NOW))
-  t.equal(await ledger.transferredAt(db!, 'deposit:1'), NOW)
-  t.equal(await ledger.transferredAt(db!, 'deposit:2'), undefined)
+  t.equal(await ledger.transferredAt(db!, 'ann', 'deposit:1'), NOW)
+  t.equal(await ledger.transferredAt(db!, 'ann', 'deposit:2'), undefined)
+  t.equal(await ledger.transferredAt(db!, 'bob', 'deposit:1'), undefined)
 })
 
 onBoth('throws for an amount that is no positive integer, and moves nothing', async (t, [db]) => {

@@ -71,7 +71,8 @@ onBoth('moves no cent that a user does not have', async (t, { dbs, ledgers }) =>
   t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 501)), 'insufficient')
   t.equal(await ledger.balance(db, user('ann')), 500)
   t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 500)), 'done')
-  t.equal(await move(db, ledger, transferOf(revenue, operator, 501)), 'insufficient', 'nor the house')
+  const paidOut = { ...transferOf(revenue, operator, 501), accountId: '' }
+  t.equal(await move(db, ledger, paidOut), 'insufficient', 'nor the house')
 })
 
 onBoth(
@@ -101,13 +102,71 @@ onBoth(
   },
 )
 
-onBoth('one id moves money once and never identifies another transfer', async (t, { dbs, ledgers }) => {
+onBoth(
+  'one id of an account moves money once and never identifies another transfer',
+  async (t, { dbs, ledgers }) => {
+    const [db, ledger] = [dbs[0]!, ledgers[0]!]
+    const from = (debit: string, credit: string, cents: number): Promise<string> =>
+      move(db, ledger, transferOf(debit, credit, cents, 'a'))
+    await move(db, ledger, transferOf(operator, user('ann'), 500))
+    t.equal(await from(user('ann'), revenue, 5), 'done')
+    t.equal(await from(user('ann'), revenue, 5), 'repeated')
+    t.equal(await from(user('ann'), revenue, 6), 'conflict')
+    t.equal(await from(user('ann'), user('bob'), 5), 'conflict')
+    t.equal(await from(operator, user('ann'), 5), 'conflict')
+    t.equal(await ledger.balance(db, user('ann')), 495)
+    t.equal(await ledger.balance(db, user('bob')), 0)
+    t.equal(await from(operator, user('bob'), 5), 'done', 'the id of another account')
+    t.match(await ledger.check(), { sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
+  },
+)
+
+onBoth('an id from outside moves money once on the whole host', async (t, { dbs, ledgers }) => {
   const [db, ledger] = [dbs[0]!, ledgers[0]!]
-  await move(db, ledger, transferOf(operator, user('ann'), 500, 'deposit:1'))
-  t.equal(await move(db, ledger, transferOf(operator, user('ann'), 500, 'deposit:1')), 'repeated')
-  t.equal(await move(db, ledger, transferOf(operator, user('ann'), 501, 'deposit:1')), 'conflict')
-  t.equal(await move(db, ledger, transferOf(operator, user('bob'), 500, 'deposit:1')), 'conflict')
+  const credit = (name: string, cents: number): Promise<string> =>
+    move(db, ledger, { ...transferOf(operator, user(name), cents, 'deposit:1'), isExternal: true })
+  t.equal(await credit('ann', 500), 'done')
+  t.equal(await credit('ann', 500), 'repeated')
+  t.equal(await credit('ann', 501), 'conflict')
+  t.equal(await credit('bob', 500), 'conflict')
   t.equal(await ledger.balance(db, user('ann')), 500)
+  t.equal(await ledger.balance(db, user('bob')), 0)
+  const results = await race(20, n => {
+    const transfer = { ...transferOf(operator, user(`user-${n % 5}`), 5, 'deposit:2'), isExternal: true }
+    return move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transfer)
+  })
+  t.equal(results.filter(result => result === 'done').length, 1)
+  t.equal(results.filter(result => result === 'repeated').length, 3)
+  t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
+})
+
+onBoth('an id from outside can be used again after money was missing', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  const remit = { ...transferOf(revenue, operator, 5, 'remit:1'), isExternal: true, accountId: '' }
+  t.equal(await move(db, ledger, remit), 'insufficient')
+  await move(db, ledger, { ...transferOf(operator, revenue, 5), accountId: 'ann' })
+  t.equal(await move(db, ledger, remit), 'done')
+  t.equal(await move(db, ledger, remit), 'repeated')
+  t.equal(await ledger.balance(db, revenue), 0)
+})
+
+onBoth('accepts exactly as many debits of the house at once as it has', async (t, { dbs, ledgers }) => {
+  for (const name of ['ann', 'bob', 'cy'])
+    await move(dbs[0]!, ledgers[0]!, { ...transferOf(operator, revenue, 35), accountId: name })
+  const results = await race(20, n => {
+    const transfer = { ...transferOf(revenue, operator, 10), accountId: `user-${n}` }
+    return move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transfer)
+  })
+  t.equal(results.filter(result => result === 'done').length, 10)
+  t.equal(await ledgers[0]!.balance(dbs[0]!, revenue), 5)
+  await ledgers[0]!.fold(10, fail)
+  t.equal(await ledgers[0]!.balance(dbs[0]!, revenue), 5)
+  t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
+})
+
+onBoth('a transfer between accounts of the house names whose business it is', async (t, { dbs, ledgers }) => {
+  const moved = move(dbs[0]!, ledgers[0]!, transferOf(operator, revenue, 5))
+  await t.rejects(moved, { name: 'TypeError', message: /needs accountId/ })
 })
 
 onBoth('50 simultaneous transfers with one id move money once', async (t, { dbs, ledgers }) => {
@@ -142,27 +201,38 @@ onBoth('rolls back with the transaction it is part of', async (t, { dbs, ledgers
   t.match(await ledger.check(), { transfers: 0, sumCents: 0, wrongAccounts: [] })
 })
 
-onBoth('the database refuses to change, drop or forge a transfer', async (t, { dbs, ledgers }) => {
-  const [db, ledger] = [dbs[0]!, ledgers[0]!]
-  await move(db, ledger, transferOf(operator, user('ann'), 500, 'a'))
-  await move(db, ledger, transferOf(user('ann'), revenue, 1, 'b'))
-  const forged = (debit: string, credit: string, cents: number): string =>
-    `insert into gw_ledger_transfers (id, debit_account, credit_account, amount_cents, cause, created_at)
-      values ('forged', '${debit}', '${credit}', ${cents}, 'x', 0)`
-  for (const statement of [
-    "update gw_ledger_transfers set amount_cents = 1 where id = 'a'",
-    "delete from gw_ledger_transfers where id = 'a'",
-    forged(user('ann'), revenue, 500),
-    forged(operator, operator, 5),
-    forged(operator, user('ann'), 0),
-    forged(operator, user('ann'), -5),
-    forged(operator, user('nobody'), 5),
-  ]) {
-    await t.rejects(rows(db, statement), statement)
-  }
-  t.equal(await ledger.balance(db, user('ann')), 499)
-  t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
-})
+onBoth(
+  'the database refuses to change or drop a transfer, or a leg that is none',
+  async (t, { dbs, ledgers }) => {
+    const [db, ledger] = [dbs[0]!, ledgers[0]!]
+    await move(db, ledger, transferOf(operator, user('ann'), 500, 'a'))
+    await move(db, ledger, transferOf(user('ann'), revenue, 1, 'b'))
+    const forged = (side: string, cents: number, counterpart: string = user('ann')): string =>
+      `insert into gw_ledger_legs (account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)
+      values ('ann', 'forged', '${side}', '${revenue}', '${counterpart}', ${cents}, 'x', 0)`
+    for (const statement of [
+      "update gw_ledger_legs set amount_cents = 1 where transfer_id = 'a'",
+      "delete from gw_ledger_legs where transfer_id = 'a'",
+      forged('debit', 5),
+      forged('credit', -5),
+      forged('debit', 0),
+      forged('credit', 0),
+      forged('both', 5),
+      forged('credit', 5, revenue),
+      `update gw_ledger_accounts set balance_cents = -1 where id = '${user('ann')}'`,
+    ]) {
+      await t.rejects(rows(db, statement), statement)
+    }
+    t.equal(await ledger.balance(db, user('ann')), 499)
+    t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
+    await rows(db, forged('credit', 5))
+    t.match(
+      await ledger.check(),
+      { wrongAccounts: [revenue], wrongTransfers: ['forged'] },
+      'a leg without the other',
+    )
+  },
+)
 
 onBoth('a check finds a changed balance', async (t, { dbs, ledgers }) => {
   const [db, ledger] = [dbs[0]!, ledgers[0]!]
@@ -176,8 +246,22 @@ onBoth('a check finds an account below zero that must not be', async (t, { dbs, 
   await move(db, ledger, transferOf(operator, user('ann'), 500))
   await move(db, ledger, transferOf(user('ann'), revenue, 500))
   t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] }, 'one with nothing is right')
-  await rows(db, `update gw_ledger_accounts set may_overdraw = 0 where id = '${operator}'`)
-  t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [operator] })
+  for (const [side, account, counterpart, cents] of [
+    ['debit', user('ann'), revenue, -1],
+    ['credit', revenue, user('ann'), 1],
+  ] as const) {
+    await rows(
+      db,
+      `insert into gw_ledger_legs (account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)
+        values ('ann', 'forged', '${side}', '${account}', '${counterpart}', ${cents}, 'x', 0)`,
+    )
+    await rows(
+      db,
+      `insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents)
+        values ('${account}', 'ann', 'forged', ${cents})`,
+    )
+  }
+  t.match(await ledger.check(), { transfers: 3, sumCents: 0, wrongAccounts: [user('ann')] })
 })
 
 t.test('postgres: a check reads all at one instant', async t => {
@@ -247,7 +331,8 @@ onBoth('balances equal a plain sum after any transfers and folds', async (t, { d
       }
       if (each.from === each.to) continue
       const enough = each.from === 'outside' || (model.get(each.from) ?? 0) >= each.cents
-      const moved = await move(db, ledger, transferOf(place(each.from), place(each.to), each.cents))
+      const transfer = transferOf(place(each.from), place(each.to), each.cents)
+      const moved = await move(db, ledger, { ...transfer, accountId: run })
       assert.equal(moved, enough ? 'done' : 'insufficient')
       if (!enough) continue
       model.set(each.from, (model.get(each.from) ?? 0) - each.cents)

@@ -33,11 +33,12 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
     reason: 'remembers what is made again without it',
   },
   ...[
-    'from gw_ledger_accounts a where a.id in ($1, $2, $3) or (a.id > $4 and a.id < $5)`;',
-    'from gw_ledger_accounts a where a.id in ($1, $2, $3) or (a.id >= $4 and a.id <= $5)`;',
+    'from gw_ledger_accounts a where a.account_id = $1 and (a.id in ($2, $3, $4) or (a.id > $5 and a.id < $6))`;',
+    'from gw_ledger_accounts a where a.account_id = $1 and (a.id in ($2, $3, $4) or (a.id >= $5 and a.id <= $6))`;',
   ].map(after => ({
     source: 'packages/reference-host/src/modules/balances/user-money.ts',
-    before: 'from gw_ledger_accounts a where a.id in ($1, $2, $3) or (a.id >= $4 and a.id < $5)`;',
+    before:
+      'from gw_ledger_accounts a where a.account_id = $1 and (a.id in ($2, $3, $4) or (a.id >= $5 and a.id < $6))`;',
     after,
     reason: 'no account has the name of a bound: a contract has an id, and a colon before it',
   })),

@@ -148,10 +148,10 @@ for (const stores of ['embedded', 'postgres'] as const) {
         t.match(await run(['users', 'erase', 'usr_f', '--yes']), { code: 1, output: reason })
         t.same(await stored(accountId), before)
       }
-      const account = `insert into gw_ledger_accounts (id, may_overdraw, balance_cents) values ($1, 0, $2)`
-      await rows(db, account, [`held:${other}:cards`, 1000])
+      const account = `insert into gw_ledger_accounts (account_id, id, balance_cents) values ($1, $2, $3)`
+      await rows(db, account, [other, `held:${other}:cards`, 1000])
       for (const name of [`held:${accountId}:cards`, `contract:${accountId}:ctr_1`]) {
-        await rows(db, account, [name, 7])
+        await rows(db, account, [accountId, name, 7])
         await refused(/usr_f has 7 US cents and 0 open cards/)
         await rows(db, 'update gw_ledger_accounts set balance_cents = 0 where id = $1', [name])
       }

@@ -85,10 +85,11 @@ export async function wrongInDatabase(
   clients: readonly Client[],
 ): Promise<readonly string[]> {
   const ledger = createLedger(db)
-  const { sumCents, wrongAccounts } = await ledger.check()
+  const { sumCents, wrongAccounts, wrongTransfers } = await ledger.check()
   const found = [
     ...(sumCents === 0 ? [] : [`the ledger adds up to ${sumCents}`]),
     ...wrongAccounts,
+    ...wrongTransfers,
     ...(await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>
       internals.describeDifference(each, internals.heldMoney),
     ),

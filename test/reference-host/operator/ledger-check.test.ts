@@ -45,7 +45,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
       200,
     )
     t.match(await ended(host), { state: 'done', sumCents: 0, transfers: 0, problems: [] })
-    await db.query('insert into gw_ledger_accounts (id, may_overdraw, balance_cents) values ($1, 1, 5)', [
+    await db.query("insert into gw_ledger_accounts (account_id, id, balance_cents) values ('', $1, 5)", [
       'house:broken',
     ])
     await host.ask(CHECK, { body: {} })

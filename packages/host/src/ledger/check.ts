@@ -35,12 +35,13 @@ export async function checkLedger(
     if (db.dialect === 'postgres') await rows(tx, statementLimit(statementMs))
     return accountsThatDiffer(tx, held, since)
   })
-  const { sumCents, wrongAccounts } = report
+  const { sumCents, wrongAccounts, wrongTransfers } = report
   const problems = [
     ...(sumCents === 0 ? [] : [`all balances add up to ${sumCents} US cents, not to 0`]),
     ...wrongAccounts.map(
       account => `the balance of ${account} is not the sum of its transfers, or it is below zero`,
     ),
+    ...wrongTransfers.map(id => `the debit and the credit of transfer ${id} do not add up to 0`),
     ...differences.map(each => describeDifference(each, held)),
   ]
   if (problems.length === 0 && position !== undefined)

@@ -24,9 +24,8 @@ interface AccountDifference {
 }
 
 /** The users with a transfer since a position, which is parameter 1. */
-const MOVED = `select substr(l.account, 6) as account_id from (
-  select credit_account as account from gw_ledger_transfers where xid >= cast($1 as xid8)
-  union select debit_account from gw_ledger_transfers where xid >= cast($1 as xid8)) l where substr(l.account, 1, 5) = 'user:'`
+const MOVED = `select distinct account_id from gw_ledger_legs
+  where xid >= cast($1 as xid8) and substr(ledger_account, 1, 5) = 'user:'`
 
 /**
  * Compares the ledger with the business rows: each balance with the transactions of its account, and each `held:` account with the rows
@@ -52,7 +51,7 @@ export async function accountsThatDiffer(
         ]
   const text = `${moved}select account, sum(ledger) as ledger, sum(booked) as booked from (
       select a.id as account, a.balance_cents + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
-          where t.account_id = a.id) as ledger, 0 as booked
+          where t.account_id = a.account_id and t.ledger_account = a.id) as ledger, 0 as booked
         from gw_ledger_accounts a where ${users} or substr(a.id, 1, 5) = 'held:'
       union all select 'user:' || account_id, 0, ${SIGNED_TRANSACTION} from gw_transactions${ofUsers}
       ${promised.join('\n')}

@@ -7,6 +7,7 @@ import {
   toText,
   type SqlClient,
   type SqlQueries,
+  type SqlRow,
 } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
@@ -18,19 +19,25 @@ import {
   type SystemAccount,
 } from './accounts.ts'
 import {
-  BALANCE,
   CHECK_ALL,
   CHECK_SINCE,
   FIND,
   FOLD,
   FOLD_LOCK_LIMIT,
+  FOLD_OWN,
   FOLDABLE,
+  FORGET,
   INSERT,
   LOCK,
   MAX_PENDING,
   NEXT_ACCOUNTS,
-  OPEN_ACCOUNTS,
+  OPEN_SYSTEM_ACCOUNTS,
+  openAccounts,
+  OWN_BALANCE,
+  REFER,
+  REFERRED,
   statementLimit,
+  SYSTEM_BALANCE,
 } from './statements.ts'
 import { DDL } from './ledger-tables.ts'
 import { checkedPosition, snapshotPosition, type CheckedPosition } from './position.ts'
@@ -54,8 +61,15 @@ export type Debit =
 
 /** One movement of money from `debit` to `credit`. */
 export type Transfer = {
-  /** Identifies the event behind the transfer, such as `payin:payin_1`. Each id moves money only once, ever. */
+  /** Identifies the event behind the transfer, such as `payin:payin_1`. Each id of an account moves money only once, ever. */
   readonly id: string
+  /**
+   * The id comes from outside and names no account, such as a provider's payment or an operator's reference: it moves money only
+   * once on the whole host. Default false.
+   */
+  readonly isExternal?: boolean
+  /** The account whose business it is. Only for a transfer between two accounts of the house or outside; '' for the operator's own. */
+  readonly accountId?: string
   readonly credit: string
   /** Integer US cents, at least 1. */
   readonly amountCents: number
@@ -81,11 +95,13 @@ export interface LedgerReport {
    * be.
    */
   readonly wrongAccounts: readonly string[]
+  /** The ids of at most 100 transfers whose debit and credit do not add up to 0. */
+  readonly wrongTransfers: readonly string[]
 }
 
 /**
  * The double-entry ledger: append-only transfers between two accounts, so that all balances add up to zero. The database itself
- * rejects a statement that would change a transfer or overdraw a user.
+ * rejects a statement that would change a transfer, or store a balance below zero for an account that must not have one.
  */
 export interface Ledger {
   /**
@@ -98,8 +114,8 @@ export interface Ledger {
   transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<TransferResult>
   /** An account's balance in cents: its credits minus its debits. 0 for an unknown account. */
   balance(db: SqlQueries, account: string): Promise<number>
-  /** When a transfer was made; undefined for an unknown id. */
-  transferredAt(db: SqlQueries, id: string): Promise<EpochMs | undefined>
+  /** When a transfer that debits an account, or credits it from outside, was made; undefined for an unknown id. */
+  transferredAt(db: SqlQueries, accountId: string, id: string): Promise<EpochMs | undefined>
   /**
    * Adds pending amounts to the stored balances, `accounts` accounts per transaction, so that reads stay fast. Transfers and other
    * folds may run at the same time: it leaves accounts that others have locked for the next time, so that no transfer fails because of
@@ -128,35 +144,33 @@ export async function migrateLedger(db: SqlClient): Promise<void> {
 export function createLedger(db: SqlClient): Ledger {
   return {
     async transfer(tx, transfer, now) {
-      const { id, debit, credit, amountCents, cause } = transfer
+      const { id, amountCents } = transfer
       if (!Number.isSafeInteger(amountCents) || amountCents < 1) {
         throw new TypeError(`amountCents must be a safe integer of at least 1, not ${String(amountCents)}`)
       }
-      if (holdsUserMoney(debit)) assertCovered(transfer)
-      // Sorted: otherwise two simultaneous transfers between two new accounts, in opposite directions, would deadlock.
-      const accounts = [debit, credit].sort().flatMap(account => [account, mayOverdraw(account) ? 1 : 0])
-      await defer(tx, OPEN_ACCOUNTS, accounts)
-      const isLocked = !mayOverdraw(debit)
-      if (isLocked && tx.dialect === 'postgres') await defer(tx, LOCK, [debit])
-      const inserted = await rows(tx, INSERT, [id, credit, amountCents, cause, now, debit])
-      if (inserted.length === 1) {
-        if (isLocked && toInteger(inserted[0]?.['pending']) === MAX_PENDING) await foldAccounts(tx, [debit])
-        return 'done'
+      if (holdsUserMoney(transfer.debit)) assertCovered(transfer)
+      const accountId = accountOf(transfer)
+      if (transfer.isExternal && (await rows(tx, REFER, [id, accountId])).length === 0) {
+        const [referred] = await rows(tx, REFERRED, [id])
+        const found = await findDebit(tx, toText(referred?.['account_id']), id)
+        return found && isSame(found, transfer) ? 'repeated' : 'conflict'
       }
-      const [found] = await rows(tx, FIND, [id])
-      if (!found) return 'insufficient'
-      const same =
-        toText(found['debit_account']) === debit &&
-        toText(found['credit_account']) === credit &&
-        toInteger(found['amount_cents']) === amountCents
-      return same ? 'repeated' : 'conflict'
+      if (await insert(tx, transfer, accountId, now)) return 'done'
+      const found = await findDebit(tx, accountId, id)
+      if (found) return isSame(found, transfer) ? 'repeated' : 'conflict'
+      if (transfer.isExternal) await rows(tx, FORGET, [id])
+      return 'insufficient'
     },
     async balance(on, account) {
-      const [row] = await rows(on, BALANCE, [account])
+      const owner = ownerOf(account)
+      const [row] =
+        owner === undefined
+          ? await rows(on, SYSTEM_BALANCE, [account])
+          : await rows(on, OWN_BALANCE, [owner, account])
       return row ? toInteger(row['balance']) : 0
     },
-    async transferredAt(on, id) {
-      const [row] = await rows(on, FIND, [id])
+    async transferredAt(on, accountId, id) {
+      const row = await findDebit(on, accountId, id)
       return row && toInteger(row['created_at'])
     },
     async fold(accounts, report) {
@@ -180,21 +194,71 @@ export function createLedger(db: SqlClient): Ledger {
           await rows(tx, statementLimit(statementMs))
         }
         const since = sinceChecked ? await checkedPosition(tx) : undefined
-        const { totals, wrong } = since === undefined ? CHECK_ALL : CHECK_SINCE
+        const { totals, wrong, unequal } = since === undefined ? CHECK_ALL : CHECK_SINCE
         const parameters = since === undefined ? [] : [since]
         const [sums] = await rows(tx, totals, parameters)
         const accounts = await rows(tx, wrong, parameters)
+        const transfers = await rows(tx, unequal, parameters)
         const added = toInteger(sums?.['added'])
         return {
           transfers: toInteger(sums?.['before']) + added,
           added,
           sumCents: toInteger(sums?.['total']),
           wrongAccounts: accounts.map(row => toText(row['id'])),
+          wrongTransfers: transfers.map(row => toText(row['id'])),
           since,
           position: await snapshotPosition(tx),
         }
       }),
   }
+}
+
+/** The account whose partition has the debit of a transfer, and makes its id unique. */
+function accountOf({ id, debit, credit, accountId }: Transfer): string {
+  const account = ownerOf(debit) ?? ownerOf(credit) ?? accountId
+  if (account === undefined)
+    throw new TypeError(`transfer ${id} moves money between ${debit} and ${credit}: it needs accountId`)
+  return account
+}
+
+/** Inserts a transfer. False: its id exists, or money is missing. */
+async function insert(tx: SqlQueries, transfer: Transfer, accountId: string, now: EpochMs): Promise<boolean> {
+  const { id, debit, credit, amountCents, cause } = transfer
+  const owner = ownerOf(debit)
+  const kind = owner !== undefined ? 'owned' : mayOverdraw(debit) ? 'outside' : 'house'
+  // Sorted: otherwise two simultaneous transfers between two new accounts, in opposite directions, would deadlock.
+  const opened = [debit, credit].filter(holdsUserMoney).sort()
+  if (opened.length > 0)
+    await defer(
+      tx,
+      openAccounts(opened.length === 2),
+      opened.flatMap(account => [ownerOf(account) as string, account]),
+    )
+  if (kind === 'house') await defer(tx, openAccounts(false), ['', debit])
+  if (kind !== 'outside' && tx.dialect === 'postgres') await defer(tx, LOCK, [owner ?? '', debit])
+  const values = [accountId, id, debit, credit, amountCents, cause, now, ownerOf(credit) ?? accountId]
+  const [first, ...others] = INSERT[kind][tx.dialect]
+  const [inserted] = await rows(tx, first, values)
+  if (!inserted) return false
+  for (const text of others) await rows(tx, text, values)
+  if (owner !== undefined && toInteger(inserted['pending']) === MAX_PENDING)
+    for (const text of FOLD_OWN[tx.dialect]) await rows(tx, text, [owner, debit])
+  return true
+}
+
+/** Reads the debit of a transfer. */
+async function findDebit(on: SqlQueries, accountId: string, id: string): Promise<SqlRow | undefined> {
+  const [row] = await rows(on, FIND, [accountId, id])
+  return row
+}
+
+/** Whether a debit is that of a transfer. */
+function isSame(found: SqlRow, { debit, credit, amountCents }: Transfer): boolean {
+  return (
+    toText(found['ledger_account']) === debit &&
+    toText(found['counterpart']) === credit &&
+    toInteger(found['amount_cents']) === -amountCents
+  )
 }
 
 /** Throws unless a debit of a user's account is covered. */
@@ -220,18 +284,15 @@ function assertCovered({ id, debit, credit, amountCents, cover }: Transfer): voi
 /** Folds the accounts of a range that no other transaction has locked. */
 async function foldRange(tx: SqlQueries, range: readonly [string, string]): Promise<void> {
   if (tx.dialect === 'postgres') await rows(tx, FOLD_LOCK_LIMIT)
+  await rows(tx, OPEN_SYSTEM_ACCOUNTS, range)
   const found = await rows(tx, FOLDABLE[tx.dialect], range)
-  const accounts = found.map(row => toText(row['id']))
-  if (accounts.length > 0) await foldAccounts(tx, accounts)
+  if (found.length === 0) return
+  const names = JSON.stringify(found.map(row => toText(row['id'])))
+  for (const text of FOLD[tx.dialect]) await rows(tx, text, [names])
 }
 
 /** Whether a statement has waited for a lock for as long as it may. */
 function isLockTimeout(error: unknown): boolean {
   const { cause } = error as { readonly cause?: unknown }
   return (cause as { readonly code?: unknown } | undefined)?.code === '55P03'
-}
-
-/** Folds accounts whose locks the transaction holds. */
-async function foldAccounts(tx: SqlQueries, accounts: readonly string[]): Promise<void> {
-  for (const text of FOLD[tx.dialect]) await rows(tx, text, [JSON.stringify(accounts)])
 }

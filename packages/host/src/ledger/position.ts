@@ -14,15 +14,12 @@ const READ = `select cast(position as text) as position from gw_ledger_position
   where cluster = ${CLUSTER} and position <= pg_snapshot_xmin(pg_current_snapshot())`
 const LOCK = `${READ} for update`
 const START = `update gw_ledger_position set cluster = ${CLUSTER}, position = '0', transfers = 0`
-const ADD = `insert into gw_ledger_checked as c (account_id, balance_cents)
-  select l.account, sum(l.amount) from (
-    select credit_account as account, amount_cents as amount from gw_ledger_transfers
-      where xid >= cast($1 as xid8) and xid < cast($2 as xid8)
-    union all select debit_account, -amount_cents from gw_ledger_transfers
-      where xid >= cast($1 as xid8) and xid < cast($2 as xid8)) l group by l.account
-  on conflict (account_id) do update set balance_cents = c.balance_cents + excluded.balance_cents`
+const ADD = `insert into gw_ledger_checked as c (ledger_account, balance_cents)
+  select ledger_account, sum(amount_cents) from gw_ledger_legs
+    where xid >= cast($1 as xid8) and xid < cast($2 as xid8) group by ledger_account
+  on conflict (ledger_account) do update set balance_cents = c.balance_cents + excluded.balance_cents`
 const MOVE = `update gw_ledger_position set position = cast($2 as xid8), transfers = transfers + (
-  select count(*) from gw_ledger_transfers where xid >= cast($1 as xid8) and xid < cast($2 as xid8))`
+  select count(*) from gw_ledger_legs where xid >= cast($1 as xid8) and xid < cast($2 as xid8) and side = 'debit')`
 
 /**
  * Reads the position of the last check. Undefined if there was none, on SQLite, and after the database was moved to another cluster, by

@@ -3,38 +3,96 @@ import type { SqlDialect } from '@gatewright/kernel/sql'
 /** How many pending amounts an account may have before a debit folds them. */
 export const MAX_PENDING = 64
 
-/** Pending amounts of an account. */
-const TAIL_SUM = '(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t where t.account_id = a.id)'
-/** Creates both accounts of a transfer if they are missing. */
-export const OPEN_ACCOUNTS: string = `insert into gw_ledger_accounts (id, may_overdraw) values ($1, $2), ($3, $4)
-  on conflict (id) do nothing`
+/** The pending amounts of a ledger account of a user: they lie in the partition of its account. */
+const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
+  where t.account_id = a.account_id and t.ledger_account = a.id)`
+/** The balance of a house or outside account, whose amounts lie in the partitions of all accounts. The parameter is its name. */
+const systemBalance = (name: string): string => `(select coalesce(sum(balance_cents), 0) from (
+  select balance_cents from gw_ledger_accounts where account_id = '' and id = ${name}
+  union all select amount_cents from gw_ledger_tail where ledger_account = ${name}) s)`
+
+/** Creates one ledger account, or two, if they are missing. The parameters are the account and the name of each. */
+export const openAccounts = (two: boolean): string =>
+  `insert into gw_ledger_accounts (account_id, id) values ($1, $2)${two ? ', ($3, $4)' : ''} on conflict do nothing`
 /**
  * Locks an account that may not be overdrawn. A separate statement: a statement that waited for the lock would
  * still use the balance read before.
  */
 export const LOCK: string =
-  'select id from gw_ledger_accounts where id = $1 and may_overdraw = 0 for no key update'
-/**
- * Inserts a transfer if the debited account holds enough; no row when the id exists or money is missing. Returns how many pending
- * amounts the debited account had, at most 64.
+  'select id from gw_ledger_accounts where account_id = $1 and id = $2 for no key update'
+
+/** Which accounts a transfer may debit: one of a user, with money; one of the house, with money; one outside, always. */
+type DebitKind = 'owned' | 'house' | 'outside'
+
+/*
+ * The parameters of a transfer: $1 the account of the debit, $2 the id of the transfer, $3 the debited and $4 the credited ledger
+ * account, $5 the amount, $6 the cause, $7 the time, $8 the account of the credit.
  */
-export const INSERT: string = `insert into gw_ledger_transfers (id, debit_account, credit_account, amount_cents, cause, created_at)
-  select cast($1 as text), a.id, cast($2 as text), cast($3 as bigint), cast($4 as text), cast($5 as bigint)
-    from gw_ledger_accounts a
-    where a.id = $6 and (a.may_overdraw = 1 or a.balance_cents + ${TAIL_SUM} >= cast($3 as bigint))
-  on conflict (id) do nothing
-  returning (select count(*) from (
-    select 1 from gw_ledger_tail t where t.account_id = gw_ledger_transfers.debit_account limit ${MAX_PENDING}) p) as pending`
-/** Reads a transfer by its id. */
-export const FIND: string = 'select * from gw_ledger_transfers where id = $1'
-/** Reads the balance of an account, pending amounts included. */
-export const BALANCE: string = `select a.balance_cents + ${TAIL_SUM} as balance from gw_ledger_accounts a where a.id = $1`
-/** Returns the last of the next accounts with pending amounts. */
-export const NEXT_ACCOUNTS: string = `select max(n.account_id) as last from (
-  select distinct account_id from gw_ledger_tail where account_id > $1 order by account_id limit $2) n`
-/** Reads the accounts of a range with pending amounts. */
+const COVERED: Readonly<Record<DebitKind, string>> = {
+  owned: `from gw_ledger_accounts a where a.account_id = $1 and a.id = $3
+    and a.balance_cents + ${OWN_TAIL} >= cast($5 as bigint)`,
+  house: `where ${systemBalance('$3')} >= cast($5 as bigint)`,
+  outside: 'where true',
+}
+const COLUMNS =
+  '(account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)'
+const debitLeg = (kind: DebitKind): string => `insert into gw_ledger_legs ${COLUMNS}
+  select cast($1 as text), cast($2 as text), 'debit', cast($3 as text), cast($4 as text), -cast($5 as bigint),
+    cast($6 as text), cast($7 as bigint) ${COVERED[kind]}
+  on conflict (account_id, transfer_id, side) do nothing
+  returning (select count(*) from (select 1 from gw_ledger_tail t
+    where t.account_id = cast($1 as text) and t.ledger_account = cast($3 as text) limit ${MAX_PENDING}) p) as pending`
+const creditLeg = (from: string): string => `insert into gw_ledger_legs ${COLUMNS}
+  select cast($8 as text), cast($2 as text), 'credit', cast($4 as text), cast($3 as text), cast($5 as bigint),
+    cast($6 as text), cast($7 as bigint) ${from}`
+const tailOf = (
+  from: string,
+): string => `insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents)
+  select cast($3 as text), cast($1 as text), cast($2 as text), -cast($5 as bigint) ${from}
+  union all select cast($4 as text), cast($8 as text), cast($2 as text), cast($5 as bigint) ${from}`
+
+function insertStatements(kind: DebitKind): Readonly<Record<SqlDialect, readonly [string, ...string[]]>> {
+  const both = `with debit as (${debitLeg(kind)}), credit as (${creditLeg('from debit')}), tail as (${tailOf('from debit')})
+    select pending from debit`
+  return { postgres: [both], sqlite: [debitLeg(kind), creditLeg(''), tailOf('')] }
+}
+
+/**
+ * Inserts both legs of a transfer if the debited account holds enough. The first statement returns no row when the id exists or money is
+ * missing; otherwise how many pending amounts the debited account had, at most 64, and the other statements must follow it.
+ */
+export const INSERT: Readonly<Record<DebitKind, ReturnType<typeof insertStatements>>> = {
+  owned: insertStatements('owned'),
+  house: insertStatements('house'),
+  outside: insertStatements('outside'),
+}
+
+/** Records that a transfer with an id from outside belongs to an account. No row when the id is known. */
+export const REFER: string = `insert into gw_ledger_references (transfer_id, account_id) values ($1, $2)
+  on conflict do nothing returning account_id`
+/** Reads the account of a transfer with an id from outside. */
+export const REFERRED: string = 'select account_id from gw_ledger_references where transfer_id = $1'
+/** Forgets the id of a transfer that could not be made. */
+export const FORGET: string = 'delete from gw_ledger_references where transfer_id = $1'
+/** Reads the debit of a transfer. */
+export const FIND: string =
+  "select * from gw_ledger_legs where account_id = $1 and transfer_id = $2 and side = 'debit'"
+/** Reads the balance of a ledger account of a user, pending amounts included. */
+export const OWN_BALANCE: string = `select a.balance_cents + ${OWN_TAIL} as balance from gw_ledger_accounts a
+  where a.account_id = $1 and a.id = $2`
+/** Reads the balance of a house or outside account, pending amounts included. Reads all partitions. */
+export const SYSTEM_BALANCE: string = `select ${systemBalance('$1')} as balance`
+/** Returns the last of the next ledger accounts with pending amounts. */
+export const NEXT_ACCOUNTS: string = `select max(n.ledger_account) as last from (
+  select distinct ledger_account from gw_ledger_tail where ledger_account > $1 order by ledger_account limit $2) n`
+/** Creates the house and outside accounts of a range that have pending amounts: no transfer does. */
+export const OPEN_SYSTEM_ACCOUNTS: string = `insert into gw_ledger_accounts (account_id, id)
+  select distinct '', ledger_account from gw_ledger_tail where ledger_account > $1 and ledger_account <= $2
+    and (substr(ledger_account, 1, 6) = 'house:' or substr(ledger_account, 1, 8) = 'outside:')
+  on conflict do nothing`
+/** Reads the ledger accounts of a range with pending amounts. */
 const PENDING = `select a.id from gw_ledger_accounts a where a.id in (
-  select t.account_id from gw_ledger_tail t where t.account_id > $1 and t.account_id <= $2) order by a.id`
+  select t.ledger_account from gw_ledger_tail t where t.ledger_account > $1 and t.ledger_account <= $2) order by a.id`
 /**
  * Reads the accounts of a range to fold and locks them, in order. An account that another transaction holds is left out. A separate
  * statement: the one that folds must see what was committed before the lock.
@@ -43,33 +101,32 @@ export const FOLDABLE: Readonly<Record<SqlDialect, string>> = {
   postgres: `${PENDING} for no key update of a skip locked`,
   sqlite: PENDING,
 }
-/** The legs of the transfers that a condition selects. */
-const legs = (
-  where: string,
-): string => `select credit_account as account, amount_cents as amount from gw_ledger_transfers ${where}
-  union all select debit_account, -amount_cents from gw_ledger_transfers ${where}`
-/** Selects the transfers since a position, which is parameter 1. */
+/** Selects the legs since a position, which is parameter 1. */
 const SINCE = 'where xid >= cast($1 as xid8)'
 
 /** The statements of a check: of all transfers, or of those since a position (parameter 1). */
 export interface CheckStatements {
   /** Counts the transfers, those that are read now as `added`, and sums all balances. */
   readonly totals: string
-  /** Accounts whose balance differs from their transfers, or is negative and must not be. */
+  /** Ledger accounts whose balance differs from their transfers, or is negative and must not be. */
   readonly wrong: string
+  /** Transfers whose legs do not add up to 0. */
+  readonly unequal: string
 }
 
 function checkStatements(where: string, checked: string, before: string): CheckStatements {
-  /** Each account with its balance and the sum of its transfers. */
-  const booked = `select a.id, a.may_overdraw, a.balance_cents + ${TAIL_SUM} as balance, coalesce(m.moved, 0) as moved
-    from gw_ledger_accounts a left join (
-      select l.account, sum(l.amount) as moved from (${legs(where)}${checked}) l group by l.account
-    ) m on m.account = a.id`
+  /** Each ledger account with its balance and the sum of its transfers. */
+  const booked = `select id, sum(balance) as balance, sum(moved) as moved from (
+      select id, balance_cents as balance, 0 as moved from gw_ledger_accounts
+      union all select ledger_account, amount_cents, 0 from gw_ledger_tail
+      union all select ledger_account, 0, amount_cents from gw_ledger_legs ${where}${checked}) l group by id`
   return {
-    totals: `select (select count(*) from gw_ledger_transfers ${where}) as added, ${before} as before,
-      coalesce(sum(b.balance), 0) as total from (${booked}) b`,
+    totals: `select (select count(*) from gw_ledger_legs ${where} ${where === '' ? 'where' : 'and'} side = 'debit') as added,
+      ${before} as before, coalesce(sum(b.balance), 0) as total from (${booked}) b`,
     wrong: `select b.id from (${booked}) b
-      where b.balance <> b.moved or (b.may_overdraw = 0 and b.balance < 0) order by b.id limit 100`,
+      where b.balance <> b.moved or (b.balance < 0 and substr(b.id, 1, 8) <> 'outside:') order by b.id limit 100`,
+    unequal: `select transfer_id as id from gw_ledger_legs ${where} group by transfer_id having sum(amount_cents) <> 0
+      order by transfer_id limit 100`,
   }
 }
 
@@ -78,29 +135,44 @@ export const CHECK_ALL: CheckStatements = checkStatements('', '', '0')
 /** Adds the transfers since a position to what the accounts had at that position. Only on Postgres. */
 export const CHECK_SINCE: CheckStatements = checkStatements(
   SINCE,
-  ' union all select account_id, balance_cents from gw_ledger_checked',
+  ' union all select ledger_account, 0, balance_cents from gw_ledger_checked',
   '(select transfers from gw_ledger_position)',
 )
 
 /**
- * Adds all pending amounts of accounts to their balances, atomically. The parameter is a JSON array of their ids. The caller holds the
- * locks of the accounts: only then may it delete their pending amounts.
+ * Adds all pending amounts of ledger accounts to their balances, atomically. The caller holds the locks of the accounts: only then may it
+ * delete their pending amounts.
  */
-export const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
-  // One statement, so that rows added by other transactions meanwhile are neither summed nor deleted.
-  postgres: [
-    `with folded as (
-        delete from gw_ledger_tail where account_id in (select jsonb_array_elements_text(cast($1 as jsonb)))
-          returning account_id, amount_cents
-      ), sums as (select account_id, sum(amount_cents) as amount from folded group by account_id)
-      update gw_ledger_accounts a set balance_cents = a.balance_cents + sums.amount from sums where a.id = sums.account_id`,
-  ],
+function foldStatements(dialect: SqlDialect, which: string, account = ''): readonly string[] {
+  const tail = `gw_ledger_tail where ${which}`
   // An SQLite transaction is the only writer.
-  sqlite: [
-    `update gw_ledger_accounts as a set balance_cents = balance_cents + ${TAIL_SUM}
-        where a.id in (select value from json_each($1))`,
-    'delete from gw_ledger_tail where account_id in (select value from json_each($1))',
-  ],
+  if (dialect === 'sqlite')
+    return [
+      `update gw_ledger_accounts as a set balance_cents = balance_cents + m.amount
+        from (select ledger_account, sum(amount_cents) as amount from ${tail} group by ledger_account) m
+        where ${account}a.id = m.ledger_account`,
+      `delete from ${tail}`,
+    ]
+  // One statement, so that rows added by other transactions meanwhile are neither summed nor deleted.
+  return [
+    `with folded as (delete from ${tail} returning ledger_account, amount_cents),
+        sums as (select ledger_account, sum(amount_cents) as amount from folded group by ledger_account)
+      update gw_ledger_accounts a set balance_cents = a.balance_cents + sums.amount from sums
+        where ${account}a.id = sums.ledger_account`,
+  ]
+}
+
+const listed = (names: string): string => `ledger_account in (${names})`
+/** Folds the ledger accounts of a list, a JSON array of their names, in all partitions. */
+export const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
+  postgres: foldStatements('postgres', listed('select jsonb_array_elements_text(cast($1 as jsonb))')),
+  sqlite: foldStatements('sqlite', listed('select value from json_each($1)')),
+}
+const OWN = 'account_id = $1 and ledger_account = $2'
+/** Folds one ledger account of a user. The parameters are the account and the name. */
+export const FOLD_OWN: Readonly<Record<SqlDialect, readonly string[]>> = {
+  postgres: foldStatements('postgres', OWN, 'a.account_id = $1 and '),
+  sqlite: foldStatements('sqlite', OWN, 'a.account_id = $1 and '),
 }
 
 /**

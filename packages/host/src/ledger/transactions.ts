@@ -70,7 +70,7 @@ export type Transaction = Row<typeof transactionTable>
 const WRITE = `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status,
     amount_cents, direction, description, card_id, merchant, counterparty, memo, created_at, updated_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)
-  on conflict (source_kind, source_id, part) do update set status = excluded.status,
+  on conflict (account_id, source_kind, source_id, part) do update set status = excluded.status,
     amount_cents = excluded.amount_cents, description = excluded.description, updated_at = excluded.updated_at`
 
 export const transactions = {

@@ -55,20 +55,23 @@ export async function fillMillion(url: string, million: GeneratedRows): Promise<
         lateral (select case when n > 999000 then ${now} - 1 + n % 2 else ${now} + 86400000 + n end as at) due`,
     `insert into gw_payin_moves (payin_id, number, to_status, cause, at)
       select ${id}, 1, 'awaiting_payment', 'created', n ${series}`,
-    `insert into gw_ledger_accounts (id, may_overdraw) select 'user:acc_' || n, 0 from generate_series(0, 4999) n
-      union all select 'user:${accountId}', 0 union all select 'house:revenue', 0
-      union all select 'outside:sandbox', 1 union all select 'outside:chain:${chainId}:${token}', 1`,
-    `insert into gw_ledger_transfers (id, debit_account, credit_account, amount_cents, cause, created_at)
-      select case when n % 3 = 0 then 'deposit:' || n else 'payin:' || ${id} end,
-        case when n % 3 = 0 then 'outside:sandbox' else 'outside:chain:${chainId}:${token}' end,
-        case when n % 3 = 0 then 'user:' || ${account} else 'house:revenue' end, 500, 'payin', n ${series}`,
-    `insert into gw_ledger_tail (account_id, transfer_id, amount_cents) select credit_account, id, amount_cents
-      from gw_ledger_transfers where credit_account = 'user:${accountId}' or created_at > 900000`,
-    `update gw_ledger_accounts a set balance_cents = m.moved from (select account, sum(amount) as moved from (
-        select credit_account as account, amount_cents as amount from gw_ledger_transfers
-        union all select debit_account, -amount_cents from gw_ledger_transfers
-        union all select account_id, -amount_cents from gw_ledger_tail) l group by account) m
-      where m.account = a.id`,
+    `insert into gw_ledger_accounts (account_id, id) select 'acc_' || n, 'user:acc_' || n from generate_series(0, 4999) n
+      union all select '${accountId}', 'user:${accountId}' union all select '', 'house:revenue'
+      union all select '', 'outside:sandbox' union all select '', 'outside:chain:${chainId}:${token}'`,
+    `insert into gw_ledger_legs (account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)
+      select account_id, transfer_id, side, case side when 'debit' then debit else credit end,
+        case side when 'debit' then credit else debit end, case side when 'debit' then -500 else 500 end, 'payin', n
+      from (select n, ${account} as account_id, case when n % 3 = 0 then 'deposit:' || n else 'payin:' || ${id} end as transfer_id,
+        case when n % 3 = 0 then 'outside:sandbox' else 'outside:chain:${chainId}:${token}' end as debit,
+        case when n % 3 = 0 then 'user:' || ${account} else 'house:revenue' end as credit ${series}) m,
+        (values ('debit'), ('credit')) sides (side)`,
+    `insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents)
+      select ledger_account, account_id, transfer_id, amount_cents from gw_ledger_legs
+      where side = 'credit' and (ledger_account = 'user:${accountId}' or created_at > 900000)`,
+    `update gw_ledger_accounts a set balance_cents = m.moved from (select ledger_account, sum(amount_cents) as moved from (
+        select ledger_account, amount_cents from gw_ledger_legs
+        union all select ledger_account, -amount_cents from gw_ledger_tail) l group by ledger_account) m
+      where m.ledger_account = a.id`,
     `insert into gw_deposit_addresses (chain_id, address, token, payin_id)
       select ${chainId}, '0xd' || lpad(to_hex(n), 39, '0'), '${token}', ${id} from generate_series(978001, 998000) n`,
     'vacuum analyze',

@@ -111,6 +111,7 @@ test('holds the money of a new withdrawal, once', async t => {
   await t.rejects(again(first.id), { code: 'ERR_STORE_UNAVAILABLE' }, 'it exists already')
   const elsewhere = {
     id: 'wd_paid',
+    accountId,
     debit: systemAccounts.operator,
     credit: FEES,
     amountCents: 1,

@@ -14,8 +14,9 @@ interface UserMoney {
 }
 
 const BALANCES = `select a.id, a.balance_cents
-    + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t where t.account_id = a.id) as cents
-  from gw_ledger_accounts a where a.id in ($1, $2, $3) or (a.id >= $4 and a.id < $5)`
+    + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
+      where t.account_id = a.account_id and t.ledger_account = a.id) as cents
+  from gw_ledger_accounts a where a.account_id = $1 and (a.id in ($2, $3, $4) or (a.id >= $5 and a.id < $6))`
 
 /** Reads all money of a user in one statement, so that money that moves between two accounts meanwhile is counted once. */
 export async function readUserMoney(db: SqlQueries, accountId: string): Promise<UserMoney> {
@@ -24,7 +25,7 @@ export async function readUserMoney(db: SqlQueries, accountId: string): Promise<
   const withdrawals = ledgerAccounts.held(accountId, 'withdrawals')
   // `;` is the character after `:`, so it ends the range of the ids that begin with the prefix.
   const contracts = [`contract:${accountId}:`, `contract:${accountId};`]
-  const found = await rows(db, BALANCES, [user, cards, withdrawals, ...contracts])
+  const found = await rows(db, BALANCES, [accountId, user, cards, withdrawals, ...contracts])
   const sums = new Map<string, number>()
   for (const row of found) {
     const id = toText(row['id'])

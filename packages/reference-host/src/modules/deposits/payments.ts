@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, toInteger, toText, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import type { Money } from '@gatewright/host'
 import { type TransactionEntry, ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
@@ -25,7 +25,7 @@ export interface DepositPaymentSummary {
 }
 
 const CREDITED = `select amount_cents from gw_transactions
-  where source_kind = 'deposit' and source_id = $1 and part = $2`
+  where account_id = $1 and source_kind = 'deposit' and source_id = $2 and part = $3`
 
 /** Returns the payments to each deposit that has any, by deposit id. */
 export async function readPayments(
@@ -34,14 +34,18 @@ export async function readPayments(
 ): Promise<ReadonlyMap<string, DepositPaymentSummary>> {
   const found = new Map<string, { creditedCents: number; last: DepositPayment[] }>()
   if (deposits.length === 0) return found
-  const places = deposits.map((_, index) => `$${index + 2}`).join(', ')
+  const values: SqlValue[] = [MAX_PAYMENTS]
+  const places = (each: readonly string[]): string => each.map(value => `$${values.push(value)}`).join(', ')
+  const accounts = places([...new Set(deposits.map(({ accountId }) => accountId))])
+  const ids = places(deposits.map(({ id }) => id))
   const text = `select source_id, part, amount_cents, created_at, credited from (
       select source_id, part, amount_cents, created_at, position,
         cast(sum(amount_cents) over (partition by source_id) as bigint) as credited,
         row_number() over (partition by source_id order by position desc) as place
-      from gw_transactions where source_kind = 'deposit' and source_id in (${places})) numbered
+      from gw_transactions
+        where account_id in (${accounts}) and source_kind = 'deposit' and source_id in (${ids})) numbered
     where place <= $1 order by position`
-  for (const row of await rows(db, text, [MAX_PAYMENTS, ...deposits.map(({ id }) => id)])) {
+  for (const row of await rows(db, text, values)) {
     const id = toText(row['source_id'])
     const paid = found.get(id) ?? { creditedCents: toInteger(row['credited']), last: [] }
     found.set(id, paid)
@@ -65,6 +69,7 @@ export async function creditPayment(
   const amountCents = payment.creditedCents
   const transfer = {
     id: `deposit:${provider}:${payment.id}`,
+    isExternal: true,
     amountCents,
     cause: 'deposit',
     debit: systemAccounts.deposits(provider),
@@ -82,6 +87,6 @@ export async function creditPayment(
   }
   if ((await money.move(tx, transfer, [entry], now)) === 'done') return 'done'
   // The ledger cannot distinguish equal payments to two deposits of one account, so the transaction rows are compared.
-  const [credited] = await rows(tx, CREDITED, [id, payment.id])
+  const [credited] = await rows(tx, CREDITED, [accountId, id, payment.id])
   return credited && toInteger(credited['amount_cents']) === amountCents ? 'repeated' : 'conflict'
 }

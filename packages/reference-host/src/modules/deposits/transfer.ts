@@ -93,7 +93,7 @@ export function transferDeposit({
       } as const
       const result = await money.move(tx, transfer, entriesOf(id, accountId, body), now)
       if (result === 'insufficient') return tooLittleMoney(await ledger.balance(tx, transfer.debit))
-      const createdAt = result === 'done' ? now : await ledger.transferredAt(tx, transfer.id)
+      const createdAt = result === 'done' ? now : await ledger.transferredAt(tx, accountId, transfer.id)
       return allow({
         data: {
           transfer: {

@@ -40,6 +40,7 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
       const credit = ledgerAccounts.user(accountId)
       const transfer = {
         id: `credit:${reference}`,
+        isExternal: true,
         debit: systemAccounts.operator,
         credit,
         amountCents,
@@ -78,7 +79,15 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
       assertReference(reference)
       const debit = systemAccounts[from]
       const credit = systemAccounts.operator
-      const transfer = { id: `remit:${reference}`, debit, credit, amountCents, cause: 'remit' }
+      const transfer = {
+        id: `remit:${reference}`,
+        isExternal: true,
+        accountId: '',
+        debit,
+        credit,
+        amountCents,
+        cause: 'remit',
+      }
       const result = await backend.sql.transaction(tx => money.move(tx, transfer, [], clock.now()))
       const balanceCents = await ledger.balance(backend.sql, debit)
       if (result === 'insufficient') throw new UsageError(`${debit} has ${balanceCents} US cents only`)

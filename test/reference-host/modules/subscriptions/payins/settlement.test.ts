@@ -121,7 +121,8 @@ t.test('throws, and moves nothing, when the ledger has the transfer of an open p
   const accountId = await addAccount(100)
   const { id } = await make(accountId, { payTo: PAY_TO })
   const debit = systemAccounts.operator
-  const transfer = { id: `payin:${id}`, debit, credit: systemAccounts.fees, amountCents: 1, cause: 'x' }
+  const credit = systemAccounts.fees
+  const transfer = { id: `payin:${id}`, accountId, debit, credit, amountCents: 1, cause: 'x' }
   await db.transaction(tx => services.money.move(tx, transfer, [], clock.now()))
   const before = await sums(accountId)
   await t.rejects(

@@ -81,7 +81,7 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
   ): Promise<boolean> => {
     // A pay-in without a plan fills the balance; others buy something.
     const credit = planId === null ? ledgerAccounts.user(accountId) : systemAccounts.revenue
-    const transfer = { ...from, id: `payin:${id}`, credit, amountCents, cause: 'payin' }
+    const transfer = { ...from, id: `payin:${id}`, accountId, credit, amountCents, cause: 'payin' }
     const result = await money.move(
       tx,
       transfer,
