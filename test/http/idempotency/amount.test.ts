@@ -58,7 +58,10 @@ async function setUp() {
     amount: ({ prepared }) => {
       calls++
       if (prepared['throws']) throw new Error('no price')
-      return { amountCents: prepared['amountCents'] as number, currency: 'USD' }
+      if (prepared['forgotten']) return undefined as never
+      if (prepared['asynchronous']) return Promise.reject(new Error('no price')) as never
+      const { amountCents, ...others } = prepared as { amountCents: number }
+      return { ...others, amountCents, currency: 'USD' }
     },
   })
   const reserving = api.idempotent({ ...rule, operation: 'payments.reserve' })
@@ -144,6 +147,45 @@ t.test('frees the key if amount throws or the reservation fails, and a repeat fi
   t.match(await send(paid, { key: 'key-00000002' }), { status: 201, replayed: false })
   t.same(await caps(), { used: 10, held: 0 })
   t.equal(failures.length, 4)
+})
+
+t.test('a client cannot name the hold, so as to spend one hold twice', async t => {
+  const { send, caps } = await setUp()
+  const body = { amountCents: 6, holdId: 'chosen' }
+  let second: Awaited<ReturnType<typeof send>> | undefined
+  const first = await send(
+    async () => {
+      second = await send(paid, { key: 'key-00000002', body })
+      return { status: 201 }
+    },
+    { body },
+  )
+  t.equal(first.status, 201)
+  t.match(second, { status: 403, error: 'policy_blocked' })
+  t.same(await caps(), { used: 6, held: 0 })
+})
+
+t.test('an amount that is a promise, or nothing, is an error of the route', async t => {
+  const { send, failures } = await setUp()
+  for (const body of [{ asynchronous: true }, { forgotten: true }])
+    for (const _ of [1, 2])
+      t.equal((await send(paid, { body, key: JSON.stringify(body).slice(2, 10) })).status, 500)
+  const error = {
+    name: 'TypeError',
+    message: /^payments\.create: amount must return \{ amountCents, currency \}, got /,
+  }
+  t.match(failures, [{ error }, { error }, { error }, { error }])
+})
+
+t.test('a run makes as many holds as a decision about a lost run ends', async t => {
+  const { sendReserving, failures } = await setUp()
+  let most = 0
+  await sendReserving(async ({ reserve }) => {
+    for (; most < 20; most++) await reserve({ amountCents: 0, currency: 'USD' })
+    return { status: 422 }
+  })
+  t.equal(most, 16)
+  t.match(failures, [{ error: { name: 'TypeError', message: /at most 16/ } }])
 })
 
 t.test('the outcome and the handler together decide how the hold ends', async t => {

@@ -66,6 +66,20 @@ t.test('a marked error releases what the run reserved and frees its key', async 
   t.match(decisions.at(-1), { outcome: 'stored', effectId: decisions[0]?.effectId })
 })
 
+t.test('a marked error releases a hold also if the handler has said another end', async t => {
+  for (const end of ['settle', 'keep'] as const) {
+    const { pay, decisions } = await setUp()
+    await pay(async ({ reserve }) => {
+      const held = await reserve({ amountCents: 10, currency: 'USD' })
+      if (held.ok) held.value[end]()
+      throw nothingHappened(new Error('the payment was declined'))
+    })
+    t.match(decisions, [{ outcome: 'released' }], end)
+    await pay(reserving(nothingHappened(new Error('own'))), 'key-00000002')
+    t.match(decisions.at(-1), { outcome: 'released', status: 500 }, 'the amount is free again')
+  }
+})
+
 t.test('an error of a named status does the same, by any of its members', async t => {
   for (const error of [
     { status: 422 },

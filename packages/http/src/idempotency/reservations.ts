@@ -12,6 +12,9 @@ import type { OpenHold, SpendingCall } from '../route/handler-types.ts'
 type Undo = Parameters<IdempotencyPort['complete']>[2]
 type Completion = Awaited<ReturnType<IdempotencyPort['complete']>>
 
+/** The most holds of one run: as many as `endRunHolds` of scope-guard ends for a lost run. */
+const MOST_HOLDS = 16
+
 /** The reservations of one run. */
 export interface RunReservations
   extends Pick<SpendingCall<AccessLike, unknown>, 'reserve' | 'spendsNothing'> {
@@ -20,6 +23,8 @@ export interface RunReservations
    * Undefined: the response may be stored.
    */
   close(status: number): Promise<Fault | undefined>
+  /** Releases every hold when the run ends, whatever its handler has said: the run had no effect. */
+  releaseAll(): void
   /**
    * Records the response together with the reserved amounts, then ends the holds. If the key will be freed, ends them before
    * that. If the outcome is unknown or of another run, ends none.
@@ -64,6 +69,10 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
     spend: AmountLike & { readonly holdId: string },
   ): Promise<Verdict<OpenHold<unknown>>> => {
     assertOpen('reserve')
+    if (made.length === MOST_HOLDS)
+      throw new TypeError(
+        `${operation}: a run may reserve at most ${MOST_HOLDS} times: reserve a sum, or make several requests`,
+      )
     made.push(reservation)
     try {
       const verdict = await guard.reserve(access, spend)
@@ -106,8 +115,16 @@ export function createReservations(dependencies: ReservationDependencies): RunRe
       if (status >= 400) return undefined
       const held = made.filter(isHeld)
       if (settlesInFull) for (const each of held) each.end ??= each.amount.amountCents
-      if (held.length === 0 && !mayBeFree) return notReserved(operation)
+      if (held.length === 0 && !mayBeFree)
+        return notReserved(
+          operation,
+          'give it a function that returns the amount (the option amount; with gatewright, spends), or call reserve before the effect',
+        )
       return held.some(({ end }) => end === undefined) ? notEnded(operation) : undefined
+    },
+
+    releaseAll() {
+      for (const each of made) each.end = 'release'
     },
 
     async end(response, complete, report) {
@@ -165,12 +182,28 @@ function openHold(
   }
 }
 
-/** Makes the fault of a success that reserved nothing. */
-export function notReserved(operation: string): Fault {
+/** Makes the fault of a success that reserved nothing. `advice` says how the operation can reserve. */
+export function notReserved(operation: string, advice: string): Fault {
   return new Fault(
     'ERR_NOT_RESERVED',
-    `${operation} would have succeeded without a reservation, although its rule spends: declare the option amount, or call reserve before the effect; if this request spends nothing, call spendsNothing()`,
+    `${operation} would have succeeded without a reservation, although its rule spends: ${advice}; if this request spends nothing, call spendsNothing()`,
   )
+}
+
+/**
+ * Returns the amount that the function `amount` of an operation gave, without other members: a client whose body became the amount must
+ * not name the hold. Throws a `TypeError` for anything but an object, such as a promise.
+ */
+export function checkedAmount(operation: string, given: unknown): AmountLike {
+  const isPromise = given instanceof Promise
+  // Its rejection would end the process.
+  if (isPromise) given.catch(() => {})
+  if (typeof given !== 'object' || given === null || isPromise)
+    throw new TypeError(
+      `${operation}: amount must return { amountCents, currency }, got ${isPromise ? 'a promise: read the amount in prepare, or call reserve in the handler' : String(given)}`,
+    )
+  const { amountCents, currency, countsAs } = given as AmountLike
+  return { amountCents, currency, ...(countsAs ? { countsAs } : {}) }
 }
 
 function notEnded(operation: string): Fault {

@@ -8,7 +8,7 @@ import { storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, IdempotentOptions, WriteOptions } from '../route/handler-types.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
 import { hadNoEffect, statusesOf, type HandlerFailure } from './no-effect.ts'
-import { createReservations, type RunReservations } from './reservations.ts'
+import { checkedAmount, createReservations, type RunReservations } from './reservations.ts'
 import { writeFacts } from './write-facts.ts'
 
 /** The functions that end a run. They never reject: if the store fails, the outcome is still sent and the fault is reported. */
@@ -134,7 +134,7 @@ async function tryStart(
   const ending = createEnding(dependencies, claim, decision, reservations)
   const { reserve, spendsNothing } = reservations
   if (!amount) return { call: { reserve, spendsNothing, ...call }, ending }
-  const held = await orFree(dependencies, claim, async () => reserve(amount(call)))
+  const held = await orFree(dependencies, claim, async () => reserve(checkedAmount(operation, amount(call))))
   return held.ok ? { call: { hold: held.value, ...call }, ending } : held
 }
 
@@ -246,8 +246,11 @@ function createEnding(
       if (decision.outcome === 'unknown') settings.hints.unknownOutcome(operation, claim.effectId, cause)
     }
   }
-  const endFailed = (failure: HandlerFailure): ReturnType<RunEnding['finishCaptured']> =>
-    end(hadNoEffect(noEffectStatuses, failure) ? NO_EFFECT : UNKNOWN, failureText(failure))
+  const endFailed = async (failure: HandlerFailure): ReturnType<RunEnding['finishCaptured']> => {
+    const noEffect = hadNoEffect(noEffectStatuses, failure)
+    if (noEffect) reservations?.releaseAll()
+    return end(noEffect ? NO_EFFECT : UNKNOWN, failureText(failure))
+  }
   return {
     finishCaptured: captured => end(captured, `the response has the status ${captured.status}`),
     async finishFailed(failure) {

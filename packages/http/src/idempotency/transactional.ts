@@ -75,7 +75,8 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
         )
         const stored = storedForm(outcome)
         // Thrown, so that the transaction is rolled back.
-        if (stored.status < 400 && mustReserve()) throw notReserved(operation)
+        if (stored.status < 400 && mustReserve())
+          throw notReserved(operation, 'call reserve of the context before the effect')
         return { ...stored, ...(spends.length > 0 ? { spends } : {}) }
       },
       prepare && (started => runPrepare(prepare, started)),

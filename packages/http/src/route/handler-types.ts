@@ -48,7 +48,8 @@ export interface IdempotentCall<A extends AccessLike, P = unknown> extends Guard
  * 2. Killed after that: the response is replayed, and the whole hold counts on, since nobody ends it any more.
  *
  * A 4xx response says that nothing was spent: it releases a hold whose end the handler did not say. An error or a 5xx leaves the
- * outcome unknown: the hold counts, whatever the handler said.
+ * outcome unknown: the hold counts, whatever the handler said. An error of which the team says that nothing happened releases it,
+ * whatever the handler said.
  */
 export interface OpenHold<H> {
   /**
@@ -68,7 +69,7 @@ export interface SpendingCall<A extends AccessLike, H, P = unknown> extends Idem
    * Holds an amount under every cap of the caller, before the effect. If it is denied, return the denial; for a malformed
    * amount that is a 400. The amount is stored with the response, so that a replay is checked against the limits of the session
    * that requests it. The id of the hold is `effectId`, of the second hold of a run `effectId-2` and so on, so that a run that
-   * repeats one of unknown outcome finds its holds. Before a response below 400, settle, release or keep each hold. Without
+   * repeats one of unknown outcome finds its holds. A run may have 16 holds. Before a response below 400, settle, release or keep each hold. Without
    * that, or without any hold, the response is a 503 (`ERR_HOLD_NOT_ENDED`, `ERR_NOT_RESERVED`), and the outcome is unknown.
    */
   reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<OpenHold<H>>>
@@ -170,7 +171,8 @@ export interface IdempotentOptions<
    * Returns what the write spends, in minor units of a currency, for an operation whose rule spends. It runs after
    * `prepare` and before the handler, and not for a replay. The amount is reserved under every cap of the caller, with
    * `effectId` as the id of the hold; the handler gets it as `hold`. If the reservation is denied or fails, or the function
-   * throws, the handler does not run and the key is free again. A repeat then finds a hold that was made all the same.
+   * throws, the handler does not run and the key is free again. A repeat then finds a hold that was made all the same. It must not
+   * return a promise: read in `prepare` what the amount depends on. Members of other names are ignored.
    */
   readonly amount?: (call: GuardedCall<A> & CheckedInput<B, Q, P> & { readonly prepared: X }) => M
   /**
