@@ -145,8 +145,26 @@ t.test('says once per operation that an outcome is unknown, and what to do', asy
 t.test('names the status of a response that leaves the outcome unknown', async t => {
   const { pay, hints, decisions } = await setUp()
   await pay(() => ({ status: 502, body: {} }))
-  t.match(hints, [/the response has the status 502/])
+  t.match(hints, [/the response has the status 502\. What to do: https/])
   t.match(decisions, [{ status: 502, outcome: 'unknown' }])
+})
+
+t.test('says how to reserve, or to end a hold, if that left the outcome unknown', async t => {
+  for (const [handler, message] of [
+    [
+      () => ({ status: 201 }),
+      /ERR_NOT_RESERVED: payments\.create would .* call reserve .* call spendsNothing\(\)/,
+    ],
+    [
+      async ({ reserve }) => (await reserve({ amountCents: 1, currency: 'USD' }), { status: 201 }),
+      /ERR_HOLD_NOT_ENDED: payments\.create would .* call hold\.settle/,
+    ],
+  ] as [Handler<Pay>, RegExp][]) {
+    const { pay, hints } = await setUp()
+    await pay(handler)
+    t.match(hints, [message])
+    t.notMatch(hints[0], /nothingHappened/, 'nothing was thrown')
+  }
 })
 
 t.test('the response to a lost run says what to do', async t => {

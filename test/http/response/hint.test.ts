@@ -39,7 +39,7 @@ t.test('a client cannot fill the log', async t => {
   t.equal(lines.length, 5)
   for (let index = 0; index < 1000; index++) hints.denied('a.b', { ...denial, reason: `reason ${index}` })
   t.equal(lines.length, 5 + 99, 'at most 100 reasons')
-  for (let index = 0; index < 1000; index++) hints.unknownOutcome(`a.b${index}`, 'effect', 'cause')
+  for (let index = 0; index < 1000; index++) hints.unknownOutcome(`a.b${index}`, 'effect', { text: 'cause' })
   t.equal(lines.length, 5 + 99 + 100, 'unknown outcomes have their own bound')
 })
 

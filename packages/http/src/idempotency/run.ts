@@ -4,6 +4,7 @@ import type { GateOptions } from '../gate-types.ts'
 import type { Settings } from '../options.ts'
 import type { AccessLike, IdempotencyPort, RecordedResponse, SpendGuardPort, WireResponse } from '../ports.ts'
 import type { Decision, DecisionDraft } from '../response/decision.ts'
+import type { UnknownCause } from '../response/hint.ts'
 import { storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, IdempotentOptions, WriteOptions } from '../route/handler-types.ts'
 import { inDialect, type DialectTerms } from './dialect.ts'
@@ -220,16 +221,19 @@ function createEnding(
     reservations
       ? reservations.end(output, (recorded, undo) => idempotency.complete(claim, recorded, undo), report)
       : idempotency.complete(claim, output)
-  const end = async (output: WireResponse, response: string): ReturnType<RunEnding['finishCaptured']> => {
+  const end = async (
+    output: WireResponse,
+    whyUnknown: UnknownCause,
+  ): ReturnType<RunEnding['finishCaptured']> => {
     const startedAt = performance.now()
-    let cause = response
+    let cause = whyUnknown
     let failed: { readonly instead?: Outcome } = {}
     // Until the store says something else.
     decision.outcome = 'unknown'
     try {
       const missing = await reservations?.close(output.status)
       if (missing) {
-        cause = missing.code
+        cause = { text: `${missing.code}: ${missing.message}` }
         failed = { instead: { kind: 'failure', error: missing } }
       }
       const { state, expiresAt } = await complete(missing ? UNKNOWN : output)
@@ -238,7 +242,7 @@ function createEnding(
       const error = new Fault('ERR_LEASE_LOST', 'the run outlived its lease: raise leaseMs')
       return { instead: { kind: 'failure', error }, fields: [] }
     } catch (error) {
-      cause = 'its end could not be recorded'
+      cause = { text: 'its end could not be recorded' }
       report(error)
       return { fields: [], ...failed }
     } finally {
@@ -249,10 +253,10 @@ function createEnding(
   const endFailed = async (failure: HandlerFailure): ReturnType<RunEnding['finishCaptured']> => {
     const noEffect = hadNoEffect(noEffectStatuses, failure)
     if (noEffect) reservations?.releaseAll()
-    return end(noEffect ? NO_EFFECT : UNKNOWN, failureText(failure))
+    return end(noEffect ? NO_EFFECT : UNKNOWN, { text: failureText(failure), wasThrown: true })
   }
   return {
-    finishCaptured: captured => end(captured, `the response has the status ${captured.status}`),
+    finishCaptured: captured => end(captured, responseCause(captured)),
     async finishFailed(failure) {
       await endFailed(failure)
     },
@@ -261,7 +265,7 @@ function createEnding(
       const ended =
         final.kind === 'failure'
           ? endFailed({ error: final.error, status: stored.status })
-          : end(stored, `the response has the status ${stored.status}`)
+          : end(stored, responseCause(stored))
       const { instead, fields } = await ended
       return { outcome: instead ?? final, fields }
     },
@@ -270,6 +274,10 @@ function createEnding(
 
 const runOutcome = (state: string): Decision['outcome'] =>
   state === 'stored' || state === 'released' || state === 'unknown' || state === 'late' ? state : undefined
+
+const responseCause = ({ status }: WireResponse): UnknownCause => ({
+  text: `the response has the status ${status}`,
+})
 
 /** Describes a failure for the operator: the name of the error and its status, but not its message, which may have values of a request. */
 function failureText({ error, status }: HandlerFailure): string {

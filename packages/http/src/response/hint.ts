@@ -2,6 +2,13 @@ import type { Denial } from '@gatewright/kernel'
 import { docsLink } from '@gatewright/kernel/internal'
 import { printError } from '@gatewright/kernel/platform'
 
+/** Why the outcome of a run is unknown. */
+export interface UnknownCause {
+  readonly text: string
+  /** The handler threw, so the team may declare that such an error had no effect. */
+  readonly wasThrown?: true
+}
+
 /** Tells the operator, once per cause, what neither a response nor a failure says. */
 export interface Hints {
   /**
@@ -13,7 +20,7 @@ export interface Hints {
     denial: Pick<Denial, 'code' | 'status' | 'reason' | 'explanation'>,
   ): void
   /** That the outcome of a run is unknown, so that its key is locked. Once per operation. */
-  unknownOutcome(operation: string, effectId: string, cause: string): void
+  unknownOutcome(operation: string, effectId: string, cause: UnknownCause): void
 }
 
 /** How many operations, reasons, and explanations of one reason are written at most: a client must not be able to fill a log. */
@@ -35,11 +42,14 @@ export function createHints(write: (line: string) => void = printError): Hints {
       const link = status === 401 ? ` ${docsLink(`401.md#${anchorOf(reason)}`)}` : ''
       write(`gatewright: ${operation} got ${status} ${code}: ${reason}${detail}${link} (logged once)`)
     },
-    unknownOutcome(operation, effectId, cause) {
+    unknownOutcome(operation, effectId, { text, wasThrown }) {
       if (operations.has(operation) || operations.size === MAX_CAUSES) return
       operations.add(operation)
+      const advice = wasThrown
+        ? 'If it was thrown before any effect, use nothingHappened or noEffectStatuses'
+        : 'What to do'
       write(
-        `gatewright: ${operation}: the outcome of the run ${effectId} is unknown, so its key is locked: ${cause}. If it was thrown before any effect, use nothingHappened or noEffectStatuses: ${docsLink('idempotency.md#a-run-of-unknown-outcome')} (logged once per operation)`,
+        `gatewright: ${operation}: the outcome of the run ${effectId} is unknown, so its key is locked: ${text}. ${advice}: ${docsLink('idempotency.md#a-run-of-unknown-outcome')} (logged once per operation)`,
       )
     },
   }
