@@ -77,7 +77,8 @@ export interface ConnectGate {
   session(request: ConnectRequest): Promise<Verdict<Session>>
   /**
    * Takes back what `failed` has said about a request: its handler starts now. A response below 400 counts as the handler's; any other
-   * may come from what runs after it, so its outcome is unknown unless its status is one of the route's `noEffectStatuses`.
+   * may come from what runs after it, so its outcome is unknown unless its status is one of the route's `noEffectStatuses`. Throws an
+   * `Error` if the request has been responded to already: its run has ended, and the handler must not run.
    */
   started(request: ConnectRequest): void
   /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */

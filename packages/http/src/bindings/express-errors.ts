@@ -41,8 +41,15 @@ export function noteError(request: object, error: unknown): void {
 /** In place of an error: the handler of the request runs or has run, and what runs after it may respond to an error of its own. */
 const HANDLER_RUNS = Symbol('the handler runs')
 
-/** Records that the handler of a request starts now. */
+/** Requests whose run has ended with a response. */
+const endedRequests = new WeakSet<object>()
+
+/** Records that the handler of a request starts now. Throws an `Error` if its run has ended with a response. */
 export function noteStart(request: object): void {
+  if (endedRequests.has(request))
+    throw new Error(
+      'the request was responded to before its handler could start, so the handler must not run: a time-out that covers what runs before it must be longer',
+    )
   thrownErrors.set(request, HANDLER_RUNS)
 }
 
@@ -64,10 +71,18 @@ function handlesErrors({ stack }: ExpressRoute): boolean {
 
 /**
  * Watches the errors of a request's Express route with an error handler at the end of the route, and returns a function that
- * says who wrote the response. Outside a route, errors of a framework (which sets `originalUrl`) cannot be observed. Plain
+ * says who wrote the response that ends the run. Outside a route, errors of a framework (which sets `originalUrl`) cannot be observed. Plain
  * node http has no error handlers.
  */
 export function watchErrors(request: ConnectRequest & { readonly route?: unknown }): () => ResponseAuthor {
+  const author = responseAuthor(request)
+  return () => {
+    endedRequests.add(request)
+    return author()
+  }
+}
+
+function responseAuthor(request: ConnectRequest & { readonly route?: unknown }): () => ResponseAuthor {
   const route = request.route as ExpressRoute | undefined
   const method = request.method?.toLowerCase() ?? ''
   const hasFramework = request.originalUrl !== undefined && !translatedRequests.has(request)
