@@ -2,7 +2,6 @@
 import 'reflect-metadata'
 import {
   BadRequestException,
-  Body,
   Catch,
   Controller,
   Get,
@@ -36,48 +35,11 @@ import {
   type WriteRequest,
 } from 'gatewright/nest'
 import { map } from 'rxjs'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { read, write, writeAmount, withdraw } from './operations.ts'
+import { decorate, onePayment, Root, send, start, startNest } from './nest-app.ts'
 import { suite } from './suite.ts'
-import { createWorld, listening, type Listening, type World } from './world.ts'
-
-/** Decorates a method, the last decorator first. Decorators are called as functions, since they cannot be erased. */
-function decorate(
-  { prototype }: Type,
-  name: string,
-  decorators: readonly MethodDecorator[],
-  parameters: readonly ParameterDecorator[] = [],
-): void {
-  for (const [index, each] of parameters.entries()) each(prototype as object, name, index)
-  for (const each of decorators.toReversed()) {
-    const descriptor = Object.getOwnPropertyDescriptor(prototype, name) as TypedPropertyDescriptor<never>
-    each(prototype as object, name, descriptor)
-    Object.defineProperty(prototype, name, descriptor)
-  }
-}
-
-/** A class for a module of Nest, which needs no members. */
-class Root {
-  readonly isModule = true
-}
-
-async function startNest(
-  world: World,
-  controllers: readonly Type[],
-  prepare?: (app: NestExpressApplication) => void,
-): Promise<Listening> {
-  class App extends Root {}
-  Module({ imports: [GatewrightModule.forRoot(world.options)], controllers: [...controllers] })(App)
-  const app = await NestFactory.create<NestExpressApplication>(App, {
-    rawBody: true,
-    logger: false,
-    abortOnError: false,
-  })
-  prepare?.(app)
-  await app.listen(0, '127.0.0.1')
-  const { url } = await listening(app.getHttpServer())
-  return { url, close: () => app.close() }
-}
+import { createWorld, listening, type World } from './world.ts'
 
 type Payment = WriteRequest<{ amountCents: number }>
 
@@ -146,62 +108,6 @@ function paymentsOf({ processor }: World): Type {
 }
 
 suite(t, 'nest', world => startNest(world, [paymentsOf(world)]))
-
-/** Sends a write under a key. */
-async function send(
-  world: World,
-  url: string,
-  {
-    path = '/payments',
-    body = {},
-    key = 'the-same-key',
-    scope = 'payments.write',
-  }: { path?: string; body?: object; key?: string; scope?: string } = {},
-): Promise<{ status: number; json: Record<string, unknown>; replayed: boolean }> {
-  const authorization = `Bearer ${await world.token(scope)}`
-  const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': key }
-  const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
-  return {
-    status: response.status,
-    json: (await response.json()) as Record<string, unknown>,
-    replayed: response.headers.get('idempotency-replayed') === 'true',
-  }
-}
-
-/** A controller with one write, whose method runs `act`. */
-function onePayment(
-  act: (body: { amountCents: number }) => unknown,
-  more: readonly (MethodDecorator & ClassDecorator)[] = [],
-  options: object = {},
-): Type & { runs: number } {
-  class Payments {
-    static runs = 0
-    pay(body: { amountCents: number }) {
-      Payments.runs++
-      return act(body)
-    }
-  }
-  Controller()(Payments)
-  const { spends } = writeAmount
-  decorate(
-    Payments,
-    'pay',
-    [Post('payments'), ...more, Write('payments.create', { ...write, spends: spends as never, ...options })],
-    [Body()],
-  )
-  return Payments
-}
-
-async function start(t: Test, controller: Type, prepare?: (app: NestExpressApplication) => void) {
-  const world = createWorld()
-  const { url, close } = await startNest(world, [controller], prepare)
-  t.teardown(close)
-  return {
-    world,
-    url,
-    post: (body: object, key?: string) => send(world, url, { body, ...(key ? { key } : {}) }),
-  }
-}
 
 const paid = (): object => ({ paid: true })
 

@@ -1,35 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common'
-import type { ConnectRequest } from '@gatewright/http/express'
 import type { OpenOperation, ReadOperation, WriteOperation } from '../operations.ts'
-
-/** What a decorator declares about a method of a controller. */
-export type DeclaredOperation =
-  | { readonly kind: 'open'; readonly operation: string; readonly options: OpenOperation }
-  | { readonly kind: 'read'; readonly operation: string; readonly options: ReadOperation }
-  | { readonly kind: 'write'; readonly operation: string; readonly options: WriteOperation }
-
-/** Functions that `reflect-metadata` adds, which Nest loads. */
-type Metadata = Record<'getMetadata', (key: unknown, target: object) => unknown> &
-  Record<'defineMetadata', (key: unknown, value: unknown, target: object) => void> &
-  Record<'getMetadataKeys', (target: object) => readonly unknown[]>
-const metadata = Reflect as unknown as Metadata
-
-const OPERATION = 'gatewright:operation'
-
-/** Returns the operation of a method; undefined for a method without a decorator. */
-export function operationOf(method: object): DeclaredOperation | undefined {
-  return metadata.getMetadata(OPERATION, method) as DeclaredOperation | undefined
-}
-
-/** What happens to the handler of a write. */
-export interface HandlerWatch {
-  started(): void
-  failed(error: unknown): void
-}
-
-/** The watch of the request that is being handled. */
-export const handlerWatch: AsyncLocalStorage<HandlerWatch> = new AsyncLocalStorage()
+import { acceptedRequests, declare } from './methods.ts'
 
 /**
  * Declares that a method is an operation that anyone may call, with the request limits of the gate. The method gets its input by Nest's
@@ -57,47 +28,13 @@ export function Write<Body = Readonly<Record<string, unknown>>>(
   return declare({ kind: 'write', operation, options: options as WriteOperation })
 }
 
-function declare(declared: DeclaredOperation): MethodDecorator {
-  return (_prototype, _name, descriptor) => {
-    const { value } = descriptor as TypedPropertyDescriptor<unknown>
-    const method = value as (...given: unknown[]) => unknown
-    const watched = declared.kind === 'write' ? watchedMethod(method) : method
-    metadata.defineMetadata(OPERATION, declared, watched)
-    ;(descriptor as TypedPropertyDescriptor<unknown>).value = watched
-  }
-}
-
-/**
- * Returns a method that tells the watch of its request that it starts and what it throws: Nest alone does not say whether an error came
- * from the method or from a pipe before it. Metadata of decorators below is copied, because Nest reads it from the method.
- */
-function watchedMethod(method: (...given: unknown[]) => unknown): typeof method {
-  const watched = async function (this: unknown, ...given: unknown[]): Promise<unknown> {
-    const watch = handlerWatch.getStore()
-    watch?.started()
-    try {
-      return await method.apply(this, given)
-    } catch (error) {
-      watch?.failed(error)
-      throw error
-    }
-  }
-  Object.defineProperty(watched, 'name', { value: method.name })
-  for (const key of metadata.getMetadataKeys(method))
-    metadata.defineMetadata(key, metadata.getMetadata(key, method), watched)
-  return watched
-}
-
-/** The accepted requests, by the request of Express. */
-export const acceptedRequests: WeakMap<object, { readonly session?: unknown }> = new WeakMap()
-
 function acceptedOf(context: ExecutionContext): { readonly session?: unknown } {
-  const accepted = acceptedRequests.get(context.switchToHttp().getRequest<ConnectRequest>())
+  const accepted = acceptedRequests.get(context.switchToHttp().getRequest<object>())
   if (!accepted)
     throw new TypeError(
       `${context.getClass().name}.${context.getHandler().name}: @Caller() and @Accepted() need @Read, @Write or @Open on the method`,
     )
-  return accepted
+  return accepted.given
 }
 
 /** Gives a parameter of a method the session of the caller: its account, key and scopes. */

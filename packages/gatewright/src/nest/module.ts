@@ -2,17 +2,13 @@ import type { ServerResponse } from 'node:http'
 import { expressGate, type ConnectGate, type ConnectRequest } from '@gatewright/http/express'
 import type { OpenCall } from '@gatewright/http'
 import { nothingHappened } from '@gatewright/kernel'
-import { HttpException, type CallHandler, type DynamicModule, type ExecutionContext } from '@nestjs/common'
-import { APP_GUARD, APP_INTERCEPTOR, DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
+import { sendWire, setFields } from '@gatewright/http/internal'
+import { HttpException, type DynamicModule, type ExecutionContext } from '@nestjs/common'
+import { APP_GUARD, DiscoveryModule, DiscoveryService } from '@nestjs/core'
 import { compose, type Declarations, type Operation, type Parts } from '../compose.ts'
 import { checkedOptions, type GatewrightOptions } from '../options.ts'
-import {
-  acceptedRequests,
-  handlerWatch,
-  operationOf,
-  type DeclaredOperation,
-  type HandlerWatch,
-} from './decorators.ts'
+import { operationsOf } from './controllers.ts'
+import { acceptedRequests, type DeclaredOperation, type HandlerWatch } from './methods.ts'
 
 /** Options of `GatewrightModule.forRootAsync`, as other modules of Nest have them. */
 export interface AsyncOptions<Scope extends string = string> {
@@ -32,9 +28,15 @@ export abstract class GatewrightParts implements Parts {
   abstract readonly http: ConnectGate
 }
 
-/** What the guard and the interceptor work with. */
+/** An operation as it was declared, and as the guard accepts its requests. */
+interface Mountable extends Operation<object> {
+  readonly declared: DeclaredOperation
+}
+
+/** What the guard works with. */
 interface Mounted extends GatewrightParts {
-  readonly operations: ReadonlyMap<unknown, Operation<object>>
+  /** The operations by their methods. */
+  readonly operations: ReadonlyMap<unknown, Mountable>
 }
 const MOUNTED = Symbol('gatewright')
 const OPTIONS = Symbol('gatewright options')
@@ -66,7 +68,6 @@ export class GatewrightModule {
         { provide: MOUNTED, useFactory: mount, inject: [OPTIONS, DiscoveryService] },
         { provide: GatewrightParts, useExisting: MOUNTED },
         { provide: APP_GUARD, useFactory: requestGuard, inject: [MOUNTED] },
-        { provide: APP_INTERCEPTOR, useFactory: () => ({ intercept: watchHandler }) },
       ],
       exports: [GatewrightParts],
     }
@@ -75,16 +76,9 @@ export class GatewrightModule {
 
 function mount(options: GatewrightOptions, discovery: DiscoveryService): Mounted {
   const { parts, declare } = compose(checkedOptions(options, {}))
-  const operations = new Map<unknown, Operation<object>>()
-  const scanner = new MetadataScanner()
-  for (const { metatype } of discovery.getControllers()) {
-    const prototype = metatype?.prototype as Record<string, unknown> | undefined
-    for (const name of scanner.getAllMethodNames(prototype ?? null)) {
-      const method = prototype?.[name]
-      const declared = typeof method === 'function' ? operationOf(method) : undefined
-      if (declared && !operations.has(method)) operations.set(method, operationIn(declare, declared))
-    }
-  }
+  const operations = new Map<unknown, Mountable>()
+  for (const [method, declared] of operationsOf(discovery))
+    operations.set(method, { declared, ...operationIn(declare, declared) })
   return { ...parts, http: expressGate(parts.gate, { body: 'kept' }), operations }
 }
 
@@ -111,37 +105,44 @@ function requestGuard({ http, operations }: Mounted): {
       const response = context.switchToHttp().getResponse<ServerResponse>()
       const accepted = await http.accept<OpenCall>(operation.route, request, response)
       if (accepted.ok) {
-        acceptedRequests.set(request, operation.requestOf(accepted.value))
-        if (operation.route.idempotent) watch(http, request)
+        acceptedRequests.set(request, {
+          declared: operation.declared,
+          given: operation.requestOf(accepted.value),
+          watch: operation.route.idempotent ? handlerWatch(http, request) : undefined,
+        })
         return true
       }
       const { status, headers, body } = accepted.response
-      const isOfBody = (name: string): boolean => name.toLowerCase() === 'content-length'
-      for (const [name, value] of headers) if (!isOfBody(name)) response.appendHeader(name, value)
-      // An exception, so that the filters of the application see it. Without one, Nest sends the body as it is.
-      if (!accepted.replayed) throw new HttpException(JSON.parse(body) as object, status)
-      response.statusCode = status
-      response.end(body)
+      if (!accepted.replayed) {
+        setFields(
+          response,
+          headers.filter(([name]) => name.toLowerCase() !== 'content-length'),
+        )
+        // An exception, so that the filters of the application see it. Without one, Nest sends the body as it is.
+        throw new HttpException(JSON.parse(body) as object, status)
+      }
+      sendWire(response, accepted.response)
       // The response is sent. Nest would send another one whatever this returned or threw.
       return new Promise<never>(() => {})
     },
   }
 }
 
-/** The watches of the writes that are under way. */
-const watches = new WeakMap<object, HandlerWatch>()
-
 /** Until the handler starts, every response to the request is of something before it, so nothing has happened. */
-function watch(http: ConnectGate, request: ConnectRequest): void {
+function handlerWatch(http: ConnectGate, request: ConnectRequest): HandlerWatch {
   http.failed(request, nothingHappened(new Error('the handler did not start')))
-  watches.set(request, {
-    started: () => http.started(request),
-    failed: error => http.failed(request, error),
-  })
-}
-
-/** Runs the rest of Nest's steps, so that the method of a write finds its watch. */
-function watchHandler(context: ExecutionContext, next: CallHandler): ReturnType<CallHandler['handle']> {
-  const own = watches.get(context.switchToHttp().getRequest<object>())
-  return own ? handlerWatch.run(own, () => next.handle()) : next.handle()
+  let runs = 0
+  return {
+    started() {
+      http.started(request)
+      runs++
+    },
+    failed(error) {
+      // What the last run says does not hold for those before it.
+      http.failed(
+        request,
+        runs === 1 ? error : new HttpException('the handler ran several times', 500, { cause: error }),
+      )
+    },
+  }
 }
