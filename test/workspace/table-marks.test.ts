@@ -19,13 +19,6 @@ const NOT_YET: readonly string[] = [
   // host
   'events',
   'jobs',
-  // ledger
-  'ledger_accounts',
-  'ledger_transfers',
-  'ledger_position',
-  'ledger_checked',
-  'ledger_tail',
-  'transactions',
   // session-issuer
   'keys',
   'key_policies',

@@ -7,7 +7,7 @@ create table {prefix}ledger_accounts (
   balance_cents bigint not null default 0,
   primary key (id, account_id),
   check (substr(id, 1, 8) = 'outside:' or balance_cents >= 0)
-);
+) {by account_id};
 
 -- Transfers: a debit and a credit, each a row of the account whose money it moves. The row of a house or outside account
 -- belongs to the account on the other side, so that a transfer writes to no partition but those of its accounts.
@@ -21,14 +21,14 @@ create table {prefix}ledger_legs (
   cause text not null,
   created_at bigint not null,
   primary key (account_id, transfer_id, side)
-);
+) {by account_id};
 
--- Lookup: ids of transfers that come without an account, such as a provider's payment or an operator's reference, so
+-- Ids of transfers that come without an account, such as a provider's payment or an operator's reference, so
 -- that each moves money once on the whole host. About 150 bytes per row.
 create table {prefix}ledger_references (
   transfer_id {id} primary key,
   account_id {id} not null
-) {without rowid};
+) {without rowid} {lookup};
 
 -- postgres only
 -- The transaction that inserted a leg, for checks of what was added since the last one.
@@ -36,21 +36,21 @@ alter table {prefix}ledger_legs add column xid xid8 not null default pg_current_
 
 create index {prefix}ledger_legs_xid on {prefix}ledger_legs (xid);
 
--- Up to where the last check has found everything right: the number of transfers before the position, and each ledger
--- account's sum of them.
+-- One row, for checks of the ledger: up to where the last one has found everything right, and the number of transfers before.
 create table {prefix}ledger_position (
   only_row boolean primary key default true check (only_row),
   cluster text not null,
   position xid8 not null,
   transfers bigint not null
-);
+) {global};
 
 insert into {prefix}ledger_position (cluster, position, transfers) values ('', '0', 0);
 
+-- Each ledger account's sum of the transfers before that position.
 create table {prefix}ledger_checked (
   ledger_account {id} primary key,
   balance_cents bigint not null
-);
+) {by ledger_account};
 -- both
 
 -- Amounts that are not added to the balances of ledger accounts yet.
@@ -60,7 +60,7 @@ create table {prefix}ledger_tail (
   transfer_id {id} not null,
   amount_cents bigint not null,
   primary key (ledger_account, account_id, transfer_id)
-) {without rowid};
+) {without rowid} {by account_id};
 
 -- postgres only
 create function {prefix}ledger_keep() returns trigger language plpgsql as $$
@@ -107,7 +107,7 @@ create table {prefix}transactions (
   unique (account_id, id),
   unique (account_id, source_kind, source_id, part),
   {primary key} (account_id, position)
-);
+) {by account_id};
 
 create index {prefix}transactions_type on {prefix}transactions (account_id, type, position);
 
