@@ -41,6 +41,31 @@ t.test('applies them beside the policies that a token names', async t => {
   t.match(await spend(made, 'a', 10, ['pol_token']), /dailySpendCapCents/)
 })
 
+t.test('refuses two different policies of one id, of which only one would bind', async t => {
+  const cap = { id: 'everybody', document: { dailySpendCapCents: 10 } }
+  const other = { id: 'everybody', document: { maxAuthAmountCents: 10_000 } }
+  const refused = { code: 'ERR_STORE_REPLY', message: /two different policies have the id everybody/ }
+  const twice = await bench({ sessionPolicies: () => [cap, other], spend: memorySpends() })
+  await t.rejects(spend(twice, 'a', 1), refused)
+  const beside = await bench({
+    policies: async ids => ids.map(() => cap.document),
+    sessionPolicies: () => [other],
+    spend: memorySpends(),
+  })
+  await t.rejects(spend(beside, 'a', 1, ['everybody']), refused)
+})
+
+t.test('counts a policy once that both sources return', async t => {
+  const cap = { id: 'everybody', document: { dailySpendCapCents: 10 } }
+  const made = await bench({
+    policies: async ids => ids.map(() => cap.document),
+    sessionPolicies: () => [cap, cap],
+    spend: memorySpends(),
+  })
+  t.equal(await spend(made, 'a', 10, ['everybody']), 'held')
+  t.match(await spend(made, 'a', 1, ['everybody']), /dailySpendCapCents/)
+})
+
 t.test('keeps the counter of an id whose document changes', async t => {
   let cap = 100
   const made = await bench({

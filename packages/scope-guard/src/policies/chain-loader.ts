@@ -84,7 +84,8 @@ const EMPTY: LoadedChain = {
  * Loads and compiles chains. Sessions with the same policy documents share one compiled chain. The cache is bounded by bytes; if it is
  * full, the least recently used chain is evicted. Chains whose time has ended are removed when a new one is added. A chain that is larger
  * than the whole cache is compiled each time.
- * Faults: `ERR_STORE_UNAVAILABLE` if a source throws, `ERR_STORE_REPLY` if a document is missing or is not a policy.
+ * Faults: `ERR_STORE_UNAVAILABLE` if a source throws, `ERR_STORE_REPLY` if a document is missing or is not a policy,
+ * or if two different ones have one id.
  */
 export function chainLoader(
   { policies: source, sessionPolicies, storeTimeoutMs: timeoutMs }: Sources,
@@ -113,6 +114,7 @@ export function chainLoader(
       return { chain: known.chain, place: known }
     }
     sweep(now)
+    assertOneDocumentPerId(policies)
     const stored = policies.map(storedPolicy)
     const chain = compileChain(stored)
     const size = chainBytes(utf8Length(text), stored)
@@ -148,6 +150,20 @@ export function chainLoader(
 
 const hasId = (policy: Partial<PolicyDocument> | null): boolean =>
   typeof policy?.id === 'string' && policy.id !== ''
+
+/**
+ * Throws a fault if two different documents have one id: their counters would be one, and a chain has one policy of an id, so the other
+ * would not bind.
+ */
+function assertOneDocumentPerId(policies: readonly PolicyDocument[]): void {
+  const known = new Map<string, string>()
+  for (const { id, document } of policies) {
+    const text = JSON.stringify(document)
+    if ((known.get(id) ?? text) !== text)
+      throw new Fault('ERR_STORE_REPLY', `two different policies have the id ${id}: give each its own`)
+    known.set(id, text)
+  }
+}
 
 /** The approximate bytes of a compiled chain without policies. */
 const CHAIN_BYTES = 3072
