@@ -95,3 +95,35 @@ t.test('keeps the parts reachable', async t => {
   t.type(gw.gate.open, 'function')
   t.type(gw.http.aliases, 'function')
 })
+
+t.test('a client cannot name the hold, so as to spend one hold twice', async t => {
+  const world = createWorld()
+  const gw = gatewright({ ...world.options, policy: { dailySpendCapCents: 10 } })
+  const app = express()
+  let both: () => void = () => {}
+  const started = new Promise<void>(resolve => (both = resolve))
+  let running = 0
+  app.post(
+    '/payments',
+    gw.write('payments.create', { scope: 'payments.write', spends: 'spend' }, async ({ body, reserve }) => {
+      const hold = await reserve(body as never)
+      if (++running === 2) both()
+      await started
+      if (!hold.ok) return hold
+      hold.value.settle()
+      return { status: 201 }
+    }),
+  )
+  const server = await listening(app.listen(0, '127.0.0.1'))
+  t.teardown(() => server.close())
+  const authorization = `Bearer ${await world.token('payments.write', 'ann')}`
+  const pay = async (key: string): Promise<number> => {
+    const response = await fetch(`${server.url}/payments`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json', 'idempotency-key': key },
+      body: JSON.stringify({ amountCents: 6, currency: 'USD', holdId: 'chosen' }),
+    })
+    return response.status
+  }
+  t.same((await Promise.all([pay('payment-1'), pay('payment-2')])).sort(), [201, 403])
+})

@@ -83,7 +83,7 @@ export function writeRequestOf(
   const withoutHold = { settle: noHold, release: noHold, keep: noHold }
   return call => {
     const { input, params, facts, signal, session, effect, ...spending } = call as WriteCall
-    const { hold = withoutHold, reserve = noReserve, spendsNothing = noSpendsNothing } = spending
+    const { hold = withoutHold, reserve, spendsNothing = noSpendsNothing } = spending
     return {
       body: input.body,
       query: input.query,
@@ -94,11 +94,18 @@ export function writeRequestOf(
       effectId: effect.effectId,
       fence: effect.fence,
       hold,
-      reserve,
+      reserve: reserve ? amount => reserve(onlyAmount(amount)) : noReserve,
       spendsNothing,
     }
   }
 }
+
+/** Leaves out other members: a client whose body is passed as the amount must not name the hold. */
+const onlyAmount = ({ amountCents, currency, countsAs }: AmountLike): AmountLike => ({
+  amountCents,
+  currency,
+  ...(countsAs ? { countsAs } : {}),
+})
 
 /** The call of any write: `hold` or `reserve` and `spendsNothing` depend on how it spends. */
 type WriteCall = IdempotentCall<Access> & Partial<Pick<WriteRequest, 'hold' | 'reserve' | 'spendsNothing'>>
