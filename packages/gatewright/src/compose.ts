@@ -106,12 +106,13 @@ const ANY_OBJECT: StandardSchema = {
 
 function declarations(gate: Parts['gate'], countsSpends: boolean, acceptsRepeats: boolean): Declarations {
   const rules = new Map<string, Rule>()
-  /** The rule of the same operation that was declared before, if it is equal. */
+  /** The equal rule that was declared before, if there is one and repeats are accepted: a gate takes the same object for the same operation. */
   const known = (rule: Rule): Rule => {
-    const before = rules.get(rule.operation)
-    if (acceptsRepeats && before && JSON.stringify(before) === JSON.stringify(rule)) return before
-    if (!before) rules.set(rule.operation, rule)
-    return rule
+    if (!acceptsRepeats) return rule
+    const text = JSON.stringify(rule)
+    const before = rules.get(text) ?? rule
+    rules.set(text, before)
+    return before
   }
   return {
     open: (operation, options) => ({
