@@ -25,8 +25,9 @@ t.test('refuses wrong options, and says what to write', async t => {
     /store must be memoryStore\(\), redisStore\(client\), .* got undefined/,
   )
   t.throws(made({ store: {} }), /store must be memoryStore\(\)/)
-  t.throws(made({ provider: 'auth1' }), /preset must be "rfc9068", "auth0"/)
-  t.throws(made({ provider: '' }), /preset must be "rfc9068"/)
+  t.throws(made({ provider: 'auth1' }), /^gatewright: provider must be "rfc9068", "auth0"/)
+  t.throws(made({ provider: '' }), /gatewright: provider must be "rfc9068"/)
+  t.throws(made({ provider: null }), /gatewright: provider must be "rfc9068"/)
   t.throws(made({ polcy: {} }), /unknown option "polcy", did you mean policy\?/)
   t.throws(made({ body: 'parse' }), /body must be "stream", "kept" or "parsed"/)
   t.throws(made({ guard: { cacheSecond: 1 } }), /unknown option "cacheSecond", did you mean cacheSeconds\?/)
@@ -52,6 +53,10 @@ t.test('refuses policies that are not, or that are given twice', async t => {
     /gatewright: policy: .*dailySpendCap.*did you mean dailySpendCapCents/,
   )
   t.throws(made({ policy: { dailySpendCapCents: -1 } }), /gatewright: policy: /)
+  t.throws(
+    made({ policy: {} }),
+    /gatewright: policy has no member, so it would limit nothing: .*dailySpendCapCents/,
+  )
   t.throws(made({ policies: [] }), /policies must be a function/)
 })
 
@@ -107,5 +112,8 @@ t.test(
     t.doesNotThrow(declare('a'))
     t.doesNotThrow(declare('a'))
     t.throws(declare('b'), /payments\.list is declared twice/)
+    t.throws(declare('b'), /payments\.list is declared twice/)
+    const read = (surface: 'user' | 'partner') => () => gw.read('cards.list', { scope: [], surface }, handler)
+    for (const surface of ['user', 'partner', 'user', 'partner'] as const) t.doesNotThrow(read(surface))
   },
 )

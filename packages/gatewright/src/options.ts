@@ -3,7 +3,7 @@ import type { IdempotencyOptions } from '@gatewright/idempotency-store/internal'
 import { checkOptions, type Session } from '@gatewright/kernel'
 import type { Clock, OptionTable } from '@gatewright/kernel/internal'
 import type { Access, LimitOptions, Policy, SpendHold } from '@gatewright/scope-guard'
-import type { GuardOptions, PresetName } from '@gatewright/scope-guard/internal'
+import { PRESET_NAMES, type GuardOptions, type PresetName } from '@gatewright/scope-guard/internal'
 import type { Store } from './stores/store.ts'
 
 /** Options of `gatewright`. `S` are the names of your scopes. */
@@ -28,7 +28,11 @@ export interface GatewrightOptions<S extends string = string> {
   readonly policies?: (session: Session) => readonly Policy[] | Promise<readonly Policy[]>
   /** Where the server keeps its state: `memoryStore()`, `redisStore(client)`, `postgresStore(pool)` or `sqliteStore(database)`. */
   readonly store: Store
-  /** Rate limits. Default: 600 requests a minute per API key. An empty list: no limit. Without a `store` of its own, a limit counts in that of `store`. */
+  /**
+   * Rate limits. Default: 600 requests a minute per API key. An empty list: no limit. Without a `store` of its own, a limit counts in
+   * that of `store`. Failed credentials are not among them: each process counts those by itself, whatever the `store`, because they
+   * only decide the order of its work; `guard: { failedCredentials: { store: store.limits } }` counts them for all processes.
+   */
   readonly limits?: readonly LimitOptions[]
   /** Default: the machine's clock. */
   readonly clock?: Clock
@@ -47,7 +51,7 @@ export interface GatewrightOptions<S extends string = string> {
 const OPTIONS: OptionTable<GatewrightOptions> = {
   issuer: { is: 'text' },
   audience: { is: 'text' },
-  provider: true,
+  provider: { is: PRESET_NAMES, default: undefined },
   scopes: true,
   policy: true,
   policies: { is: 'function', default: undefined },

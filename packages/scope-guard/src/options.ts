@@ -43,7 +43,8 @@ export interface GuardOptions {
   readonly limits?: readonly LimitOptions[]
   /**
    * How many failed credentials a client address may send, by default 60 a minute. Beyond that, tokens of the address that
-   * are not known yet are verified in a low-priority queue, and only requests that do not fit in it get 429.
+   * are not known yet are verified in a low-priority queue, and only requests that do not fit in it get 429. Each process counts by itself, because the
+   * budget protects its CPU; the option `store` counts for several.
    */
   readonly failedCredentials?: FailureOptions | 'off'
   /** How the guard learns of revoked sessions. Default `{ mode: 'off' }`: a session is valid until it expires. */

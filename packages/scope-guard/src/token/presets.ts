@@ -184,6 +184,9 @@ export const PRESETS: Readonly<Record<PresetName, TokenPreset>> = {
   },
 }
 
+/** The names of the presets, for the check of an option. */
+export const PRESET_NAMES = Object.keys(PRESETS) as readonly PresetName[]
+
 /** The preset for readers without the option `preset`: the claims that providers commonly use. */
 export const COMMON: TokenPreset = {
   types: ['at+jwt'],

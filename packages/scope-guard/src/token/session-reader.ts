@@ -3,6 +3,7 @@ import type { Surface } from '@gatewright/kernel/internal'
 import { hasOwnClaims, type Claims, type SessionReader } from './claims.ts'
 import {
   COMMON,
+  PRESET_NAMES,
   PRESETS,
   scopesIn,
   scopesOfBoth,
@@ -96,7 +97,7 @@ function scopeReaderOf({ preset: name, scopes, mustAllow }: ForeignClaims, prese
  */
 export function sessionReader(given: ForeignClaims = {}): SessionReader {
   const claims = checkOptions('sessionReader', given, {
-    preset: { is: Object.keys(PRESETS) as PresetName[], default: undefined },
+    preset: { is: PRESET_NAMES, default: undefined },
     account: true,
     id: true,
     client: true,
