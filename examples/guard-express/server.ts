@@ -1,13 +1,12 @@
 // An Express server whose users sign in with the team's own identity provider (Auth0-style tokens). The guard
 // checks the token, the scope, a limit and a policy per client; transfers have a daily cap that holds under load.
-import { Fault } from '@gatewright/kernel'
+import { Fault, type Rule } from '@gatewright/kernel'
 import {
   createGuard,
   remoteKeys,
   sessionReader,
   type Access,
   type Guard,
-  type Rule,
   type SpendStorage,
 } from '@gatewright/scope-guard'
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'

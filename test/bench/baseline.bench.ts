@@ -1,6 +1,7 @@
 // What the ground under the other benches costs: node:http, Koa and @koa/router without anything of ours, and
 // the kernel functions that are on every request's path.
-import { fromClaims, keyDigest, toClaims, type Session } from '@gatewright/kernel'
+import { keyDigest, toClaims, type Session } from '@gatewright/kernel'
+import { fromClaims } from '@gatewright/kernel/internal'
 import { deepEqual } from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { compare } from './harness.ts'

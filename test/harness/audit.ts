@@ -1,4 +1,5 @@
-import { rows, toInteger, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { toInteger, type SqlDialect } from '@gatewright/kernel/internal/sql'
 import { createLedger } from '@gatewright/host/internal'
 
 const HISTORY = 'select count(*) from gw_payin_moves m where m.payin_id = p.id'

@@ -1,4 +1,5 @@
-import { rows, toText, type SqlClient } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import type { Page } from 'playwright-core'
 import type { TestWallet } from './browser-wallets.ts'
 import { heading, press, signInBy } from './helper-page.ts'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { fromPgPool, fromSqlite, rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { fromPgPool, fromSqlite, rows, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import Database from 'libsql'
 import pg from 'pg'
 

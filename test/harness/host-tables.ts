@@ -1,4 +1,5 @@
-import type { SqlClient, SqlDialect } from '@gatewright/kernel/sql'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { migrateHost } from '@gatewright/reference-host/internal'
 import type { Test } from 'tap'
 import { ownTest } from './own-test.ts'

@@ -1,9 +1,10 @@
 // Operations that move money, without a host around them: called as the host calls them, on a database of their own.
 import type { Denial, Verdict } from '@gatewright/kernel'
-import type { SqlClient, SqlDialect } from '@gatewright/kernel/sql'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import { events, type Ledger, type Operation } from '@gatewright/host'
-import { createLedger, migrateLedger, newId } from '@gatewright/host/internal'
+import { events, type Operation } from '@gatewright/host'
+import { type Ledger, createLedger, migrateLedger, newId } from '@gatewright/host/internal'
 import type { Providers } from '@gatewright/reference-host'
 import { migrateHost } from '@gatewright/reference-host/internal'
 import { Ajv, type ValidateFunction } from 'ajv'

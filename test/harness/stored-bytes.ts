@@ -1,4 +1,5 @@
-import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 
 /** What SQLite keeps beside the columns of each row of a table and of each entry of an index, in bytes, rounded up. */
 const ROW_OVERHEAD = 16

@@ -7,14 +7,8 @@ import {
   postgresTransactionalIdempotency,
 } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
-import {
-  fromPgPool,
-  rows,
-  toInteger,
-  type SqlQueries,
-  type SqlTransaction,
-  type SqlValue,
-} from '@gatewright/kernel/sql'
+import { fromPgPool, rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, type SqlTransaction, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { faultProxy } from '../harness/proxy.ts'

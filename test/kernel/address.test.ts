@@ -1,4 +1,5 @@
-import { addressBucket, addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/address'
+import { addressBucket } from '@gatewright/kernel/address'
+import { addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/internal/address'
 import t from 'tap'
 
 t.test('uses the IPv4 address, the /64 of an IPv6 address, or unknown as the bucket', async t => {

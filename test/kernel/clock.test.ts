@@ -1,4 +1,4 @@
-import { systemClock } from '@gatewright/kernel'
+import { systemClock } from '@gatewright/kernel/internal'
 import t from 'tap'
 
 t.test('returns the wall clock in whole milliseconds', async t => {

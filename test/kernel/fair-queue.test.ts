@@ -1,5 +1,10 @@
-import { createFairQueue, QUEUE_FULL, runQueued } from '@gatewright/kernel'
-import { isClassFull, type FairQueueOptions } from '@gatewright/kernel/internal'
+import {
+  createFairQueue,
+  QUEUE_FULL,
+  runQueued,
+  isClassFull,
+  type FairQueueOptions,
+} from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
 

@@ -1,4 +1,4 @@
-import { warnMemoryStorage } from '@gatewright/kernel'
+import { warnMemoryStorage } from '@gatewright/kernel/internal'
 import t from 'tap'
 
 t.test('warns once per port, and only under NODE_ENV=production', async t => {

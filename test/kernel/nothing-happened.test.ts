@@ -1,4 +1,5 @@
-import { nothingHappened, saysNothingHappened } from '@gatewright/kernel'
+import { nothingHappened } from '@gatewright/kernel'
+import { saysNothingHappened } from '@gatewright/kernel/internal'
 import t from 'tap'
 
 t.test('marks an error and returns the same object', async t => {

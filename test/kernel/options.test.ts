@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { integerOption, checkOptions } from '@gatewright/kernel'
-import type { OptionTable } from '@gatewright/kernel/internal'
+import { integerOption, checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'

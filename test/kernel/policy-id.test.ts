@@ -1,5 +1,4 @@
-import { counterOwner } from '@gatewright/kernel'
-import { keyPolicyId } from '@gatewright/kernel/internal'
+import { counterOwner, keyPolicyId } from '@gatewright/kernel/internal'
 import t from 'tap'
 
 const LINEAGE = 'aB3dE6gH9jK2mN5p'

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import {
-  endsSession,
   FEED_RETENTION_MS,
   memoryFeed,
   redisFeed,
@@ -8,6 +7,7 @@ import {
   type FeedChange,
   type Session,
 } from '@gatewright/kernel'
+import { endsSession } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'

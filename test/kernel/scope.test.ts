@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { missingScopes, scopeCatalogue } from '@gatewright/kernel'
+import { scopeCatalogue } from '@gatewright/kernel'
+import { missingScopes } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
-import { fromClaims, toClaims, type Session } from '@gatewright/kernel'
+import { toClaims, type Session } from '@gatewright/kernel'
+import { fromClaims } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'

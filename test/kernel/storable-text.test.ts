@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { isStorableText } from '@gatewright/kernel'
+import { isStorableText } from '@gatewright/kernel/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'

@@ -1,5 +1,5 @@
-import { allow, denier, type DenialOf, type Verdict } from '@gatewright/kernel'
-import type { CauseText } from '@gatewright/kernel/internal'
+import { allow, type Verdict } from '@gatewright/kernel'
+import { denier, type DenialOf, type CauseText } from '@gatewright/kernel/internal'
 import t from 'tap'
 
 const codes = { unauthorized: 401, rate_limited: 429 } as const

@@ -1,5 +1,6 @@
 import { manualClock } from '@gatewright/kernel/testing'
-import { rows, toInteger } from '@gatewright/kernel/sql'
+import { rows } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import t from 'tap'
 import { startOpenHost } from '../harness/open-host.ts'
 

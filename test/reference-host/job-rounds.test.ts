@@ -1,4 +1,5 @@
-import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { internals } from '../harness/internals.ts'

@@ -1,5 +1,5 @@
 import { memorySpends } from '@gatewright/scope-guard/memory'
-import type { Rule } from '@gatewright/scope-guard'
+import type { Rule } from '@gatewright/kernel'
 import t from 'tap'
 import { bench, session } from './issuer.ts'
 

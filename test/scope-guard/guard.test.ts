@@ -1,4 +1,5 @@
-import type { Rule, SpendStorage } from '@gatewright/scope-guard'
+import type { SpendStorage } from '@gatewright/scope-guard'
+import type { Rule } from '@gatewright/kernel'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench, field, session } from './issuer.ts'

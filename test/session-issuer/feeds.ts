@@ -1,6 +1,7 @@
 import { redisFeed, sqlFeed, type FeedChange, type FeedEntry } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
-import { toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 
 /** Reads the feed in SQL as every reader does: by position. */
 export async function readSqlFeed(db: SqlQueries, after: number, prefix?: string): Promise<FeedEntry[]> {

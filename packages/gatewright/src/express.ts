@@ -1,11 +1,10 @@
-import {
-  expressGate,
-  type BodyChoice,
-  type ConnectGate,
-  type ConnectListener,
-  type ConnectMiddleware,
-  type ConnectRequest,
-} from '@gatewright/http/express'
+import { expressGate, type ConnectGate } from '@gatewright/http/express'
+import type {
+  BodyChoice,
+  ConnectListener,
+  ConnectMiddleware,
+  ConnectRequest,
+} from '@gatewright/http/internal'
 import { compose } from './compose.ts'
 import type { Gatewright, Protects } from './gatewright.ts'
 import { checkedOptions, type GatewrightOptions } from './options.ts'

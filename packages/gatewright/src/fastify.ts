@@ -1,9 +1,5 @@
-import {
-  fastifyGate,
-  type FastifyGate,
-  type FastifyRequest,
-  type FastifyRoute,
-} from '@gatewright/http/fastify'
+import { fastifyGate, type FastifyGate } from '@gatewright/http/fastify'
+import type { FastifyRequest, FastifyRoute } from '@gatewright/http/internal'
 import { compose } from './compose.ts'
 import type { Gatewright, Protects } from './gatewright.ts'
 import { middlewareMethods } from './methods.ts'

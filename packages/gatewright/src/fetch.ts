@@ -1,4 +1,5 @@
-import { fetchGate, type FetchGate, type FetchHandler } from '@gatewright/http/fetch'
+import { fetchGate, type FetchGate } from '@gatewright/http/fetch'
+import type { FetchHandler } from '@gatewright/http/internal'
 import { compose } from './compose.ts'
 import { FETCH_OPTIONS, fetchGateOptions, type FetchOptions } from './fetch-options.ts'
 import type { Gatewright, Wraps } from './gatewright.ts'

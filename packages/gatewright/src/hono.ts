@@ -1,4 +1,5 @@
-import { fetchGate, type FetchGate, type HonoContext } from '@gatewright/http/fetch'
+import { fetchGate, type FetchGate } from '@gatewright/http/fetch'
+import type { HonoContext } from '@gatewright/http/internal'
 import type { Session, Verdict } from '@gatewright/kernel'
 import { compose } from './compose.ts'
 import { FETCH_OPTIONS, fetchGateOptions, type FetchOptions } from './fetch-options.ts'

@@ -1,6 +1,6 @@
 import type { AmountLike, StandardSchema } from '@gatewright/http/internal'
-import { checkOptions, type Rule } from '@gatewright/kernel'
-import type { OptionTable, Surface } from '@gatewright/kernel/internal'
+import type { Rule } from '@gatewright/kernel'
+import { checkOptions, type OptionTable, type Surface } from '@gatewright/kernel/internal'
 
 /** What an operation requires of its caller. Name `scope` or `anyOf`. */
 interface Requirement<S extends string> {

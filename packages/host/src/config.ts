@@ -1,4 +1,3 @@
 export { readHostConfig } from './config/host-config.ts'
 export { oneOf } from './config/parsers.ts'
 export { optional, variable } from './config/variable.ts'
-export type { Variable } from './config/variable.ts'

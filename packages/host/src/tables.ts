@@ -13,6 +13,5 @@ export {
   text,
   words,
 } from './records/columns.ts'
-export type { Column, Group } from './records/columns.ts'
 export { hostTable, table } from './records/table.ts'
-export type { HostTable, PageOf, Row, Table } from './records/table.ts'
+export type { PageOf, Row } from './records/table.ts'

@@ -1,4 +1,4 @@
-import { denier, type DenialOf } from '@gatewright/kernel'
+import { denier, type DenialOf } from '@gatewright/kernel/internal'
 
 /** Every code of this package's own responses, with its HTTP status. */
 export const codes = {

@@ -9,6 +9,7 @@ export type {
   AliasPort,
   AmountLike,
   CallerIds,
+  Credentials,
   RecordedResponse,
   TransactionPort,
   WireResponse,
@@ -18,7 +19,7 @@ export type { TrustedProxies } from './request/client-address.ts'
 export type { CanonicalFacts, OldName, RequestFacts } from './request/facts.ts'
 export type { CheckedInput, InputSchemas, StandardSchema } from './request/input.ts'
 export type { Observe } from './response/decision.ts'
-export type { ErrorShape } from './response/http-response.ts'
+export type { ErrorShape, HttpResponse } from './response/http-response.ts'
 export type { DenialWithHeaders, Outcome, Render } from './response/outcome.ts'
 export type {
   AmountCall,
@@ -32,3 +33,8 @@ export type {
   WriteOptions,
 } from './route/handler-types.ts'
 export type { CompleteRoute, Route } from './route/steps.ts'
+export type { ConnectListener, ConnectMiddleware, ConnectRequest } from './bindings/connect-types.ts'
+export type { FastifyApp, FastifyReply, FastifyRequest, FastifyRoute } from './bindings/fastify-types.ts'
+export type { FetchGateOptions, FetchHandler, HonoContext } from './bindings/fetch-types.ts'
+export type { KoaMiddleware, KoaOperation, MatchedRoute } from './bindings/koa-types.ts'
+export type { BodyChoice } from './bindings/node-body.ts'

@@ -1,5 +1,6 @@
-import { checkOptions, Fault } from '@gatewright/kernel'
-import { emitWarning, printError } from '@gatewright/kernel/platform'
+import { Fault } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
+import { emitWarning, printError } from '@gatewright/kernel/internal/platform'
 import type { GateOptions } from './gate-types.ts'
 import type { Failure, Settings } from './options.ts'
 import { trustedProxies } from './request/client-address.ts'

@@ -1,4 +1,4 @@
-import { denier, type DenialOf } from '@gatewright/kernel'
+import { denier, type DenialOf } from '@gatewright/kernel/internal'
 
 /** The denial codes of this package and their HTTP statuses. */
 export const codes = {

@@ -1,5 +1,5 @@
-import { integerOption, type Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Verdict } from '@gatewright/kernel'
+import { integerOption, type EpochMs } from '@gatewright/kernel/internal'
 import type { IdempotencyDenial } from './codes.ts'
 import type { Claim } from './execution/claim.ts'
 import { createCoordinator } from './execution/coordinator.ts'

@@ -1,5 +1,10 @@
-import { checkOptions, integerOption, systemClock } from '@gatewright/kernel'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import {
+  checkOptions,
+  integerOption,
+  systemClock,
+  type Clock,
+  type EpochMs,
+} from '@gatewright/kernel/internal'
 import { checkNote, decodeDecision, encodeDecision, type DecisionNote, type RunDecision } from './decision.ts'
 import { RETENTION } from './options.ts'
 import { labelText } from './request/label.ts'

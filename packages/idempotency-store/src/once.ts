@@ -1,4 +1,5 @@
-import { Fault, keyDigest, saysNothingHappened } from '@gatewright/kernel'
+import { Fault, keyDigest } from '@gatewright/kernel'
+import { saysNothingHappened } from '@gatewright/kernel/internal'
 import type { Claim } from './execution/claim.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { StoredResponse } from './response/stored-response.ts'

@@ -1,5 +1,10 @@
-import { checkOptions, integerOption, systemClock } from '@gatewright/kernel'
-import type { Clock, OptionTable } from '@gatewright/kernel/internal'
+import {
+  checkOptions,
+  integerOption,
+  systemClock,
+  type Clock,
+  type OptionTable,
+} from '@gatewright/kernel/internal'
 import { nodeTimer, type Timer } from './execution/timer.ts'
 import type { FingerprintMode } from './request/fingerprint.ts'
 import { checkEncryption, type ResponseEncryption } from './response/encryption.ts'

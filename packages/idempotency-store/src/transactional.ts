@@ -1,12 +1,11 @@
-import { allow, Fault, integerOption, type Verdict } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { allow, Fault, type Verdict } from '@gatewright/kernel'
+import { integerOption, type EpochMs } from '@gatewright/kernel/internal'
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import {
   assertOutsideTransactionScope,
   withinTransactionScope,
-  type SqlClient,
-  type SqlQueries,
   type SqlTransaction,
-} from '@gatewright/kernel/sql'
+} from '@gatewright/kernel/internal/sql'
 import type { IdempotencyDenial } from './codes.ts'
 import { createAccountTurns, NO_TURN, type AccountTurns } from './execution/account-turns.ts'
 import { createCoordinator, type Coordinator } from './execution/coordinator.ts'

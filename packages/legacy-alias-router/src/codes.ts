@@ -1,5 +1,4 @@
-import { denier, type DenialOf } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { denier, type DenialOf, type HeaderField } from '@gatewright/kernel/internal'
 import { responseHeaders } from './response-headers.ts'
 import type { MatchedAlias } from './table.ts'
 

@@ -1,5 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
-import type { EpochMs, OptionTable } from '@gatewright/kernel/internal'
+import { checkOptions, type EpochMs, type OptionTable } from '@gatewright/kernel/internal'
 
 /** The mode of a deprecated name: it works, and responses to requests that use it say that it is deprecated. */
 export interface Deprecation {

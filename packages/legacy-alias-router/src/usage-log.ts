@@ -1,5 +1,5 @@
-import { keyDigest, checkOptions, systemClock } from '@gatewright/kernel'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import { keyDigest } from '@gatewright/kernel'
+import { checkOptions, systemClock, type Clock, type EpochMs } from '@gatewright/kernel/internal'
 import type { AliasUsage, AliasUsageBatch, AliasUsageStorage } from './storage/port.ts'
 
 /** Options of `createUsageLog`. */

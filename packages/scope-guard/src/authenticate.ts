@@ -1,6 +1,6 @@
 import type { Session } from '@gatewright/kernel'
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
-import { sha256 } from '@gatewright/kernel/platform'
+import { sha256 } from '@gatewright/kernel/internal/platform'
 import type { AuthorizedRule, GuardFacts, VerifiedSession } from './access.ts'
 import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'

@@ -1,4 +1,4 @@
-import { denier, type DenialOf } from '@gatewright/kernel'
+import { denier, type DenialOf } from '@gatewright/kernel/internal'
 
 /** Every denial of this package, with its HTTP status. */
 export const codes = {

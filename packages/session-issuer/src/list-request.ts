@@ -1,4 +1,4 @@
-import { integerOption } from '@gatewright/kernel'
+import { integerOption } from '@gatewright/kernel/internal'
 import type { ListPosition } from './storage/port.ts'
 
 /** Which page of a list to read. */

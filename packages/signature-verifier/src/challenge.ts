@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { checkOptions } from '@gatewright/kernel'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
+import { checkOptions, type Clock, type EpochMs } from '@gatewright/kernel/internal'
 import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 import type { Template } from './templates/template.ts'
 

@@ -1,5 +1,4 @@
-import { denier, type DenialOf } from '@gatewright/kernel'
-import type { CauseText } from '@gatewright/kernel/internal'
+import { denier, type DenialOf, type CauseText } from '@gatewright/kernel/internal'
 
 /** Every denial of this package, as spelled on the wire, with its HTTP status. */
 export const codes = {

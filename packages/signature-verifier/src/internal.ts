@@ -11,3 +11,4 @@ export type { ContractWalletChain, ContractWalletOptions, RpcClient } from './si
 export type { FastestRecover } from './signatures/fastest-recover.ts'
 export type { Eip4361Message } from './templates/eip4361.ts'
 export type { Binding, TemplateInput, TemplateMatch } from './templates/template.ts'
+export type { Keccak256, Recover } from './signatures/recover.ts'

@@ -1,5 +1,4 @@
-import { checkOptions, systemClock } from '@gatewright/kernel'
-import type { Clock, FairQueue } from '@gatewright/kernel/internal'
+import { checkOptions, systemClock, type Clock, type FairQueue } from '@gatewright/kernel/internal'
 import { checkedChallenges, type ChallengeOptions } from './challenge.ts'
 import { createCheckQueue, queueLimits, type QueueLimits } from './queue-options.ts'
 import { createContractWallets, type ContractWalletOptions } from './signatures/contract-wallet.ts'

@@ -1,5 +1,4 @@
-import { createFairQueue, integerOption } from '@gatewright/kernel'
-import type { FairQueue } from '@gatewright/kernel/internal'
+import { createFairQueue, integerOption, type FairQueue } from '@gatewright/kernel/internal'
 
 /**
  * Bounds on checks in one process. Beyond them the address bucket with the most waiting checks gets `rate_limited`; see

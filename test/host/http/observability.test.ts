@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig, startHost, type Decision } from '@gatewright/reference-host'
+import { readConfig, startHost } from '@gatewright/reference-host'
+import type { Decision } from '@gatewright/http'
 import t from 'tap'
 import {
   bearer,

@@ -1,4 +1,5 @@
-import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { createLedger, ledgerAccounts, migrateLedger, type Transfer } from '@gatewright/host/internal'
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'

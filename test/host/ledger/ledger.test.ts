@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
-import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
-import type { Ledger } from '@gatewright/host'
-import { createLedger, ledgerAccounts, migrateLedger, type Transfer } from '@gatewright/host/internal'
+import {
+  type Ledger,
+  createLedger,
+  ledgerAccounts,
+  migrateLedger,
+  type Transfer,
+} from '@gatewright/host/internal'
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import type { SpendHold } from '@gatewright/scope-guard'
 import fc from 'fast-check'

@@ -1,4 +1,5 @@
-import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
 import { createLedger, ledgerAccounts, migrateLedger, newId, type Transfer } from '@gatewright/host/internal'
 import { systemAccounts, migrateHost } from '@gatewright/reference-host/internal'

@@ -1,4 +1,5 @@
-import { rows, type SqlClient, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'

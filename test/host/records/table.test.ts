@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
 import { newId } from '@gatewright/host/internal'
 import fc from 'fast-check'

@@ -1,7 +1,7 @@
 // Which failures of a handler free its key, because the team has declared that nothing happened.
 import { inspect } from 'node:util'
-import { allow, Fault, scopeCatalogue } from '@gatewright/kernel'
-import { gate, nothingHappened, type Decision, type Handler } from '@gatewright/http'
+import { allow, Fault, scopeCatalogue, nothingHappened } from '@gatewright/kernel'
+import { gate, type Decision, type Handler } from '@gatewright/http'
 import type { SpendingCall, TransactionPort } from '@gatewright/http/internal'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'

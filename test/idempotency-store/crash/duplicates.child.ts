@@ -1,8 +1,8 @@
 // One host process with a pool of 10 that gets many duplicates of one write at once. Arguments: schema, mode,
 // duplicates. Says `ready`, waits for a line, then prints what its clients got as one line of JSON.
 import { once } from 'node:events'
-import { createIdempotency, type Claim } from '@gatewright/idempotency-store'
-import type { IdempotencyDenial } from '@gatewright/idempotency-store/internal'
+import { createIdempotency } from '@gatewright/idempotency-store'
+import type { Claim, IdempotencyDenial } from '@gatewright/idempotency-store/internal'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { postgresIdempotency, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import type { Verdict } from '@gatewright/kernel'

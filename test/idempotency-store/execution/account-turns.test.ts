@@ -3,7 +3,8 @@ import {
   type TransactionalOptions,
 } from '@gatewright/idempotency-store/transactional'
 import { migrateIdempotency, postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
-import { fromPgPool, rows, toInteger } from '@gatewright/kernel/sql'
+import { fromPgPool, rows } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import t, { type Test } from 'tap'
 import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { instantTimer, response, stillTimer, write } from '../support.ts'

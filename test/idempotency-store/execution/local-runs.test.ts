@@ -1,4 +1,5 @@
-import { createIdempotency, type Claim, type Idempotency } from '@gatewright/idempotency-store'
+import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
+import type { Claim } from '@gatewright/idempotency-store/internal'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

@@ -1,10 +1,5 @@
-import {
-  createIdempotency,
-  type Claim,
-  type Idempotency,
-  type RecoveryResult,
-} from '@gatewright/idempotency-store'
-import type { LostRun } from '@gatewright/idempotency-store/internal'
+import { createIdempotency, type Idempotency, type RecoveryResult } from '@gatewright/idempotency-store'
+import type { Claim, LostRun } from '@gatewright/idempotency-store/internal'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'

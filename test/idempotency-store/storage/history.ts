@@ -1,5 +1,5 @@
-import type { Ending, IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { BeginResult } from '@gatewright/idempotency-store/internal'
+import type { IdempotencyStorage } from '@gatewright/idempotency-store'
+import type { Ending, BeginResult } from '@gatewright/idempotency-store/internal'
 import { isDeepStrictEqual } from 'node:util'
 
 /** One call of the port with everything it was given. */

@@ -1,6 +1,6 @@
 // Hosts over one Postgres whose storages batch calls, and the statements that they send.
-import type { Ending, IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { BeginResult } from '@gatewright/idempotency-store/internal'
+import type { IdempotencyStorage } from '@gatewright/idempotency-store'
+import type { Ending, BeginResult } from '@gatewright/idempotency-store/internal'
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'

@@ -4,9 +4,10 @@ import {
   postgresIdempotency,
   postgresTransactionalIdempotency,
 } from '@gatewright/idempotency-store/postgres'
-import type { Ending } from '@gatewright/idempotency-store'
+import type { Ending } from '@gatewright/idempotency-store/internal'
 import { Fault, GRACE_MS } from '@gatewright/kernel'
-import type { SqlClient, SqlRow, SqlTransaction } from '@gatewright/kernel/sql'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import type { SqlRow, SqlTransaction } from '@gatewright/kernel/internal/sql'
 import t, { type Test } from 'tap'
 import { openPostgres } from '../../harness/stores.ts'
 

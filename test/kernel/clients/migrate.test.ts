@@ -2,14 +2,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  checkedPrefix,
-  fromSqlite,
-  migrate,
-  rows,
-  type SqlClient,
-  type SqlDialect,
-} from '@gatewright/kernel/sql'
+import { fromSqlite, migrate, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { checkedPrefix, type SqlDialect } from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
 import Database from 'libsql'
 import t from 'tap'

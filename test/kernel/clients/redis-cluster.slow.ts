@@ -1,11 +1,6 @@
 // The cluster recipes against a real cluster of three nodes, each with a third of the slots.
-import {
-  fromIoredis,
-  fromNodeRedisCluster,
-  redisScript,
-  runScript,
-  type RedisClient,
-} from '@gatewright/kernel/redis'
+import { fromIoredis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
+import { redisScript, runScript } from '@gatewright/kernel/internal/redis'
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import t from 'tap'

@@ -1,11 +1,5 @@
-import {
-  fromIoredis,
-  fromNodeRedis,
-  redisScript,
-  runScript,
-  type RedisClient,
-  type RedisScript,
-} from '@gatewright/kernel/redis'
+import { fromIoredis, fromNodeRedis, type RedisClient } from '@gatewright/kernel/redis'
+import { redisScript, runScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 import { Cluster, Redis } from 'ioredis'
 import { createHash } from 'node:crypto'
 import { createClient } from 'redis'

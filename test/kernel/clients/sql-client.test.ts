@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
-import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import t from 'tap'
 
 const malformed = { name: 'Fault', code: 'ERR_STORE_REPLY' }

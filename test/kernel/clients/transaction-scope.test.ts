@@ -1,4 +1,5 @@
-import { withinTransactionScope, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { withinTransactionScope } from '@gatewright/kernel/internal/sql'
 import t from 'tap'
 import { openPostgres, openSqlite, type Connections } from '../../harness/stores.ts'
 

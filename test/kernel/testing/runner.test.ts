@@ -1,4 +1,5 @@
-import { collectTests, failingTests, type TestRunner } from '@gatewright/kernel/testing'
+import { collectTests, failingTests } from '@gatewright/kernel/testing'
+import type { TestRunner } from '@gatewright/kernel/internal/testing'
 import t from 'tap'
 
 const suite = ({ describe, it }: TestRunner): void => {

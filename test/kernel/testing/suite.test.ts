@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { collectTests, isStoreFault, openedTests } from '@gatewright/kernel/testing'
+import { collectTests } from '@gatewright/kernel/testing'
+import { isStoreFault, openedTests } from '@gatewright/kernel/internal/testing'
 import t from 'tap'
 
 t.test('opens for each test, gives it a key of its own, and closes even when the test fails', async t => {

@@ -1,4 +1,5 @@
-import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { createLedger } from '@gatewright/host/internal'
 import type { HttpResponse } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'

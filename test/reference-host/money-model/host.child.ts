@@ -5,11 +5,10 @@ import { Fault } from '@gatewright/kernel'
 import {
   readConfig,
   startHost,
-  type Asset,
   type WithdrawalProvider,
   type WithdrawalReport,
 } from '@gatewright/reference-host'
-import type { DepositProvider } from '@gatewright/reference-host/internal'
+import type { Asset, DepositProvider } from '@gatewright/reference-host/internal'
 
 const JOBS_EVERY_MS = 250
 const journal = process.env['JOURNAL'] as string

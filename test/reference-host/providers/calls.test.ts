@@ -1,6 +1,5 @@
 import type { KycProvider } from '@gatewright/reference-host'
-import type { DepositProvider } from '@gatewright/reference-host/internal'
-import { sampleApplication } from '@gatewright/reference-host/testing'
+import { type DepositProvider, sampleApplication } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { collectGarbage } from '../../harness/collect-garbage.ts'
 import { internals } from '../../harness/internals.ts'

@@ -1,13 +1,11 @@
 import { inspect } from 'node:util'
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { collectTests, failingTests, manualClock, type TestRunner } from '@gatewright/kernel/testing'
+import { collectTests, failingTests, manualClock } from '@gatewright/kernel/testing'
+import type { TestRunner } from '@gatewright/kernel/internal/testing'
 import type { KycProvider, KycReport } from '@gatewright/reference-host'
-import {
-  kycProviderContract,
-  sampleApplication,
-  type KycProviderUnderTest,
-} from '@gatewright/reference-host/testing'
+import { kycProviderContract } from '@gatewright/reference-host/testing'
+import { sampleApplication, type KycProviderUnderTest } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { startTestHost } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'

@@ -1,4 +1,5 @@
-import type { Policy, Rule } from '@gatewright/scope-guard'
+import type { Policy } from '@gatewright/scope-guard'
+import type { Rule } from '@gatewright/kernel'
 import fc from 'fast-check'
 import type { Call } from './naive.ts'
 

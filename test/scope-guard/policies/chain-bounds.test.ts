@@ -1,13 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import {
-  checkPolicyChain,
-  createGuard,
-  localKeys,
-  parsePolicy,
-  type Chain,
-  type Policy,
-} from '@gatewright/scope-guard'
-import type { PolicyDocument } from '@gatewright/scope-guard/internal'
+import { checkPolicyChain, createGuard, localKeys, parsePolicy, type Policy } from '@gatewright/scope-guard'
+import type { Chain, PolicyDocument } from '@gatewright/scope-guard/internal'
 import fc from 'fast-check'
 import t from 'tap'
 

@@ -1,6 +1,7 @@
 // One host of the spend race: reserves under one policy through its own guard and its own connections.
 import { fromPgPool } from '@gatewright/kernel/sql'
-import { createGuard, type Rule, type SpendStorage } from '@gatewright/scope-guard'
+import { createGuard, type SpendStorage } from '@gatewright/scope-guard'
+import type { Rule } from '@gatewright/kernel'
 import { postgresSpends } from '@gatewright/scope-guard/postgres'
 import { redisSpends } from '@gatewright/scope-guard/redis'
 import { openPostgresPool, openRedis } from '../../harness/stores.ts'

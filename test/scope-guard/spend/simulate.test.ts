@@ -1,5 +1,5 @@
-import type { Rule, Spend } from '@gatewright/scope-guard'
-import type { GuardOptions } from '@gatewright/scope-guard/internal'
+import type { Rule } from '@gatewright/kernel'
+import type { Spend, GuardOptions } from '@gatewright/scope-guard/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench, session } from '../issuer.ts'

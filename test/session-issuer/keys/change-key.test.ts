@@ -1,4 +1,4 @@
-import { counterOwner } from '@gatewright/kernel'
+import { counterOwner } from '@gatewright/kernel/internal'
 import t from 'tap'
 import { must, newKey, newSession, setUp, USER } from '../fixtures.ts'
 

@@ -1,4 +1,4 @@
-import { endsSession } from '@gatewright/kernel'
+import { endsSession } from '@gatewright/kernel/internal'
 import t from 'tap'
 import { must, newKey, newSession, setUp } from '../fixtures.ts'
 

@@ -1,4 +1,5 @@
-import { fromClaims, type Session } from '@gatewright/kernel'
+import type { Session } from '@gatewright/kernel'
+import { fromClaims } from '@gatewright/kernel/internal'
 import { createIssuer } from '@gatewright/session-issuer'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import t from 'tap'

@@ -3,7 +3,7 @@
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { migrateCredentials as migrateSqlite, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
-import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
+import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'

@@ -16,8 +16,8 @@ import {
   sessionStorageContract,
   sessionStorageFaults,
   signingKeyStorageContract,
-  sessionRecord,
 } from '@gatewright/session-issuer/testing'
+import { sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { memorySigningKeys } from '../fixtures.ts'
 

@@ -2,7 +2,7 @@
 // a reader that has read position 2 never reads 1.
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
-import { keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
+import { keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { openPostgres } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'

@@ -1,14 +1,8 @@
 import { once } from 'node:events'
 import { GRACE_MS, memoryFeed } from '@gatewright/kernel'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
-import {
-  auditContract,
-  auditEntry,
-  keyRecord,
-  keyStorageContract,
-  sessionRecord,
-  sessionStorageContract,
-} from '@gatewright/session-issuer/testing'
+import { auditContract, keyStorageContract, sessionStorageContract } from '@gatewright/session-issuer/testing'
+import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { runner } from '../../harness/runner.ts'
 

@@ -1,10 +1,11 @@
 // A million keys and a million sessions: every look-up uses an index and reads at most 6 pages. Also measures the
 // memory of a live session in Redis.
-import { fromPgPool, type SqlClient, type SqlValue } from '@gatewright/kernel/sql'
+import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlValue } from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { redisCredentials } from '@gatewright/session-issuer/redis'
-import { keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
+import { keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { openPostgresPool, openRedis, uniqueName } from '../../harness/stores.ts'

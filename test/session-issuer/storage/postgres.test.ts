@@ -5,14 +5,13 @@ import type { SessionStorage } from '@gatewright/session-issuer'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import {
   auditContract,
-  auditEntry,
   keyStorageContract,
   keyStorageFaults,
-  sessionRecord,
   sessionStorageContract,
   sessionStorageFaults,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
+import { auditEntry, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'

@@ -2,14 +2,12 @@ import { GRACE_MS, redisFeed } from '@gatewright/kernel'
 import { redisCredentials } from '@gatewright/session-issuer/redis'
 import {
   auditContract,
-  auditEntry,
-  keyRecord,
   keyStorageContract,
   keyStorageFaults,
-  sessionRecord,
   sessionStorageContract,
   sessionStorageFaults,
 } from '@gatewright/session-issuer/testing'
+import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'

@@ -3,13 +3,11 @@ import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
 import { migrateCredentials, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
 import {
   auditContract,
-  auditEntry,
-  keyRecord,
   keyStorageContract,
-  sessionRecord,
   sessionStorageContract,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
+import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'

@@ -6,10 +6,9 @@ import {
   fromLibauth,
   fromSecp256k1Addon,
   fastestRecover,
-  type Recover,
   type Secp256k1Addon,
 } from '@gatewright/signature-verifier'
-import { keccakWithJsSha3, recoverWithJs } from '@gatewright/signature-verifier/internal'
+import { type Recover, keccakWithJsSha3, recoverWithJs } from '@gatewright/signature-verifier/internal'
 import fc from 'fast-check'
 import { createKeccak } from 'hash-wasm'
 import t from 'tap'

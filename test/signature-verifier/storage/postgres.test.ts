@@ -1,5 +1,6 @@
 import { GRACE_MS } from '@gatewright/kernel'
-import { rows, toInteger } from '@gatewright/kernel/sql'
+import { rows } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { migrateNonces, postgresNonces } from '@gatewright/signature-verifier/postgres'
 import {
   challengeStorageContract,

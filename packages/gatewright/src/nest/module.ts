@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { expressGate, type ConnectGate, type ConnectRequest } from '@gatewright/http/express'
+import { expressGate, type ConnectGate } from '@gatewright/http/express'
+import type { ConnectRequest } from '@gatewright/http/internal'
 import type { OpenCall } from '@gatewright/http'
 import { nothingHappened } from '@gatewright/kernel'
 import { sendWire, setFields } from '@gatewright/http/internal'

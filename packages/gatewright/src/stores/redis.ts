@@ -1,5 +1,5 @@
 import { redisIdempotency } from '@gatewright/idempotency-store/redis'
-import { checkOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import { fromIoredis, fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
 import { redisSpends } from '@gatewright/scope-guard/redis'
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'

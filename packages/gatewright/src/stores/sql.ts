@@ -1,5 +1,5 @@
-import { checkedPrefix, DEFAULT_PREFIX } from '@gatewright/kernel/sql'
-import { checkOptions } from '@gatewright/kernel'
+import { checkedPrefix, DEFAULT_PREFIX } from '@gatewright/kernel/internal/sql'
+import { checkOptions } from '@gatewright/kernel/internal'
 
 /** Options of `postgresStore`. */
 export interface SqlStoreOptions {

@@ -1,5 +1,6 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import { collectBatches, systemClock } from '@gatewright/kernel'
+import { collectBatches } from '@gatewright/kernel'
+import { systemClock } from '@gatewright/kernel/internal'
 import type { LimiterStore, SpendStorage } from '@gatewright/scope-guard'
 
 /** Where a server keeps its state: `memoryStore()`, `redisStore(client)`, `postgresStore(pool)`, `sqliteStore(database)`, or your own. */

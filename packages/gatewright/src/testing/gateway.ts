@@ -1,4 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { localKeys, type KeySource, type LimitOptions } from '@gatewright/scope-guard'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose'

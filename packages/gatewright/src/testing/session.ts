@@ -1,4 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 
 /** Whose request a test sends: what the access token of the caller says. */
 export interface TestSession {

@@ -4,8 +4,8 @@ import {
   type TransactionalIdempotency,
 } from '@gatewright/idempotency-store/transactional'
 import { createLostRuns, type LostRuns } from '@gatewright/idempotency-store'
-import { allow, systemClock } from '@gatewright/kernel'
-import type { Clock, ScopeCatalogue } from '@gatewright/kernel/internal'
+import { allow } from '@gatewright/kernel'
+import { systemClock, type Clock, type ScopeCatalogue } from '@gatewright/kernel/internal'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { createAliases, createUsageLog, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { Aliases, UsageLog } from '@gatewright/legacy-alias-router/internal'

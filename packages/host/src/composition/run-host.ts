@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkOptions } from '@gatewright/kernel'
-import type { Clock, OptionTable, ScopeCatalogue } from '@gatewright/kernel/internal'
+import { checkOptions, type Clock, type OptionTable, type ScopeCatalogue } from '@gatewright/kernel/internal'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { assertNoShadowing, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { Observe } from '@gatewright/http/internal'

@@ -1,5 +1,5 @@
-import { Fault, checkOptions } from '@gatewright/kernel'
-import type { OptionTable } from '@gatewright/kernel/internal'
+import { Fault } from '@gatewright/kernel'
+import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import type { HostServices } from './host-services.ts'
 import type { CommandFile } from './module.ts'
 import { openProduct, type Product } from './run-host.ts'

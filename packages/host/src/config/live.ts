@@ -1,4 +1,4 @@
-import { canonicalAddress } from '@gatewright/kernel/address'
+import { canonicalAddress } from '@gatewright/kernel/internal/address'
 import type { HostValues } from './host-variables.ts'
 
 /** The default service names. A statement that is signed for one of them is valid on every host with that name. */

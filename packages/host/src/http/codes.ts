@@ -1,4 +1,4 @@
-import { denier, type DenialOf } from '@gatewright/kernel'
+import { denier, type DenialOf } from '@gatewright/kernel/internal'
 
 /** Denial codes of the host itself, with their HTTP status (docs/errors.md). */
 export const codes = {

@@ -1,4 +1,5 @@
-import { exposedHeaders, type HttpResponse } from '@gatewright/http'
+import { exposedHeaders } from '@gatewright/http'
+import type { HttpResponse } from '@gatewright/http/internal'
 import type { HeaderField } from '@gatewright/kernel/internal'
 
 /**

@@ -1,4 +1,5 @@
-import type { HttpResponse, HandlerResponse } from '@gatewright/http'
+import type { HandlerResponse } from '@gatewright/http'
+import type { HttpResponse } from '@gatewright/http/internal'
 import type { Verdict } from '@gatewright/kernel'
 import type { Call, Document, Operation, Success } from './operation.ts'
 import { ignoredNames } from './unknown-names.ts'

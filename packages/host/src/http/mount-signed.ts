@@ -1,5 +1,6 @@
 import type { HandlerResponse } from '@gatewright/http'
-import type { KoaGate, KoaOperation } from '@gatewright/http/koa'
+import type { KoaGate } from '@gatewright/http/koa'
+import type { KoaOperation } from '@gatewright/http/internal'
 import { compileSchema } from '../schemas/check.ts'
 import { deny } from './codes.ts'
 import { callOf, toHandlerResponse, type GateCall } from './gate-call.ts'

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { HttpResponse } from '@gatewright/http'
-import type { RequestFacts } from '@gatewright/http/koa'
+import type { HttpResponse, RequestFacts } from '@gatewright/http/internal'
 
 /** Whether the client asked for the response as an Open Responses object (`X-Open-Responses`). */
 export function wantsOpenResponses(facts: RequestFacts): boolean {

@@ -1,5 +1,11 @@
-import { denialResponse, type HttpResponse } from '@gatewright/http'
-import { failureResponse, type ErrorShape, type Outcome, type Render } from '@gatewright/http/internal'
+import { denialResponse } from '@gatewright/http'
+import {
+  type HttpResponse,
+  failureResponse,
+  type ErrorShape,
+  type Outcome,
+  type Render,
+} from '@gatewright/http/internal'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import type { Clock } from '@gatewright/kernel/internal'
 import type { Aliases } from '@gatewright/legacy-alias-router/internal'

@@ -1,4 +1,5 @@
-import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { ownerOf } from './accounts.ts'
 import type { CheckedPosition } from './position.ts'
 

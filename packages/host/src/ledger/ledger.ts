@@ -1,14 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import {
-  defer,
-  migrate,
-  rows,
-  toInteger,
-  toText,
-  type SqlClient,
-  type SqlQueries,
-  type SqlRow,
-} from '@gatewright/kernel/sql'
+import { migrate, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   holdsUserMoney,

@@ -1,4 +1,5 @@
-import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 
 /*
  * A position of the ledger is an id of a Postgres transaction: the check has seen every transfer of the transactions before it. It is

@@ -1,4 +1,4 @@
-import type { SqlDialect } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 
 /** How many pending amounts an account may have before a debit folds them. */
 export const MAX_PENDING = 64

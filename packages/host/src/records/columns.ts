@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { toInteger, toText, type SqlValue } from '@gatewright/kernel/sql'
+import { toInteger, toText, type SqlValue } from '@gatewright/kernel/internal/sql'
 
 /** Whether an insert must give a member of a record, may give it in place of a default, or cannot. */
 export type Given = 'required' | 'optional' | 'never'

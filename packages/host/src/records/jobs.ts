@@ -1,13 +1,6 @@
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
-import {
-  defer,
-  rowLock,
-  rows,
-  toInteger,
-  toText,
-  type SqlClient,
-  type SqlQueries,
-} from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { defaulted, instant, integer, text } from './columns.ts'
 import { hostTable, type Row } from './table.ts'
 

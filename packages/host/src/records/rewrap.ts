@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { rows, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { Sealer } from './sealed.ts'
 
 /** A column with sealed texts. The owner of each text is the `account_id` of its row. */

@@ -1,12 +1,5 @@
-import {
-  defer,
-  rowLock,
-  rows,
-  toInteger,
-  type SqlQueries,
-  type SqlRow,
-  type SqlValue,
-} from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rowLock, toInteger, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
 import type { Column, Given, Group } from './columns.ts'
 
 type Members = Readonly<Record<string, Column<unknown> | Group<unknown>>>

@@ -1,4 +1,4 @@
-import { isStorableText } from '@gatewright/kernel'
+import { isStorableText } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 
 /** The JSON Schema format that `isName` checks. */

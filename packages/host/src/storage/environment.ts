@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import type { HostConfig } from '../config/host-config.ts'
 
 const EXISTS: Readonly<Record<SqlDialect, string>> = {

@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { IncompatibleTables, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import { IncompatibleTables } from '@gatewright/kernel/internal/sql'
 import type { HostConfig } from '../config/host-config.ts'
 import type { Backend, DatabaseOptions } from './backend.ts'
 import { assertEnvironment, claimEnvironment, elsewhere, unusable } from './environment.ts'

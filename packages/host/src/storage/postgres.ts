@@ -1,6 +1,7 @@
 import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
-import { fromPgPool, rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
+import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { postgresCredentials } from '@gatewright/session-issuer/postgres'

@@ -1,4 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import { captureNode } from './capture-node.ts'
 import type { ConnectGate, ConnectListener, ConnectRequest, RoutedRequest } from './connect-types.ts'
 import { keepOriginalUrl, noteError, noteStart, watchErrors } from './express-errors.ts'
@@ -11,8 +11,7 @@ import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { startCall, checkedGuardingRoute, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { Route, StepResult } from '../route/steps.ts'
 
-export type { ConnectGate, ConnectListener, ConnectMiddleware, ConnectRequest } from './connect-types.ts'
-export type { BodyChoice } from './node-body.ts'
+export type { ConnectGate } from './connect-types.ts'
 
 const rawBodies = new WeakMap<object, Uint8Array>()
 

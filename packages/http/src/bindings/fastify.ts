@@ -1,4 +1,5 @@
-import { checkOptions, type Verdict } from '@gatewright/kernel'
+import type { Verdict } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import { addedFields, capturedResponse, fieldPairs, streamError } from './captured-response.ts'
 import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from '../request/facts.ts'
 import { keepRawBodies, keptBytes, parserDenial } from './fastify-body.ts'
@@ -14,13 +15,7 @@ import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { authorize, checkedGuardingRoute, finish, runOf } from '../route/perform.ts'
 import type { StartedCall, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
 
-export type {
-  FastifyApp,
-  FastifyGate,
-  FastifyReply,
-  FastifyRequest,
-  FastifyRoute,
-} from './fastify-types.ts'
+export type { FastifyGate } from './fastify-types.ts'
 
 /** What one hook stores about a request for the next hook. */
 interface Progress {

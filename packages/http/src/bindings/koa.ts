@@ -1,4 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import type { TrustedProxies } from '../request/client-address.ts'
 import { wire, type HttpResponse } from '../response/http-response.ts'
 import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
@@ -20,9 +20,7 @@ import {
 } from '../route/perform.ts'
 import type { StartedCall, Route } from '../route/steps.ts'
 
-export type { RequestFacts } from '../request/facts.ts'
-export type { KoaContext, KoaGate, KoaMiddleware, KoaOperation, MatchedRoute } from './koa-types.ts'
-export type { BodyChoice } from './node-body.ts'
+export type { KoaContext, KoaGate } from './koa-types.ts'
 
 /** Reads the facts of a request. The path is not decoded, so two spellings of a resource remain different. By default no proxy is trusted. */
 export function requestFacts({ req }: Pick<KoaContext, 'req'>, trusted?: TrustedProxies): RequestFacts {

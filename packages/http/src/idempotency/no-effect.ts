@@ -1,4 +1,4 @@
-import { saysNothingHappened } from '@gatewright/kernel'
+import { saysNothingHappened } from '@gatewright/kernel/internal'
 
 /** How a handler failed that responds through its framework. */
 export interface HandlerFailure {

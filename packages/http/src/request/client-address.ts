@@ -1,4 +1,4 @@
-import { addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/address'
+import { addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/internal/address'
 
 interface Client {
   /**

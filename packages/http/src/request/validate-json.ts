@@ -1,4 +1,4 @@
-import { isStorableText } from '@gatewright/kernel'
+import { isStorableText } from '@gatewright/kernel/internal'
 
 /** The most levels of nested objects and arrays, including the outermost. */
 const MAX_LEVELS = 32

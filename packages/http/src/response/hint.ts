@@ -1,6 +1,6 @@
 import type { Denial } from '@gatewright/kernel'
 import { docsLink } from '@gatewright/kernel/internal'
-import { printError } from '@gatewright/kernel/platform'
+import { printError } from '@gatewright/kernel/internal/platform'
 
 /** Why the outcome of a run is unknown. */
 export interface UnknownCause {

@@ -1,5 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { checkOptions, type HeaderField } from '@gatewright/kernel/internal'
 import { hasField } from './http-response.ts'
 import type { DenialWithHeaders } from './outcome.ts'
 

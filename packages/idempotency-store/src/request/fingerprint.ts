@@ -1,4 +1,4 @@
-import { allocateBytes, sha256, utf8Length, writeUtf8 } from '@gatewright/kernel/platform'
+import { allocateBytes, sha256, utf8Length, writeUtf8 } from '@gatewright/kernel/internal/platform'
 import canonicalize from 'canonicalize'
 
 /**

@@ -1,4 +1,4 @@
-import { isStorableText } from '@gatewright/kernel'
+import { isStorableText } from '@gatewright/kernel/internal'
 import type { RunLabel } from '../storage/port.ts'
 import type { IdempotentRequest } from './identify.ts'
 

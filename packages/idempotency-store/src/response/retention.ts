@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { utf8Length } from '@gatewright/kernel/platform'
+import { utf8Length } from '@gatewright/kernel/internal/platform'
 import type { Settings } from '../options.ts'
 import type { Ending } from '../storage/port.ts'
 import { encodeResponse } from './encoding.ts'

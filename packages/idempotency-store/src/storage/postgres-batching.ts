@@ -1,11 +1,6 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
-import {
-  assertOutsideTransactionScope,
-  rows,
-  toText,
-  type SqlClient,
-  type SqlRow,
-} from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { assertOutsideTransactionScope, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import { batch } from './batching.ts'
 import { COLUMNS, hasEnded, REPLACE_OR_RETURN, type SqlStatements } from './statements.ts'
 

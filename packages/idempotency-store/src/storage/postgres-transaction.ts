@@ -1,6 +1,7 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toInteger, type SqlQueries, type SqlRow, type SqlTransaction } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, type SqlRow, type SqlTransaction } from '@gatewright/kernel/internal/sql'
 import type {
   BeginResult,
   Ending,

@@ -1,5 +1,6 @@
-import { checkOptions } from '@gatewright/kernel'
-import { rows, type SqlClient, type SqlQueries, type SqlTransaction } from '@gatewright/kernel/sql'
+import { checkOptions } from '@gatewright/kernel/internal'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlTransaction } from '@gatewright/kernel/internal/sql'
 import type { IdempotencyStorage, TransactionStorage } from './port.ts'
 import { batchedStatements } from './postgres-batching.ts'
 import { transactionStorage } from './postgres-transaction.ts'

@@ -1,5 +1,6 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
-import { runScriptOnKeys, type RedisClient } from '@gatewright/kernel/redis'
+import type { RedisClient } from '@gatewright/kernel/redis'
+import { runScriptOnKeys } from '@gatewright/kernel/internal/redis'
 import { batch } from './batching.ts'
 import type { ScriptPair } from './redis-scripts.ts'
 

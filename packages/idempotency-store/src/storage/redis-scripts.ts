@@ -1,4 +1,4 @@
-import { redisScript, type RedisScript } from '@gatewright/kernel/redis'
+import { redisScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 
 // `redis-record.ts` describes the records. KEYS come in pairs: a record, and the index of its shard, a sorted set with a member for
 // each running record of the shard: the digits of its begin, and its key. So the order of the members is that of the begins.

@@ -1,4 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { IdempotencyStorage } from './port.ts'
 import {

@@ -1,7 +1,5 @@
 export { manualClock } from './clock.ts'
 export { race } from './race.ts'
 export { collectTests, failingTests } from './runner.ts'
-export { isStoreFault, openedTests } from './suite.ts'
 export type { ManualClock } from './clock.ts'
-export type { TestRunner } from './runner.ts'
 export type { FaultyStorage } from './suite.ts'

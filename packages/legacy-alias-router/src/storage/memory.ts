@@ -1,5 +1,5 @@
-import { Fault, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { Fault } from '@gatewright/kernel'
+import { checkOptions, warnMemoryStorage, type EpochMs } from '@gatewright/kernel/internal'
 import type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './port.ts'
 
 /** Options of `memoryAliasUsage`. */

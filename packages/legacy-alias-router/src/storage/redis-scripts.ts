@@ -1,4 +1,4 @@
-import { redisScript, type RedisScript } from '@gatewright/kernel/redis'
+import { redisScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 
 // KEYS[1] is a hash from pair (alias, line break, caller) to `count:firstSeen`. In the same hash slot, the sorted set
 // `:names` orders the pairs by name and `:seen` by lastSeen, and `:writer:<id>` has the last batch number of a writer.

@@ -1,5 +1,7 @@
-import { checkOptions, malformedReply } from '@gatewright/kernel'
-import { runScript, type RedisClient } from '@gatewright/kernel/redis'
+import { malformedReply } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
+import type { RedisClient } from '@gatewright/kernel/redis'
+import { runScript } from '@gatewright/kernel/internal/redis'
 import type { AliasUsage, AliasUsageStorage } from './port.ts'
 import { ADD, COLLECT, PAGE } from './redis-scripts.ts'
 

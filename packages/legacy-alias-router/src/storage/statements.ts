@@ -1,13 +1,13 @@
-import { checkOptions, malformedReply } from '@gatewright/kernel'
+import { malformedReply } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
-  rows,
   toInteger,
   toText,
-  type SqlQueries,
   type SqlRow,
-} from '@gatewright/kernel/sql'
+} from '@gatewright/kernel/internal/sql'
 import type { AliasUsage, AliasUsageStorage } from './port.ts'
 
 /** Options of the SQL adapters. */

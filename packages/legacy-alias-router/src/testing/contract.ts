@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { race } from '@gatewright/kernel/testing'
+import type { TestRunner } from '@gatewright/kernel/internal/testing'
 import type { AliasUsage, AliasUsageStorage } from '../storage/port.ts'
 import { NOW, rowsOf, use } from './rows.ts'
 

@@ -1,5 +1,5 @@
-import { checkOptions, type Fault } from '@gatewright/kernel'
-import type { OptionTable } from '@gatewright/kernel/internal'
+import type { Fault } from '@gatewright/kernel'
+import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import { jsonRpc, unavailable, type RpcCall } from './json-rpc.ts'
 import { blockReply, chainIdReply, type Block, type NodeReply } from './parse-replies.ts'
 

@@ -1,5 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
-import type { OptionTable } from '@gatewright/kernel/internal'
+import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import { fastestRecover } from '@gatewright/signature-verifier'
 import { type Product, type StartedHost, runHost } from '@gatewright/host'
 import type { HostOptions } from '@gatewright/host/internal'

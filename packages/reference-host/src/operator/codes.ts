@@ -1,4 +1,4 @@
-import { denier, type DenialOf } from '@gatewright/kernel'
+import { denier, type DenialOf } from '@gatewright/kernel/internal'
 
 /** Denial codes of the operator listener, with their HTTP status. */
 const codes = {

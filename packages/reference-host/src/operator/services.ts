@@ -2,8 +2,7 @@ import type { Clock } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { LostRuns } from '@gatewright/idempotency-store'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import type { Pages } from '@gatewright/host'
-import type { History, JobQueue, MeasuredFeed } from '@gatewright/host/internal'
+import type { Pages, History, JobQueue, MeasuredFeed } from '@gatewright/host/internal'
 import type { LedgerChecks } from './ledger-check.ts'
 
 /** The services behind the operator page. */

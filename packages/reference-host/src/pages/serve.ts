@@ -1,7 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { originOf } from '@gatewright/host/internal'
-import type { Pages } from '@gatewright/host'
-import type { PageResponse } from '@gatewright/host/internal'
+import { originOf, type Pages, type PageResponse } from '@gatewright/host/internal'
 import type { Config } from '../config/config.ts'
 import { userScopes } from '../product/scopes.ts'
 import { readBuilt, readManifest } from './bundle.ts'

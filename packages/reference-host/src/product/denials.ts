@@ -1,4 +1,4 @@
-import { denier } from '@gatewright/kernel'
+import { denier } from '@gatewright/kernel/internal'
 import { codes } from '@gatewright/host'
 
 /** Every `details.rule` with which this product denies as `policy_blocked`. */

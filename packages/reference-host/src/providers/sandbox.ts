@@ -1,5 +1,6 @@
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
-import { rows, toInteger, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 
 /** The name of the built-in providers. Other providers must have another name. */
 export const SANDBOX_PROVIDER = 'sandbox'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Fault } from '@gatewright/kernel'
-import { openedTests, type TestRunner } from '@gatewright/kernel/testing'
+import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { NamedProvider } from '../providers/port.ts'
 import type { Reply } from '../providers/reply.ts'
 

@@ -1,5 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { checkOptions, type EpochMs } from '@gatewright/kernel/internal'
 
 /** Remembers which proofs were used. Every nonce storage of signature-verifier fits. */
 export interface ProofNonces {

@@ -1,6 +1,6 @@
 import { Fault, type Session } from '@gatewright/kernel'
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
-import { sha256, utf8Length } from '@gatewright/kernel/platform'
+import { sha256, utf8Length } from '@gatewright/kernel/internal/platform'
 import { LRUCache } from '#platform/lru'
 import { withinTime } from '../timeout.ts'
 import { compileChain, type Chain } from './chain.ts'

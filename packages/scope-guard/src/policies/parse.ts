@@ -1,7 +1,7 @@
 import { allow, type Denial, type Verdict } from '@gatewright/kernel'
 import { shownName, unknownName } from '@gatewright/kernel/internal'
-import { isAddressBlock } from '@gatewright/kernel/address'
-import { utf8Length } from '@gatewright/kernel/platform'
+import { isAddressBlock } from '@gatewright/kernel/internal/address'
+import { utf8Length } from '@gatewright/kernel/internal/platform'
 import { deny } from '../codes.ts'
 import type { Policy, Window } from './policy.ts'
 

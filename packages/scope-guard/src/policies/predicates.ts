@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { addressMatcher } from '@gatewright/kernel/address'
+import { addressMatcher } from '@gatewright/kernel/internal/address'
 import type { GuardRule } from '../codes.ts'
 import { operationMatcher } from './operation-matcher.ts'
 import type { Policy, StoredPolicy } from './policy.ts'

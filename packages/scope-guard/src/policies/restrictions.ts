@@ -1,5 +1,5 @@
-import { counterOwner, type Rule } from '@gatewright/kernel'
-import { checkedRule } from '@gatewright/kernel/internal'
+import type { Rule } from '@gatewright/kernel'
+import { counterOwner, checkedRule } from '@gatewright/kernel/internal'
 import { isFor, listCaps } from './caps.ts'
 import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
 import { operationMatcher } from './operation-matcher.ts'

@@ -1,5 +1,5 @@
-import { createFairQueue, Fault, QUEUE_FULL, runQueued, systemClock } from '@gatewright/kernel'
-import type { Clock } from '@gatewright/kernel/internal'
+import { Fault } from '@gatewright/kernel'
+import { createFairQueue, QUEUE_FULL, runQueued, systemClock, type Clock } from '@gatewright/kernel/internal'
 import { rateLimited } from '../access.ts'
 import { addressBucket } from '@gatewright/kernel/address'
 import type { GuardDenial } from '../codes.ts'

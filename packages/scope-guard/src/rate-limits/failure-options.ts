@@ -1,4 +1,4 @@
-import { checkOptions, integerOption } from '@gatewright/kernel'
+import { checkOptions, integerOption } from '@gatewright/kernel/internal'
 import { LONGEST_TIMER_SECONDS, type LimiterStore } from './options.ts'
 
 /** Options of the budget of failed credentials per client address. */

@@ -1,5 +1,4 @@
-import { checkOptions, integerOption } from '@gatewright/kernel'
-import type { OptionTable } from '@gatewright/kernel/internal'
+import { checkOptions, integerOption, type OptionTable } from '@gatewright/kernel/internal'
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 
 /**

@@ -1,5 +1,5 @@
-import { endsSession, FEED_RETENTION_MS, type FeedEntry, type Session } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { FEED_RETENTION_MS, type FeedEntry, type Session } from '@gatewright/kernel'
+import { endsSession, type EpochMs } from '@gatewright/kernel/internal'
 
 /** The revocations that a process knows, by the key or session that they end. */
 export interface KnownRevocations {

@@ -1,4 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 
 /** Options of the Redis and SQL adapters of `SpendStorage`. */
 export interface StorageOptions {

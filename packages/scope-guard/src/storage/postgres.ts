@@ -1,5 +1,6 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
-import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import type { StorageOptions } from './options.ts'
 import type { SpendStorage } from './port.ts'
 import { readReserveReply } from './postgres-encoding.ts'

@@ -1,4 +1,4 @@
-import { redisScript, type RedisScript } from '@gatewright/kernel/redis'
+import { redisScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 
 // KEYS[1] is the account's key with a hash tag. Every other key begins with it, so all keys are in one slot.
 // Counters, and the part of each in open holds, are integers whose expiry only collects garbage. Holds are JSON and never

@@ -1,5 +1,6 @@
 import { orFault, sqlFeed } from '@gatewright/kernel'
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { checkedEntry } from './feed-entry.ts'
 import type { RevocationFeed } from './feed-port.ts'
 import { checkedFeedOptions, type FeedOptions } from './options.ts'

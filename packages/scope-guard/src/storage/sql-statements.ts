@@ -1,13 +1,7 @@
-import { checkOptions, GRACE_MS, keyDigest } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
-import {
-  checkedPrefix,
-  DEFAULT_PREFIX,
-  rows,
-  toInteger,
-  toText,
-  type SqlQueries,
-} from '@gatewright/kernel/sql'
+import { GRACE_MS, keyDigest } from '@gatewright/kernel'
+import { checkOptions, type EpochMs } from '@gatewright/kernel/internal'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { checkedPrefix, DEFAULT_PREFIX, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { StorageOptions } from './options.ts'
 import type { CounterUsage, SpendItem } from './port.ts'
 

@@ -1,6 +1,7 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import type { StorageOptions } from './options.ts'
 import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
 import { checkedSqlPrefix, deleteExpiredCounters, counterUsage, holdText } from './sql-statements.ts'

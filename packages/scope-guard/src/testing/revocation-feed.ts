@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { FeedChange, FeedEntry } from '@gatewright/kernel'
-import type { TestRunner } from '@gatewright/kernel/testing'
+import type { TestRunner } from '@gatewright/kernel/internal/testing'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 
 /** An empty feed under test, and how entries are appended to it. */

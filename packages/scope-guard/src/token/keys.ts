@@ -1,4 +1,5 @@
-import { checkOptions, Fault } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import { importVerificationKey } from '#platform/signature'
 import { createRemoteJWKSet, type JWK } from 'jose'
 import { assertKeyUrl, failureOf } from './key-url.ts'

@@ -1,5 +1,5 @@
-import { fromClaims, keyDigest, checkOptions, type Session } from '@gatewright/kernel'
-import type { Surface } from '@gatewright/kernel/internal'
+import { keyDigest, type Session } from '@gatewright/kernel'
+import { fromClaims, checkOptions, type Surface } from '@gatewright/kernel/internal'
 import { hasOwnClaims, type Claims, type SessionReader } from './claims.ts'
 import {
   COMMON,

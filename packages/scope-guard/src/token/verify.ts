@@ -1,5 +1,5 @@
-import { Fault, isStorableText, type Session } from '@gatewright/kernel'
-import type { Clock } from '@gatewright/kernel/internal'
+import { Fault, type Session } from '@gatewright/kernel'
+import { isStorableText, type Clock } from '@gatewright/kernel/internal'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
 import {

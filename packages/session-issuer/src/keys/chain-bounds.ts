@@ -1,4 +1,4 @@
-import { utf8Length } from '@gatewright/kernel/platform'
+import { utf8Length } from '@gatewright/kernel/internal/platform'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { MAX_CHAIN_BYTES, MAX_POLICY_BYTES } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'

@@ -1,5 +1,5 @@
-import { checkOptions, type Verdict } from '@gatewright/kernel'
-import { keyPolicyId, type EpochMs } from '@gatewright/kernel/internal'
+import type { Verdict } from '@gatewright/kernel'
+import { checkOptions, keyPolicyId, type EpochMs } from '@gatewright/kernel/internal'
 import { actorOf, keyNotes } from '../audit.ts'
 import { endKeys, keyNotFound, raiseVersions, type UpdateAccount, type Decision } from './update-account.ts'
 import {

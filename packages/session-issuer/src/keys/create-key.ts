@@ -1,5 +1,12 @@
-import { isStorableText, checkOptions, type Session, type Verdict } from '@gatewright/kernel'
-import { keyPolicyId, type EpochMs, type Surface, type OptionTable } from '@gatewright/kernel/internal'
+import type { Session, Verdict } from '@gatewright/kernel'
+import {
+  isStorableText,
+  checkOptions,
+  keyPolicyId,
+  type EpochMs,
+  type Surface,
+  type OptionTable,
+} from '@gatewright/kernel/internal'
 import { mergeWrites, type UpdateAccount, type Decision } from './update-account.ts'
 import { actorOf, keyNotes } from '../audit.ts'
 import {

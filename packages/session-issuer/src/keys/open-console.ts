@@ -1,5 +1,5 @@
-import { isStorableText, checkOptions, type Verdict } from '@gatewright/kernel'
-import { keyPolicyId, type OptionTable } from '@gatewright/kernel/internal'
+import type { Verdict } from '@gatewright/kernel'
+import { isStorableText, checkOptions, keyPolicyId, type OptionTable } from '@gatewright/kernel/internal'
 import { actorOf, keyNotes } from '../audit.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
-import { checkOptions } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 
 /** A secret of the server that key digests depend on, so that a key cannot be guessed from a copy of the database alone. */
 export interface Pepper {

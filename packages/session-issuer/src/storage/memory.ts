@@ -1,5 +1,5 @@
-import { FEED_RETENTION_MS, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
-import type { EpochMs, MemoryFeed } from '@gatewright/kernel/internal'
+import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
+import { checkOptions, warnMemoryStorage, type EpochMs, type MemoryFeed } from '@gatewright/kernel/internal'
 import { endOf, isAfter, keyUsed, newestFirst } from './parse-records.ts'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import type {

@@ -1,5 +1,6 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
-import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
+import type { RedisClient } from '@gatewright/kernel/redis'
+import { redisScript, runScript } from '@gatewright/kernel/internal/redis'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
 

@@ -1,4 +1,4 @@
-import { redisScript, type RedisScript } from '@gatewright/kernel/redis'
+import { redisScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 import type { KeyUse, KeyWrite } from './port.ts'
 import { endOf } from './parse-records.ts'
 import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'

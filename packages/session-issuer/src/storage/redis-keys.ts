@@ -1,5 +1,6 @@
 import { keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
-import { runScript, type RedisClient } from '@gatewright/kernel/redis'
+import type { RedisClient } from '@gatewright/kernel/redis'
+import { runScript } from '@gatewright/kernel/internal/redis'
 import type { KeyRecord, KeyStorage } from './port.ts'
 import { parse, readKey, readPolicy } from './parse-records.ts'
 import { COLLECT, COMMIT, commitArgs, LOAD, TOUCH, touchArgs } from './redis-key-scripts.ts'

@@ -1,5 +1,5 @@
 import { GRACE_MS, keyDigest } from '@gatewright/kernel'
-import { redisScript, type RedisScript } from '@gatewright/kernel/redis'
+import { redisScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 import type { AuditEntry } from './audit-port.ts'
 import type { PolicyRecord, SessionRecord } from './port.ts'
 import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'

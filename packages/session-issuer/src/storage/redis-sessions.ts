@@ -1,5 +1,6 @@
 import { FEED_RETENTION_MS, keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
-import { runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
+import type { RedisClient } from '@gatewright/kernel/redis'
+import { runScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 import type { SessionRecord, SessionStorage } from './port.ts'
 import { parse, readSession } from './parse-records.ts'
 import { auditArgs } from './redis-audit.ts'

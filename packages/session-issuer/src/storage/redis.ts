@@ -1,5 +1,4 @@
-import { checkOptions } from '@gatewright/kernel'
-import { DEFAULT_REDIS_PREFIX } from '@gatewright/kernel/internal'
+import { checkOptions, DEFAULT_REDIS_PREFIX } from '@gatewright/kernel/internal'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { IssuerStorage } from './port.ts'
 import { redisAuditStorage } from './redis-audit.ts'

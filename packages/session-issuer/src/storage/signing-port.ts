@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import type { JWK } from 'jose'
+import type { IssuerStorage } from './port.ts'
 
 /** Signature algorithms of session tokens. */
 export type SigningAlgorithm = 'EdDSA' | 'ES256'
@@ -39,4 +40,9 @@ export interface SigningKeyStorage {
    * revision exactly one resolves to true.
    */
   replace(revision: number, keys: readonly SigningKey[]): Promise<boolean>
+}
+
+/** All four storages over one database. */
+export interface SqlCredentialsWithSigning extends IssuerStorage {
+  readonly signingKeys: SigningKeyStorage
 }

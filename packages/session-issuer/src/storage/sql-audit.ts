@@ -1,5 +1,6 @@
 import { keyDigest } from '@gatewright/kernel'
-import { rowLock, rows, type SqlClient, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rowLock, type SqlValue } from '@gatewright/kernel/internal/sql'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
 

@@ -1,13 +1,6 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
-import {
-  rowLock,
-  rows,
-  toInteger,
-  type SqlClient,
-  type SqlQueries,
-  type SqlRow,
-  type SqlValue,
-} from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rowLock, toInteger, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { appendAudit } from './sql-audit.ts'
 import { appendToFeed } from './sql-feed.ts'
 import { endOf, parse, readKey, readPolicy } from './parse-records.ts'

@@ -1,6 +1,7 @@
 import { keyDigest } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { AuditEntry } from './audit-port.ts'
 import { appendAudit, AUDIT_COLUMNS, auditTable, auditValues } from './sql-audit.ts'
 import { appendToFeed } from './sql-feed.ts'

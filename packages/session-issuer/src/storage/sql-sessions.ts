@@ -1,5 +1,6 @@
 import { FEED_RETENTION_MS, GRACE_MS, keyDigest, sqlFeed } from '@gatewright/kernel'
-import { rowLock, rows, toInteger, toText, type SqlClient, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { rowLock, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import { appendAudit } from './sql-audit.ts'
 import { sessionWrites } from './sql-session-writes.ts'
 import { parse, readPolicy, readSession } from './parse-records.ts'

@@ -1,5 +1,6 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { createTextCipher } from '../signing/encryption.ts'
 import { parse } from './parse-records.ts'
 import { readSigningKeys } from '../signing/parse-keys.ts'

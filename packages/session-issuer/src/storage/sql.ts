@@ -1,7 +1,8 @@
-import { checkOptions } from '@gatewright/kernel'
-import { checkedPrefix, DEFAULT_PREFIX, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { checkOptions } from '@gatewright/kernel/internal'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import { checkedPrefix, DEFAULT_PREFIX, type SqlDialect } from '@gatewright/kernel/internal/sql'
 import type { IssuerStorage } from './port.ts'
-import type { SigningKeyStorage } from './signing-port.ts'
+import type { SqlCredentialsWithSigning } from './signing-port.ts'
 import { sqlAuditStorage } from './sql-audit.ts'
 import { sqlKeyStorage } from './sql-keys.ts'
 import { sqlSessionStorage } from './sql-sessions.ts'
@@ -21,11 +22,6 @@ export interface SqlSigningOptions extends SqlCredentialsOptions {
   readonly encryptionKey: Uint8Array
   /** The issuer whose signing keys these are, where several issuers share a database. Default `default`. */
   readonly issuer?: string
-}
-
-/** All four storages over one database. */
-export interface SqlCredentialsWithSigning extends IssuerStorage {
-  readonly signingKeys: SigningKeyStorage
 }
 
 /** Builds the storages on either SQL store; the signing keys only with an encryption key. */

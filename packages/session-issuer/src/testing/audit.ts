@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
+import { race } from '@gatewright/kernel/testing'
+import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { AuditEntry, AuditPosition } from '../storage/audit-port.ts'
 import type { IssuerStorage } from '../storage/port.ts'
 import { auditEntry, childOf, keyRecord, sessionRecord, write } from './sample-records.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { type FaultyStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
+import type { FaultyStorage } from '@gatewright/kernel/testing'
+import { isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { KeyStorage, SessionStorage } from '../storage/port.ts'
 import { keyRecord, sessionRecord, write } from './sample-records.ts'
 

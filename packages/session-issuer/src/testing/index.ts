@@ -1,6 +1,5 @@
 export { auditContract } from './audit.ts'
 export { keyStorageFaults, sessionStorageFaults } from './faults.ts'
 export { keyStorageContract } from './keys.ts'
-export { auditEntry, keyRecord, sessionRecord } from './sample-records.ts'
 export { sessionStorageContract } from './sessions.ts'
 export { signingKeyStorageContract } from './signing-keys.ts'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { collectBatches, FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
-import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
+import { race } from '@gatewright/kernel/testing'
+import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { ListPosition, SessionRecord, SessionStorage } from '../storage/port.ts'
 import { childOf, sessionRecord } from './sample-records.ts'
 import {

@@ -1,4 +1,5 @@
-import { Fault, integerOption, checkOptions, type QUEUE_FULL, runQueued } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
+import { integerOption, checkOptions, type QUEUE_FULL, runQueued } from '@gatewright/kernel/internal'
 import { isAddress } from './address.ts'
 import { createCheckQueue, queueLimits, type QueueLimits } from '../queue-options.ts'
 import type { UnwrappedSignature } from './erc6492.ts'

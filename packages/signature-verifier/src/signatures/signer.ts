@@ -1,4 +1,4 @@
-import { QUEUE_FULL, runQueued } from '@gatewright/kernel'
+import { QUEUE_FULL, runQueued } from '@gatewright/kernel/internal'
 import type { CandidateMessage, CandidateMessageList } from '../candidate-messages.ts'
 import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from '../codes.ts'
 import type { CheckedOptions } from '../options.ts'

@@ -1,5 +1,5 @@
-import { Fault, GRACE_MS, checkOptions, warnMemoryStorage } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
+import { Fault, GRACE_MS } from '@gatewright/kernel'
+import { checkOptions, warnMemoryStorage, type EpochMs } from '@gatewright/kernel/internal'
 import type { ChallengeStorage } from './port.ts'
 
 /** Options of `memoryNonces`. */

@@ -1,4 +1,4 @@
-import { redisScript, type RedisScript } from '@gatewright/kernel/redis'
+import { redisScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 
 /**
  * Claims a nonce. KEYS[1] the nonce; ARGV: expiresAt, now, PX. Expiry is compared with the caller's clock; PX is

@@ -1,5 +1,7 @@
-import { Fault, GRACE_MS, keyDigest, checkOptions, malformedReply } from '@gatewright/kernel'
-import { runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
+import { Fault, GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
+import type { RedisClient } from '@gatewright/kernel/redis'
+import { runScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 import type { ChallengeStorage } from './port.ts'
 import { CLAIM, CONSUME, ISSUE } from './redis-scripts.ts'
 

@@ -1,5 +1,7 @@
-import { GRACE_MS, keyDigest, checkOptions, malformedReply } from '@gatewright/kernel'
-import { checkedPrefix, DEFAULT_PREFIX, rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { checkedPrefix, DEFAULT_PREFIX, type SqlValue } from '@gatewright/kernel/internal/sql'
 import type { ChallengeStorage } from './port.ts'
 
 /** Options of the SQL adapters. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { TestRunner } from '@gatewright/kernel/testing'
+import type { TestRunner } from '@gatewright/kernel/internal/testing'
 
 /** A fresh or shared store that a contract suite reaches over several connections. */
 export interface NoncesUnderTest<Storage> {

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream'
-import { Fault, scopeCatalogue } from '@gatewright/kernel'
+import { Fault, scopeCatalogue, nothingHappened } from '@gatewright/kernel'
 import {
   gate,
-  nothingHappened,
   type Decision,
   type Handler,
   type IdempotentCall,

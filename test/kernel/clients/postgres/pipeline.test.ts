@@ -1,4 +1,5 @@
-import { fromPgPool, rows, type SqlClient, type SqlTransaction, type SqlValue } from '@gatewright/kernel/sql'
+import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
+import type { SqlTransaction, SqlValue } from '@gatewright/kernel/internal/sql'
 import pg from 'pg'
 import t from 'tap'
 import { modes, open } from './modes.ts'

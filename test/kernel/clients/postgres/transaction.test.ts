@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { defer, fromPgPool, rows, type SqlClient, type SqlValue } from '@gatewright/kernel/sql'
+import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { defer, type SqlValue } from '@gatewright/kernel/internal/sql'
 import pg from 'pg'
 import t from 'tap'
 import { faultProxy } from '../../../harness/proxy.ts'

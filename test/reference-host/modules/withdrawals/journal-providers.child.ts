@@ -2,8 +2,8 @@
 // is sent twice takes effect twice. So the host alone must prevent that.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { Fault } from '@gatewright/kernel'
-import type { Asset, Providers, WithdrawalProvider } from '@gatewright/reference-host'
-import type { DepositProvider } from '@gatewright/reference-host/internal'
+import type { Providers, WithdrawalProvider } from '@gatewright/reference-host'
+import type { Asset, DepositProvider } from '@gatewright/reference-host/internal'
 
 /** An amount whose response is lost. */
 const LOST = 777

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import type { Agreement } from '../../product/product.ts'
 
 /**

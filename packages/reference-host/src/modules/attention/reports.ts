@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { events } from '@gatewright/host'
 import type { Chore } from '@gatewright/host/internal'
 import type { ProductMetrics } from '../../product/metrics.ts'

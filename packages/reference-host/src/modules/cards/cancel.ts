@@ -1,6 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import { component, instant, text } from '@gatewright/host/schemas'

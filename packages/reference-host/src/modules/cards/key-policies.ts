@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
-import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import type { PolicyDocument } from '@gatewright/scope-guard/internal'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { EndedLineage, KeyLineage } from '@gatewright/session-issuer/internal'

@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import type { PageOf } from '@gatewright/host/tables'
 import { events } from '@gatewright/host'
 import { lockAccount } from '../users/lock-account.ts'

@@ -1,4 +1,5 @@
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { type PageOf, type Row, instant, nullable, position, table, text } from '@gatewright/host/tables'
 
 /** The contracts of all accounts: pots for money that cards and payments cannot use. The money itself is in the ledger. */

@@ -1,6 +1,7 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { Clock } from '@gatewright/kernel/internal'
-import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import { LRUCache } from 'lru-cache'
 import type { Sealer } from '@gatewright/host/internal'
 

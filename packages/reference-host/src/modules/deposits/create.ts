@@ -1,6 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { EpochMs, Surface } from '@gatewright/kernel/internal'
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import * as Type from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
 import { type HostServices, type Call, type Operation, ledgerWrite } from '@gatewright/host'

@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toInteger, toText, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText, type SqlValue } from '@gatewright/kernel/internal/sql'
 import type { Money } from '@gatewright/host'
 import { type TransactionEntry, ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'

@@ -1,4 +1,5 @@
-import { rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlRow } from '@gatewright/kernel/internal/sql'
 import { type Row, instant, integer, json, named, nullable, table, text } from '@gatewright/host/tables'
 import type { Link } from '../../providers/kyc/port.ts'
 import { lockAccount } from '../users/lock-account.ts'

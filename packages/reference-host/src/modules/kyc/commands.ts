@@ -1,4 +1,5 @@
-import { rows, toInteger, toText } from '@gatewright/kernel/sql'
+import { rows } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
 import { MAX_LISTED, UsageError, type Command, isoOrNull } from '@gatewright/host/internal'

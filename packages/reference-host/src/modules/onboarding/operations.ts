@@ -1,5 +1,6 @@
 import { allow } from '@gatewright/kernel'
-import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, type Success, operation, readOperation } from '@gatewright/host'
 import { component, text } from '@gatewright/host/schemas'

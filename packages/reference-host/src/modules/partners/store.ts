@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toText, type SqlClient } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 
 /** The host's partner records. Their keys are stored by the issuer. */
 export interface PartnerStore {

@@ -1,4 +1,5 @@
-import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import type { PageOf } from '@gatewright/host/tables'
 import { type Transaction, transactionTable } from '@gatewright/host/internal'
 

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { allow, type Verdict } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { HostDenial } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 

@@ -1,4 +1,5 @@
-import { allow, missingScopes } from '@gatewright/kernel'
+import { allow } from '@gatewright/kernel'
+import { missingScopes } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import { component, nameText, text } from '@gatewright/host/schemas'
 import { type HostServices, type Operation, operation } from '@gatewright/host'

@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rowLock, rows, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { rowLock, type SqlRow } from '@gatewright/kernel/internal/sql'
 import {
   type Row,
   instant,

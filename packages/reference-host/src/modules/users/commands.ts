@@ -1,4 +1,5 @@
-import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { HostServices } from '@gatewright/host'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import { MAX_LISTED, UsageError, type Command, fieldTable, isoOrNull } from '@gatewright/host/internal'

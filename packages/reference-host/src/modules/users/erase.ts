@@ -1,4 +1,5 @@
-import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { userMoney } from '../balances/user-money.ts'
 import { lockAccount } from './lock-account.ts'
 

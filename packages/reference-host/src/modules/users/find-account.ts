@@ -1,4 +1,5 @@
-import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import { UsageError } from '@gatewright/host/internal'
 
 /** Finds the account of a user by the id of either. Throws a `UsageError` for an unknown id. */

@@ -1,5 +1,6 @@
 import { malformedReply } from '@gatewright/kernel'
-import { defer, rowLock, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rowLock } from '@gatewright/kernel/internal/sql'
 import { userTable, type User } from './store.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { allow, malformedReply, type Verdict } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import { type Row, instant, named, nullable, table, text } from '@gatewright/host/tables'
 import { type HostDenial, newId } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import type { WebSession } from '@gatewright/host/internal'
 import { type Row, hostTable, instant, nullable, oneOf, text } from '@gatewright/host/tables'
 

@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { defer, rowLock, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, rowLock, toInteger } from '@gatewright/kernel/internal/sql'
 import { type EventOutcome, ledgerAccounts } from '@gatewright/host/internal'
 import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawals/port.ts'
 import { withdrawalEndings, type WithdrawalServices } from './endings.ts'

@@ -1,6 +1,7 @@
 // What card networks ask for, without a host: decisions and their repeats.
 import { keyDigest } from '@gatewright/kernel'
-import { rows, toInteger } from '@gatewright/kernel/sql'
+import { rows } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import t from 'tap'
 import { internals } from '../../../../harness/internals.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { rows, toInteger } from '@gatewright/kernel/sql'
+import { rows } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, bootstrapUser } from '../../../../harness/host.ts'

@@ -1,6 +1,7 @@
 // The records and the settlement of pay-ins, without a host around them.
 import { keyDigest, type Verdict } from '@gatewright/kernel'
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import type { SpendHold } from '@gatewright/scope-guard'

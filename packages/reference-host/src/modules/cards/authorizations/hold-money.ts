@@ -1,7 +1,7 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import type { Ledger, Money } from '@gatewright/host'
-import { type TransactionEntry, ledgerAccounts } from '@gatewright/host/internal'
+import type { Money } from '@gatewright/host'
+import { type Ledger, type TransactionEntry, ledgerAccounts } from '@gatewright/host/internal'
 import {
   decide,
   issuerReason,

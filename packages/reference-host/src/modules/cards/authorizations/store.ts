@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { defer, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, toInteger } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   type Row,
@@ -15,7 +16,7 @@ import {
   text,
   words,
 } from '@gatewright/host/tables'
-import type { Merchant } from '@gatewright/host'
+import type { Merchant } from '@gatewright/host/internal'
 import type { AuthorizationStatus, DeclineReason } from './states.ts'
 
 /**

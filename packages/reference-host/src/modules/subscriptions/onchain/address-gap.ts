@@ -1,4 +1,5 @@
-import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { OperatorWarning } from '@gatewright/host/internal'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import { INDEX_LIMIT } from '../../../chain/xpub.ts'

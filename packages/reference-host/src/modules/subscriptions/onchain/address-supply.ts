@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { OperatorWarning } from '@gatewright/host/internal'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub } from '../../../chain/xpub.ts'

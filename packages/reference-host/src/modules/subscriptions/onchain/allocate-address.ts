@@ -1,6 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rowLock, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { HostDenial } from '@gatewright/host/internal'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'

@@ -1,4 +1,5 @@
-import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { SeenTransfer } from '../payins/payin.ts'
 

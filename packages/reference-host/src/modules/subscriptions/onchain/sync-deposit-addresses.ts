@@ -1,4 +1,5 @@
-import { rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 
 /**

@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import { type Row, hostTable, instant, integer, nullable, oneOf, text } from '@gatewright/host/tables'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { DepositAddress, UnmatchedReason } from './unmatched-reason.ts'

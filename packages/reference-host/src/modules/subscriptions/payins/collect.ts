@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rowLock, rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { rowLock, toText } from '@gatewright/kernel/internal/sql'
 
 /** How long an unpaid pay-in is kept after its deadline, in ms (30 days). */
 export const UNPAID_KEPT_MS = 30 * 86_400_000

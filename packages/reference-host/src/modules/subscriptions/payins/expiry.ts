@@ -1,5 +1,6 @@
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
-import { rowLock, rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { payins } from './payin-store.ts'
 import type { PayinSettlement } from './settlement.ts'
 

@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { defer, rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { newId } from '@gatewright/host/internal'
 import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
