@@ -31,11 +31,14 @@ for (const dialect of DIALECTS) {
           await stopped
           return 'again'
         },
-        'withdrawal.send': async id => async () => sent(id),
+        'withdrawal.send':
+          async ({ subjectId }) =>
+          async () =>
+            sent(subjectId),
       },
     })
     const add = (kind: string, id: string): Promise<void> =>
-      db.transaction(tx => jobs.add(tx, kind, id, clock.now()))
+      db.transaction(tx => jobs.add(tx, { kind, accountId: 'acc_1', subjectId: id }, clock.now()))
     for (let n = 0; n < 100; n += 1) await add('kyc.submit', `kyc_${n}`)
     clock.advance(1000)
     await add('withdrawal.send', 'wd_1')

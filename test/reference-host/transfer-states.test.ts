@@ -247,7 +247,7 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
       await db.transaction(async (tx: SqlQueries) => {
         await money.move(tx, { ...fund, cause: 'fund' }, [entry], 1)
         await withdrawals.create(tx, terms, 1)
-        await jobs.add(tx, SEND_JOB, id, clock.now())
+        await jobs.add(tx, { kind: SEND_JOB, accountId, subjectId: id }, clock.now())
       })
       for (const each of steps) {
         clock.advance(700_000)
@@ -261,7 +261,7 @@ t.test('a withdrawal makes only listed changes, is paid once, and ends its hold 
         } else {
           says = each
           const sent = taken.get(id)
-          await jobs.runNow(SEND_JOB, id)
+          await jobs.runNow({ kind: SEND_JOB, accountId, subjectId: id })
           if (before?.status !== 'pending') assert.equal(taken.get(id), sent, 'only what is pending is sent')
         }
         const after = await withdrawalTable.find(db, accountId, id)
@@ -323,7 +323,10 @@ t.test(
       ['wd_done', 'bank', 'completed'],
     ] as const) {
       await rows(db, insert, [id, name, status])
-      const outcome = await handler(id, AbortSignal.timeout(1000))
+      const outcome = await handler(
+        { kind: SEND_JOB, accountId: 'acc_1', subjectId: id },
+        AbortSignal.timeout(1000),
+      )
       const again = outcome === 'again' ? outcome : await db.transaction(outcome)
       const attention = (await withdrawalTable.anyAccount.find(db, id))?.attention
       t.same([again, attention], id === 'wd_done' ? [undefined, null] : ['again', 'outcome_unknown'], id)

@@ -16,9 +16,6 @@ import { openPostgres } from '../harness/stores.ts'
 const NOT_YET: readonly string[] = [
   // idempotency-store
   'idempotency',
-  // host
-  'events',
-  'jobs',
   // session-issuer
   'keys',
   'key_policies',

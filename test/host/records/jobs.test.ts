@@ -9,6 +9,7 @@ import { openPostgres, openSqlite } from '../../harness/stores.ts'
 const { jobQueue, migrateHost, JOB_LEASE_MS } = internals
 type Handler = Parameters<typeof jobQueue>[0]['handlers'][string]
 const KIND = 'test.call'
+const keyOf = (subjectId: string) => ({ kind: KIND, accountId: `acc_${subjectId}`, subjectId })
 const signal = new AbortController().signal
 
 interface World {
@@ -46,7 +47,7 @@ async function setUp(t: Test, dialect: SqlDialect): Promise<World> {
     db,
     failures,
     worker,
-    add: id => db.transaction(tx => adding.add(tx, KIND, id, clock.now())),
+    add: id => db.transaction(tx => adding.add(tx, keyOf(id), clock.now())),
     done: async () => (await rows(db, 'select id from done order by id')).map(row => String(row['id'])),
   }
 }
@@ -65,10 +66,10 @@ for (const dialect of DIALECTS) {
 
   test('commits the outcome with the end of the job, and nothing when the write rolls back', async (t, world) => {
     const { db, add, done, worker, clock } = world
-    const queue = worker(0, async id => record(id))
+    const queue = worker(0, async ({ subjectId: id }) => record(id))
     await add('one')
     const undone = db.transaction(async tx => {
-      await queue.add(tx, KIND, 'two', clock.now())
+      await queue.add(tx, keyOf('two'), clock.now())
       throw new Error('rolled back')
     })
     await t.rejects(undone)
@@ -82,7 +83,7 @@ for (const dialect of DIALECTS) {
     const ids = Array.from({ length: 40 }, (_, n) => `job-${n}`)
     for (const id of ids) await add(id)
     const calls: string[] = []
-    const handler: Handler = async id => {
+    const handler: Handler = async ({ subjectId: id }) => {
       calls.push(id)
       return record(id)
     }
@@ -101,13 +102,13 @@ for (const dialect of DIALECTS) {
     const held = new Promise<void>(resolve => {
       finish = resolve
     })
-    const first = worker(0, async id => {
+    const first = worker(0, async ({ subjectId: id }) => {
       await held
       return record(id)
     })
     const running = first.runDue(KIND, 1, signal)
     while ((await first.list(1))[0]?.attempts !== 1) await turn()
-    const second = worker(1, async id => record(`again ${id}`))
+    const second = worker(1, async ({ subjectId: id }) => record(`again ${id}`))
     t.equal(await second.retry(KIND, 'one'), true)
     await add('one')
     clock.advance(JOB_LEASE_MS - 1)
@@ -118,7 +119,7 @@ for (const dialect of DIALECTS) {
   })
 
   test('counts waiting jobs by kind, with the oldest', async (t, { clock, add, worker }) => {
-    const queue = worker(0, async id => record(id))
+    const queue = worker(0, async ({ subjectId: id }) => record(id))
     t.same(await queue.waiting(), [])
     const oldestAt = clock.now()
     await add('one')
@@ -134,11 +135,11 @@ for (const dialect of DIALECTS) {
     const held = new Promise<void>(resolve => {
       finish = resolve
     })
-    const queue = worker(0, async id => {
+    const queue = worker(0, async ({ subjectId: id }) => {
       await held
       return record(id)
     })
-    void queue.runNow(KIND, 'one')
+    void queue.runNow(keyOf('one'))
     const drained = queue.drained()
     t.same(await done(), [])
     finish()
@@ -154,13 +155,13 @@ for (const dialect of DIALECTS) {
     const held = new Promise<void>(resolve => {
       finish = resolve
     })
-    const late = worker(0, async id => {
+    const late = worker(0, async ({ subjectId: id }) => {
       await held
       return record(`late ${id}`)
     })
     const running = late.runDue(KIND, 1, signal)
     while ((await late.list(1))[0]?.attempts !== 1) await turn()
-    const next = worker(1, async id => record(id))
+    const next = worker(1, async ({ subjectId: id }) => record(id))
     clock.advance(JOB_LEASE_MS - 1)
     t.equal(await next.runDue(KIND, 1, signal), 0)
     clock.advance(1)
@@ -196,11 +197,11 @@ for (const dialect of DIALECTS) {
     worker,
   }) => {
     await add('later')
-    const queue = worker(0, async id => async tx => {
+    const queue = worker(0, async ({ subjectId: id }) => async tx => {
       await record(id)(tx)
       return 'again'
     })
-    await queue.runNow(KIND, 'later')
+    await queue.runNow(keyOf('later'))
     t.same(await done(), ['later'])
     t.match(await queue.list(1), [{ subjectId: 'later', attempts: 1 }])
   })
@@ -208,7 +209,7 @@ for (const dialect of DIALECTS) {
   test('a handler that fails does not hold up the other jobs of a round', async (t, world) => {
     const { add, done, worker, failures } = world
     for (const id of ['bad', 'good']) await add(id)
-    const queue = worker(0, async id => {
+    const queue = worker(0, async ({ subjectId: id }) => {
       if (id === 'bad') throw new Error('broken')
       return record(id)
     })
@@ -221,10 +222,10 @@ for (const dialect of DIALECTS) {
   test('runs one job now, once, and makes a waiting one due on request', async (t, world) => {
     const { add, done, worker, clock } = world
     for (const id of ['now', 'other']) await add(id)
-    const queue = worker(0, async id => record(id))
-    await Promise.all([queue.runNow(KIND, 'now'), queue.runNow(KIND, 'now'), queue.runNow(KIND, 'none')])
+    const queue = worker(0, async ({ subjectId: id }) => record(id))
+    await Promise.all([queue.runNow(keyOf('now')), queue.runNow(keyOf('now')), queue.runNow(keyOf('none'))])
     t.same(await done(), ['now'])
-    await worker(1, async () => 'again').runNow(KIND, 'other')
+    await worker(1, async () => 'again').runNow(keyOf('other'))
     t.equal(await queue.runDue(KIND, 1, signal), 0, 'it waits')
     t.equal(await queue.retry(KIND, 'other'), true)
     t.equal(await queue.retry(KIND, 'none'), false)
@@ -234,8 +235,8 @@ for (const dialect of DIALECTS) {
   })
 
   test('leaves jobs of an unknown kind to a newer host', async (t, { db, clock, worker }) => {
-    const queue = worker(0, async id => record(id))
-    await db.transaction(tx => queue.add(tx, 'of.tomorrow', 'x', clock.now()))
+    const queue = worker(0, async ({ subjectId: id }) => record(id))
+    await db.transaction(tx => queue.add(tx, { ...keyOf('x'), kind: 'of.tomorrow' }, clock.now()))
     t.equal(await queue.runDue('of.tomorrow', 10, signal), 0)
     t.match(await queue.list(10), [{ kind: 'of.tomorrow', attempts: 0 }])
   })

@@ -166,11 +166,17 @@ for (const stores of ['embedded', 'postgres'] as const) {
 
     await t.test('lists jobs, and makes one due at once', async t => {
       t.match(await run(['jobs', 'list']), { code: 0, output: /^No jobs\.$/m })
-      const job = `insert into gw_jobs (kind, subject_id, due_at, attempts, created_at) values ($1, $2, $3, 3, 1)`
+      const job = `insert into gw_jobs (account_id, kind, subject_id, due_at, attempts, created_at) values ('acc_1', $1, $2, $3, 3, 1)`
       const later = Date.now() + 600_000
       await rows(db, job, ['kyc.submit', 'kyc_a', later])
       t.match(await json('jobs', 'list'), [
-        { kind: 'kyc.submit', subjectId: 'kyc_a', attempts: 3, dueAt: new Date(later).toISOString() },
+        {
+          accountId: 'acc_1',
+          kind: 'kyc.submit',
+          subjectId: 'kyc_a',
+          attempts: 3,
+          dueAt: new Date(later).toISOString(),
+        },
       ])
       t.match(await run(['jobs', 'retry', 'kyc.submit', 'kyc_b']), {
         code: 1,

@@ -104,7 +104,7 @@ const jobs = [
   { kind: 'other.new', subjectId: 'c', createdAt: Date.now() },
 ]
 await t.test('counts waiting jobs as the metrics do', async t => {
-  const insert = 'insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $3)'
+  const insert = `insert into gw_jobs (account_id, kind, subject_id, due_at, created_at) values ('acc_1', $1, $2, $3, $3)`
   for (const { kind, subjectId, createdAt } of jobs) await db.query(insert, [kind, subjectId, createdAt])
   await host.chore('measure jobs')
   const shown = await figures<{
@@ -133,7 +133,7 @@ await t.test('says when there are more lost runs and jobs than it lists', async 
   t.same(await count('lost-runs'), [100, false])
   await db.query(run, ['lost-100'])
   t.same(await count('lost-runs'), [100, true])
-  const job = 'insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $3)'
+  const job = `insert into gw_jobs (account_id, kind, subject_id, due_at, created_at) values ('acc_1', $1, $2, $3, $3)`
   for (let n = 0; n < 100; n++) await db.query(job, ['other.many', `job-${n}`, Date.now()])
   t.same(await count('jobs'), [100, true])
   await db.query("delete from gw_idempotency where digest like 'lost-%'", [])

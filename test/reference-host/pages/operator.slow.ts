@@ -33,12 +33,10 @@ for (const digest of ['one', 'two'])
       values ($1, $2, '', $3, 'running', 0, 'payments.create', 'acc_1', $3)`,
     [digest, `effect-of-${digest}-0123456789`, began],
   )
-await db.query('insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $4)', [
-  'other.call',
-  'subject-1',
-  began,
-  began,
-])
+await db.query(
+  `insert into gw_jobs (account_id, kind, subject_id, due_at, created_at) values ('acc_1', $1, $2, $3, $4)`,
+  ['other.call', 'subject-1', began, began],
+)
 
 async function unlocked(colorScheme: 'light' | 'dark') {
   const prepare = (context: BrowserContext) => context.addInitScript(countPlots)

@@ -51,8 +51,7 @@ for (const n of [1, 2, 3]) {
     began,
     n === 3 ? 0 : began + 60_000,
   ])
-  const job =
-    'insert into gw_jobs (kind, subject_id, due_at, created_at, attempts) values ($1, $2, $3, $4, $5)'
+  const job = `insert into gw_jobs (account_id, kind, subject_id, due_at, created_at, attempts) values ('acc_1', $1, $2, $3, $4, $5)`
   const kind = ['kyc.review', 'withdrawal.follow', 'deposit.follow'][n - 1] as string
   await db.query(job, [kind, `wd_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a5${n}`, now + 60_000, now - n * 400_000, n])
 }

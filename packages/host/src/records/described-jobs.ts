@@ -16,7 +16,8 @@ interface WaitingKind {
 
 /** Lists up to `limit` jobs, those due first. */
 export async function listJobs(queue: JobQueue, limit: number): Promise<DescribedJob[]> {
-  return (await queue.list(limit)).map(({ kind, subjectId, attempts, dueAt, createdAt }) => ({
+  return (await queue.list(limit)).map(({ accountId, kind, subjectId, attempts, dueAt, createdAt }) => ({
+    accountId,
     kind,
     subjectId,
     attempts,

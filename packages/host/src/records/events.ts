@@ -53,11 +53,12 @@ export const MAX_HISTORY = 20
 const INSERT = `insert into gw_events
   (id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at)
   values ($1, $2, $3, $4,
-    (select coalesce(max(number), 0) + 1 from gw_events where subject_kind = $3 and subject_id = $4),
+    (select coalesce(max(number), 0) + 1 from gw_events
+      where account_id = $2 and subject_kind = $3 and subject_id = $4),
     $5, $6, $7, $8, $9, $10)`
 const MARK = `update gw_events set read_at =
     case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
-  where id = $2 and account_id = $3 returning ${records.columns}`
+  where account_id = $2 and id = $3 returning ${records.columns}`
 
 /** Reads and writes the events of all accounts. One table serves as history and as notifications. */
 export const events = {
@@ -77,8 +78,8 @@ export const events = {
   },
   /** Returns the events of a subject, oldest first. */
   history(db: SqlQueries, accountId: string, { kind, id }: Subject): Promise<RecordedEvent[]> {
-    const ofSubject = 'where subject_kind = $1 and subject_id = $2 and account_id = $3 order by number'
-    return records.select(db, ofSubject, [kind, id, accountId])
+    const ofSubject = 'where account_id = $1 and subject_kind = $2 and subject_id = $3 order by number'
+    return records.select(db, ofSubject, [accountId, kind, id])
   },
   /** Returns the last `MAX_HISTORY` events of each of several subjects of one kind by subject id, oldest first. */
   async histories(
@@ -92,9 +93,9 @@ export const events = {
     const places = ids.map((_, index) => `$${index + 4}`).join(', ')
     const text = `select * from (
         select gw_events.*, row_number() over (partition by subject_id order by number desc) as place
-        from gw_events where subject_kind = $1 and account_id = $2 and subject_id in (${places})) numbered
+        from gw_events where account_id = $1 and subject_kind = $2 and subject_id in (${places})) numbered
       where place <= $3 order by number`
-    for (const row of await rows(db, text, [kind, accountId, MAX_HISTORY, ...ids]))
+    for (const row of await rows(db, text, [accountId, kind, MAX_HISTORY, ...ids]))
       found.get(toText(row['subject_id']))?.push(records.read(row))
     return found
   },
@@ -115,7 +116,7 @@ export const events = {
     id: string,
     readAt: EpochMs | null,
   ): Promise<RecordedEvent | undefined> {
-    const [row] = await rows(db, MARK, [readAt, id, accountId])
+    const [row] = await rows(db, MARK, [readAt, accountId, id])
     return row && records.read(row)
   },
 }

@@ -5,6 +5,8 @@ import { defaulted, instant, integer, text } from './columns.ts'
 import { hostTable, type Row } from './table.ts'
 
 const jobTable = hostTable('gw_jobs', {
+  /** The account of the row that the call is about. */
+  accountId: text,
   kind: text,
   /** The id of the row that the call is about. */
   subjectId: text,
@@ -15,6 +17,8 @@ const jobTable = hostTable('gw_jobs', {
 })
 /** A call to a provider, requested by a transaction and made after its commit. */
 export type Job = Row<typeof jobTable>
+/** What identifies a job: a row has at most one of each kind. */
+export type JobKey = Pick<Job, 'kind' | 'accountId' | 'subjectId'>
 
 /**
  * The outcome of a call: a function that writes the result in the transaction that also ends the job, or `again` if there is
@@ -26,7 +30,7 @@ type JobOutcome = ((tx: SqlQueries) => Promise<void | 'again'>) | 'again'
  * Makes the call of one job. After an error or `again` the job runs again later. A call is made at least once, so the provider
  * must recognize a repeated id.
  */
-export type JobHandler = (subjectId: string, signal: AbortSignal) => Promise<JobOutcome>
+export type JobHandler = (job: JobKey, signal: AbortSignal) => Promise<JobOutcome>
 
 /** The jobs of one database. Every host of the database runs them. */
 export interface JobQueue {
@@ -34,16 +38,16 @@ export interface JobQueue {
    * Adds a job that is due immediately, in the transaction that needs the call. If the job exists already, it becomes due; if a
    * worker runs it, at the end of the lease.
    */
-  add(tx: SqlQueries, kind: string, subjectId: string, now: EpochMs): Promise<void>
+  add(tx: SqlQueries, job: JobKey, now: EpochMs): Promise<void>
   /** Runs one job now if it is due, and resolves when its outcome is committed. Errors are reported; it never rejects. */
-  runNow(kind: string, subjectId: string): Promise<void>
+  runNow(job: JobKey): Promise<void>
   /** The kinds of jobs that this host can run. */
   readonly kinds: readonly string[]
   /** Runs up to `limit` due jobs of a kind in parallel. Resolves to their number when they have ended. */
   runDue(kind: string, limit: number, signal: AbortSignal): Promise<number>
   /** Lists up to `limit` jobs, the earliest due first. */
   list(limit: number): Promise<Job[]>
-  /** Makes a job due immediately, or at the end of its lease if a worker runs it. False: there is no such job. */
+  /** Makes the job of a row due immediately, or at the end of its lease if a worker runs it. False: there is no such job. */
   retry(kind: string, subjectId: string): Promise<boolean>
   /** Counts the jobs of each kind, with the time of the oldest. */
   waiting(): Promise<readonly { readonly kind: string; readonly jobs: number; readonly oldestAt: EpochMs }[]>
@@ -67,55 +71,54 @@ export const JOB_LEASE_MS = 30_000
 const FIRST_PAUSES_MS = [5_000, 30_000, 60_000]
 const LAST_PAUSE_MS = 600_000
 
-const ADD = `insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $3)
-  on conflict (kind, subject_id) do update set due_at =
+const ADD = `insert into gw_jobs (account_id, kind, subject_id, due_at, created_at) values ($1, $2, $3, $4, $4)
+  on conflict (account_id, kind, subject_id) do update set due_at =
     case when gw_jobs.leased_until > excluded.due_at then gw_jobs.leased_until else excluded.due_at end`
-const END = 'delete from gw_jobs where kind = $1 and subject_id = $2 and attempts = $3 returning kind'
-const POSTPONE = `update gw_jobs set due_at = $4, leased_until = 0 where kind = $1 and subject_id = $2 and attempts = $3
-  returning kind`
+/** The job that a worker has leased, if no other has leased it since. */
+const LEASED = 'account_id = $1 and kind = $2 and subject_id = $3 and attempts = $4'
+const END = `delete from gw_jobs where ${LEASED} returning kind`
+const POSTPONE = `update gw_jobs set due_at = $5, leased_until = 0 where ${LEASED} returning kind`
 
 /** Makes the job queue of a database. */
 export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue {
   const skipLocked = rowLock(db, 'for update skip locked')
   const started = new Set<Promise<void>>()
 
-  /** Leases up to `limit` due jobs. `where` is a condition whose one `?` is replaced by all `values`. */
-  const lease = async (
-    where: string,
-    values: readonly (string | number)[],
-    limit: number,
-  ): Promise<Job[]> => {
+  /** Leases up to `limit` due jobs that meet a condition with the parameters $4, $5 ... */
+  const lease = async (condition: string, values: readonly string[], limit: number): Promise<Job[]> => {
     const now = clock.now()
-    const places = values.map((_, index) => `$${index + 4}`)
-    // `materialized` evaluates the subquery once, so that at most `limit` jobs are leased.
-    const text = `with due as materialized (select kind, subject_id from gw_jobs
-        where due_at <= $2 and ${where.replace('?', places.join(', '))} order by due_at limit $3${skipLocked})
+    // `materialized` evaluates the subquery once, so that at most `limit` jobs are leased. The condition is repeated so that the
+    // update looks at one partition if the condition names the account.
+    const text = `with due as materialized (select account_id, kind, subject_id from gw_jobs
+        where due_at <= $2 and ${condition} order by due_at limit $3${skipLocked})
       update gw_jobs set attempts = attempts + 1, due_at = $1, leased_until = $1
-      where (kind, subject_id) in (select kind, subject_id from due) returning ${jobTable.columns}`
+      where ${condition} and (account_id, kind, subject_id) in (select account_id, kind, subject_id from due)
+      returning ${jobTable.columns}`
     return (await rows(db, text, [now + JOB_LEASE_MS, now, limit, ...values])).map(jobTable.read)
   }
 
   const run = async (job: Job, signal: AbortSignal): Promise<void> => {
-    const { kind, subjectId, attempts } = job
+    const { kind, attempts } = job
     const againAt = (): EpochMs => clock.now() + (FIRST_PAUSES_MS[attempts - 1] ?? LAST_PAUSE_MS)
     try {
       const handler = handlers[kind] as JobHandler
-      const outcome = await handler(subjectId, signal)
+      const outcome = await handler(job, signal)
       if (outcome !== 'again')
         return await db.transaction(tx => commit(tx, job, { outcome, againAt: againAt() }))
     } catch (error) {
       report(error)
     }
-    await rows(db, POSTPONE, [kind, subjectId, attempts, againAt()]).catch(report)
+    await rows(db, POSTPONE, [...leasedKey(job), againAt()]).catch(report)
   }
 
   return {
     kinds: Object.keys(handlers),
-    async add(tx, kind, subjectId, now) {
-      await defer(tx, ADD, [kind, subjectId, now])
+    async add(tx, { accountId, kind, subjectId }, now) {
+      await defer(tx, ADD, [accountId, kind, subjectId, now])
     },
-    async runNow(kind, subjectId) {
-      const running = lease('(kind, subject_id) = (?)', [kind, subjectId], 1).then(
+    async runNow({ accountId, kind, subjectId }) {
+      const one = 'account_id = $4 and kind = $5 and subject_id = $6'
+      const running = lease(one, [accountId, kind, subjectId], 1).then(
         ([job]) => job && run(job, AbortSignal.timeout(JOB_LEASE_MS)),
         report,
       ) as Promise<void>
@@ -123,7 +126,7 @@ export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue
       await running.finally(() => started.delete(running))
     },
     async runDue(kind, limit, signal) {
-      const jobs = Object.hasOwn(handlers, kind) ? await lease('kind = ?', [kind], limit) : []
+      const jobs = Object.hasOwn(handlers, kind) ? await lease('kind = $4', [kind], limit) : []
       await Promise.all(jobs.map(job => run(job, signal)))
       return jobs.length
     },
@@ -148,20 +151,28 @@ export function jobQueue({ db, clock, handlers, report }: JobServices): JobQueue
   }
 }
 
+/** The parameters of `LEASED`. */
+const leasedKey = ({
+  accountId,
+  kind,
+  subjectId,
+  attempts,
+}: Job): readonly [string, string, string, number] => [accountId, kind, subjectId, attempts]
+
 /**
  * Writes an outcome, and in the same transaction ends or postpones its job. The outcome locks the subject's row before the job
  * is changed. Transactions that add a job lock in the same order, so that they do not deadlock.
  */
 async function commit(
   tx: SqlQueries,
-  { kind, subjectId, attempts }: Job,
+  job: Job,
   { outcome, againAt }: { readonly outcome: Exclude<JobOutcome, 'again'>; readonly againAt: EpochMs },
 ): Promise<void> {
   const again = await outcome(tx)
-  const key = [kind, subjectId, attempts]
+  const key = leasedKey(job)
   const done = again ? await rows(tx, POSTPONE, [...key, againAt]) : await rows(tx, END, key)
   if (done.length === 0)
     throw new Error(
-      `job ${kind} ${subjectId} was leased by another worker meanwhile: this outcome was rolled back`,
+      `job ${job.kind} ${job.subjectId} was leased by another worker meanwhile: this outcome was rolled back`,
     )
 }

@@ -8,7 +8,7 @@ create table {prefix}environment (
 
 create table {prefix}events (
   position {position},
-  id {id} not null unique,
+  id {id} not null,
   account_id {id} not null,
   subject_kind {id} not null,
   subject_id {id} not null,
@@ -21,20 +21,22 @@ create table {prefix}events (
   at bigint not null,
   read_at bigint,
   {primary key} (account_id, position),
-  unique (subject_kind, subject_id, number)
-);
+  unique (account_id, id),
+  unique (account_id, subject_kind, subject_id, number)
+) {by account_id};
 
 create index {prefix}events_unread on {prefix}events (account_id, position) where read_at is null;
 
 create table {prefix}jobs (
+  account_id {id} not null,
   kind {id} not null,
   subject_id {id} not null,
   due_at bigint not null,
   attempts integer not null default 0,
   leased_until bigint not null default 0,
   created_at bigint not null,
-  primary key (kind, subject_id)
-);
+  primary key (account_id, kind, subject_id)
+) {by account_id};
 
 create index {prefix}jobs_due on {prefix}jobs (due_at);
 

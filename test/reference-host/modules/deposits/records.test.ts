@@ -182,7 +182,8 @@ t.test('asks the provider until a day after the last change', async t => {
     const provider = { name: 'p', find } as unknown as DepositProvider
     const count = (outcome: string): void => void counted.push(outcome)
     const job = internals.findJob({ db, clock, deposits }, { provider, count })
-    const outcome = await job(id, new AbortController().signal)
+    const key = { kind: 'deposit.find', accountId: 'acc_1', subjectId: id }
+    const outcome = await job(key, new AbortController().signal)
     const end = outcome === 'again' ? outcome : await db.transaction(outcome)
     return [counted, end, calls.splice(0).length]
   }

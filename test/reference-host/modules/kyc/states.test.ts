@@ -96,7 +96,8 @@ t.test(
             await inTransaction(async tx => {
               const application = { ...sampleApplication, firstName: each.name }
               const result = await kyc.submit(tx, account, application, now())
-              if (result.outcome === 'submitted') await jobs.add(tx, SUBMIT_JOB, result.id, now())
+              if (result.outcome === 'submitted')
+                await jobs.add(tx, { kind: SUBMIT_JOB, accountId: account, subjectId: result.id }, now())
             })
           } else if (each.kind === 'decide') {
             cause = 'simulated'
@@ -365,7 +366,10 @@ async function runJob({
 }: Pick<Parameters<typeof submitJob>[0], 'db' | 'kyc'> &
   Pick<Parameters<typeof submitJob>[1], 'provider'> & { readonly id: string }): Promise<void | 'again'> {
   const handler = submitJob({ ...services, clock: manualClock(1) }, { provider, count: () => {} })
-  const outcome = await handler(id, AbortSignal.timeout(1000))
+  const outcome = await handler(
+    { kind: SUBMIT_JOB, accountId: 'acc_1', subjectId: id },
+    AbortSignal.timeout(1000),
+  )
   return outcome === 'again' ? outcome : services.db.transaction(outcome)
 }
 

@@ -46,7 +46,7 @@ async function run(id: string, provider: Partial<WithdrawalProvider>) {
     } as WithdrawalProvider,
     count: outcome => counted.push(outcome),
   })
-  const outcome = await job(id, signal)
+  const outcome = await job({ kind: 'withdrawal.send', accountId: 'acc_1', subjectId: id }, signal)
   const end = outcome === 'again' ? outcome : await db.transaction(outcome)
   return { calls, counted, errors, end }
 }

@@ -347,9 +347,9 @@ test('an operator settles the attention of a withdrawal that ended in that state
 test('a withdrawal that a worker sends cannot be made to fail', async t => {
   const w = await made()
   const lease = async (kind: string, subject: string, until: number): Promise<void> => {
-    const text = `insert into gw_jobs (kind, subject_id, due_at, created_at, leased_until) values ($1, $2, 1, 1, $3)
-      on conflict (kind, subject_id) do update set leased_until = excluded.leased_until`
-    await rows(db, text, [kind, subject, until])
+    const text = `insert into gw_jobs (account_id, kind, subject_id, due_at, created_at, leased_until)
+      values ($1, $2, $3, 1, 1, $4) on conflict (account_id, kind, subject_id) do update set leased_until = excluded.leased_until`
+    await rows(db, text, [w.accountId, kind, subject, until])
   }
   await lease('withdrawal.send', untouched.id, clock.now() + 1)
   await lease('other', w.id, clock.now() + 1)

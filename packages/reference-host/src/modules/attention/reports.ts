@@ -53,10 +53,11 @@ async function readReports(
   values: readonly [limit: number, ...others: string[]],
 ): Promise<OpenReport[]> {
   const text = `select e.at, coalesce(e.detail, r.attention, '') as detail, e.amount_cents, e.account_id, r.id
-    from gw_${kind}s r join gw_events e on e.subject_kind = $1 and e.subject_id = r.id
+    from gw_${kind}s r join gw_events e
+      on e.account_id = r.account_id and e.subject_kind = $1 and e.subject_id = r.id
     where ${condition} and e.cause in (${CAUSES[kind]}) and e.number > (
       select coalesce(max(number), 0) from gw_events
-      where subject_kind = $1 and subject_id = r.id and cause = $2)
+      where account_id = r.account_id and subject_kind = $1 and subject_id = r.id and cause = $2)
     order by e.position desc limit $3`
   return (await rows(db, text, [kind, RESOLVED, ...values])).map(row => ({
     at: toInteger(row['at']),

@@ -115,7 +115,7 @@ export function createDeposit(
         const below = await checkWaiting(tx, accountId, now)
         if (!below.ok) return below
         deposit = await deposits.create(tx, { id, accountId, provider: provider.name, ...prepared }, now)
-        await jobs.add(tx, FIND_JOB, id, now)
+        await jobs.add(tx, { kind: FIND_JOB, accountId, subjectId: id }, now)
       }
       if (!deposit) throw new Error(`deposit ${id} was there before its write and is gone`)
       const data = await depositData(deposits, tx, deposit)

@@ -23,7 +23,7 @@ export function findJob(
   { db, clock, deposits }: FindServices,
   { provider, count }: ProviderCalls<DepositProvider>,
 ): JobHandler {
-  return async (id, signal) => {
+  return async ({ subjectId: id }, signal) => {
     const deposit = await depositTable.anyAccount.find(db, id)
     if (!deposit || deposit.provider !== provider.name) return async () => {}
     const report = await provider.find(id, signal).catch((error: unknown) => {

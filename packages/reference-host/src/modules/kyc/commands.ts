@@ -57,7 +57,7 @@ export const commands: readonly Command<KycCommandServices>[] = [
           throw new UsageError(
             `${accountId} has no application data that a provider could check: decide approved or denied instead`,
           )
-        await jobs.add(tx, SUBMIT_JOB, id, now)
+        await jobs.add(tx, { kind: SUBMIT_JOB, accountId, subjectId: id }, now)
       })
       return { data: { accountId, status, reason }, lines: [`${accountId} is ${status}.`] }
     },

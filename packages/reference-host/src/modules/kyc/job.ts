@@ -20,7 +20,7 @@ export function submitJob(
   { db, clock, kyc }: KycJobServices,
   { provider, count }: ProviderCalls<KycProvider>,
 ): JobHandler {
-  return async (id, signal) => {
+  return async ({ subjectId: id }, signal) => {
     const application = await kyc.waiting(db, id)
     if (!application) return tx => kyc.dropNationalId(tx, id)
     const report = await provider.submit(id, application, signal)

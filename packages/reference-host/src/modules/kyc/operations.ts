@@ -86,7 +86,7 @@ function submit(
       const submitted = await db.transaction(async tx => {
         const result = await kyc.submit(tx, accountId, application.value, now)
         if (result.outcome !== 'submitted') return result
-        await jobs.add(tx, SUBMIT_JOB, result.id, now)
+        await jobs.add(tx, { kind: SUBMIT_JOB, accountId, subjectId: result.id }, now)
         const { referralCode } = body as { readonly referralCode?: string }
         // The denial for an invalid code is ignored, because it must not prevent the identity check.
         if (referralCode !== undefined) await applyReferral(tx, accountId, referralCode.toUpperCase())
@@ -99,7 +99,7 @@ function submit(
       if (submitted.outcome === 'submitted') {
         const timer = new AbortController()
         const timeUp = sleep(WAIT_MS, undefined, { signal: timer.signal }).catch(() => {})
-        await Promise.race([jobs.runNow(SUBMIT_JOB, submitted.id), timeUp])
+        await Promise.race([jobs.runNow({ kind: SUBMIT_JOB, accountId, subjectId: submitted.id }), timeUp])
         timer.abort()
       }
       return allow(await responseOf(surface, services, accountId))
@@ -161,7 +161,8 @@ function simulate(
       return db.transaction(async tx => {
         const now = clock.now()
         const id = await kyc.decide(tx, accountId, decision, now)
-        if (decision.status === 'pending') await jobs.add(tx, SUBMIT_JOB, id, now)
+        if (decision.status === 'pending')
+          await jobs.add(tx, { kind: SUBMIT_JOB, accountId, subjectId: id }, now)
         // Read in the transaction, so that the response shows the outcome of this request and not of a later one.
         return allow(await responseOf(surface, services, accountId, tx))
       })

@@ -122,7 +122,7 @@ async function make(
     const availableCents = await ledger.balance(tx, ledgerAccounts.user(accountId))
     return tooLittleMoney(availableCents)
   }
-  await jobs.add(tx, SEND_JOB, id, now)
+  await jobs.add(tx, { kind: SEND_JOB, accountId, subjectId: id }, now)
   return allow(made)
 }
 

@@ -27,7 +27,7 @@ export function sendJob(
   { db, clock, withdrawals, report }: SendServices,
   { provider, count }: ProviderCalls<WithdrawalProvider>,
 ): JobHandler {
-  return async (id, signal) => {
+  return async ({ subjectId: id }, signal) => {
     const withdrawal = await withdrawalTable.anyAccount.find(db, id)
     if (!withdrawal || !isOpen(withdrawal.status)) return async () => {}
     const outcome = await findOrSend(provider, withdrawal, signal).catch((error: unknown) => {

@@ -115,7 +115,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       const w = await withdrawalTable.anyAccount.lock(tx, id)
       if (!w) return undefined
       if (isOpen(w.status)) {
-        if (status === 'failed' && (await isLeased(tx, id, now))) return 'being_sent'
+        if (status === 'failed' && (await isLeased(tx, w, now))) return 'being_sent'
         const reason = status === 'failed' ? 'The withdrawal could not be made.' : null
         const none = { txHash: null, paidCents: null, relay: null, reason }
         return end(tx, w, { ...none, status, cause: 'operator', detail: reference }, now)
@@ -132,8 +132,9 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
  * Whether a worker runs the job of a withdrawal. Locks the job, so that no worker leases it meanwhile. The withdrawal must be
  * locked first: workers lock in the same order.
  */
-async function isLeased(tx: SqlQueries, id: string, now: EpochMs): Promise<boolean> {
-  const text = `select leased_until from gw_jobs where kind = $1 and subject_id = $2${rowLock(tx, 'for update')}`
-  const [job] = await rows(tx, text, [SEND_JOB, id])
+async function isLeased(tx: SqlQueries, { accountId, id }: Withdrawal, now: EpochMs): Promise<boolean> {
+  const text = `select leased_until from gw_jobs
+    where account_id = $1 and kind = $2 and subject_id = $3${rowLock(tx, 'for update')}`
+  const [job] = await rows(tx, text, [accountId, SEND_JOB, id])
   return job !== undefined && toInteger(job['leased_until']) > now
 }
