@@ -96,8 +96,14 @@ t.test('a table without a mark, with two, or with an unexplained one is found', 
 t.test('every table says which rows belong together', async t => {
   t.ok(ddls.length >= 9, 'the DDL was found')
   t.same(ddls.flatMap(tablesOf).flatMap(problems), [])
+  const names = ddls.flatMap(tablesOf).map(({ name }) => name)
+  t.same(
+    NOT_YET.filter(name => !names.includes(name)),
+    [],
+    'no name is left over',
+  )
   t.equal(
-    ddls.flatMap(tablesOf).length,
+    names.length,
     ddls.flatMap(text => [...text.matchAll(/^create table/gm)]).length,
     'all tables were read',
   )
