@@ -44,10 +44,10 @@ export interface VerifiedSession {
   readonly chain: Chain
   readonly authorized: AuthorizedRule
   /**
-   * Claims the DPoP proof of this request; absent if the token is not bound to a key. Call it after every check that may still
-   * deny the request.
+   * Claims the DPoP proof of this request; undefined if the token is not bound to a key. Call it after every check that may
+   * still deny the request.
    */
-  readonly claimProof?: ClaimProof
+  readonly claimProof: ClaimProof | undefined
 }
 
 /** The last rule whose surface and scopes a session satisfied. Neither can change, so that rule is not checked again. */

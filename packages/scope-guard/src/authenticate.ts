@@ -15,14 +15,19 @@ import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from '.
 
 /**
  * Finds the session of an `Authorization` field in the cache, or verifies its token; then checks the proof of a bound token. The
- * session of a bound token has `claimProof`, which the caller must call before the request may proceed.
+ * session of a bound token has `claimProof`, which the caller must call before the request may proceed. Returns no promise for a
+ * cached bearer token. Faults, rejected: those of the keys and of the policies.
  */
-export type Authenticate = (facts: GuardFacts) => Promise<VerifiedSession | GuardDenial>
+export type Authenticate = (
+  facts: GuardFacts,
+) => VerifiedSession | GuardDenial | Promise<VerifiedSession | GuardDenial>
 
 /** The credential of a request. */
 interface Credential {
   /** The `Authorization` field with its scheme spelled `Bearer`. */
   readonly authorization: string
+  /** Whether its scheme was `Bearer`, not `DPoP`. */
+  readonly isBearer: boolean
   /** Its SHA-256, by which its session is cached. Undefined: the token is longer than `maxTokenBytes`. */
   readonly digest: string | undefined
 }
@@ -86,21 +91,14 @@ export function createAuthenticate(
     storeTimeoutMs: options.storeTimeoutMs,
   })
   const maxLength = BEARER.length + maxTokenBytes
-  return async facts => {
-    const { authorization: field } = facts
-    const authorization = typeof field === 'string' ? bearerOf(field) : undefined
-    if (authorization === undefined) return challenges.missing()
-    const isBearer = authorization === field || !isDpop(field as string)
-    const digest = authorization.length > maxLength ? undefined : sha256(authorization)
-    const cached = digest === undefined ? undefined : dependencies.cache.get(digest)
-    const fresh = cached !== undefined && clock.now() < cached.freshUntil ? cached : undefined
-    // This path has no await, because most requests have a cached bearer token.
-    if (fresh !== undefined && isBearer && fresh.thumbprint === undefined) {
-      const chain = fresh.chainPlace && chains.chainAt(fresh.chainPlace)
-      if (chain !== undefined) return verifiedSession(fresh, chain)
-    }
-    const verified =
-      fresh ?? (await verifyToken(dependencies, { authorization, digest }, cached, facts.address))
+  const authenticateUncached = async (
+    facts: GuardFacts,
+    credential: Credential,
+    cached: CachedSession | undefined,
+    fresh: CachedSession | undefined,
+  ): Promise<VerifiedSession | GuardDenial> => {
+    const { authorization, isBearer } = credential
+    const verified = fresh ?? (await verifyToken(dependencies, credential, cached, facts.address))
     if (isDenial(verified)) {
       // Without the option `dpop`, the scheme `DPoP` is unknown, so its credentials are missing. Only the denial of a bound
       // token gives the reason.
@@ -111,6 +109,21 @@ export function createAuthenticate(
     if (typeof claimProof !== 'function') return claimProof
     const { session, scopes, chain, authorized } = await withCachedChain(chains, verified)
     return { session, scopes, chain, authorized, claimProof }
+  }
+  return facts => {
+    const { authorization: field } = facts
+    const authorization = typeof field === 'string' ? bearerOf(field) : undefined
+    if (authorization === undefined) return challenges.missing()
+    const isBearer = authorization === field || !isDpop(field as string)
+    const digest = authorization.length > maxLength ? undefined : sha256(authorization)
+    const cached = digest === undefined ? undefined : dependencies.cache.get(digest)
+    const fresh = cached !== undefined && clock.now() < cached.freshUntil ? cached : undefined
+    // Most requests have a cached bearer token.
+    if (fresh !== undefined && isBearer && fresh.thumbprint === undefined) {
+      const chain = fresh.chainPlace && chains.chainAt(fresh.chainPlace)
+      if (chain !== undefined) return verifiedSession(fresh, chain)
+    }
+    return authenticateUncached(facts, { authorization, isBearer, digest }, cached, fresh)
   }
 }
 
@@ -143,6 +156,7 @@ const verifiedSession = ({ session, scopes, authorized }: CachedSession, chain: 
   scopes,
   chain,
   authorized,
+  claimProof: undefined,
 })
 
 /** Verifies a token that has no fresh entry in the cache. */

@@ -36,42 +36,23 @@ export interface GuardDependencies {
   readonly claimed: WeakSet<GuardFacts>
 }
 
-/** One request of a verified session. */
-interface CheckContext {
-  readonly verified: VerifiedSession
-  readonly rule: Rule
-  readonly limits: RuleLimits
-  readonly address: string | undefined
-  readonly now: EpochMs
-}
-
 /** Implements `Guard.check`. */
-export async function checkRequest(
+export function checkRequest(
   dependencies: GuardDependencies,
   facts: GuardFacts,
   rule: Rule,
 ): Promise<Verdict<Access, GuardDenial>> {
-  const { address } = facts
-  const limits = dependencies.prepare(rule)
-  const verified = await dependencies.authenticate(facts)
-  if (isDenial(verified)) return verified
-  if (verified.claimProof && dependencies.claimed.has(facts)) {
-    const { claimProof: _, ...claimed } = verified
-    return decide(dependencies, { verified: claimed, rule, limits, address, now: dependencies.clock.now() })
-  }
-  return decide(dependencies, { verified, rule, limits, address, now: dependencies.clock.now() })
+  return decide(dependencies, facts, rule, undefined)
 }
 
 /** Implements `Guard.authorize`. */
-export async function authorizeSession(
+export function authorizeSession(
   dependencies: GuardDependencies,
   session: Session,
-  { address }: GuardFacts,
+  facts: GuardFacts,
   rule: Rule,
 ): Promise<Verdict<Access, GuardDenial>> {
-  const limits = dependencies.prepare(rule)
-  const verified = await withChain(dependencies, session)
-  return decide(dependencies, { verified, rule, limits, address, now: dependencies.clock.now() })
+  return decide(dependencies, facts, rule, session)
 }
 
 /** Implements `Guard.recheck`. */
@@ -106,18 +87,28 @@ export async function authenticateSession(
 /** Loads the policies of a session that the caller has verified. */
 export async function withChain({ chains }: GuardDependencies, session: Session): Promise<VerifiedSession> {
   const { chain } = await chains.load(session)
-  return { session, scopes: new Set(session.scopes), chain, authorized: { lastRule: undefined } }
+  const scopes = new Set(session.scopes)
+  return { session, scopes, chain, authorized: { lastRule: undefined }, claimProof: undefined }
 }
 
-/** Denies a session that has expired or is revoked. */
-export async function sessionDenial(
+/**
+ * Denies a session that has expired or is revoked. Returns no promise where this process knows. Fault, rejected:
+ * `ERR_STORE_UNAVAILABLE`.
+ */
+export function sessionDenial(
   { challenges, revocation }: GuardDependencies,
   session: Session,
   now: EpochMs,
-): Promise<GuardDenial | undefined> {
+): GuardDenial | undefined | Promise<GuardDenial | undefined> {
   if (now >= session.expiresAt) return challenges.expired()
-  return (await revocation.isActive(session)) ? undefined : challenges.invalid('revoked')
+  const isActive = revocation.isActive(session)
+  return isActive instanceof Promise
+    ? isActive.then(active => revokedDenial(challenges, active))
+    : revokedDenial(challenges, isActive)
 }
+
+const revokedDenial = (challenges: Challenges, isActive: boolean): GuardDenial | undefined =>
+  isActive ? undefined : challenges.invalid('revoked')
 
 /** Denies a session the operation if its surface or its scopes do not satisfy the rule. */
 export function ruleDenial(
@@ -144,36 +135,53 @@ export function policyBlock(
   return chain.block({ operation, now, address, cardSecrets })
 }
 
-/** Decides about a verified session. `Guard.check` promises the order of these checks. */
+/**
+ * Decides about the credential of a request, or about a `session` that the caller has verified. `Guard.check` promises the order
+ * of these checks. Where a step has its result without a promise, nothing is awaited: for a cached token, only the limits are.
+ */
 async function decide(
   dependencies: GuardDependencies,
-  context: CheckContext,
+  facts: GuardFacts,
+  rule: Rule,
+  given: Session | undefined,
 ): Promise<Verdict<Access, GuardDenial>> {
-  const { verified, rule, limits, address, now } = context
-  const { session, chain } = verified
-  const denial = (await sessionDenial(dependencies, session, now)) ?? ruleDenial(dependencies, verified, rule)
-  if (denial) return denied(context, denial, [])
+  const { clock, claimed } = dependencies
+  const { address } = facts
+  const limits = dependencies.prepare(rule)
+  const found = given ? withChain(dependencies, given) : dependencies.authenticate(facts)
+  const verified = found instanceof Promise ? await found : found
+  if (isDenial(verified)) return verified
+  const { session, chain, claimProof } = verified
+  const now = clock.now()
 
-  const { usedUp, states } = await limits.take(session, address)
+  const ended = sessionDenial(dependencies, session, now)
+  const denial = (ended instanceof Promise ? await ended : ended) ?? ruleDenial(dependencies, verified, rule)
+  if (denial) return withEvidenceOf(denial, verified, rule, NO_STATES)
+
+  const taken = limits.take(session, address)
+  const { usedUp, states } = taken instanceof Promise ? await taken : taken
   const headers = states.length === 0 ? [] : rateLimitFields(limits.policy, states)
-  if (usedUp) return denied(context, rateLimited(usedUp, headers), states)
+  if (usedUp) return withEvidenceOf(rateLimited(usedUp, headers), verified, rule, states)
 
   const block = policyBlock(verified, rule, address, now)
-  if (block) return denied(context, blocked(block), states)
+  if (block) return withEvidenceOf(blocked(block), verified, rule, states)
 
   // Claimed after all checks but the count of calls, so that a request that is denied earlier stores no proof.
-  const unproven = await verified.claimProof?.()
-  if (unproven) return denied(context, unproven, states)
+  const unproven = claimProof && !claimed.has(facts) ? await claimProof() : undefined
+  if (unproven) return withEvidenceOf(unproven, verified, rule, states)
 
   const access = accessOf(verified, rule, states, headers)
   if (!chain.countsCalls || rule.spends !== undefined) return allow(access)
   const overCount = await countCall(access, dependencies.spending)
-  return overCount ? denied(context, blocked(overCount), states) : allow(access)
+  return overCount ? withEvidenceOf(blocked(overCount), verified, rule, states) : allow(access)
 }
 
-function denied(
-  { verified, rule }: CheckContext,
+const NO_STATES: readonly LimitState[] = []
+
+function withEvidenceOf(
   denial: GuardDenial,
+  verified: VerifiedSession,
+  rule: Rule,
   states: readonly LimitState[],
 ): GuardDenial {
   return { ...denial, evidence: evidenceOf(verified, rule, states) }

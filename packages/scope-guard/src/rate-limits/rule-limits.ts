@@ -20,9 +20,10 @@ export interface RuleLimits {
    * Takes one point from every limit. The limits are queried in parallel, so a shared store costs the time of one round trip.
    * If a limit is used up, the points of the other limits are returned; an error while they are returned is ignored.
    * Simultaneous requests never pass more often than each limit has points. Fewer can pass, because a denied request keeps the
-   * points of the other limits until it has returned them. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   * points of the other limits until it has returned them. Returns no promise if no limit applies. Faults, rejected:
+   * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
-  take(session: Session, address: string | undefined): Promise<LimitsResult>
+  take(session: Session, address: string | undefined): LimitsResult | Promise<LimitsResult>
 }
 
 /** One point to take from one bucket of a limit. */
@@ -81,13 +82,16 @@ function bucketOf(
 /** Long ids are replaced by a digest: stores limit the length of a key (Postgres: 255), and other issuers may use longer ids. */
 const bucketName = (id: string): string => (id.length <= 64 ? id : keyDigest(id))
 
-async function takePoints(points: readonly PointRequest[], rule: Rule): Promise<LimitsResult> {
+function takePoints(points: readonly PointRequest[], rule: Rule): LimitsResult | Promise<LimitsResult> {
   const [point] = points
   if (point === undefined) return NO_LIMITS
-  if (points.length > 1) return takeAll(points, rule)
-  const { state, isOver } = await takeOne(point, rule)
-  return { usedUp: isOver ? state : undefined, states: [state] }
+  return points.length > 1 ? takeAll(points, rule) : takeOne(point, rule).then(resultOfOne)
 }
+
+const resultOfOne = ({ state, isOver }: LimitResult): LimitsResult => ({
+  usedUp: isOver ? state : undefined,
+  states: [state],
+})
 
 /** Takes a point from several limits in parallel. If one of them denies or fails, returns the points of the others. */
 async function takeAll(points: readonly PointRequest[], rule: Rule): Promise<LimitsResult> {

@@ -57,8 +57,11 @@ export function checkedRevocation(options: RevocationOptions = { mode: 'off' }):
 
 /** Decides whether a session is revoked. Its expiry is checked elsewhere. */
 export interface Revocation {
-  /** Whether a session is not revoked. Fault: `ERR_STORE_UNAVAILABLE`, if the store had to be queried. */
-  isActive(session: Session): Promise<boolean>
+  /**
+   * Whether a session is not revoked: without a promise where this process knows. Fault, rejected: `ERR_STORE_UNAVAILABLE`, if
+   * the store had to be queried.
+   */
+  isActive(session: Session): boolean | Promise<boolean>
   /** Resolves when all revocations so far are known. Rejects if the feed fails. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -68,7 +71,7 @@ const noop = async (): Promise<void> => undefined
 
 /** Makes the revocation check of one mode. */
 export function createRevocation(options: CheckedRevocation, clock: Clock, timeoutMs: number): Revocation {
-  if (options.mode === 'off') return { isActive: async () => true, start: noop, stop: noop }
+  if (options.mode === 'off') return { isActive: () => true, start: noop, stop: noop }
   const { isLive } = options
   const queryStore = (session: Session): Promise<boolean> =>
     withinTime('revocation check', timeoutMs, async () => {
@@ -81,7 +84,7 @@ export function createRevocation(options: CheckedRevocation, clock: Clock, timeo
   const { feed, boundMs, monotonic } = options
   const follower = followFeed({ feed, boundMs, pollMs: Math.floor(boundMs / 4), clock, monotonic })
   return {
-    async isActive(session) {
+    isActive(session) {
       if (follower.known.ends(session, clock.now())) return false
       return follower.isFresh() || queryStore(session)
     },
