@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { parseJsonObject } from '@gatewright/http'
 import { readRawBody } from '@gatewright/http/node'
 import t from 'tap'
@@ -26,6 +27,14 @@ async function read(send: (port: number) => void, limitBytes = 100): Promise<Out
     server.closeAllConnections()
     server.close()
   }
+}
+
+/** A body that is no request of a server: a framework may read it from elsewhere. It stays open without chunks. */
+function bodyOf(chunks: readonly string[], length?: string) {
+  const stream = new Readable({ read: () => undefined })
+  for (const chunk of chunks) stream.push(chunk)
+  if (chunks.length > 0) stream.push(null)
+  return Object.assign(stream, { headers: length === undefined ? {} : { 'content-length': length } })
 }
 
 const post =
@@ -62,6 +71,56 @@ t.test(
 
 t.test('denies a body that ends early', async t => {
   t.match(await read(post('Content-Length: 10', 'abc', true)), { code: 'invalid_request', field: 'body' })
+})
+
+t.test('denies a body whose client is gone, before and while it is read', async t => {
+  const cut = { code: 'invalid_request', field: 'body' }
+  const reset = (port: number): void => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n')
+      setImmediate(() => socket.resetAndDestroy())
+    })
+    socket.on('error', () => {})
+  }
+  t.match(await read(reset), cut)
+  const stream = bodyOf(['abc'])
+  stream.destroy()
+  t.match(await readRawBody(stream, 100), cut)
+  const closed = bodyOf([])
+  closed.push('ab')
+  const outcome = readRawBody(closed, 100)
+  closed.destroy()
+  t.match(await outcome, cut)
+})
+
+t.test('removes its listeners, and discards the rest of a body that is too large', async t => {
+  for (const [chunks, code] of [
+    [['abc'], undefined],
+    [['abc', 'x'.repeat(100), 'rest'], 'payload_too_large'],
+  ] as const) {
+    const stream = bodyOf(chunks)
+    const outcome = await readRawBody(stream, 100)
+    t.equal(outcome.ok ? undefined : outcome.code, code)
+    if (!stream.closed) await once(stream, 'close')
+    for (const event of ['data', 'aborted', 'error']) t.equal(stream.listenerCount(event), 0, event)
+  }
+})
+
+t.test('compares the length with Content-Length', async t => {
+  t.match(await readRawBody(bodyOf(['abc'], '4'), 100), { code: 'invalid_request' })
+  t.match(await readRawBody(bodyOf(['abc'], '3'), 100), { ok: true })
+})
+
+t.test('rejects text, and passes on the error of a stream that fails', async t => {
+  const text = bodyOf(['abc'])
+  text.setEncoding('utf8')
+  await t.rejects(readRawBody(text, 100), { name: 'TypeError', message: /setEncoding/ })
+  const objects = Object.assign(Readable.from(['abc']), { headers: {} })
+  await t.rejects(readRawBody(objects, 100), { name: 'TypeError' })
+  const failing = bodyOf([])
+  const outcome = readRawBody(failing, 100)
+  failing.destroy(new Error('disk'))
+  await t.rejects(outcome, { message: 'disk' })
 })
 
 t.test('reads one JSON object in UTF-8, and an empty body as an empty object', async t => {
