@@ -120,9 +120,12 @@ export async function runHost<S extends HostServices>(
   const report = safely(given.report)
   const options = { ...given, observe: safely(given.observe), report, draining: () => draining }
   const { services, close: closeStores } = await openProduct(config, product, options, QUERY_MS)
-  const { guard, metrics, feed, aliasUsage, issuer, idempotency, jobs, aliasTable } = services
   let running: RunningChores | undefined
+  let stopGuard = async (): Promise<void> => {}
   try {
+    // Reading a service makes it, which may throw.
+    const { guard, metrics, feed, aliasUsage, issuer, idempotency, jobs, aliasTable } = services
+    stopGuard = () => guard.stop()
     await guard.start()
     for (const { start } of modulesOf(services)) await start?.(services)
     const chores = hostChores(services)
@@ -164,7 +167,7 @@ export async function runHost<S extends HostServices>(
     }
   } catch (error) {
     await running?.stop()
-    await guard.stop()
+    await stopGuard()
     await closeStores()
     throw error
   }

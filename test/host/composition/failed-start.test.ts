@@ -1,0 +1,64 @@
+// A host that does not start leaves nothing open: the process of a test, or of a supervisor that tries again, could not end.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { runNode } from '../../harness/node.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'gatewright-failed-start-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Starts hosts that fail in different steps, says why, and ends only if nothing is open. */
+const SCRIPT = `
+  import { runHost } from '@gatewright/host'
+  import { HostFactories } from '@gatewright/host/internal'
+  import { readHostConfig } from '@gatewright/host/config'
+  import { scopeCatalogue } from '@gatewright/kernel'
+  const fail = step => { throw new Error(step + ' failed') }
+  class NoGuard extends HostFactories { guard() { fail('guard') } }
+  class NoMetrics extends HostFactories { metrics() { fail('metrics') } }
+  // Its operations need a scope that is not known.
+  const { tipModule } = await import(process.cwd() + '/build/examples/own-host/tips.js')
+  const scopes = scopeCatalogue(['tips.read'])
+  const products = [
+    { modules: [], scopes, services: new NoGuard() },
+    { modules: [], scopes, services: new NoMetrics() },
+    { modules: [{ start: () => fail('start') }], scopes },
+    { modules: [{ operations: () => fail('operations') }], scopes },
+    { modules: [tipModule], scopes },
+    { modules: [{ tables: () => fail('tables') }], scopes },
+  ]
+  const config = readHostConfig(process.env)
+  if (!config.ok) fail(config.problems.join())
+  for (const product of products)
+    await runHost(config.value, product, { observe() {}, report() {} }).then(
+      () => console.log('started'),
+      error => console.log(error.message),
+    )
+  // It does not keep the process running, and runs only if something else does.
+  setTimeout(() => { console.log('open:', process.getActiveResourcesInfo().join()); process.exit(1) }, 10_000).unref()
+`
+
+for (const stores of ['embedded', 'postgres+redis'] as const) {
+  t.test(`closes what a start has opened that fails on ${stores}`, async t => {
+    const { env, drop } = await hostStoresEnv(stores)
+    t.teardown(drop)
+    const DATA_DIR = join(folder, stores)
+    const { code, output } = await runNode(['--input-type=module', '-e', SCRIPT], {
+      ...process.env,
+      ...env,
+      DATA_DIR,
+      PORT: '0',
+    })
+    t.same(output.trim().split('\n'), [
+      'guard failed',
+      'metrics failed',
+      'start failed',
+      'operations failed',
+      'tips.give: the scope tips.write is not a known scope; known: tips.read (the option scopes lists them)',
+      'tables failed',
+    ])
+    t.equal(code, 0)
+  })
+}
