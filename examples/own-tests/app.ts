@@ -1,5 +1,6 @@
 import express, { type Express } from 'express'
-import { gatewright, nothingHappened, type ExpressOptions } from 'gatewright/express'
+import { nothingHappened } from 'gatewright'
+import { gatewright, type ExpressOptions } from 'gatewright/express'
 import { z } from 'zod'
 
 /** The options that are the same wherever the server runs. `main.ts` adds the store. */

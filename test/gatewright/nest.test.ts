@@ -22,18 +22,8 @@ import {
 import { NestFactory } from '@nestjs/core'
 import type { NestExpressApplication } from '@nestjs/platform-express'
 import type { Response } from 'express'
-import {
-  Accepted,
-  Caller,
-  GatewrightModule,
-  GatewrightParts,
-  nothingHappened,
-  Open,
-  Read,
-  Write,
-  type ReadRequest,
-  type WriteRequest,
-} from 'gatewright/nest'
+import { nothingHappened, type ReadRequest, type WriteRequest } from 'gatewright'
+import { Accepted, Caller, GatewrightModule, GatewrightParts, Open, Read, Write } from 'gatewright/nest'
 import { map } from 'rxjs'
 import t from 'tap'
 import { read, write, writeAmount, withdraw } from './operations.ts'

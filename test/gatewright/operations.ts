@@ -1,5 +1,5 @@
 import type { AmountLike } from '@gatewright/http/internal'
-import type { ReadRequest, WriteRequest } from 'gatewright/express'
+import type { ReadRequest, WriteRequest } from 'gatewright'
 import { z } from 'zod'
 import type { Processor } from './world.ts'
 

@@ -84,6 +84,49 @@ t.test('correct code compiles', async t => {
   t.equal(await compile('gatewright-types', { 'right.ts': RIGHT }), '')
 })
 
+/** What servers export of their parts. A compiler writes its types into the declaration file only if the package exports their names. */
+const EXPORTED = (framework: string, options = ''): string => `
+import { gatewright, memoryStore } from 'gatewright/${framework}'
+import { z } from 'zod'
+export const store = memoryStore()
+export const gw = gatewright({ issuer: 'https://issuer.test', audience: 'https://api.test', store, ${options} })
+const body = z.object({ amountCents: z.number() })
+export const pay = gw.write('payments.create', { scope: [], body }, async ({ body }) => ({ status: 201, body }))
+export const list = gw.read('payments.list', { scope: [] }, async ({ params }) => ({ status: 200, body: params }))
+export const open = gw.open('plans.list', {}, () => ({ status: 200 }))
+export const { session, http, guard, gate, idempotency, once } = gw
+`
+
+const PROTECTING = `
+export const protectWrite = gw.protectWrite('cards.create', { scope: [], body })
+export const protectRead = gw.protectRead('cards.list', { scope: [] })
+`
+
+t.test('what a server exports can be declared, without annotations', async t => {
+  const output = await compile('gatewright-declarations', {
+    'express.ts': EXPORTED('express') + PROTECTING,
+    'node.ts': EXPORTED('node') + PROTECTING,
+    'koa.ts': EXPORTED('koa') + PROTECTING,
+    'fastify.ts': EXPORTED('fastify') + PROTECTING,
+    'hono.ts': EXPORTED('hono', "peer: 'none'") + PROTECTING,
+    'next.ts': EXPORTED('next', "peer: 'none'"),
+    'fetch.ts': EXPORTED('fetch', "peer: 'none'"),
+    'stores.ts': `
+import { redisStore } from 'gatewright/redis'
+import { postgresStore } from 'gatewright/postgres'
+import { sqliteStore } from 'gatewright/sqlite'
+import { manualClock, testGateway, testProcessor, testSession } from 'gatewright/testing'
+export const redis = redisStore({ sendCommand: async () => null })
+export const postgres = (pool: never) => postgresStore(pool)
+export const sqlite = (database: never) => sqliteStore(database)
+export const session = testSession({ scopes: ['payments.write'] })
+export const gateway = () => testGateway({} as never)
+export const [clock, processor] = [manualClock(), testProcessor()]
+`,
+  })
+  t.equal(output, '')
+})
+
 t.test('each mistake is one error, at its place, that says the right name', async t => {
   const names = Object.keys(mistakes)
   const files = Object.fromEntries(

@@ -3,7 +3,8 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { localKeys, type LimitOptions } from '@gatewright/scope-guard'
-import { memoryStore, type Store } from 'gatewright/memory'
+import type { Store } from 'gatewright'
+import { memoryStore } from 'gatewright/memory'
 import { AUDIENCE, ISSUER, sign, signingKey } from '../scope-guard/issuer.ts'
 
 /** A payment processor that pays once for each idempotency key, and notes what it was asked for. */

@@ -9,6 +9,12 @@ t.test('the public surface of every package is the recorded one (npm run exports
   t.same(await surfaces(), recorded)
 })
 
+t.test('the packages export at most 350 names to users', async t => {
+  const open = Object.entries(await surfaces()).filter(([entry]) => !/\/internal\b/.test(entry))
+  const names = open.flatMap(([, { values, types }]) => [...values, ...types])
+  t.ok(names.length <= 350, `${names.length} names`)
+})
+
 t.test('every kind of export is seen', async t => {
   const text = `
 export { a, b as c } from './x.ts';

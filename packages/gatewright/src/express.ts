@@ -11,10 +11,7 @@ import { checkedOptions, type GatewrightOptions } from './options.ts'
 import { middlewareMethods } from './methods.ts'
 
 export { keepRawBody } from '@gatewright/http/express'
-export { nothingHappened } from '@gatewright/kernel'
 export { memoryStore } from './stores/memory.ts'
-export type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
-export type { Store } from './stores/store.ts'
 
 /** Options of `gatewright` for Express and plain node http. */
 export interface ExpressOptions<S extends string = string> extends GatewrightOptions<S> {

@@ -5,14 +5,10 @@ import type { Gatewright, Protects } from './gatewright.ts'
 import { middlewareMethods } from './methods.ts'
 import { checkedOptions, type GatewrightOptions } from './options.ts'
 
-export { nothingHappened } from '@gatewright/kernel'
 export { memoryStore } from './stores/memory.ts'
-export type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
-export type { GatewrightOptions } from './options.ts'
-export type { Store } from './stores/store.ts'
 
 /** The hooks that protect a route of Fastify: its options, before its own handler. */
-export type FastifyHooks = ReturnType<FastifyGate['hooks']>
+type FastifyHooks = ReturnType<FastifyGate['hooks']>
 
 /** Mounts operations on Fastify: `app.post('/payments', gw.write(...))`. */
 export interface FastifyGatewright<S extends string>

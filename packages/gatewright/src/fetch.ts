@@ -6,11 +6,8 @@ import type { Gatewright, Wraps } from './gatewright.ts'
 import { mountMethods, wrapMethods } from './methods.ts'
 import { checkedOptions } from './options.ts'
 
-export { nothingHappened } from '@gatewright/kernel'
 export { memoryStore } from './stores/memory.ts'
 export type { FetchOptions } from './fetch-options.ts'
-export type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
-export type { Store } from './stores/store.ts'
 
 /** Makes handlers for servers with `fetch`: Bun, Deno, Cloudflare Workers and others. */
 export interface FetchGatewright<S extends string, Env>

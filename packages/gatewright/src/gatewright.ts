@@ -1,7 +1,9 @@
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { OpenOperation, ReadOperation, WriteOperation } from './operations.ts'
 import type { Parts } from './compose.ts'
-import type { OpenRequest, PathParams, ReadRequest, Respond, WriteRequest } from './requests.ts'
+// From the entry, so that declaration files of users can name them.
+import type { OpenRequest, PathParams, Protecting, ReadRequest, WriteRequest } from './index.ts'
+import type { Respond } from './requests.ts'
 
 /** A JSON object without a schema. An interface, so that editors show its name. */
 export interface AnyObject {
@@ -31,12 +33,6 @@ export interface Gatewright<Scope extends string, Mounted> extends Parts {
     options: WriteOperation<Scope, Body, Query, Params>,
     handler: Respond<WriteRequest<Body, Query, Params>>,
   ): Mounted
-}
-
-/** What `protectRead` and `protectWrite` return: a middleware, which also gives the accepted request to the handlers after it. */
-export type Protecting<Middleware, Request, Accepted> = Middleware & {
-  /** Returns the request that this middleware has accepted. Throws a `TypeError` for any other request. */
-  accepted(request: Request): Accepted
 }
 
 /** Protects handlers that a team already has, as a middleware in front of them. */

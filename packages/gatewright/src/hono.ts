@@ -7,16 +7,13 @@ import type { Gatewright, Protects } from './gatewright.ts'
 import { middlewareMethods } from './methods.ts'
 import { checkedOptions } from './options.ts'
 
-export { nothingHappened } from '@gatewright/kernel'
 export { memoryStore } from './stores/memory.ts'
 export type { FetchOptions } from './fetch-options.ts'
-export type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
-export type { Store } from './stores/store.ts'
 
 /** A handler of Hono. */
-export type HonoHandler<Env> = (context: HonoContext<Env>) => Promise<Response>
+type HonoHandler<Env> = (context: HonoContext<Env>) => Promise<Response>
 /** A middleware of Hono. */
-export type HonoMiddleware<Env> = ReturnType<FetchGate<Env>['guard']>
+type HonoMiddleware<Env> = ReturnType<FetchGate<Env>['guard']>
 
 /** Mounts operations on Hono. */
 export interface HonoGatewright<S extends string, Env>

@@ -5,10 +5,7 @@ import type { Gatewright, Protects } from './gatewright.ts'
 import { middlewareMethods } from './methods.ts'
 import { checkedOptions, type GatewrightOptions } from './options.ts'
 
-export { nothingHappened } from '@gatewright/kernel'
 export { memoryStore } from './stores/memory.ts'
-export type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
-export type { Store } from './stores/store.ts'
 
 /** Options of `gatewright` for Koa. */
 export interface KoaOptions<S extends string = string> extends GatewrightOptions<S> {

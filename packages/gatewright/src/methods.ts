@@ -2,8 +2,8 @@ import type { Handler, OpenCall } from '@gatewright/http'
 import type { Route } from '@gatewright/http/internal'
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { Declarations, Operation } from './compose.ts'
-import type { Existing, Gatewright, Protecting, Protects, Wraps } from './gatewright.ts'
-import type { Respond } from './requests.ts'
+import type { Existing, Gatewright, Protects, Wraps } from './gatewright.ts'
+import type { Protecting, Respond } from './requests.ts'
 
 /** The functions of a binding of `@gatewright/http` that mount a route. */
 export interface Binding<Mounted> {

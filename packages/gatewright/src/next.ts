@@ -7,11 +7,8 @@ import type { Gatewright, Wraps } from './gatewright.ts'
 import { mountMethods, wrapMethods, type Binding, type WrappingBinding } from './methods.ts'
 import { checkedOptions } from './options.ts'
 
-export { nothingHappened } from '@gatewright/kernel'
 export { memoryStore } from './stores/memory.ts'
 export type { FetchOptions } from './fetch-options.ts'
-export type { OpenRequest, ReadRequest, WriteRequest } from './requests.ts'
-export type { Store } from './stores/store.ts'
 
 /** A route handler of the App Router: `export const POST = gw.write(...)`. */
 export type NextHandler = (

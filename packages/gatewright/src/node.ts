@@ -1,9 +1,2 @@
-export { gatewright, memoryStore, nothingHappened } from './express.ts'
-export type {
-  ExpressGatewright,
-  ExpressOptions,
-  OpenRequest,
-  ReadRequest,
-  Store,
-  WriteRequest,
-} from './express.ts'
+export { gatewright, memoryStore } from './express.ts'
+export type { ExpressGatewright, ExpressOptions } from './express.ts'

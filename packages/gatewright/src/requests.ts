@@ -50,6 +50,12 @@ export interface WriteRequest<B = unknown, Q = unknown, P = PathParams> extends 
   spendsNothing(): void
 }
 
+/** What `protectRead` and `protectWrite` return: a middleware, which also gives the accepted request to the handlers after it. */
+export type Protecting<Middleware, Request, Accepted> = Middleware & {
+  /** Returns the request that this middleware has accepted. Throws a `TypeError` for any other request. */
+  accepted(request: Request): Accepted
+}
+
 /** Handles a request. Returns a response, whose body is sent as JSON, or a denial. */
 export type Respond<T> = (request: T) => HandlerResponse | Promise<HandlerResponse>
 

@@ -11,7 +11,8 @@ import {
   type CallHandler,
   type ExecutionContext,
 } from '@nestjs/common'
-import { nothingHappened, Write } from 'gatewright/nest'
+import { nothingHappened } from 'gatewright'
+import { Write } from 'gatewright/nest'
 import type { Response } from 'express'
 import { firstValueFrom, of, race, retry, Subject, throwError } from 'rxjs'
 import { mergeMap } from 'rxjs/operators'

@@ -1,7 +1,3 @@
-export { nothingHappened } from '@gatewright/kernel'
 export { memoryStore } from '../stores/memory.ts'
 export { Accepted, Caller, Open, Read, Write } from './decorators.ts'
 export { GatewrightModule, GatewrightParts } from './module.ts'
-export type { GatewrightOptions } from '../options.ts'
-export type { OpenRequest, ReadRequest, WriteRequest } from '../requests.ts'
-export type { AsyncOptions } from './module.ts'

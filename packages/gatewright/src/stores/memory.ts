@@ -1,8 +1,7 @@
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import { memorySpends } from '@gatewright/scope-guard/memory'
-import { collector, type Store } from './store.ts'
-
-export type { Store } from './store.ts'
+import type { Store } from '../index.ts'
+import { collector } from './store.ts'
 
 /**
  * Keeps everything in the memory of this process: it is lost when the process ends, and processes do not share it. For tests and

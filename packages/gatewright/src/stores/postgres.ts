@@ -3,10 +3,8 @@ import { fromPgPool, migrate } from '@gatewright/kernel/sql'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import RateLimiterPostgres from 'rate-limiter-flexible/lib/RateLimiterPostgres.js'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
-import { collector, type Store } from './store.ts'
-
-export type { SqlStoreOptions } from './sql.ts'
-export type { Store } from './store.ts'
+import type { Store } from '../index.ts'
+import { collector } from './store.ts'
 
 /** The table as rate-limiter-flexible expects it. It deletes expired rows itself, every five minutes. */
 const RATE_LIMITS = `-- version 1

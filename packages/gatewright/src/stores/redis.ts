@@ -3,9 +3,8 @@ import { checkOptions } from '@gatewright/kernel/internal'
 import { fromIoredis, fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
 import { redisSpends } from '@gatewright/scope-guard/redis'
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
-import { collector, type Store } from './store.ts'
-
-export type { Store } from './store.ts'
+import type { Store } from '../index.ts'
+import { collector } from './store.ts'
 
 /** A client of ioredis. */
 type Ioredis = Parameters<typeof fromIoredis>[0]
@@ -13,7 +12,7 @@ type Ioredis = Parameters<typeof fromIoredis>[0]
 type NodeRedis = Parameters<typeof fromNodeRedis>[0] | Parameters<typeof fromNodeRedisCluster>[0]
 
 /** Options of `redisStore`. */
-export interface RedisStoreOptions {
+interface RedisStoreOptions {
   /** Begins every key. Default `gw:`. */
   readonly prefix?: string
 }

@@ -4,12 +4,11 @@ import { fromSqlite } from '@gatewright/kernel/sql'
 import type { SqliteDatabase } from '@gatewright/kernel/internal/sql'
 import { migrateSpends, sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
-import { collector, type Store } from './store.ts'
-
-export type { Store } from './store.ts'
+import type { Store } from '../index.ts'
+import { collector } from './store.ts'
 
 /** Options of `sqliteStore`. */
-export interface SqliteStoreOptions extends SqlStoreOptions {
+interface SqliteStoreOptions extends SqlStoreOptions {
   /** A second connection to the same file in WAL mode, which reads while the first one writes. Default: reads wait for writes. */
   readonly reader?: SqliteDatabase
 }
