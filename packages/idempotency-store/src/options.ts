@@ -45,8 +45,8 @@ export interface IdempotencyBaseOptions {
   /** Maximum length of a key in characters, `minKeyLength` to 1024, default 255. */
   readonly maxKeyLength?: number
   /**
-   * How long a run may take, in ms, 1000 to 86 400 000, default 60 000. It must be longer than the longest handler: a run
-   * that outlives its lease is reported as `outcome_unknown`, and never run again automatically.
+   * How long a run may take, in ms, 1000 to 86 400 000, default 60 000. It must be longer than the longest handler, unless `maxRunMs` of
+   * `createIdempotency` is set: a run that outlives its lease is reported as `outcome_unknown`, and never run again automatically.
    */
   readonly leaseMs?: number
   /** How long a response is replayed, in ms, 60 000 to 31 536 000 000, default 86 400 000 (24 h). */
