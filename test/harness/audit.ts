@@ -2,7 +2,8 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { toInteger, type SqlDialect } from '@gatewright/kernel/internal/sql'
 import { createLedger } from '@gatewright/host/internal'
 
-const HISTORY = 'select count(*) from gw_payin_moves m where m.payin_id = p.id'
+const HISTORY =
+  'select count(*) from gw_payin_moves m where m.account_id = p.account_id and m.payin_id = p.id'
 const TRANSFER = `select count(*) from gw_ledger_legs l
   where l.account_id = p.account_id and l.transfer_id = 'payin:' || p.id and l.side = 'debit'`
 
@@ -38,6 +39,21 @@ const WRONG: Readonly<Record<string, string>> = {
       from gw_deposit_addresses a where a.payin_id = p.id and a.address = p.pay_to and a.chain_id = p.chain_id))
     + (select count(*) from gw_deposit_addresses a where a.payin_id is not null
       and not exists (select 1 from gw_payins p where p.id = a.payin_id and p.own_receiver = 1)) as n`,
+  'open pay-ins that watchers and expiry do not find as they are, or others that they do': `select
+    (select count(*) from gw_payins p where p.status in ('awaiting_payment', 'confirming') and not exists (
+      select 1 from gw_open_payins o where o.payin_id = p.id and o.account_id = p.account_id and o.due_at = p.due_at
+        and coalesce(o.submitted_tx, '') = coalesce(p.submitted_tx, '')
+        and o.has_transfer = case when p.transfer_tx is null then 0 else 1 end
+        and coalesce(o.pay_to, '') = coalesce(p.pay_to, '') and coalesce(o.payer, '') = coalesce(p.payer, '')))
+    + (select count(*) from gw_open_payins o where not exists (select 1 from gw_payins p
+      where p.id = o.payin_id and p.status in ('awaiting_payment', 'confirming'))) as n`,
+  'transfers that are stored otherwise than their pay-in says': `select
+    (select count(*) from gw_payins p where p.transfer_tx is not null and not exists (
+      select 1 from gw_payin_transfers t where t.chain_id = p.chain_id and t.tx_hash = p.transfer_tx
+        and t.log_index = p.transfer_log and t.payin_id = p.id and t.account_id = p.account_id
+        and t.block_hash = p.transfer_block_hash and t.settled = case when p.status = 'settled' then 1 else 0 end))
+    + (select count(*) from gw_payin_transfers t where not exists (select 1 from gw_payins p
+      where p.id = t.payin_id and p.transfer_tx = t.tx_hash and p.transfer_log = t.log_index)) as n`,
 }
 
 /**

@@ -40,8 +40,8 @@ async function bare({ DATABASE_URL }: Record<string, string>): Promise<void> {
   )
   const move = statement(
     'move',
-    `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
-      values ($1, 1, null, 'awaiting_payment', 'created', null, $2)`,
+    `insert into gw_payin_moves (account_id, payin_id, number, from_status, to_status, cause, detail, at)
+      values ('acc', $1, 1, null, 'awaiting_payment', 'created', null, $2)`,
   )
   const end = statement(
     'end',

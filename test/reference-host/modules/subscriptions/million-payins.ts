@@ -53,8 +53,16 @@ export async function fillMillion(url: string, million: GeneratedRows): Promise<
         case when n between 988001 and 988050 or (not ${open} and n % 2 = 1 and n % 3 <> 0) then '0x' || n end,
         ${now} - 1000000 + n, due.at, due.at ${series},
         lateral (select case when n > 999000 then ${now} - 1 + n % 2 else ${now} + 86400000 + n end as at) due`,
-    `insert into gw_payin_moves (payin_id, number, to_status, cause, at)
-      select ${id}, 1, 'awaiting_payment', 'created', n ${series}`,
+    `insert into gw_payin_moves (account_id, payin_id, number, to_status, cause, at)
+      select ${account}, ${id}, 1, 'awaiting_payment', 'created', n ${series}`,
+    `insert into gw_open_payins (payin_id, account_id, chain_id, token, pay_to, own_receiver, units, payer, submitted_tx,
+        has_transfer, created_at, due_at)
+      select id, account_id, chain_id, token, pay_to, own_receiver, units, payer, submitted_tx,
+        case when transfer_tx is null then 0 else 1 end, created_at, due_at
+      from gw_payins where status in ('awaiting_payment', 'confirming') order by position`,
+    `insert into gw_payin_transfers (chain_id, tx_hash, log_index, block_number, block_hash, account_id, payin_id, settled)
+      select chain_id, transfer_tx, transfer_log, transfer_block, transfer_block_hash, account_id, id,
+        case when status = 'settled' then 1 else 0 end from gw_payins where transfer_tx is not null`,
     `insert into gw_ledger_accounts (account_id, id) select 'acc_' || n, 'user:acc_' || n from generate_series(0, 4999) n
       union all select '${accountId}', 'user:${accountId}' union all select '', 'house:revenue'
       union all select '', 'outside:sandbox' union all select '', 'outside:chain:${chainId}:${token}'`,
@@ -72,8 +80,8 @@ export async function fillMillion(url: string, million: GeneratedRows): Promise<
         select ledger_account, amount_cents from gw_ledger_legs
         union all select ledger_account, -amount_cents from gw_ledger_tail) l group by ledger_account) m
       where m.ledger_account = a.id`,
-    `insert into gw_deposit_addresses (chain_id, address, token, payin_id)
-      select ${chainId}, '0xd' || lpad(to_hex(n), 39, '0'), '${token}', ${id} from generate_series(978001, 998000) n`,
+    `insert into gw_deposit_addresses (chain_id, address, token, account_id, payin_id)
+      select ${chainId}, '0xd' || lpad(to_hex(n), 39, '0'), '${token}', ${account}, ${id} from generate_series(978001, 998000) n`,
     'vacuum analyze',
   ]
   try {

@@ -23,7 +23,7 @@ import { fillMillion } from './million-payins.ts'
 
 /** The tables under test: those that grow. */
 const OURS =
-  /gw_(payins|payin_moves|subscriptions|deposit_addresses|deposit_sources|unmatched_transfers|chain_audits|ledger_\w+|chain_cursors)\b/
+  /gw_(payins|payin_moves|open_payins|payin_transfers|subscriptions|deposit_addresses|deposit_sources|unmatched_transfers|chain_audits|ledger_\w+|chain_cursors)\b/
 /** Cursors have one row per chain and do not grow. */
 const BIG = /^gw_(?!chain_cursors|chain_audits|deposit_sources)/
 const MAX_BUFFERS = 120
@@ -53,6 +53,7 @@ const ELSEWHERE = [
   'update gw_ledger_accounts as a',
   'delete from gw_ledger_tail',
   // Operator commands, and addresses that were paid before they were given out.
+  'select account_id from gw_open_payins',
   'select * from gw_unmatched_transfers',
   'update gw_unmatched_transfers',
   'update gw_deposit_sources',
@@ -69,7 +70,7 @@ const ELSEWHERE = [
 const FOLDING = /^(select max\(n\.account_id\)|select a\.id from gw_ledger_accounts|with folded)/
 
 /** Makes one pay-in old enough to be deleted. */
-const ENDED_LONG_AGO = `update gw_payins set due_at = $1 where id = (select id from gw_payins
+const ENDED_LONG_AGO = `update gw_payins set due_at = $1 where (account_id, id) = (select account_id, id from gw_payins
   where status = 'expired' and own_receiver = 0 and transfer_tx is null limit 1)`
 
 function plain(text: string): string {

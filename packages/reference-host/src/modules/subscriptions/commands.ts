@@ -27,9 +27,10 @@ export const commands: readonly Command<PayinCommandServices>[] = [
     confirm: 'A payment that arrives later settles nothing.',
     async run({ backend, clock, settlement }, { positional: [id = ''] }) {
       const status = await backend.sql.transaction(async tx => {
-        const payin = await payins.anyAccount.lock(tx, id)
-        if (!payin) throw new UsageError(`no pay-in ${id}`)
-        if (!isOpen(payin.status)) throw new UsageError(`${id} is ${payin.status}`)
+        const accountId = await payins.accountOfOpen(tx, id)
+        const payin = accountId === undefined ? undefined : await payins.lock(tx, accountId, id)
+        if (!payin || !isOpen(payin.status))
+          throw new UsageError(`no pay-in ${id} is open: it has ended, or never existed`)
         if (payin.seen)
           throw new UsageError(`${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`)
         return (await settlement.close(tx, payin, 'canceled', clock.now())).status

@@ -61,15 +61,15 @@ export const subscriptions = {
     const { amountCents, interval } = plan
     const text = `insert into gw_subscriptions (id, account_id, effect_id, plan_id, amount_cents, plan_interval, created_at)
       values ($1, $2, $3, $4, $5, $6, $7)
-      on conflict (effect_id) do update set effect_id = excluded.effect_id returning ${subscriptionTable.columns}`
+      on conflict (account_id, effect_id) do update set effect_id = excluded.effect_id returning ${subscriptionTable.columns}`
     const values = [newId('sub'), accountId, effectId, plan.id, amountCents, interval, now]
     const [row] = await rows(tx, text, values)
     return subscriptionTable.read(row as SqlRow)
   },
   /** Adds one paid period. Simultaneous calls each add their own. */
-  async extend(tx: SqlQueries, id: string, now: EpochMs): Promise<void> {
-    const conditions = `where id = $1${rowLock(tx, 'for no key update')}`
-    const [subscription] = (await subscriptionTable.select(tx, conditions, [id])) as [Subscription]
+  async extend(tx: SqlQueries, accountId: string, id: string, now: EpochMs): Promise<void> {
+    const conditions = `where account_id = $1 and id = $2${rowLock(tx, 'for no key update')}`
+    const [subscription] = (await subscriptionTable.select(tx, conditions, [accountId, id])) as [Subscription]
     const { term, interval } = subscription
     await subscriptionTable.update(tx, subscription, { term: extendTerm(term ?? undefined, interval, now) })
   },

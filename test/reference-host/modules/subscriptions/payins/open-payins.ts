@@ -1,7 +1,7 @@
 // The records and the settlement of pay-ins, without a host around them.
 import { keyDigest, type Verdict } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger } from '@gatewright/kernel/internal/sql'
+import { toInteger, type SqlDialect } from '@gatewright/kernel/internal/sql'
 import { ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import type { SpendHold } from '@gatewright/scope-guard'
@@ -57,8 +57,8 @@ export interface OpenPayins extends MoneySetUp {
 }
 
 /** Opens a database with pay-ins. */
-export async function openPayins(t: Test): Promise<OpenPayins> {
-  const setUp = await openMoney(t)
+export async function openPayins(t: Test, dialect?: SqlDialect, connections = 1): Promise<OpenPayins> {
+  const setUp = await openMoney(t, {}, dialect, connections)
   const { db, clock, services, balance } = setUp
   const { money, guard, spendStorage } = services
   const { payins } = internals
@@ -69,6 +69,10 @@ export async function openPayins(t: Test): Promise<OpenPayins> {
     if (!access.ok) return access
     const amount = { amountCents: 100, currency: 'USD', holdId: uniqueName() }
     return guard.reserve(access.value, amount, spendStorage(tx))
+  }
+  const ownerOf = async (id: string): Promise<string | undefined> => {
+    const [row] = await rows(db, 'select account_id from gw_payins where id = $1', [id])
+    return row && String(row['account_id'])
   }
   const settlement = internals.payinSettlement({ money, guard, spendStorage })
   return {
@@ -89,15 +93,23 @@ export async function openPayins(t: Test): Promise<OpenPayins> {
       const found = await rows(db, text, [keyDigest(accountId)])
       return Object.fromEntries(found.map(({ counter, used }) => [String(counter), toInteger(used)]))
     },
-    find: id => payins.anyAccount.find(db, id),
+    find: async id => {
+      const owner = await ownerOf(id)
+      return owner === undefined ? undefined : payins.find(db, owner, id)
+    },
     locked: (id, act) =>
       db.transaction(async tx => {
-        const payin = await payins.anyAccount.lock(tx, id)
+        const payin = await payins.lock(tx, (await ownerOf(id)) ?? '', id)
         if (!payin) throw new Error(`no pay-in ${id}`)
         return act(tx, payin)
       }),
     moves: async id =>
-      (await payins.history(db, id)).map(({ from, to, cause, detail }) => [from, to, cause, detail]),
+      (await payins.history(db, (await ownerOf(id)) ?? '', id)).map(({ from, to, cause, detail }) => [
+        from,
+        to,
+        cause,
+        detail,
+      ]),
     async sums(accountId) {
       const accounts = [
         ledgerAccounts.user(accountId),

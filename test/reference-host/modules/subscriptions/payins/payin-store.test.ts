@@ -43,14 +43,14 @@ t.test('the history of a pay-in has its last 100 moves, in order', async t => {
   const move = (number: number) =>
     rows(
       db,
-      `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
-        values ($1, $2, 'confirming', 'confirming', 'submitted', null, $2)`,
+      `insert into gw_payin_moves (account_id, payin_id, number, from_status, to_status, cause, detail, at)
+        values ('acc_1', $1, $2, 'confirming', 'confirming', 'submitted', null, $2)`,
       [id, number],
     )
   for (let number = 2; number <= 100; number++) await move(number)
-  const full = await payins.history(db, id)
+  const full = await payins.history(db, 'acc_1', id)
   t.match([full.length, full[0], full[1]], [100, { cause: 'created' }, { at: 2 }])
   await move(101)
-  const cut = await payins.history(db, id)
+  const cut = await payins.history(db, 'acc_1', id)
   t.match([cut.length, cut[0], cut.at(-1)], [100, { at: 2 }, { at: 101 }])
 })

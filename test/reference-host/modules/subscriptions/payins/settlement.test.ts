@@ -161,3 +161,28 @@ t.test('gives the caps back when a pay-in closes unpaid', async t => {
 t.test('leaves a ledger in which all sums are right', async t => {
   t.match(await ledger.check(), { sumCents: 0, wrongAccounts: [] })
 })
+
+t.test('one transfer settles one of the pay-ins of 8 accounts, whichever commits first', async t => {
+  const { db, others, clock, addAccount, ...payinsOf } = await openPayins(t, 'postgres', 8)
+  const connections = [db, ...others]
+  const fromChain = async (accountId: string): Promise<number> => (await payinsOf.sums(accountId))[2]!
+  const accounts = await Promise.all(connections.map(() => addAccount()))
+  for (let logIndex = 0; logIndex < 10; logIndex += 1) {
+    const made = await Promise.all(accounts.map(accountId => payinsOf.make(accountId, { payTo: PAY_TO })))
+    const before = await fromChain(accounts[0]!)
+    const settled = await Promise.allSettled(
+      made.map(({ accountId, id }, at) =>
+        connections[at]!.transaction(async tx => {
+          const payin = await internals.payins.lock(tx, accountId, id)
+          return payinsOf.settlement.settleOnChain(tx, payin!, { ...SEEN, logIndex }, clock.now())
+        }),
+      ),
+    )
+    t.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1)
+    for (const each of settled)
+      if (each.status === 'rejected') t.match(each.reason, { code: 'ERR_STORE_UNAVAILABLE' })
+    t.equal((await fromChain(accounts[0]!)) - before, -100, 'its money is booked once')
+    const statuses = await Promise.all(made.map(({ id }) => payinsOf.find(id)))
+    t.equal(statuses.filter(payin => payin?.status === 'settled').length, 1)
+  }
+})

@@ -130,7 +130,7 @@ async function readPurchase(
     const found = await subscriptions.findForPayin(tx, accountId, subscriptionId)
     if (!found) return deny('not_found', 'no such subscription', { field: 'subscriptionId' })
     // A repeat of an earlier request still gets its pay-in.
-    if (found.canceledAt !== null && !(await payins.findByEffect(tx, effectId))) {
+    if (found.canceledAt !== null && !(await payins.findByEffect(tx, accountId, effectId))) {
       const message = 'this subscription is canceled: subscribe again by a checkout'
       return deny('invalid_request', message, { field: 'subscriptionId' })
     }

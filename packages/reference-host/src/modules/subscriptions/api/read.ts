@@ -86,7 +86,7 @@ function readPayin({ db }: Pick<HostServices, 'db'>): Operation {
       const payin = await payins.find(db, accountId, id)
       const properties = await payins.properties(db, accountId, id)
       if (!payin || !properties) return undefined
-      const history = await payins.history(db, payin.id)
+      const history = await payins.history(db, accountId, payin.id)
       return {
         data: { payin: payinDetailData(payin, properties, history) },
         summary: `The pay-in is ${payin.status}.`,

@@ -41,7 +41,7 @@ const MAX_UNPAID_ADDRESSES_OF_CLIENT = 200
 /** The part of a list that one client can get in 30 days, but at least 10 addresses. */
 const CLIENT_PART = 1 / 4
 const CLIENT_LEAST = 10
-/** How long the client of an address is stored, in ms (30 days). */
+/** How long the client of an address that is not paid is stored, in ms (30 days). */
 export const CLIENT_RETENTION_MS = 30 * DAY_MS
 /**
  * How many indexes in a row are skipped at most because their addresses are used already, for example by a list that the xpub
@@ -128,9 +128,8 @@ async function overBudget(
   if ((await count(tx, ofAccount, [accountId, since, MAX_UNPAID_ADDRESSES])) >= MAX_UNPAID_ADDRESSES) {
     return blocked('this account', 'max_unpaid_addresses')
   }
-  const ofClient = `select count(*) as given from (select 1 from gw_deposit_addresses d
-    join gw_payins p on p.id = d.payin_id
-    where d.client_class = $1 and d.chain_id = $2 and d.token = $3 and d.given_at > $4 and p.status <> 'settled'
+  const ofClient = `select count(*) as given from (select 1 from gw_deposit_addresses
+    where client_class = $1 and chain_id = $2 and token = $3 and given_at > $4
     limit $5) as some_addresses`
   const most =
     xpub === undefined

@@ -49,7 +49,7 @@ export async function applyTransfers(
 }
 
 /**
- * Whether the transfer is assigned to another pay-in; a unique index decides races. A transaction that has settled a pay-in and
+ * Whether the transfer is assigned to another pay-in; the primary key of `gw_payin_transfers` decides races. A transaction that has settled a pay-in and
  * is then found in another block was reorganised after its confirmations: the same money, perhaps at another log index, must
  * not settle a second pay-in. A transaction that is confirming for another pay-in stays assigned to it in another block, too,
  * unless this pay-in has a transfer of the same transaction.
@@ -61,8 +61,8 @@ async function isAssignedElsewhere(
 ): Promise<boolean> {
   const { chainId, txHash, logIndex, blockHash } = transfer
   if (seen?.txHash !== txHash && (await payinsOnChain(tx).moved(transfer, 1)).length > 0) return true
-  const text = `select 1 from gw_payins where chain_id = $1 and transfer_tx = $2 and id <> $3
-    and (transfer_log = $4 or (status = 'settled' and transfer_block_hash <> $5))`
+  const text = `select 1 from gw_payin_transfers where chain_id = $1 and tx_hash = $2 and payin_id <> $3
+    and (log_index = $4 or (settled = 1 and block_hash <> $5))`
   return (await rows(tx, text, [chainId, txHash, id, logIndex, blockHash])).length > 0
 }
 

@@ -5,7 +5,7 @@ import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { isOpen } from '../payins/states.ts'
 import { applyTransfers, isSameEvent, type ApplyServices } from './apply-transfers.ts'
 import { confirmationsOf } from './match-transfer.ts'
-import { payinsOnChain, type AssignedTransfer } from './payins-on-chain.ts'
+import { payinsOnChain, type AssignedTransfer, type FoundPayin } from './payins-on-chain.ts'
 import { payins } from '../payins/payin-store.ts'
 
 /** The stores, and the chain that transfers are read from. */
@@ -31,7 +31,7 @@ export interface TransferAssignment {
    * Applies transfers to one pay-in, which is read again under its lock. True when one of them is now
    * assigned to it.
    */
-  applyTo(id: string, transfers: readonly TokenTransfer[], head: number): Promise<boolean>
+  applyTo(payin: FoundPayin, transfers: readonly TokenTransfer[], head: number): Promise<boolean>
   /**
    * Looks up seen transfers that were not among those read last: they may have moved to another block, or have been removed by
    * a reorganisation. A transfer counts as removed after two calls in a row, so that a single reply of a lagging node does no
@@ -58,9 +58,9 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
     confirmationsOf(transfer, head) >= depthOf(transfer.token)
   let missing = new Set<string>()
 
-  const applyTo: TransferAssignment['applyTo'] = (id, transfers, head) =>
+  const applyTo: TransferAssignment['applyTo'] = ({ accountId, id }, transfers, head) =>
     db.transaction(async tx => {
-      const payin = await payins.anyAccount.lock(tx, id)
+      const payin = await payins.lock(tx, accountId, id)
       if (!payin || !isOpen(payin.status)) return false
       const view = { transfers, head, confirmations: depthOf(payin.payTo?.token ?? '') }
       const { seen, status } = await applyTransfers(services, tx, payin, view, clock.now())
@@ -78,12 +78,12 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
       () => pending.moved(transfer, CANDIDATES),
       () => pending.submittedWith(chainId, transfer.txHash, CANDIDATES),
     ]) {
-      for (const id of await find()) if (await applyTo(id, [transfer], head)) return
+      for (const payin of await find()) if (await applyTo(payin, [transfer], head)) return
     }
     for (let position = 0; ; ) {
       const candidates = await pending.payableBy(transfer, position, CANDIDATES)
       for (const candidate of candidates) {
-        if (await applyTo(candidate.id, [transfer], head)) return
+        if (await applyTo(candidate, [transfer], head)) return
         position = candidate.position
       }
       if (candidates.length < CANDIDATES) return
@@ -91,9 +91,9 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
   }
 
   /** Records that the transfer was removed by a reorganisation: the pay-in waits for a payment again. */
-  const recordReorganisation = ({ id, seen }: AssignedTransfer): Promise<void> =>
+  const recordReorganisation = ({ accountId, id, seen }: AssignedTransfer): Promise<void> =>
     db.transaction(async tx => {
-      const payin = await payins.anyAccount.lock(tx, id)
+      const payin = await payins.lock(tx, accountId, id)
       if (payin?.status !== 'confirming' || !payin.seen || !isSameEvent(payin.seen, seen)) return
       await payins.move(tx, payin, 'reorganised', { seen: null, detail: seen.txHash }, clock.now())
     })
@@ -110,7 +110,7 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
         const owner = assigned.get(eventKey(transfer))
         // Nothing changes if the transfer has settled its pay-in, or is known and lacks confirmations.
         if (owner && !(owner.confirming && isDeep(transfer, head))) continue
-        const applied = owner ? applyTo(owner.id, [transfer], head) : assign(transfer, head)
+        const applied = owner ? applyTo(owner, [transfer], head) : assign(transfer, head)
         await applied.catch((error: unknown) => failures.push(error))
       }
       if (failures.length > 0) throw new AggregateError(failures, `chain ${chainId} was not applied in full`)
@@ -126,7 +126,7 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
         if (signal.aborted) return
         try {
           const found = (await reader.ofTransaction(each.seen.txHash)) ?? []
-          if (await applyTo(each.id, found, head)) continue
+          if (await applyTo(each, found, head)) continue
           if (before.has(each.id)) await recordReorganisation(each)
           else missing.add(each.id)
         } catch (error) {

@@ -3,23 +3,27 @@ import { toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { SeenTransfer } from '../payins/payin.ts'
 
-/** A pay-in and the transfer assigned to it. */
-export interface AssignedTransfer {
+/** A pay-in that was found without its account. */
+export interface FoundPayin {
+  readonly accountId: string
   readonly id: string
+}
+
+/** A pay-in and the transfer assigned to it. */
+export interface AssignedTransfer extends FoundPayin {
   readonly confirming: boolean
   readonly seen: SeenTransfer
 }
 
 /** A pay-in and the transaction that a client submitted for it. */
-export interface SubmittedTransaction {
-  readonly id: string
+export interface SubmittedTransaction extends FoundPayin {
   readonly txHash: string
   readonly position: number
 }
 
 /**
- * Queries of the watcher over the pay-ins of a chain. Callers lock and read a pay-in again before they change
- * it.
+ * Queries of the watcher over the open pay-ins of a chain and their transfers, of all accounts. Callers lock and read a pay-in again before
+ * they change it.
  */
 interface PayinsOnChain {
   /** The deposit addresses of open pay-ins. */
@@ -38,9 +42,9 @@ interface PayinsOnChain {
    * Unsettled pay-ins of this amount with a transfer of the same transaction in another block, that of the same log index
    * first. A transaction is in one block only, so the transfers that these pay-ins have seen are not in the chain.
    */
-  moved(transfer: TokenTransfer, limit: number): Promise<readonly string[]>
+  moved(transfer: TokenTransfer, limit: number): Promise<readonly FoundPayin[]>
   /** Pay-ins without a transfer for which this transaction was submitted. */
-  submittedWith(chainId: number, txHash: string, limit: number): Promise<readonly string[]>
+  submittedWith(chainId: number, txHash: string, limit: number): Promise<readonly FoundPayin[]>
   /** Pay-ins without a transfer for which any transaction was submitted, in a fixed order after `after`. */
   nextSubmitted(
     chainId: number,
@@ -49,21 +53,22 @@ interface PayinsOnChain {
   ): Promise<readonly SubmittedTransaction[]>
 }
 
-const OPEN = "status in ('awaiting_payment', 'confirming')"
-const SUBMITTED = "status = 'confirming' and submitted_tx is not null and transfer_tx is null"
+const ASSIGNED = `select account_id, payin_id, settled, tx_hash, log_index, block_number, block_hash
+  from gw_payin_transfers where chain_id = $1`
 
-const ASSIGNED = `select id, status, transfer_tx, transfer_log, transfer_block, transfer_block_hash from gw_payins
-  where chain_id = $1 and transfer_tx is not null`
+function toFoundPayin(row: SqlRow): FoundPayin {
+  return { accountId: toText(row['account_id']), id: toText(row['payin_id']) }
+}
 
 function toAssignedTransfer(row: SqlRow): AssignedTransfer {
   return {
-    id: toText(row['id']),
-    confirming: row['status'] === 'confirming',
+    ...toFoundPayin(row),
+    confirming: toInteger(row['settled']) === 0,
     seen: {
-      txHash: toText(row['transfer_tx']),
-      logIndex: toInteger(row['transfer_log']),
-      blockNumber: toInteger(row['transfer_block']),
-      blockHash: toText(row['transfer_block_hash']),
+      txHash: toText(row['tx_hash']),
+      logIndex: toInteger(row['log_index']),
+      blockNumber: toInteger(row['block_number']),
+      blockHash: toText(row['block_hash']),
     },
   }
 }
@@ -72,46 +77,49 @@ function toAssignedTransfer(row: SqlRow): AssignedTransfer {
 export function payinsOnChain(db: SqlQueries): PayinsOnChain {
   return {
     async openAddresses(chainId) {
-      const text = `select pay_to from gw_payins where chain_id = $1 and own_receiver = 1 and ${OPEN}`
+      const text = 'select pay_to from gw_open_payins where chain_id = $1 and own_receiver = 1'
       return (await rows(db, text, [chainId])).map(row => toText(row['pay_to']))
     },
     async assignedTransfers(chainId, fromBlock) {
-      const text = `${ASSIGNED} and transfer_block >= $2`
+      const text = `${ASSIGNED} and block_number >= $2`
       return (await rows(db, text, [chainId, fromBlock])).map(toAssignedTransfer)
     },
     async confirmingTransfers(chainId) {
-      return (await rows(db, `${ASSIGNED} and status = 'confirming'`, [chainId])).map(toAssignedTransfer)
+      return (await rows(db, `${ASSIGNED} and settled = 0`, [chainId])).map(toAssignedTransfer)
     },
     async payableBy({ chainId, to, units, token, from, minedAt }, position, limit) {
-      const oldest = (payer: string): string => `select * from (select id, position from gw_payins
-        where chain_id = $1 and pay_to = $2 and units = $3 and ${payer} and ${OPEN} and transfer_tx is null
+      const oldest = (payer: string): string => `select * from (
+        select account_id, payin_id, position from gw_open_payins
+        where chain_id = $1 and pay_to = $2 and units = $3 and ${payer} and has_transfer = 0
           and token = $5 and created_at <= $6 and position > $7
         order by position limit $8) p`
       const text = `${oldest('payer = $4')} union all ${oldest('payer is null')}`
       const values = [chainId, to, units.toString(), from, token, minedAt, position, limit]
       return (await rows(db, text, values)).map(row => ({
-        id: toText(row['id']),
+        ...toFoundPayin(row),
         position: toInteger(row['position']),
       }))
     },
     async moved({ chainId, txHash, blockHash, logIndex, to, units, token }, limit) {
-      const text = `select id from gw_payins where chain_id = $1 and transfer_tx = $2 and status = 'confirming'
-          and transfer_block_hash <> $3 and pay_to = $4 and units = $5 and token = $6
-        order by case when transfer_log = $7 then 0 else 1 end, position limit $8`
+      const text = `select t.account_id, t.payin_id from gw_payin_transfers t
+        join gw_open_payins p on p.payin_id = t.payin_id
+        where t.chain_id = $1 and t.tx_hash = $2 and t.block_hash <> $3
+          and p.pay_to = $4 and p.units = $5 and p.token = $6
+        order by case when t.log_index = $7 then 0 else 1 end, p.position limit $8`
       const values = [chainId, txHash, blockHash, to, units.toString(), token, logIndex, limit]
-      return (await rows(db, text, values)).map(row => toText(row['id']))
+      return (await rows(db, text, values)).map(toFoundPayin)
     },
     async submittedWith(chainId, txHash, limit) {
-      const text = `select id from gw_payins where chain_id = $1 and submitted_tx = $2 and ${SUBMITTED}
-        order by position limit $3`
-      return (await rows(db, text, [chainId, txHash, limit])).map(row => toText(row['id']))
+      const text = `select account_id, payin_id from gw_open_payins
+        where chain_id = $1 and submitted_tx = $2 and has_transfer = 0 order by position limit $3`
+      return (await rows(db, text, [chainId, txHash, limit])).map(toFoundPayin)
     },
     async nextSubmitted(chainId, after, limit) {
-      const text = `select id, position, submitted_tx from gw_payins
-        where chain_id = $1 and (submitted_tx, position) > ($2, $3) and ${SUBMITTED}
+      const text = `select account_id, payin_id, position, submitted_tx from gw_open_payins
+        where chain_id = $1 and (submitted_tx, position) > ($2, $3) and has_transfer = 0
         order by submitted_tx, position limit $4`
       return (await rows(db, text, [chainId, after?.txHash ?? '', after?.position ?? 0, limit])).map(row => ({
-        id: toText(row['id']),
+        ...toFoundPayin(row),
         position: toInteger(row['position']),
         txHash: toText(row['submitted_tx']),
       }))

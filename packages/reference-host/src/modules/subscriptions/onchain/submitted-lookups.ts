@@ -27,7 +27,7 @@ export function submittedLookups(
       try {
         const made = (await reader.ofTransaction(each.txHash)) ?? []
         if (made.some(transfer => confirmationsOf(transfer, head) > 0)) {
-          await transfers.applyTo(each.id, made, head)
+          await transfers.applyTo(each, made, head)
         }
       } catch (error) {
         failed += 1

@@ -1,8 +1,9 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { type Row, hostTable, instant, integer, nullable, oneOf, text } from '@gatewright/host/tables'
 import type { TokenTransfer } from '../../../chain/reader.ts'
+import { payins } from '../payins/payin-store.ts'
 import type { DepositAddress, UnmatchedReason } from './unmatched-reason.ts'
 
 /** Final transfers to addresses of the host that match no pay-in. */
@@ -77,16 +78,17 @@ export function unmatchedTransferStore(db: SqlClient): UnmatchedTransferStore {
       return (await rows(db, text, [chainId, after, limit])).map(row => toText(row['address']))
     },
     async isMatched({ chainId, txHash, logIndex, blockHash }) {
-      const text = `select 1 from gw_payins where chain_id = $1 and transfer_tx = $2
-        and (transfer_log = $3 or (status = 'settled' and transfer_block_hash <> $4))`
+      const text = `select 1 from gw_payin_transfers where chain_id = $1 and tx_hash = $2
+        and (log_index = $3 or (settled = 1 and block_hash <> $4))`
       return (await rows(db, text, [chainId, txHash, logIndex, blockHash])).length > 0
     },
     async depositAddress(chainId, address) {
-      const text = `select d.token as listed_for, p.id, p.account_id, p.status, p.token, p.units, p.created_at, p.expires_at
-        from gw_deposit_addresses d left join gw_payins p on p.id = d.payin_id
-        where d.chain_id = $1 and d.address = $2`
+      const text =
+        'select account_id, payin_id from gw_deposit_addresses where chain_id = $1 and address = $2'
       const [row] = await rows(db, text, [chainId, address])
-      return row && toDepositAddress(row)
+      if (!row) return undefined
+      if (row['payin_id'] === null) return { payin: undefined }
+      return { payin: await paidTo(db, toText(row['account_id']), toText(row['payin_id'])) }
     },
     async add({ from: sender, to: receiver, units, ...transfer }, finding, now) {
       const { chainId, txHash, logIndex, blockNumber, token, minedAt } = transfer
@@ -101,27 +103,20 @@ export function unmatchedTransferStore(db: SqlClient): UnmatchedTransferStore {
   }
 }
 
-function toDepositAddress(row: SqlRow): DepositAddress {
-  if (row['id'] === null) return { payin: undefined }
-  return {
-    payin: {
-      id: toText(row['id']),
-      accountId: toText(row['account_id']),
-      status: toText(row['status']),
-      token: toText(row['token']),
-      units: BigInt(toText(row['units'])),
-      createdAt: toInteger(row['created_at']),
-      expiresAt: toInteger(row['expires_at']),
-    },
-  }
+async function paidTo(db: SqlQueries, accountId: string, id: string): Promise<DepositAddress['payin']> {
+  const payin = await payins.find(db, accountId, id)
+  if (!payin?.payTo) return undefined
+  const { status, createdAt, expiresAt } = payin
+  const { token, units } = payin.payTo
+  return { id, accountId, status, token, units, createdAt, expiresAt }
 }
 
 /** The newest unmatched transfers that are not handled. Transfers that have settled a pay-in since then are left out. */
 export async function listUnmatched(db: SqlQueries, limit: number): Promise<readonly UnmatchedTransfer[]> {
   const { name } = unmatchedTransfers
   const conditions = `where handled_at is null and not exists (
-      select 1 from gw_payins p where p.chain_id = ${name}.chain_id and p.transfer_tx = ${name}.tx_hash
-        and p.transfer_log = ${name}.log_index and p.status = 'settled')
+      select 1 from gw_payin_transfers t where t.chain_id = ${name}.chain_id and t.tx_hash = ${name}.tx_hash
+        and t.log_index = ${name}.log_index and t.settled = 1)
     order by position desc limit $1`
   const found = await unmatchedTransfers.select(db, conditions, [limit])
   return found.map(({ txHash, logIndex, blockNumber: _block, foundAt: _at, ...transfer }) => ({

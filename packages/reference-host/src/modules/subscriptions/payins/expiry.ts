@@ -1,6 +1,6 @@
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { payins } from './payin-store.ts'
 import type { PayinSettlement } from './settlement.ts'
 
@@ -36,7 +36,7 @@ export function payinExpiry(
     }))
     let ended = 0
     for (const group of [{ chainId: null, until: now }, ...chains]) {
-      ended += await endAll(services, group, limit - ended, report)
+      if (ended < limit) ended += await endAll(services, group, limit - ended, report)
     }
     return ended
   }
@@ -48,8 +48,8 @@ interface Group {
   readonly until: EpochMs
 }
 
-interface Position {
-  readonly dueAt: EpochMs
+interface DuePayin {
+  readonly accountId: string
   readonly id: string
 }
 
@@ -59,50 +59,52 @@ async function endAll(
   limit: number,
   report: (error: unknown) => void,
 ): Promise<number> {
-  let position: Position = { dueAt: 0, id: '' }
   let ended = 0
-  for (let round = 0; round < limit; round += 1) {
-    const before = position
-    try {
-      const found = await endNext(services, group, position, at => {
-        position = at
-      })
-      if (!found) return ended
-      ended += 1
-    } catch (error) {
-      report(error)
-      // The position did not advance: the query for due pay-ins itself failed, so the round ends.
-      if (position === before) return ended
+  let begun = true
+  try {
+    for (const payin of await duePayins(services.db, group, limit)) {
+      begun = false
+      try {
+        const done = await services.db.transaction(tx => {
+          begun = true
+          return endPayin(services, tx, payin, group.until)
+        })
+        if (done) ended += 1
+      } catch (error) {
+        report(error)
+        // The database cannot be reached, so the next ones would fail, too.
+        if (!begun) return ended
+      }
     }
+  } catch (error) {
+    report(error)
   }
   return ended
 }
 
-/** Closes the first due pay-in after a position; false if no pay-in is due. */
-function endNext(
-  { db, settlement, clock }: ExpiryServices,
+/** Finds the first due pay-ins of a group. Others may have locked or closed them by now. */
+async function duePayins(
+  db: SqlQueries,
   { chainId, until }: Group,
-  position: Position,
-  onFound: (found: Position) => void,
+  limit: number,
+): Promise<readonly DuePayin[]> {
+  const text = `select account_id, payin_id from gw_open_payins
+    where chain_id ${chainId === null ? 'is null' : '= $3'} and due_at <= $1 and has_transfer = 0
+    order by chain_id, due_at, payin_id limit $2`
+  const found = await rows(db, text, [until, limit, ...(chainId === null ? [] : [chainId])])
+  return found.map(row => ({ accountId: toText(row['account_id']), id: toText(row['payin_id']) }))
+}
+
+/** Closes a due pay-in. False if another transaction has locked it, or it is not due any more. */
+async function endPayin(
+  { settlement, clock }: ExpiryServices,
+  tx: SqlQueries,
+  { accountId, id }: DuePayin,
+  until: EpochMs,
 ): Promise<boolean> {
-  const next = `select id, due_at from gw_payins
-    where chain_id ${chainId === null ? 'is null' : '= $4'} and status in ('awaiting_payment', 'confirming')
-      and due_at <= $1 and transfer_tx is null and (due_at, id) > ($2, $3)
-    order by chain_id, due_at, id limit 1${rowLock(db, 'for update skip locked')}`
-  return db.transaction(async tx => {
-    const [row] = await rows(tx, next, [
-      until,
-      position.dueAt,
-      position.id,
-      ...(chainId === null ? [] : [chainId]),
-    ])
-    if (!row) return false
-    const found = { dueAt: toInteger(row['due_at']), id: toText(row['id']) }
-    onFound(found)
-    const payin = await payins.anyAccount.lock(tx, found.id)
-    if (!payin) throw new Error('a pay-in row is missing: open pay-ins must never be deleted')
-    const named = payin.status === 'confirming' && payin.submittedTx !== null
-    await settlement.close(tx, payin, named ? 'payment_invalid' : 'deadline_passed', clock.now())
-    return true
-  })
+  const payin = await payins.lockDue(tx, accountId, id, until)
+  if (!payin) return false
+  const named = payin.status === 'confirming' && payin.submittedTx !== null
+  await settlement.close(tx, payin, named ? 'payment_invalid' : 'deadline_passed', clock.now())
+  return true
 }

@@ -1,8 +1,9 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, toInteger, toText } from '@gatewright/kernel/internal/sql'
+import { defer, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { newId } from '@gatewright/host/internal'
+import { addOpenPayin, changeLookups } from './payin-lookups.ts'
 import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 
@@ -24,16 +25,17 @@ const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subsc
     currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
     created_at, expires_at, due_at, operation)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21)`
-const INSERT_MOVE = `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
-  values ($1, $2, $3, $4, $5, $6, $7)`
+const INSERT_MOVE = `insert into gw_payin_moves (account_id, payin_id, number, from_status, to_status, cause, detail, at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)`
 const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
   transfer_log = $5, transfer_block = $6, transfer_block_hash = $7, due_at = $8
-  where id = $9 and moves = $10 returning ${payinTable.columns}`
+  where account_id = $9 and id = $10 and moves = $11 returning ${payinTable.columns}`
 const FIND_OR_COUNT_OPEN = `select found.*, counted.open from
     (select count(*) as open from gw_payins
       where account_id = $1 and status in ('awaiting_payment', 'confirming')) counted
-  left join (select ${payinTable.columns} from gw_payins where effect_id = $2) found on true`
-const ASSIGN_ADDRESS = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
+  left join (select ${payinTable.columns} from gw_payins where account_id = $1 and effect_id = $2) found on true`
+const ASSIGN_ADDRESS =
+  'update gw_deposit_addresses set account_id = $1, payin_id = $2 where chain_id = $3 and address = $4'
 
 /** How long a transfer that a reorganisation removed may take to be mined again, in ms (1 hour). */
 const REMINE_MS = 3_600_000
@@ -49,8 +51,20 @@ export const payins = {
   page: payinTable.page,
   /** Locks a pay-in of an account until the transaction ends, so that moves happen one after another. */
   lock: payinTable.lock,
-  /** Access without an account, for background work. */
-  anyAccount: payinTable.anyAccount,
+  /**
+   * Locks a pay-in that can be paid, has no transfer and is due at `until`. Undefined: it is none of these by now, or another
+   * transaction has locked it.
+   */
+  async lockDue(tx: SqlQueries, accountId: string, id: string, until: EpochMs): Promise<Payin | undefined> {
+    const conditions = `where account_id = $1 and id = $2 and due_at <= $3 and transfer_tx is null
+      and status in ('awaiting_payment', 'confirming')${rowLock(tx, 'for update skip locked')}`
+    return (await payinTable.select(tx, conditions, [accountId, id, until]))[0]
+  },
+  /** Returns the account of a pay-in that can be paid; undefined for any other id. For operators, who know only the id. */
+  async accountOfOpen(db: SqlQueries, id: string): Promise<string | undefined> {
+    const [row] = await rows(db, 'select account_id from gw_open_payins where payin_id = $1', [id])
+    return row && toText(row['account_id'])
+  },
   /**
    * Adds a pay-in, one per effect, in the round trip of the next statement. When the effect has one already, that statement
    * fails (`ERR_STORE_*`), so call `findOrCountOpen` first.
@@ -97,13 +111,16 @@ export const payins = {
       expiresAt,
       payin.operation,
     ])
-    await defer(tx, INSERT_MOVE, [created.id, 1, null, status, 'created', null, now])
-    if (payTo?.ownReceiver) await defer(tx, ASSIGN_ADDRESS, [created.id, payTo.chainId, payTo.address])
+    await defer(tx, INSERT_MOVE, [accountId, created.id, 1, null, status, 'created', null, now])
+    await addOpenPayin(tx, created)
+    if (payTo?.ownReceiver)
+      await defer(tx, ASSIGN_ADDRESS, [accountId, created.id, payTo.chainId, payTo.address])
     return created
   },
   /** Finds the pay-in of an effect, for a request that is repeated after its idempotency record expired. */
-  async findByEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined> {
-    return (await payinTable.select(tx, 'where effect_id = $1', [effectId]))[0]
+  async findByEffect(tx: SqlQueries, accountId: string, effectId: string): Promise<Payin | undefined> {
+    const conditions = 'where account_id = $1 and effect_id = $2'
+    return (await payinTable.select(tx, conditions, [accountId, effectId]))[0]
   },
   /**
    * Finds the pay-in of an effect, and counts the account's pay-ins that can still be paid. Lock the account before, so that none is added
@@ -138,12 +155,15 @@ export const payins = {
       seen?.blockNumber ?? null,
       seen?.blockHash ?? null,
       dueAt(payin, cause, now),
+      payin.accountId,
       payin.id,
       payin.moves,
     ])
     if (!row) throw new Error('the pay-in was moved by another transaction: lock it first')
     const moved = payinTable.read(row)
-    await defer(tx, INSERT_MOVE, [moved.id, moved.moves, payin.status, to, cause, detail ?? null, now])
+    const { accountId, id, moves } = moved
+    await defer(tx, INSERT_MOVE, [accountId, id, moves, payin.status, to, cause, detail ?? null, now])
+    await changeLookups(tx, payin, moved)
     return moved
   },
   /** Returns whether a host has started to read a chain, so that every transfer from now on will be found. */
@@ -162,9 +182,10 @@ export const payins = {
     return row && (JSON.parse(toText(row['properties'])) as NewPayin['properties'])
   },
   /** Reads the last `MAX_MOVES` moves of a pay-in, in order. */
-  async history(db: SqlQueries, id: string): Promise<readonly PayinMove[]> {
-    const text = 'select * from gw_payin_moves where payin_id = $1 order by number desc limit $2'
-    return (await rows(db, text, [id, MAX_MOVES])).toReversed().map(row => ({
+  async history(db: SqlQueries, accountId: string, id: string): Promise<readonly PayinMove[]> {
+    const text = `select * from gw_payin_moves where account_id = $1 and payin_id = $2
+      order by number desc limit $3`
+    return (await rows(db, text, [accountId, id, MAX_MOVES])).toReversed().map(row => ({
       from: row['from_status'] as PayinStatus | null,
       to: row['to_status'] as PayinStatus,
       cause: row['cause'] as PayinMove['cause'],

@@ -90,7 +90,7 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
     )
     if (result === 'insufficient') return false
     if (result !== 'done') throw new Error(`pay-in ${id} was open, but the ledger already has it: ${result}`)
-    if (subscriptionId !== null) await subscriptions.extend(tx, subscriptionId, now)
+    if (subscriptionId !== null) await subscriptions.extend(tx, accountId, subscriptionId, now)
     return true
   }
 
