@@ -51,9 +51,17 @@ t.test('returns the rows of RETURNING, and none for a plain write', async t => {
 
 t.test('lets other work of the process run between transactions and writes that wait in line', async t => {
   const db = await open(t)
+  const slow =
+    'with recursive n (i) as (select 1 union all select i + 1 from n where i < 8000) select count(*) from n'
   let ended = 0
   const all = Array.from({ length: 20 }, (_, id) =>
-    (id % 2 === 0 ? db.transaction(tx => insert(tx, id)) : insert(db, id)).then(() => ended++),
+    (id % 4 === 0
+      ? insert(db, id)
+      : db.transaction(async tx => {
+          await rows(tx, slow)
+          await insert(tx, id)
+        })
+    ).then(() => ended++),
   )
   const seen: number[] = []
   while (ended < all.length) {
@@ -62,7 +70,7 @@ t.test('lets other work of the process run between transactions and writes that 
   }
   await Promise.all(all)
   const steps = seen.map((count, index) => count - (seen[index - 1] ?? 0))
-  t.ok(Math.max(...steps) <= 2, `ended in each turn of the event loop: ${steps.join()}`)
+  t.ok(Math.max(...steps) <= 3, `ended in each turn of the event loop: ${steps.join()}`)
   t.equal((await ids(db)).length, all.length)
 })
 

@@ -1,6 +1,6 @@
-import { nextTurn } from '#platform'
-import { orFault } from '../fault.ts'
+import { orFault, toFault, type Fault } from '../fault.ts'
 import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './sql-client.ts'
+import { createWriteQueue } from './sqlite-queue.ts'
 import { assertOutsideTransactionScope } from './transaction-scope.ts'
 
 /** The part of libsql, better-sqlite3 and node:sqlite that is used. */
@@ -12,6 +12,10 @@ export interface SqliteDatabase {
     run(...values: unknown[]): unknown
   }
   exec(text: string): unknown
+  /** Whether a transaction is open (libsql, better-sqlite3). */
+  readonly inTransaction?: boolean
+  /** The same in node:sqlite. */
+  readonly isTransaction?: boolean
 }
 
 /** Whether drivers can bind a value. Of others, libsql ends the whole process for a boolean. */
@@ -64,31 +68,18 @@ function createRunner(
 
 /**
  * Makes a `SqlClient` from the embedded SQLite of one process. Writes and transactions (`BEGIN IMMEDIATE`) run one after the
- * other on `writer`, so a statement of another caller never joins an open transaction. Each waiting transaction begins in a
- * separate turn of the event loop, so that the process reads and answers other requests in between, however many wait. Plain
+ * other on `writer`, so a statement of another caller never joins an open transaction. Transactions that wait at the same time
+ * are committed together: each is a savepoint, a failing one rolls back only its own rows, and no caller learns an outcome before the
+ * commit. If that commit fails, all of them reject with `ERR_STORE_UNAVAILABLE`. So work that waits for anything else than `tx` delays
+ * the others too. The process reads and answers other requests in between, however many transactions wait. Plain
  * SELECTs run on `reader`, a second connection to the same WAL file that sees committed rows only; without a `reader` they
- * queue too. Inside a transaction use `tx`: a call of the client would wait for its own transaction forever.
+ * queue too. Inside a transaction use `tx`: a call of the client would wait for its own transaction forever. After a failed statement,
+ * `tx` goes on only if the driver says that the transaction is still open.
  */
 export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): SqlClient {
   const write = createRunner(writer)
   const read = reader && createRunner(reader)
-  let tail: Promise<unknown> = Promise.resolve()
-  let unfinished = 0
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    // These drivers are synchronous, so all waiting transactions would run before the event loop reads from any socket.
-    const waits = unfinished++ > 0
-    const turn = tail.then(async () => {
-      try {
-        if (waits && nextTurn) await new Promise<void>(nextTurn)
-        return await work()
-      } finally {
-        unfinished--
-      }
-    })
-    tail = turn.catch(() => undefined)
-    return turn
-  }
-  const execute = (text: string): Promise<unknown> => orFault('sqlite', async () => writer.exec(text))
+  const queue = createWriteQueue(text => void writer.exec(text))
 
   const db: SqlClient = {
     dialect: 'sqlite',
@@ -96,32 +87,48 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
       assertOutsideTransactionScope(db)
       return read && /^\s*select\b/i.test(text)
         ? orFault('sqlite', async () => read(text, values))
-        : inTurn(() => orFault('sqlite', async () => write(text, values)))
+        : queue.alone(() => orFault('sqlite', async () => write(text, values)))
     },
     async transaction(work) {
       assertOutsideTransactionScope(db)
-      return inTurn(async () => {
-        let open = true
-        const tx: SqlQueries = {
-          dialect: 'sqlite',
-          query: async (text, values = []) => {
-            if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
-            return orFault('sqlite', async () => write(text, values))
-          },
-        }
-        await execute('begin immediate')
+      return queue.inTransaction(async () => {
+        const { tx, end } = openTransaction(writer, write)
         try {
-          const result = await work(tx)
-          open = false
-          await execute('commit')
-          return result
-        } catch (error) {
-          open = false
-          await execute('rollback').catch(() => undefined)
-          throw error
+          return await work(tx)
+        } finally {
+          end()
         }
       })
     },
   }
   return db
+}
+
+/** Makes the `tx` of one transaction, which rejects statements after `end`. */
+function openTransaction(
+  database: SqliteDatabase,
+  write: ReturnType<typeof createRunner>,
+): { readonly tx: SqlQueries; end(): void } {
+  let open = true
+  let lost: Fault | undefined
+  return {
+    tx: {
+      dialect: 'sqlite',
+      query: async (text, values = []) => {
+        if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
+        if (lost) throw lost
+        try {
+          return write(text, values)
+        } catch (error) {
+          const fault = toFault('sqlite', error)
+          // After some failures, such as a full disk, SQLite has rolled back: a further statement would commit by itself.
+          if (!(database.inTransaction ?? database.isTransaction)) lost = fault
+          throw fault
+        }
+      },
+    },
+    end() {
+      open = false
+    },
+  }
 }
