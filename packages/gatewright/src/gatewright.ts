@@ -35,13 +35,17 @@ export interface Gatewright<Scope extends string, Mounted> extends Parts {
   ): Mounted
 }
 
-/** Protects handlers that a team already has, as a middleware in front of them. */
-export interface Protects<Scope extends string, Middleware, Request> {
+/** Tells who calls. */
+export interface ReadsSession<Request> {
   /**
    * Returns the session of a request, for middleware that serves many routes, such as tenants and audits. It checks the credential,
    * but no scope, policy or limit: it does not replace `read`, `write` or `protect`. Denials: `unauthorized`, `session_expired`.
    */
   session(request: Request): Promise<Verdict<Session>>
+}
+
+/** Protects handlers that a team already has, as a middleware in front of them. */
+export interface Protects<Scope extends string, Middleware, Request> extends ReadsSession<Request> {
   /** Requires a session with a scope in front of existing handlers. */
   protectRead<Query = undefined, Params = PathParams>(
     operation: string,

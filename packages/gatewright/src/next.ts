@@ -1,9 +1,8 @@
 import { fetchGate, type FetchGate } from '@gatewright/http/fetch'
 import type { FetchHandler } from '@gatewright/http/internal'
-import type { Session, Verdict } from '@gatewright/kernel'
 import { compose } from './compose.ts'
 import { FETCH_OPTIONS, fetchGateOptions, type FetchOptions } from './fetch-options.ts'
-import type { Gatewright, Wraps } from './gatewright.ts'
+import type { Gatewright, ReadsSession, Wraps } from './gatewright.ts'
 import { mountMethods, wrapMethods, type Binding, type WrappingBinding } from './methods.ts'
 import { checkedOptions } from './options.ts'
 
@@ -17,12 +16,10 @@ export type NextHandler = (
 ) => Promise<Response>
 
 /** Makes route handlers of Next.js. */
-export interface NextGatewright<S extends string> extends Gatewright<S, NextHandler>, Wraps<S, NextHandler> {
-  /**
-   * Returns the session of a request, for code that serves many routes, such as tenants and audits. It checks the credential,
-   * but no scope, policy or limit: it does not replace `read`, `write` or `protect`. Denials: `unauthorized`, `session_expired`.
-   */
-  session(request: Request): Promise<Verdict<Session>>
+export interface NextGatewright<S extends string>
+  extends Gatewright<S, NextHandler>,
+    Wraps<S, NextHandler>,
+    ReadsSession<Request> {
   /** The binding of `@gatewright/http/fetch`, for routes that `gate` declares. */
   readonly http: FetchGate<unknown>
 }
