@@ -154,6 +154,29 @@ t.test('a report or errors function that throws does not change the response', a
   t.ok(warnings.includes('broken'))
 })
 
+t.test('an observer may throw anything', async t => {
+  for (const thrown of [
+    Object.create(null),
+    Symbol('own'),
+    undefined,
+    'text',
+    new Error('own'),
+  ] as unknown[]) {
+    const observed = gate({
+      observe() {
+        throw thrown
+      },
+    })
+    const serve = fetchGate(observed, { body: 'stream', peer: 'none' }).handle(
+      observed.open('plans.list'),
+      () => ({
+        status: 200,
+      }),
+    )
+    t.equal((await serve(new Request('http://x/'), undefined)).status, 200)
+  }
+})
+
 t.test('exposes the fields that are sent, and has the codes that are sent', async t => {
   t.ok(exposedHeaders.includes('Idempotency-Replayed'))
   t.match(codes, { https_required: 403, payload_too_large: 413 })

@@ -18,7 +18,9 @@ const SHAPES: readonly unknown[] = ['plain', 'partner', 'problem']
 
 /** Wraps a team's function. If it throws or rejects, emits a process warning and returns `fallback`, so that it cannot change a response. */
 function withFallback<F, T>(call: (facts: F) => T, fallback: T): (facts: F) => T {
-  const warn = (error: unknown): void => emitWarning(error instanceof Error ? error : String(error))
+  // Not `String(error)`, which itself throws for an object without a prototype.
+  const warn = (error: unknown): void =>
+    emitWarning(error instanceof Error || typeof error === 'string' ? error : `threw ${typeof error}`)
   return facts => {
     try {
       const result = call(facts)
