@@ -22,6 +22,8 @@ circular['self'] = circular
 const UNSENDABLE: Record<string, HandlerResponse> = {
   'a big integer in the body': { status: 200, body: { amount: 10n } },
   'a body that holds itself': { status: 200, body: circular },
+  'a function as the body': { status: 200, body: () => 'x' },
+  'a body whose toJSON returns nothing': { status: 200, body: { toJSON: () => undefined } },
   'a line break in a header': { status: 201, headers: [['Location', '/x\r\nSet-Cookie: a=b']] },
   'a letter outside of Latin 1 in a header': { status: 201, headers: [['Location', '/\u4f60']] },
   'a header name with a space': { status: 201, headers: [['Bad Name', 'x']] },
@@ -85,22 +87,24 @@ for (const [title, reply] of Object.entries(UNSENDABLE)) {
   })
 }
 
-t.test(
-  'ends the run of a handler whose body JSON cannot represent, also if it responds through Koa',
-  async t => {
-    const { api, headers, failures } = await setUp()
-    const http = koaGate(api, { body: 'stream' })
-    const app = new Koa()
-    app.use(http.guard(api.idempotent(rule))).use(ctx => {
-      ctx.body = circular
-    })
-    const url = await listen(t, app.callback())
-    const post = (): Promise<Response> => fetch(url, { method: 'POST', headers, body: '{}' })
-    t.match(await (await post()).json(), { error: 'internal_error' })
-    t.match(await (await post()).json(), { error: 'outcome_unknown' })
-    t.match(failures, [{ operation: 'cards.create', error: TypeError }])
-  },
-)
+for (const [name, value] of Object.entries({ circular, function: () => 'x' })) {
+  t.test(
+    `ends the run of a handler that responds through Koa with a body that JSON cannot represent: ${name}`,
+    async t => {
+      const { api, headers, failures } = await setUp()
+      const http = koaGate(api, { body: 'stream' })
+      const app = new Koa()
+      app.use(http.guard(api.idempotent(rule))).use(ctx => {
+        ctx.body = value
+      })
+      const url = await listen(t, app.callback())
+      const post = (): Promise<Response> => fetch(url, { method: 'POST', headers, body: '{}' })
+      t.match(await (await post()).json(), { error: 'internal_error' })
+      t.match(await (await post()).json(), { error: 'outcome_unknown' })
+      t.match(failures, [{ operation: 'cards.create', error: TypeError }])
+    },
+  )
+}
 
 t.test('the decision event contains the error of a renderer that throws', async t => {
   const { api, decisions } = await setUp(() => {

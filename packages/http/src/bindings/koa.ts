@@ -1,6 +1,6 @@
 import { checkOptions } from '@gatewright/kernel/internal'
 import type { TrustedProxies } from '../request/client-address.ts'
-import { wire, type HttpResponse } from '../response/http-response.ts'
+import { jsonOf, wire, type HttpResponse } from '../response/http-response.ts'
 import { addedFields, capturedResponse, fieldPairs, isStream, streamError } from './captured-response.ts'
 import { nodeFacts, splitTarget, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
@@ -220,7 +220,7 @@ function bodyOf(operation: string, { body, res, respond }: KoaContext): string |
   if (isStream(body) || body instanceof Blob || body instanceof Response || respond === false)
     throw streamError(operation, body ?? res)
   if (typeof body === 'string' || body instanceof Uint8Array) return body
-  return body === null || body === undefined ? '' : JSON.stringify(body)
+  return body === null || body === undefined ? '' : jsonOf(body)
 }
 
 /** Returns the status that Koa sends for an error. */

@@ -131,11 +131,22 @@ export function withFields(response: WireResponse, fields: readonly HeaderField[
   return added.length === 0 ? response : { ...response, headers: [...added, ...response.headers] }
 }
 
-/** Encodes the body of a response: a string as it is, anything else as JSON. If the response has no `Content-Type`, sets that of JSON. */
+/** Returns the JSON of a value. Throws a `TypeError` for one that JSON cannot represent, such as a function. */
+export function jsonOf(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined
+  if (text === undefined)
+    throw new TypeError(`the body of a response must be a value that JSON can represent, got ${typeof value}`)
+  return text
+}
+
+/**
+ * Encodes the body of a response: a string as it is, anything else as JSON. If the response has no `Content-Type`, sets that of JSON.
+ * Throws a `TypeError` for a body that JSON cannot represent.
+ */
 export function wire({ status, headers, body }: HttpResponse): WireResponse {
   if (body === undefined) return { status, headers, body: '' }
   const withType: readonly HeaderField[] = hasField(headers, 'content-type')
     ? headers
     : [['Content-Type', 'application/json; charset=utf-8'], ...headers]
-  return { status, headers: withType, body: typeof body === 'string' ? body : JSON.stringify(body) }
+  return { status, headers: withType, body: typeof body === 'string' ? body : jsonOf(body) }
 }
