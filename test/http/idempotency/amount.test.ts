@@ -5,7 +5,7 @@ import type { AmountCall, Failure, SpendingCall } from '@gatewright/http/interna
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
-import type { Access, SpendHold, SpendStorage } from '@gatewright/scope-guard'
+import type { Access, Policy, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import fc from 'fast-check'
 import t from 'tap'
@@ -18,7 +18,7 @@ type Reserve = SpendingCall<Access, SpendHold>
 type Step = 'reserve' | 'release' | 'settle' | 'record'
 
 /** A gate over a cap of 10, whose stores can be broken, and the order in which a run uses them. */
-async function setUp() {
+async function setUp(policy: Policy = { dailySpendCapCents: 10 }) {
   const spend = memorySpends()
   const records = memoryIdempotency()
   const steps: string[] = []
@@ -29,7 +29,7 @@ async function setUp() {
     return call()
   }
   const { guard, bearer, clock } = await bench({
-    policies: async ids => ids.map(() => ({ dailySpendCapCents: 10 })),
+    policies: async ids => ids.map(() => policy),
     spend: {
       ...spend,
       reserve: (...args) => on('reserve', 'reserve', () => spend.reserve(...args)),
@@ -165,16 +165,27 @@ t.test('a client cannot name the hold, so as to spend one hold twice', async t =
   t.same(await caps(), { used: 6, held: 0 })
 })
 
+t.test('an amount may count as other operations', async t => {
+  const limit = { operations: ['payouts.create'], window: 'day', maxCents: 5 } as const
+  const { send } = await setUp({ limits: [limit] })
+  t.equal((await send(paid, { body: { amountCents: 6 } })).status, 201)
+  const body = { amountCents: 6, countsAs: ['payouts.create'] }
+  t.match(await send(paid, { key: 'key-00000002', body }), { status: 403, error: 'policy_blocked' })
+})
+
 t.test('an amount that is a promise, or nothing, is an error of the route', async t => {
   const { send, failures } = await setUp()
   for (const body of [{ asynchronous: true }, { forgotten: true }])
     for (const _ of [1, 2])
       t.equal((await send(paid, { body, key: JSON.stringify(body).slice(2, 10) })).status, 500)
-  const error = {
+  const error = (got: string): object => ({
     name: 'TypeError',
-    message: /^payments\.create: amount must return \{ amountCents, currency \}, got /,
-  }
-  t.match(failures, [{ error }, { error }, { error }, { error }])
+    message: new RegExp(`^payments\\.create: amount must return \\{ amountCents, currency \\}, got ${got}`),
+  })
+  t.match(
+    failures.map(failure => ({ error: failure.error })),
+    ['a promise', 'a promise', 'undefined', 'undefined'].map(got => ({ error: error(got) })),
+  )
 })
 
 t.test('a run makes as many holds as a decision about a lost run ends', async t => {
@@ -284,8 +295,16 @@ t.test('without amount, a denial releases a hold that its handler left open', as
   }
 })
 
+t.test('a denial of any 4xx status needs no reservation', async t => {
+  for (const status of [400, 401, 404, 499]) {
+    const { sendReserving, failures } = await setUp()
+    t.equal((await sendReserving(() => ({ status }))).status, status)
+    t.same(failures, [])
+  }
+})
+
 t.test('takes one end for a hold, of at most its amount, and only before the response', async t => {
-  const { send } = await setUp()
+  const { send, sendReserving } = await setUp()
   let late: Pay['hold'] | undefined
   await send(({ hold }) => {
     late = hold
@@ -297,6 +316,12 @@ t.test('takes one end for a hold, of at most its amount, and only before the res
     return { status: 201 }
   })
   t.throws(() => late?.keep(), { name: 'TypeError', message: /before the handler returns/ })
+  let nothing: Reserve['spendsNothing'] | undefined
+  await sendReserving(({ spendsNothing }) => ((nothing = spendsNothing), { status: 422 }))
+  t.throws(() => nothing?.(), {
+    name: 'TypeError',
+    message: /spendsNothing must be called before the handler/,
+  })
 })
 
 t.test('if the response cannot be stored, the hold stays with the unknown outcome', async t => {

@@ -94,6 +94,12 @@ t.test('an error of a named status does the same, by any of its members', async 
   }
 })
 
+t.test('one named status is enough', async t => {
+  const { pay, decisions } = await setUp([422])
+  await pay(reserving({ status: 422 }))
+  t.match(decisions, [{ outcome: 'released' }])
+})
+
 t.test('any other error leaves the outcome unknown and keeps what the run reserved', async t => {
   const getter = Object.defineProperty(new Error('own'), 'status', {
     get: () => {
@@ -172,6 +178,7 @@ t.test('the response to a lost run says what to do', async t => {
   await pay(() => Promise.reject(new Error('lost')))
   const { body } = await pay(() => ({ status: 201 }))
   t.match(body, { error: 'outcome_unknown', operationId: decisions[0]?.effectId })
+  t.match(decisions[1], { outcome: 'unknown', effectId: decisions[0]?.effectId })
   t.match(body['message'], /same Idempotency-Key, never under a new one.*operator/)
   t.match(body['docs'], /^https:\/\/.*\/docs\/idempotency\.md#a-run-of-unknown-outcome$/)
 })
