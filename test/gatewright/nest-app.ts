@@ -1,13 +1,24 @@
 // An application of Nest for tests. Decorators are called as functions, since they cannot be erased.
 // oxlint-disable-next-line import/no-unassigned-import -- it adds functions to Reflect, which Nest calls
 import 'reflect-metadata'
-import { Body, Controller, Module, Post, type Type } from '@nestjs/common'
+import { Body, Controller, Module, Post, type INestApplication, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import type { NestExpressApplication } from '@nestjs/platform-express'
+import { ExpressAdapter } from '@nestjs/platform-express'
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { GatewrightModule, Write } from 'gatewright/nest'
 import type { Test } from 'tap'
 import { write, writeAmount } from './operations.ts'
 import { createWorld, listening, type Listening, type World } from './world.ts'
+
+/** Whether the tests run on Fastify, as `nest/platforms.slow.ts` runs them. */
+export const isFastify = process.env['NEST_PLATFORM'] === 'fastify'
+
+/** Makes an application of a module, on the platform of this run. */
+export async function createApp(root: Type): Promise<INestApplication> {
+  const options = { rawBody: true, logger: false, abortOnError: false } as const
+  if (isFastify) return NestFactory.create<NestFastifyApplication>(root, new FastifyAdapter(), options)
+  return NestFactory.create(root, new ExpressAdapter(), options)
+}
 
 /** Decorates a method, the last decorator first. */
 export function decorate(
@@ -33,7 +44,7 @@ export class Root {
 export async function startNest(
   world: World,
   controllers: readonly Type[],
-  prepare?: (app: NestExpressApplication) => void,
+  prepare?: (app: INestApplication) => void,
   providers: readonly Type[] = [],
 ): Promise<Listening> {
   class App extends Root {}
@@ -42,11 +53,7 @@ export async function startNest(
     controllers: [...controllers],
     providers: [...providers],
   })(App)
-  const app = await NestFactory.create<NestExpressApplication>(App, {
-    rawBody: true,
-    logger: false,
-    abortOnError: false,
-  })
+  const app = await createApp(App)
   prepare?.(app)
   await app.listen(0, '127.0.0.1')
   const { url } = await listening(app.getHttpServer())
@@ -99,7 +106,7 @@ export function onePayment(
 }
 
 /** Starts an application with one controller, in a world of its own. */
-export async function start(t: Test, controller: Type, prepare?: (app: NestExpressApplication) => void) {
+export async function start(t: Test, controller: Type, prepare?: (app: INestApplication) => void) {
   const world = createWorld()
   const { url, close } = await startNest(world, [controller], prepare)
   t.teardown(close)

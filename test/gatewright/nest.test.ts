@@ -19,15 +19,13 @@ import {
   type ExecutionContext,
   type Type,
 } from '@nestjs/common'
-import { NestFactory } from '@nestjs/core'
-import type { NestExpressApplication } from '@nestjs/platform-express'
 import type { Response } from 'express'
 import { nothingHappened, type ReadRequest, type WriteRequest } from 'gatewright'
 import { Accepted, Caller, GatewrightModule, GatewrightParts, Open, Read, Write } from 'gatewright/nest'
 import { map } from 'rxjs'
 import t from 'tap'
 import { read, write, writeAmount, withdraw } from './operations.ts'
-import { decorate, onePayment, Root, send, start, startNest } from './nest-app.ts'
+import { createApp, decorate, onePayment, Root, send, start, startNest } from './nest-app.ts'
 import { suite } from './suite.ts'
 import { createWorld, listening, type World } from './world.ts'
 
@@ -220,7 +218,7 @@ t.test('nest: exception filters of the application see a denial, with its code a
   class Filter {
     catch(error: HttpException, host: ArgumentsHost) {
       const response = host.switchToHttp().getResponse<Response>()
-      response.status(error.getStatus()).json({ wrapped: error.getResponse() })
+      response.status(error.getStatus()).send({ wrapped: error.getResponse() })
     }
   }
   Catch(HttpException)(Filter)
@@ -250,7 +248,7 @@ t.test('nest: options come from other providers, and the parts are injected', as
     useFactory: async ({ options }: Settings) => options,
   })
   Module({ imports: [root], controllers: [paymentsOf(world)] })(App)
-  const app = await NestFactory.create<NestExpressApplication>(App, { rawBody: true, logger: false })
+  const app = await createApp(App)
   await app.listen(0, '127.0.0.1')
   t.teardown(() => app.close())
   t.type(app.get(GatewrightParts).idempotency.begin, 'function')

@@ -1,9 +1,10 @@
 // Which methods are guarded, and which declarations would guard nothing.
 import { Controller, Get, Injectable, Module, Post, Scope, SetMetadata, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { Accepted, Read, Write } from 'gatewright/nest'
+import { ExpressAdapter } from '@nestjs/platform-express'
+import { Accepted, GatewrightModule, GatewrightParts, Read, Write } from 'gatewright/nest'
 import t from 'tap'
-import { decorate, onePayment, Root, send, start, startNest } from '../nest-app.ts'
+import { createApp, decorate, onePayment, Root, send, start, startNest } from '../nest-app.ts'
 import { write, writeAmount } from '../operations.ts'
 import { createWorld } from '../world.ts'
 
@@ -58,11 +59,34 @@ t.test('nest: without the module, a declared method is served to nobody', async 
   Controller()(Payments)
   class App extends Root {}
   Module({ controllers: [Payments] })(App)
-  const app = await NestFactory.create(App, { logger: false })
+  const app = await createApp(App)
   await app.listen(0, '127.0.0.1')
   t.teardown(() => app.close())
   t.equal((await fetch(`${await app.getUrl()}/payments`, { method: 'POST' })).status, 500)
   t.equal(runs, 0)
+})
+
+t.test('nest: an adapter of another platform stops the start', async t => {
+  class Other extends ExpressAdapter {
+    override getType(): string {
+      return 'other'
+    }
+  }
+  class App extends Root {}
+  Module({ imports: [GatewrightModule.forRoot(createWorld().options)] })(App)
+  const starting = NestFactory.create(App, new Other(), { logger: false, abortOnError: false })
+  await t.rejects(starting, {
+    name: 'TypeError',
+    message: /works on the adapters of Express and Fastify, got other: use @nestjs\/platform-express/,
+  })
+})
+
+t.test('nest: a program without a server has the parts', async t => {
+  class App extends Root {}
+  Module({ imports: [GatewrightModule.forRoot(createWorld().options)] })(App)
+  const app = await NestFactory.createApplicationContext(App, { logger: false, abortOnError: false })
+  t.teardown(() => app.close())
+  t.type(app.get(GatewrightParts).once, 'function')
 })
 
 t.test('nest: other code calls a declared method as it is', t => {

@@ -1,15 +1,14 @@
-import type { ServerResponse } from 'node:http'
 import { expressGate, type ConnectGate } from '@gatewright/http/express'
-import type { ConnectRequest } from '@gatewright/http/internal'
 import type { OpenCall } from '@gatewright/http'
 import { nothingHappened } from '@gatewright/kernel'
-import { sendWire, setFields } from '@gatewright/http/internal'
+import { setFields, type ConnectRequest } from '@gatewright/http/internal'
 import { HttpException, type DynamicModule, type ExecutionContext } from '@nestjs/common'
-import { APP_GUARD, DiscoveryModule, DiscoveryService } from '@nestjs/core'
+import { APP_GUARD, DiscoveryModule, DiscoveryService, HttpAdapterHost } from '@nestjs/core'
 import { compose, type Declarations, type Operation, type Parts } from '../compose.ts'
 import { checkedOptions, type GatewrightOptions } from '../options.ts'
 import { operationsOf } from './controllers.ts'
 import { acceptedRequests, type DeclaredOperation, type HandlerWatch } from './methods.ts'
+import { assertPlatform, platformRequest } from './platform.ts'
 
 /** Options of `GatewrightModule.forRootAsync`, as other modules of Nest have them. */
 export interface AsyncOptions<Scope extends string = string> {
@@ -43,8 +42,8 @@ const MOUNTED = Symbol('gatewright')
 const OPTIONS = Symbol('gatewright options')
 
 /**
- * The access and policy layer of a Nest application on Express, its default adapter. Import it once, in the root module, and create
- * the application with `rawBody: true`. Methods with `@Read`, `@Write` or `@Open` are guarded; others are as before.
+ * The access and policy layer of a Nest application on Express or Fastify. Import it once, in the root module, and create the
+ * application with `rawBody: true`. Methods with `@Read`, `@Write` or `@Open` are guarded; others are as before.
  */
 // oxlint-disable-next-line typescript/no-extraneous-class -- a module of Nest is a class
 export class GatewrightModule {
@@ -66,7 +65,7 @@ export class GatewrightModule {
           useFactory: useFactory as (...given: unknown[]) => unknown,
           inject: inject as never,
         },
-        { provide: MOUNTED, useFactory: mount, inject: [OPTIONS, DiscoveryService] },
+        { provide: MOUNTED, useFactory: mount, inject: [OPTIONS, DiscoveryService, HttpAdapterHost] },
         { provide: GatewrightParts, useExisting: MOUNTED },
         { provide: APP_GUARD, useFactory: requestGuard, inject: [MOUNTED] },
       ],
@@ -75,7 +74,12 @@ export class GatewrightModule {
   }
 }
 
-function mount(options: GatewrightOptions, discovery: DiscoveryService): Mounted {
+function mount(
+  options: GatewrightOptions,
+  discovery: DiscoveryService,
+  { httpAdapter }: HttpAdapterHost,
+): Mounted {
+  assertPlatform((httpAdapter as HttpAdapterHost['httpAdapter'] | undefined)?.getType())
   const { parts, declare } = compose(checkedOptions(options, {}))
   const operations = new Map<unknown, Mountable>()
   for (const [method, declared] of operationsOf(discovery))
@@ -102,11 +106,10 @@ function requestGuard({ http, operations }: Mounted): {
     async canActivate(context) {
       const operation = operations.get(context.getHandler())
       if (!operation) return true
-      const request = context.switchToHttp().getRequest<ConnectRequest>()
-      const response = context.switchToHttp().getResponse<ServerResponse>()
+      const { key, request, response, send } = platformRequest(context)
       const accepted = await http.accept<OpenCall>(operation.route, request, response)
       if (accepted.ok) {
-        acceptedRequests.set(request, {
+        acceptedRequests.set(key, {
           declared: operation.declared,
           given: operation.requestOf(accepted.value),
           watch: operation.route.idempotent ? handlerWatch(http, request) : undefined,
@@ -122,7 +125,7 @@ function requestGuard({ http, operations }: Mounted): {
         // An exception, so that the filters of the application see it. Without one, Nest sends the body as it is.
         throw new HttpException(JSON.parse(body) as object, status)
       }
-      sendWire(response, accepted.response)
+      send(accepted.response)
       // The response is sent. Nest would send another one whatever this returned or threw.
       return new Promise<never>(() => {})
     },
