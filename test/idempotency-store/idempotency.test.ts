@@ -1,6 +1,7 @@
 import { createIdempotency, type Idempotency } from '@gatewright/idempotency-store'
 import type { Claim } from '@gatewright/idempotency-store/internal'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
+import { keyDigest } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { response, instantTimer, write } from './support.ts'
@@ -79,6 +80,24 @@ t.test('separates the keys of two accounts and of two operations', async t => {
   t.ok(await start(idempotency, write({ account: 'a', operation: 'b","c' })))
 })
 
+t.test('places a record by the account that owns its key, whatever the label of the request is', async t => {
+  const { idempotency } = setUp()
+  const tenant = JSON.stringify(['acc_1', 'tenant'])
+  const claims = [
+    await start(idempotency, write({ account: 'acc_1', accountLabel: 'acc_2' })),
+    await start(idempotency, write({ account: tenant, accountLabel: 'acc_1' })),
+    await start(idempotency, write({ account: 'x'.repeat(65) })),
+  ]
+  t.same(
+    claims.map(({ storageKey }) => storageKey.split('.')[1]),
+    ['acc_1', keyDigest(tenant), keyDigest('x'.repeat(65))],
+  )
+  for (const accountLabel of ['acc_1', 'acc_3', undefined])
+    t.match(await idempotency.begin(write({ account: 'acc_1', accountLabel })), {
+      code: 'request_in_progress',
+    })
+})
+
 t.test('separates accounts and operations of any text', async t => {
   const { idempotency } = setUp()
   const ends = ['', ' ', '\u0000', '\ud800', '\udfff', '\ufffd', 'é', 'e\u0301', 'K', 'k', 'x'.repeat(65_536)]
@@ -89,7 +108,7 @@ t.test('separates accounts and operations of any text', async t => {
   const names = new Set<string>()
   for (const change of changes) {
     const { storageKey, effectId } = await start(idempotency, write(change))
-    t.match(storageKey, /^[\w-]{43}$/)
+    t.match(storageKey, /^[\w-]{43}\.[\w-]{1,64}$/)
     names.add(storageKey).add(effectId)
   }
   t.equal(names.size, 2 * changes.length)
@@ -99,7 +118,7 @@ t.test('computes the same effectId on every host and in every version', async t 
   const { effectId, storageKey } = await start(setUp().idempotency)
   // Recorded, because payment processors know earlier effects by these ids.
   t.equal(effectId, '7fbntoag3-2LWdbFwTCNldcpAzdjsMDPCwQsi53oW0Q')
-  t.equal(storageKey, 'bEd6NhLzXH2aBmI5kBKnrgnAeVgTyV0dleVIi_SdwRI')
+  t.equal(storageKey, 'bEd6NhLzXH2aBmI5kBKnrgnAeVgTyV0dleVIi_SdwRI.account-1')
 })
 
 t.test(

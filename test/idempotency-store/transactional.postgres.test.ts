@@ -12,7 +12,7 @@ import { toInteger, type SqlTransaction, type SqlValue } from '@gatewright/kerne
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { faultProxy } from '../harness/proxy.ts'
-import { openPostgresPool, uniqueName } from '../harness/stores.ts'
+import { openPostgresPool, testPartitions, uniqueName } from '../harness/stores.ts'
 import { response, write } from './support.ts'
 import { CONTROLLING_TEXTS, SINGLE_STATEMENTS } from './transaction-texts.ts'
 
@@ -26,7 +26,7 @@ async function setUp(t: Test, hosts: number, poolSize: number, options: Idempote
     await setUpPool.query(`drop schema ${schema} cascade`)
     await setUpPool.end()
   })
-  const admin = fromPgPool(setUpPool)
+  const admin = fromPgPool(setUpPool, { partitions: testPartitions() })
   await migrateIdempotency(admin)
   await rows(admin, 'create table effects (effect_id text primary key, fence bigint not null)')
   const made = pools.map(pool => {

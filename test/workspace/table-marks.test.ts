@@ -14,8 +14,6 @@ import { openPostgres } from '../harness/stores.ts'
 
 /** Tables without a mark, until what reads them is ready for it. */
 const NOT_YET: readonly string[] = [
-  // idempotency-store
-  'idempotency',
   // session-issuer
   'keys',
   'key_policies',

@@ -202,12 +202,12 @@ function described(record: RunRecord, now: EpochMs): DescribedRun {
 }
 
 function parseId(id: string): Pick<RunRecord, 'key' | 'fence'> | undefined {
-  const [, key, fence] = /^([\w-]{1,64})\.(\d{1,15})$/.exec(id) ?? []
+  const [, key, fence] = /^([\w-]{1,64}(?:\.[\w-]{1,64})?)\.(\d{1,15})$/.exec(id) ?? []
   return key === undefined ? undefined : { key, fence: Number(fence) }
 }
 
 function parseCursor(after: string): Pick<RunRecord, 'key' | 'beganAt'> {
-  const [, beganAt, key] = /^(\d{1,15})\.([\w-]{1,64})$/.exec(after) ?? []
+  const [, beganAt, key] = /^(\d{1,15})\.([\w-]{1,64}(?:\.[\w-]{1,64})?)$/.exec(after) ?? []
   if (key === undefined) throw new TypeError('list: after must be the next of a page')
   return { key, beganAt: Number(beganAt) }
 }

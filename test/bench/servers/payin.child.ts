@@ -29,8 +29,8 @@ async function bare({ DATABASE_URL }: Record<string, string>): Promise<void> {
   const claim = statement(
     'claim',
     `with lock as materialized (select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as got)
-      insert into gw_idempotency (digest, fingerprint, owner, fence, state, until, operation, account, began)
-      select $1, $2, $3, 1, 'running', cast($4 as bigint), 'subscriptions.payin', 'acc', cast($4 as bigint) from lock where got returning fence`,
+      insert into gw_idempotency (account_id, digest, fingerprint, owner, fence, state, until, operation, account, began)
+      select 'acc', $1, $2, $3, 1, 'running', cast($4 as bigint), 'subscriptions.payin', 'acc', cast($4 as bigint) from lock where got returning fence`,
   )
   const payin = statement(
     'payin',
@@ -45,7 +45,7 @@ async function bare({ DATABASE_URL }: Record<string, string>): Promise<void> {
   )
   const end = statement(
     'end',
-    "update gw_idempotency set state = 'done', response = $1, until = $2 where digest = $3 and fence = 1",
+    "update gw_idempotency set state = 'done', response = $1, until = $2 where account_id = 'acc' and digest = $3 and fence = 1",
   )
   const server = createServer((incoming, response) => {
     void (async () => {

@@ -6,7 +6,7 @@ import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, testPartitions, uniqueName } from '../../harness/stores.ts'
 
 export const NOW = 1_767_225_600_000
 export const LEASE = NOW + 60_000
@@ -57,7 +57,7 @@ export function watch(real: SqlClient, after: (batchSizes: number) => Promise<vo
 export async function openHosts(t: Test, count: number, settings = ''): Promise<Host[]> {
   const schema = uniqueName()
   const setUp = await openPostgresPool(schema, 1)
-  await migrateIdempotency(fromPgPool(setUp))
+  await migrateIdempotency(fromPgPool(setUp, { partitions: testPartitions() }))
   const pools = Array.from({ length: count }, () => {
     const connectionString = process.env['TEST_POSTGRES_URL'] as string
     const pool = new pg.Pool({ connectionString, max: 10, options: `-c search_path=${schema} ${settings}` })

@@ -5,7 +5,7 @@ import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { buffersOf, explainQueries, nodesOf, type StatementPlans } from '../../harness/explain.ts'
-import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, testPartitions, uniqueName } from '../../harness/stores.ts'
 import { LEASE, NOW } from './hosts.ts'
 
 const MILLION = 1_000_000
@@ -60,7 +60,7 @@ t.test('every statement uses an index, on a fresh table and among a million reco
     await pool.query(`drop schema ${schema} cascade`)
     await pool.end()
   })
-  const db = fromPgPool(pool)
+  const db = fromPgPool(pool, { partitions: testPartitions() })
   await migrateIdempotency(db)
   const explained = explainQueries(text => text.includes('gw_idempotency'), 3)
   t.teardown(() => explained.stop())
@@ -70,7 +70,7 @@ t.test('every statement uses an index, on a fresh table and among a million reco
 
   const digest = "rpad(md5(n::text), 43, 'x')"
   await pool.query(`insert into gw_idempotency
-    select ${digest}, ${digest}, 'owner', n, (array['running', 'done', 'free'])[1 + n % 3], ${LEASE} + n,
+    select 'acc_' || n % 100, ${digest}, ${digest}, 'owner', n, (array['running', 'done', 'free'])[1 + n % 3], ${LEASE} + n,
       'payments.create', 'acc_' || n % 100, n, '{}', null
       from generate_series(1, ${MILLION}) as n`)
   await pool.query('vacuum analyze gw_idempotency')

@@ -7,7 +7,7 @@ import { race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
 import { faultProxy } from '../../harness/proxy.ts'
-import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, testPartitions, uniqueName } from '../../harness/stores.ts'
 import {
   beginAll,
   done,
@@ -135,7 +135,7 @@ void t.test('does not start a run that another caller ended before its begin is 
 void t.test('fails every call of a statement without a reply, and repeats none', async t => {
   const schema = uniqueName()
   const healthy = await openPostgresPool(schema, 2)
-  await migrateIdempotency(fromPgPool(healthy))
+  await migrateIdempotency(fromPgPool(healthy, { partitions: testPartitions() }))
   const record = postgresIdempotency(fromPgPool(healthy))
   const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, response => response)
   t.teardown(async () => {

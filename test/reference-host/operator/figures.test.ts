@@ -127,8 +127,8 @@ await t.test('says when there are more lost runs and jobs than it lists', async 
     return [(runs ?? waiting)?.length, more]
   }
   t.same(await count('lost-runs'), [0, false])
-  const run = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until, operation, account, began)
-    values ($1, 'effect-of-a-lost-run-0123', '', 1700000000000, 'running', 0, 'payments.create', 'acc_1', 1700000000000)`
+  const run = `insert into gw_idempotency (account_id, digest, fingerprint, owner, fence, state, until, operation, account, began)
+    values ('acc_1', $1, 'effect-of-a-lost-run-0123', '', 1700000000000, 'running', 0, 'payments.create', 'acc_1', 1700000000000)`
   for (let n = 0; n < 100; n++) await db.query(run, [`lost-${n}`])
   t.same(await count('lost-runs'), [100, false])
   await db.query(run, ['lost-100'])
@@ -158,13 +158,13 @@ let shownJobs: unknown[] = []
 let shownAliases: unknown[] = []
 
 await t.test('resolves a lost run once, of two operators who decide at the same time', async t => {
-  const text = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until, operation, account, began)
-    values ($1, $2, '', $3, 'running', $4, 'payments.create', 'acc_1', $3)`
+  const text = `insert into gw_idempotency (account_id, digest, fingerprint, owner, fence, state, until, operation, account, began)
+    values ('acc_1', $1, $2, '', $3, 'running', $4, 'payments.create', 'acc_1', $3)`
   for (const digest of [lost.digest, 'other'])
     await db.query(text, [digest, lost.effectId, lost.beganAt, lost.beganAt + 60_000])
   const { runs } = await figures<{ runs: { run: string; operationId: string }[] }>('lost-runs')
   t.match(runs, [{ operationId: 'effect', beganAt: new Date(lost.beganAt).toISOString() }, {}])
-  const run = `lost.${lost.beganAt}`
+  const run = `lost.acc_1.${lost.beganAt}`
   const decide = (body: object) => host.ask('/operator/api/lost-runs/resolve', { body: { run, ...body } })
   t.match(await decide({ outcome: 'maybe' }), { status: 400, body: { field: 'outcome' } })
   t.match(await decide({ outcome: 'completed', data: [] }), { status: 400, body: { field: 'outcome' } })
@@ -185,7 +185,7 @@ await t.test('resolves a lost run once, of two operators who decide at the same 
   t.same(both.map(({ status }) => `${status}`).sort(), ['200', '409'])
   t.match(both.find(({ status }) => status === 409)?.body, { error: 'invalid_state' })
   shownRuns = (await figures<{ runs: unknown[] }>('lost-runs')).runs
-  t.match(shownRuns, [{ run: `other.${lost.beganAt}` }])
+  t.match(shownRuns, [{ run: `other.acc_1.${lost.beganAt}` }])
   t.equal(shownRuns.length, 1)
 })
 
@@ -236,7 +236,7 @@ await t.test('shows what the commands print', async t => {
     shownAliases,
     aliases.filter(({ count }) => count > 0).map(({ id, count, users }) => ({ id, count, users })),
   )
-  const run = `other.${lost.beganAt}`
+  const run = `other.acc_1.${lost.beganAt}`
   const lostRuns = (verb: string, ...args: string[]) =>
     gatewright(['lost-runs', verb, ...args], { ...env, PORT: '0' })
   const note = ['--by', 'Ana', '--reason', 'ticket 8']

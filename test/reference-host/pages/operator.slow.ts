@@ -29,8 +29,8 @@ for (let n = 0; n < 3; n++) await host.chore('measure stores')
 const began = Date.now() - 3_600_000
 for (const digest of ['one', 'two'])
   await db.query(
-    `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until, operation, account, began)
-      values ($1, $2, '', $3, 'running', 0, 'payments.create', 'acc_1', $3)`,
+    `insert into gw_idempotency (account_id, digest, fingerprint, owner, fence, state, until, operation, account, began)
+      values ('acc_1', $1, $2, '', $3, 'running', 0, 'payments.create', 'acc_1', $3)`,
     [digest, `effect-of-${digest}-0123456789`, began],
   )
 await db.query(

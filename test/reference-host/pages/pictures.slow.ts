@@ -42,8 +42,8 @@ for (let slot = 0; slot < 240; slot++) {
 behind = 0
 const now = Date.now()
 for (const n of [1, 2, 3]) {
-  const lost = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until, operation, account, began)
-    values ($1, $2, '', $3, 'running', $4, 'payments.create', 'acc_1', $3)`
+  const lost = `insert into gw_idempotency (account_id, digest, fingerprint, owner, fence, state, until, operation, account, began)
+    values ('acc_1', $1, $2, '', $3, 'running', $4, 'payments.create', 'acc_1', $3)`
   const began = now - 2 * n * HOUR_MS
   await db.query(lost, [
     `digest-${n}`,

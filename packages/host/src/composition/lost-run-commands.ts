@@ -25,7 +25,7 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
     summary: 'List writes whose outcome is unknown, the oldest first: their clients get outcome_unknown',
     example: '--account acc_1',
     async run({ lostRuns }, { options: { account, limit = '100', after } }) {
-      if (after !== undefined && !/^\d{1,15}\.[\w-]{1,64}$/.test(after))
+      if (after !== undefined && !/^\d{1,15}\.[\w-]{1,64}(?:\.[\w-]{1,64})?$/.test(after))
         throw new UsageError('--after must be what the page before printed as next')
       const data = await describeLostRuns(lostRuns, {
         account,

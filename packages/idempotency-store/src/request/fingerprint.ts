@@ -8,11 +8,11 @@ import canonicalize from 'canonicalize'
 export type FingerprintMode = 'raw' | 'canonical-json'
 
 /**
- * Computes SHA-256 over the storage key (which identifies account, operation and idempotency key), the method, the target and
+ * Computes SHA-256 over the digest of the storage key (which identifies account, operation and idempotency key), the method, the target and
  * the body, in base64url (43 characters).
  */
 export function fingerprint(
-  storageKey: string,
+  digest: string,
   {
     method,
     target = '',
@@ -23,9 +23,9 @@ export function fingerprint(
   const canonical = mode === 'canonical-json' ? canonicalText(body) : undefined
   const form = canonical === undefined ? 'raw' : 'canonical'
   const payload = canonical === undefined ? body : utf8Of(canonical)
-  // The storage key has a fixed length and the other lengths are written, so no byte of them can belong to the body.
+  // The digest has a fixed length and the other lengths are written, so no byte of them can belong to the body.
   const aim = target === '' ? '' : `${target.length} ${target} `
-  const head = `${storageKey} ${form}${aim && '-with-target'} ${method.length} ${method} ${aim}`
+  const head = `${digest} ${form}${aim && '-with-target'} ${method.length} ${method} ${aim}`
   // Written into one buffer, without a copy of the head (npm run bench -- idempotency-store). UTF-8 takes up to 3 bytes per
   // UTF-16 code unit.
   const bytes = allocateBytes(3 * head.length + payload.length)

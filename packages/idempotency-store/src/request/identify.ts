@@ -28,7 +28,10 @@ export interface IdempotentRequest {
 /** A write and the ids that were computed from it. */
 export interface IdentifiedRequest {
   readonly request: IdempotentRequest
-  /** Identifies account, operation and key: 43 characters of base64url. */
+  /**
+   * Identifies account, operation and key: 43 characters of base64url, a dot, and the account of the record, by which a database of
+   * several machines places it. Both are computed from the same account, so that a request has one record.
+   */
   readonly storageKey: string
   /**
    * Identifies the effect, in 43 characters of base64url: the same for every run of one account, operation, key and payload, on
@@ -54,6 +57,12 @@ export function identify(
   const { account, operation } = request
   // With the lengths, different triples never give the same text.
   const name = `${account.length} ${operation.length} ${account} ${operation} ${key.value}`
-  const storageKey = keyDigest(name)
-  return allow({ request, storageKey, effectId: fingerprint(storageKey, request, settings.fingerprint) })
+  const digest = keyDigest(name)
+  const storageKey = `${digest}.${placeOf(account)}`
+  return allow({ request, storageKey, effectId: fingerprint(digest, request, settings.fingerprint) })
+}
+
+/** Returns the account of a record: the owner itself if it is an id, so that the record is where the account's other rows are. */
+function placeOf(account: string): string {
+  return /^[\w-]{1,64}$/.test(account) ? account : keyDigest(account)
 }

@@ -64,8 +64,9 @@ export interface LostRunPage {
 }
 
 /**
- * Stores the records of idempotent writes. A key and a fingerprint are 1 to 64 letters (case-sensitive), digits, `-` and
- * `_`; this package passes SHA-256 in base64url. A response is any well-formed text without NUL, and may have control
+ * Stores the records of idempotent writes. A fingerprint is 1 to 64 letters (case-sensitive), digits, `-` and `_`. A key is the same,
+ * and then, mostly, a dot and the account of the record: again as many of these characters. This package passes SHA-256 in base64url
+ * before the dot, which identifies the account too, so that an adapter may use the account to place the record or ignore it. A response is any well-formed text without NUL, and may have control
  * characters and line breaks. Faults of every method: `ERR_STORE_UNAVAILABLE` and `ERR_STORE_REPLY` (the step may have taken
  * effect; every method can be repeated safely), `ERR_STORE_FULL` (it has not).
  */

@@ -1,8 +1,15 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { assertOutsideTransactionScope, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { assertOutsideTransactionScope, type SqlRow } from '@gatewright/kernel/internal/sql'
 import { batch } from './batching.ts'
-import { COLUMNS, hasEnded, REPLACE_OR_RETURN, type SqlStatements } from './statements.ts'
+import {
+  COLUMNS,
+  hasEnded,
+  keyOf,
+  REPLACE_OR_RETURN,
+  type KeyColumns,
+  type SqlStatements,
+} from './statements.ts'
 
 /** Calls per statement. A statement holds its locks until all of its calls are done. */
 const BATCH_SIZE = 64
@@ -21,16 +28,17 @@ const LONGEST_BATCHED = 16_384
  * their digests, so that the statements of several hosts cannot deadlock.
  */
 const beginStatement = (table: string): string => `with
-  calls as (select * from unnest(cast($1 as text[]), cast($2 as text[]), cast($3 as text[]),
-    cast($4 as bigint[]), cast($5 as bigint[]), cast($6 as text[]), cast($7 as text[]))
-    as calls (digest, fingerprint, owner, until, now, operation, account)),
+  calls as (select * from unnest(cast($1 as text[]), cast($2 as text[]), cast($3 as text[]), cast($4 as text[]),
+    cast($5 as bigint[]), cast($6 as bigint[]), cast($7 as text[]), cast($8 as text[]))
+    as calls (digest, account_id, fingerprint, owner, until, now, operation, account)),
   found as (select held.* from calls cross join lateral
-    (select ${COLUMNS}, digest from ${table} as held
-      where held.digest = calls.digest and not ${hasEnded('calls.now')} limit 1) as held),
+    (select ${COLUMNS}, digest, account_id from ${table} as held
+      where held.account_id = calls.account_id and held.digest = calls.digest and not ${hasEnded('calls.now')} limit 1) as held),
   begun as (insert into ${table} as held
-    (digest, fingerprint, owner, fence, state, until, operation, account, began)
-    select digest, fingerprint, owner, now, 'running', until, operation, account, now from calls
-    where digest not in (select digest from found) order by digest collate "C" ${REPLACE_OR_RETURN}, digest)
+    (digest, account_id, fingerprint, owner, fence, state, until, operation, account, began)
+    select digest, account_id, fingerprint, owner, now, 'running', until, operation, account, now from calls
+    where (digest, account_id) not in (select digest, account_id from found) order by digest collate "C"
+    ${REPLACE_OR_RETURN}, digest, account_id)
   select * from begun union all select * from found`
 
 /**
@@ -38,13 +46,13 @@ const beginStatement = (table: string): string => `with
  * the planner look up each key in the index, also when it believes that the table is small.
  */
 const endStatement = (table: string): string => `with
-  calls as (select * from unnest(cast($1 as text[]), cast($2 as bigint[]), cast($3 as text[]),
-    cast($4 as text[]), cast($5 as bigint[]), cast($6 as text[]))
-    as calls (digest, fence, state, response, until, decision)
+  calls as (select * from unnest(cast($1 as text[]), cast($2 as text[]), cast($3 as bigint[]), cast($4 as text[]),
+    cast($5 as text[]), cast($6 as bigint[]), cast($7 as text[]))
+    as calls (digest, account_id, fence, state, response, until, decision)
     order by digest collate "C"),
   locked as (select calls.* from calls cross join lateral
     (select fence, state, response from ${table} as held
-      where held.digest = calls.digest limit 1 for no key update) as held
+      where held.account_id = calls.account_id and held.digest = calls.digest limit 1 for no key update) as held
     where held.fence = calls.fence
       and (held.state = 'running' or (held.state = calls.state
         and coalesce(held.response, '') = coalesce(calls.response, ''))))
@@ -52,11 +60,11 @@ const endStatement = (table: string): string => `with
     response = case when held.state = 'running' then locked.response else held.response end,
     until = case when held.state = 'running' then locked.until else held.until end,
     decision = case when held.state = 'running' then coalesce(locked.decision, held.decision) else held.decision end
-    from locked where held.digest = locked.digest
-    returning held.digest, 1 as won`
+    from locked where held.account_id = locked.account_id and held.digest = locked.digest
+    returning held.digest, held.account_id, 1 as won`
 
 /** The values of one call, its key first. */
-type Values = readonly [digest: string, ...rest: (string | number | null)[]]
+type Values = readonly [...record: KeyColumns, ...rest: (string | number | null)[]]
 type Send<Call> = (call: Call) => Promise<readonly SqlRow[]>
 
 /** Makes statements that several begins share, and statements that several endings share. */
@@ -72,7 +80,7 @@ export function batchedStatements(db: SqlClient, table: string, single: SqlState
     },
     end(values) {
       assertOutsideTransactionScope(db)
-      return (values[3]?.length ?? 0) > LONGEST_BATCHED ? single.end(values) : end(values)
+      return (values[4]?.length ?? 0) > LONGEST_BATCHED ? single.end(values) : end(values)
     },
   }
 }
@@ -87,23 +95,27 @@ function batched<Call extends Values>(db: SqlClient, text: string, sendSingle: S
     calls: readonly Call[],
   ): Promise<readonly (readonly SqlRow[] | ReturnType<Send<Call>>)[]> => {
     const firstOfKey = new Map<string, Call>()
-    for (const call of calls) if (!firstOfKey.has(call[0])) firstOfKey.set(call[0], call)
+    for (const call of calls) if (!firstOfKey.has(recordOf(call))) firstOfKey.set(recordOf(call), call)
     let found: Map<string, SqlRow>
     try {
-      found = byDigest(await rows(db, text, arrayLiterals([...firstOfKey.values()])), firstOfKey)
+      found = byRecord(await rows(db, text, arrayLiterals([...firstOfKey.values()])), firstOfKey)
     } catch (error) {
       if (!isServerError(error)) throw error
       return calls.map(sendSingle)
     }
     return calls.map(call => {
-      if (firstOfKey.get(call[0]) !== call) return sendSingle(call)
-      const row = found.get(call[0])
+      if (firstOfKey.get(recordOf(call)) !== call) return sendSingle(call)
+      const row = found.get(recordOf(call))
       return row ? [row] : []
     })
   }
   const limits = { maxInFlight: MAX_IN_FLIGHT, stalledMs: STALLED_MS }
   return batch(BATCH_SIZE, { sendSingle, sendBatch }, limits)
 }
+
+/** Returns what identifies the record of a call among those of a batch. */
+const recordOf = ([digest, accountId]: Values): string =>
+  accountId === '' ? digest : `${digest}.${accountId}`
 
 /** Turns calls into one array literal per parameter. */
 const arrayLiterals = (calls: readonly Values[]): string[] =>
@@ -112,10 +124,10 @@ const arrayLiterals = (calls: readonly Values[]): string[] =>
 const element = (value: string | number | null | undefined): string =>
   typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value)
 
-/** Indexes the rows of a reply by digest. Fault: `ERR_STORE_REPLY` for an unknown or repeated digest. */
-function byDigest(found: readonly SqlRow[], calls: ReadonlyMap<string, unknown>): Map<string, SqlRow> {
-  const index = new Map(found.map(row => [toText(row['digest']), row]))
-  const areKnown = [...index.keys()].every(digest => calls.has(digest))
+/** Indexes the rows of a reply by key. Fault: `ERR_STORE_REPLY` for an unknown or repeated key. */
+function byRecord(found: readonly SqlRow[], calls: ReadonlyMap<string, unknown>): Map<string, SqlRow> {
+  const index = new Map(found.map(row => [keyOf(row), row]))
+  const areKnown = [...index.keys()].every(key => calls.has(key))
   if (!areKnown || index.size !== found.length) throw malformedReply('database', 'one row for each key')
   return index
 }

@@ -10,7 +10,7 @@ import type {
   RunLabel,
   TransactionStorage,
 } from './port.ts'
-import { endingValues, readExisting, tableName } from './statements.ts'
+import { columnsOf, endingValues, readExisting, tableName } from './statements.ts'
 
 /** A run that has begun in a transaction. Its record is written when it ends. */
 interface PendingRun {
@@ -54,17 +54,17 @@ function statementsFor(prefix: string): ReturnType<typeof buildStatements> {
 
 function buildStatements(table: string): { readonly begin: string; readonly write: string } {
   return {
-    begin: `select got, fingerprint, fence, state, until, response from ${table}_lock($1)`,
+    begin: `select got, fingerprint, fence, state, until, response from ${table}_lock($2, $1)`,
     // Writes the whole record. If another run has decided about the key since the begin read it (possible where a transaction
     // reads from one snapshot: REPEATABLE READ or stricter), the cast fails: the statement raises an error instead of writing
     // nothing, so that a COMMIT that is sent with it cannot happen.
     write: `insert into ${table} as held
-      (digest, fingerprint, fence, owner, state, response, until, operation, account, began)
-    values ($1, $2, $3, '', $4, $5, $6, $8, $9, $10)
-    on conflict (digest) do update set fingerprint = excluded.fingerprint, owner = excluded.owner,
+      (digest, account_id, fingerprint, fence, owner, state, response, until, operation, account, began)
+    values ($1, $2, $3, $4, '', $5, $6, $7, $9, $10, $11)
+    on conflict (account_id, digest) do update set fingerprint = excluded.fingerprint, owner = excluded.owner,
       state = excluded.state, response = excluded.response, until = excluded.until,
       operation = excluded.operation, account = excluded.account, began = excluded.began,
-      fence = case when held.fence = $7 and held.state <> 'running' then excluded.fence
+      fence = case when held.fence = $8 and held.state <> 'running' then excluded.fence
         else cast('${DECIDED_BY_ANOTHER_RUN.message}: ' || held.digest as bigint) end`,
   }
 }
@@ -127,7 +127,7 @@ async function beginPendingRun(
 
 /** Locks a key until the transaction ends, and reads its record. */
 async function lockAndRead(tx: SqlQueries, begin: string, key: string): Promise<SqlRow> {
-  const [row] = await rows(tx, begin, [key])
+  const [row] = await rows(tx, begin, columnsOf(key))
   if (typeof row?.['got'] !== 'boolean') throw malformedReply('database', 'a lock')
   return row
 }
@@ -165,7 +165,7 @@ async function writeRecord(
   const [state, response, until] = endingValues(ending)
   const written = [state, response, until, replacedFence, operation, account, beganAt]
   try {
-    await rows(queries, write, [key, fingerprint, fence, ...written])
+    await rows(queries, write, [...columnsOf(key), fingerprint, fence, ...written])
     return true
   } catch (error) {
     if (isDecidedByAnotherRun(error)) return false

@@ -7,6 +7,7 @@ import { transactionStorage } from './postgres-transaction.ts'
 import {
   COLUMNS,
   hasEnded,
+  IS_RECORD,
   REPLACE_OR_RETURN,
   SQL_OPTIONS,
   sqlStatements,
@@ -44,10 +45,10 @@ export function postgresIdempotency(
   // A record that has not ended is read, and nothing is written. Otherwise the INSERT decides, on the newest version of the
   // row and not on the statement's snapshot.
   const begin = `with
-    found as (select ${COLUMNS} from ${table} as held where digest = $1 and not ${hasEnded('$5')}),
+    found as (select ${COLUMNS} from ${table} as held where ${IS_RECORD} and not ${hasEnded('$6')}),
     begun as (insert into ${table} as held
-      (digest, fingerprint, owner, fence, state, until, operation, account, began)
-      select $1, $2, $3, cast($5 as bigint), 'running', cast($4 as bigint), $6, $7, cast($5 as bigint)
+      (digest, account_id, fingerprint, owner, fence, state, until, operation, account, began)
+      select $1, $2, $3, $4, cast($6 as bigint), 'running', cast($5 as bigint), $7, $8, cast($6 as bigint)
       where not exists (select 1 from found) ${REPLACE_OR_RETURN})
     select * from begun union all select * from found`
   // Collecting skips locked rows, because it locks rows in another order than the other statements.

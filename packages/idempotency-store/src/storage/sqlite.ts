@@ -4,6 +4,7 @@ import type { IdempotencyStorage } from './port.ts'
 import {
   COLUMNS,
   hasEnded,
+  IS_RECORD,
   REPLACE_OR_RETURN,
   SQL_OPTIONS,
   sqlStatements,
@@ -20,10 +21,10 @@ export { migrateIdempotency } from './migrate.ts'
  */
 export function sqliteIdempotency(db: SqlQueries, options: SqlIdempotencyOptions = {}): IdempotencyStorage {
   const table = tableName(checkOptions('sqliteIdempotency', options, SQL_OPTIONS).prefix)
-  const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${hasEnded('$5')}`
+  const find = `select ${COLUMNS} from ${table} as held where ${IS_RECORD} and not ${hasEnded('$6')}`
   const begin = `insert into ${table} as held
-    (digest, fingerprint, owner, fence, state, until, operation, account, began)
-    values ($1, $2, $3, $5, 'running', $4, $6, $7, $5) ${REPLACE_OR_RETURN}`
+    (digest, account_id, fingerprint, owner, fence, state, until, operation, account, began)
+    values ($1, $2, $3, $4, $6, 'running', $5, $7, $8, $6) ${REPLACE_OR_RETURN}`
   return sqlStorage(
     sqlStatements(db, table, async values => {
       const found = await rows(db, find, values)

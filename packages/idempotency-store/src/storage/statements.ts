@@ -27,7 +27,7 @@ export interface SqlStatements {
   /** Begins a run. Returns the row of the key. Safe to repeat with the same `owner`. */
   readonly begin: (
     values: readonly [
-      digest: string,
+      ...record: KeyColumns,
       fingerprint: string,
       owner: string,
       until: EpochMs,
@@ -43,22 +43,40 @@ export interface SqlStatements {
   /** Takes a lost run over. Returns one row with its new fence if it was lost, otherwise none. */
   readonly takeOver: (values: LeaseValues) => Promise<readonly SqlRow[]>
   /** Reads the record of a key. */
-  readonly find: (digest: string) => Promise<readonly SqlRow[]>
+  readonly find: (record: KeyColumns) => Promise<readonly SqlRow[]>
   /** Reads a page of lost runs. */
   readonly listLost: (page: LostRunPage) => Promise<readonly SqlRow[]>
   /** Deletes expired records. Returns a row for each. */
   readonly collect: (endedAt: EpochMs, limit: number) => Promise<readonly SqlRow[]>
 }
 
+/** The columns that identify a record. */
+export type KeyColumns = readonly [digest: string, accountId: string]
+
+/** The condition on a record whose key columns are the first two parameters. */
+export const IS_RECORD = 'account_id = $2 and digest = $1'
+
+/** Splits a key into its columns. Without an account, that column is empty. */
+export function columnsOf(key: string): KeyColumns {
+  const dot = key.indexOf('.')
+  return dot === -1 ? [key, ''] : [key.slice(0, dot), key.slice(dot + 1)]
+}
+
+/** Returns the key of a row. */
+export function keyOf(row: SqlRow): string {
+  const accountId = toText(row['account_id'])
+  return accountId === '' ? toText(row['digest']) : `${toText(row['digest'])}.${accountId}`
+}
+
 type EndValues = readonly [
-  digest: string,
+  ...record: KeyColumns,
   fence: number,
   state: string,
   response: string | null,
   until: EpochMs,
   decision: string | null,
 ]
-type LeaseValues = readonly [digest: string, fence: number, until: EpochMs, now: EpochMs]
+type LeaseValues = readonly [...record: KeyColumns, fence: number, until: EpochMs, now: EpochMs]
 
 /** Returns the table of a prefix. */
 export function tableName(prefix: string): string {
@@ -83,7 +101,7 @@ const replaceIfEnded = (column: string): string =>
  * The column `owner` says whether the caller's run is in the row: without it, two begins with equal arguments would both
  * read their own values back. (`do update ... where` would return no row to the loser of a race.)
  */
-export const REPLACE_OR_RETURN: string = `on conflict (digest) do update set
+export const REPLACE_OR_RETURN: string = `on conflict (account_id, digest) do update set
   fence = case when not ${HAS_ENDED} then held.fence
     when held.fence >= excluded.fence then held.fence + 1 else excluded.fence end,
   ${['fingerprint', 'owner', 'state', 'until', 'operation', 'account', 'began', 'response'].map(replaceIfEnded).join(', ')}
@@ -114,7 +132,7 @@ function toRecord(row: SqlRow): RunRecord {
   const state = toText(row['state'])
   if (state !== 'running' && state !== 'done' && state !== 'free') throw malformedReply('database', 'a state')
   return {
-    key: toText(row['digest']),
+    key: keyOf(row),
     fingerprint: toText(row['fingerprint']),
     fence: toInteger(row['fence']),
     operation: toText(row['operation']),
@@ -136,34 +154,36 @@ export function sqlStatements(
   begin: SqlStatements['begin'],
   lock = '',
 ): SqlStatements {
-  const end = `update ${table} set state = $3,
-    response = case when state = 'running' then $4 else response end,
-    until = case when state = 'running' then $5 else until end,
-    decision = case when state = 'running' then coalesce($6, decision) else decision end
-    where digest = $1 and fence = $2
-      and (state = 'running' or (state = $3 and coalesce(response, '') = coalesce($4, '')))
+  const end = `update ${table} set state = $4,
+    response = case when state = 'running' then $5 else response end,
+    until = case when state = 'running' then $6 else until end,
+    decision = case when state = 'running' then coalesce($7, decision) else decision end
+    where ${IS_RECORD} and fence = $3
+      and (state = 'running' or (state = $4 and coalesce(response, '') = coalesce($5, '')))
     returning 1 as won`
   const collect = `with
-    ended as (select digest from ${table} where state <> 'running' and until <= $1 order by until limit $2 ${lock})
-    delete from ${table} where digest in (select digest from ended) returning 1 as gone`
-  const extend = `update ${table} set until = case when until < $3 then $3 else until end
-    where digest = $1 and fence = $2 and state = 'running' and until > $4 returning 1 as won`
+    ended as (select account_id, digest from ${table}
+      where state <> 'running' and until <= $1 order by until limit $2 ${lock})
+    delete from ${table} where (account_id, digest) in (select account_id, digest from ended) returning 1 as gone`
+  const extend = `update ${table} set until = case when until < $4 then $4 else until end
+    where ${IS_RECORD} and fence = $3 and state = 'running' and until > $5 returning 1 as won`
   // Without its owner, a repeated begin no longer takes the run for its own.
-  const takeOver = `update ${table} set fence = case when fence >= $4 then fence + 1 else $4 end, until = $3, owner = ''
-    where digest = $1 and fence = $2 and state = 'running' and until <= $4 returning fence`
-  const record = 'digest, fingerprint, fence, operation, account, began, state, until, decision'
-  const find = `select ${record} from ${table} where digest = $1`
+  const takeOver = `update ${table} set fence = case when fence >= $5 then fence + 1 else $5 end, until = $4, owner = ''
+    where ${IS_RECORD} and fence = $3 and state = 'running' and until <= $5 returning fence`
+  const record = 'account_id, digest, fingerprint, fence, operation, account, began, state, until, decision'
+  const find = `select ${record} from ${table} where ${IS_RECORD}`
   const lost = (account: string): string => `select ${record} from ${table}
-    where state = 'running' and until <= $1 and (began, digest) > ($2, $3)${account} order by began, digest limit $4`
-  const [listLost, listLostOf] = [lost(''), lost(' and account = $5')]
+    where state = 'running' and until <= $1 and (began, digest, account_id) > ($2, $3, $4)${account}
+    order by began, digest, account_id limit $5`
+  const [listLost, listLostOf] = [lost(''), lost(' and account = $6')]
   return {
     begin,
     end: values => rows(db, end, values),
     extend: values => rows(db, extend, values),
     takeOver: values => rows(db, takeOver, values),
-    find: digest => rows(db, find, [digest]),
+    find: record => rows(db, find, record),
     listLost({ limit, now, account, after = { beganAt: -1, key: '' } }) {
-      const values = [now, after.beganAt, after.key, limit]
+      const values = [now, after.beganAt, ...columnsOf(after.key), limit]
       return account === undefined ? rows(db, listLost, values) : rows(db, listLostOf, [...values, account])
     },
     collect: (endedAt, limit) => rows(db, collect, [endedAt, limit]),
@@ -175,7 +195,15 @@ export function sqlStorage(statements: SqlStatements): IdempotencyStorage {
   return {
     async begin(key, fingerprint, leaseUntil, now, { operation, account } = { operation: '', account: '' }) {
       const owner = randomUUID()
-      const [row] = await statements.begin([key, fingerprint, owner, leaseUntil, now, operation, account])
+      const [row] = await statements.begin([
+        ...columnsOf(key),
+        fingerprint,
+        owner,
+        leaseUntil,
+        now,
+        operation,
+        account,
+      ])
       if (!row) throw malformedReply('database', 'a row')
       // A repeated begin finds its own row, but another caller may have ended its run meanwhile.
       if (toText(row['owner']) === owner && row['state'] === 'running') {
@@ -183,15 +211,16 @@ export function sqlStorage(statements: SqlStatements): IdempotencyStorage {
       }
       return readExisting(row, fingerprint, now)
     },
-    end: async (key, fence, ending) => hasWon(await statements.end([key, fence, ...endingValues(ending)])),
+    end: async (key, fence, ending) =>
+      hasWon(await statements.end([...columnsOf(key), fence, ...endingValues(ending)])),
     extend: async (key, fence, leaseUntil, now) =>
-      hasWon(await statements.extend([key, fence, leaseUntil, now])),
+      hasWon(await statements.extend([...columnsOf(key), fence, leaseUntil, now])),
     async takeOver(key, fence, leaseUntil, now) {
-      const row = oneOrNone(await statements.takeOver([key, fence, leaseUntil, now]))
+      const row = oneOrNone(await statements.takeOver([...columnsOf(key), fence, leaseUntil, now]))
       return row && toInteger(row['fence'])
     },
     async find(key) {
-      const row = oneOrNone(await statements.find(key))
+      const row = oneOrNone(await statements.find(columnsOf(key)))
       return row && toRecord(row)
     },
     listLost: async page => (await statements.listLost(page)).map(toRecord),

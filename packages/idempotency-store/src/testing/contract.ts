@@ -28,7 +28,7 @@ export function idempotencyStorageContract(
       const { connections, expiresNatively = false, close } = await open()
       try {
         const connection = (index: number) => connections[index % connections.length] as IdempotencyStorage
-        await run(connection, randomUUID(), expiresNatively)
+        await run(connection, `${randomUUID()}.acc_${randomUUID()}`, expiresNatively)
       } finally {
         await close()
       }

@@ -101,6 +101,20 @@ export function decisions(test: DefineTest): void {
     }
   })
 
+  test('keeps the records of keys apart that differ only in the account, or have none', async (connection, key) => {
+    const [digest = ''] = key.split('.')
+    const keys = [`${digest}.acc_1`, `${digest}.acc_2`, digest]
+    const fences = await Promise.all(
+      keys.map(async each => started(await connection(0).begin(each, each, LEASE, NOW))),
+    )
+    for (const [index, each] of keys.entries()) {
+      assert.equal((await connection(1).find(each))?.key, each)
+      const done = { state: 'done', response: `"${each}"`, expiresAt: LEASE } as const
+      assert.equal(await connection(1).end(each, fences[index] as number, done, NOW), true)
+      assert.deepEqual(await connection(0).begin(each, each, LEASE, NOW), done)
+    }
+  })
+
   test('finds the label, the begin and the state of a record, and nothing under a new key', async (connection, key) => {
     const label = { operation: 'payments.create', account: '{"tenant":"Zoë \\u0000 \\n"}' }
     assert.equal(await connection(0).find(key), undefined)
