@@ -14,6 +14,7 @@ import {
   UseGuards,
   UseInterceptors,
   UsePipes,
+  type ArgumentMetadata,
   type ArgumentsHost,
   type CallHandler,
   type ExecutionContext,
@@ -116,6 +117,19 @@ t.test('nest: a pipe that denies the body locks no key and spends nothing', asyn
   t.match(await post({ amountCents: 10_000, note: 'good' }), { status: 201, replayed: false })
   t.match(await post({ amountCents: 10_000, note: 'good' }), { status: 201, replayed: true })
   t.equal(controller.runs, 1)
+})
+
+t.test('nest: pipes get the parameters that the method declares, and no others', async t => {
+  const seen: string[] = []
+  const noting = {
+    transform(value: unknown, { type }: ArgumentMetadata) {
+      seen.push(type)
+      return value
+    },
+  }
+  const { post } = await start(t, onePayment(paid), app => app.useGlobalPipes(noting))
+  t.match(await post({ amountCents: 1 }), { status: 201 })
+  t.same(seen, ['body'])
 })
 
 t.test('nest: a guard of the application that denies locks no key and spends nothing', async t => {
