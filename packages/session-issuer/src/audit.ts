@@ -1,6 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { isSession, type IssuerCaller } from './keys/authority.ts'
 import { randomBase62 } from './random.ts'
+import { routeOf } from './route.ts'
 import type { AuditAction, AuditActor, AuditEntry } from './storage/audit-port.ts'
 import type { KeyRecord, KeyWrite } from './storage/port.ts'
 
@@ -34,6 +35,6 @@ export function auditNote(action: AuditAction, target: string, policyIds: readon
 export function auditEntryBuilder(retentionDays: number) {
   return (accountId: string, by: AuditActor, note: AuditNote, at: EpochMs): AuditEntry => {
     const expiresAt = at + retentionDays * 86_400_000
-    return { id: randomBase62(16), accountId, at, expiresAt, ...by, ...note }
+    return { id: routeOf(accountId) + randomBase62(14), accountId, at, expiresAt, ...by, ...note }
   }
 }

@@ -3,7 +3,7 @@
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { migrateCredentials as migrateSqlite, sqliteCredentials } from '@gatewright/session-issuer/sqlite'
-import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
+import { auditEntry, keyRecord, policyIdOf, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
@@ -45,12 +45,12 @@ for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
       const key = keyRecord(`account ${n}`)
       const feed = [{ kind: 'key', id: key.id, version: 2, at: 1 }] as const
       const audit = [auditEntry(key.accountId)]
-      const policies = [{ id: `pol_${n}`, lineageId: key.id, document: {} }]
+      const policies = [{ id: policyIdOf(key.accountId), lineageId: key.id, document: {} }]
       const hurt = dying(db, n)
       await t.rejects(storage(hurt.db).keys.commit(key.accountId, 0, { keys: [key], policies, feed, audit }))
       steps = Math.max(steps, hurt.statements())
       t.same(await storage(db).keys.load(key.accountId), { revision: 0, keys: [] }, `step ${n}`)
-      t.same(await storage(db).keys.policies([`pol_${n}`]), [])
+      t.same(await storage(db).keys.policies(policies.map(policy => policy.id)), [])
       t.same(await storage(db).audit.list(key.accountId, 9, { at: Number.MAX_SAFE_INTEGER }), [])
       t.same(await readSqlFeed(db, 0), [])
     }

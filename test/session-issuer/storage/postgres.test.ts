@@ -11,7 +11,7 @@ import {
   sessionStorageFaults,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
-import { auditEntry, sessionRecord } from '@gatewright/session-issuer/internal'
+import { auditEntry, childOf, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
@@ -101,8 +101,8 @@ async function overlapping<First, Second>(
   return Promise.all([begun, other])
 }
 
-const root = sessionRecord({ sessionId: 'r', accountId: 'acc' })
-const child = sessionRecord({ sessionId: 'c', accountId: 'acc', ancestry: ['r'] })
+const root = sessionRecord()
+const child = childOf(root)
 
 t.test(
   'stores a session and its audit row in one statement, if it has no parent and no policies',
@@ -132,7 +132,7 @@ t.test('denies a session below one whose revocation has not committed yet', asyn
   await sessions.insert(root, [])
   const outcome = await overlapping(
     writers,
-    async first => first.revoke('r', root.issuedAt),
+    async first => first.revoke(root.sessionId, root.issuedAt),
     async second => second.insert(child, []),
   )
   t.same(outcome, [1, false])
@@ -146,7 +146,7 @@ t.test('revokes with a session one below it that has not committed yet', async t
   const outcome = await overlapping(
     writers,
     async first => first.insert(child, []),
-    async second => second.revoke('r', root.issuedAt),
+    async second => second.revoke(root.sessionId, root.issuedAt),
   )
   t.same(outcome, [true, 2])
 })

@@ -7,7 +7,7 @@ import {
   sessionStorageContract,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
-import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
+import { auditEntry, childOf, keyRecord, routeOf, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { runner } from '../../harness/runner.ts'
@@ -70,15 +70,18 @@ t.test('private signing keys are encrypted in the database, and decrypt with the
   }
 })
 
+/** Ids of rows of the account `acc`. */
+const [idA, idB, idC] = [1, 2, 3].map(n => `${routeOf('acc')}_${n}`) as [string, string, string]
+
 t.test('collects exactly what has ended for long enough, with its policies', async t => {
   const { db, close } = await open()
   t.teardown(close)
   const { keys, sessions, audit } = sqliteCredentials(db)
-  const policyOf = (id: string) => ({ id: `policy ${id}`, document: {} })
+  const policyOf = (id: string) => ({ id: `pol_${id}`, document: {} })
   for (const [id, expiresAt] of [
-    ['a', 1000],
-    ['b', 1000],
-    ['c', 1001],
+    [idA, 1000],
+    [idB, 1000],
+    [idC, 1001],
   ] as const) {
     await sessions.insert(sessionRecord({ sessionId: id, accountId: 'acc', expiresAt, issuedAt: 0 }), [
       policyOf(id),
@@ -87,18 +90,18 @@ t.test('collects exactly what has ended for long enough, with its policies', asy
   t.equal(await sessions.collect(9, 1000 + GRACE_MS - 1), 0)
   t.equal(await sessions.collect(1, 1000 + GRACE_MS), 1)
   t.equal(await sessions.collect(9, 1000 + GRACE_MS), 1)
-  const left = await sessions.policies(['a', 'b', 'c'].map(id => `policy ${id}`))
-  t.same(left, [policyOf('c')])
-  const ended = ['d', 'e', 'f'].map((id, n) => keyRecord('acc', { id, revokedAt: 10 + n }))
+  const left = await sessions.policies([idA, idB, idC].map(id => policyOf(id).id))
+  t.same(left, [policyOf(idC)])
+  const ended = [idA, idB, idC].map((id, n) => keyRecord('acc', { id, revokedAt: 10 + n }))
   const policies = ended.map(key => ({ ...policyOf(key.id), lineageId: key.id }))
   await keys.commit('acc', 0, { keys: ended, policies, feed: [] })
   t.equal(await keys.collect(9, 10), 0, 'a key that ended at the instant stays')
   t.equal(await keys.collect(9, 12), 2)
   t.same(
     (await keys.load('acc')).keys.map(({ id }) => id),
-    ['f'],
+    [idC],
   )
-  t.same(await keys.policies(policies.map(({ id }) => id)), [policyOf('f')])
+  t.same(await keys.policies(policies.map(({ id }) => id)), [policyOf(idC)])
   await keys.commit('acc', 1, {
     keys: [],
     policies: [],
@@ -124,21 +127,21 @@ t.test('waits for every query before it ends its transaction', async t => {
   const { db, close } = await open()
   t.teardown(close)
   const { keys, sessions, audit } = sqliteCredentials(withAwaitedQueries(db))
-  const both = ['a', 'b'].map(id => keyRecord('acc', { id, lineageId: id }))
-  const policies = both.map(({ id }) => ({ id: `policy ${id}`, lineageId: id, document: {} }))
+  const both = [idA, idB].map(id => keyRecord('acc', { id, lineageId: id }))
+  const policies = both.map(({ id }) => ({ id: `pol_${id}`, lineageId: id, document: {} }))
   const feed = both.map(({ id }) => ({ kind: 'key', id, version: 1, at: 1 }) as const)
   const write = { keys: both, policies, feed, audit: [auditEntry('acc'), auditEntry('acc')] }
   t.equal(await keys.commit('acc', 0, write), true)
   await keys.touch(both.map(({ id }) => ({ id, at: 1 })))
-  t.equal(await keys.commit('acc', 2, { keys: [], policies: [], feed: [], drop: ['a'] }), true)
-  t.same(await keys.policies(['policy a', 'policy b']), [{ id: 'policy b', document: {} }])
-  const root = sessionRecord({ accountId: 'acc', sessionId: 'r' })
-  const child = sessionRecord({ accountId: 'acc', sessionId: 'c', ancestry: ['r'] })
-  const own = ['p', 'q'].map(id => ({ id, document: {} }))
+  t.equal(await keys.commit('acc', 2, { keys: [], policies: [], feed: [], drop: [idA] }), true)
+  t.same(await keys.policies(policies.map(({ id }) => id)), [{ id: `pol_${idB}`, document: {} }])
+  const root = sessionRecord({ accountId: 'acc' })
+  const child = childOf(root)
+  const own = [idA, idB].map(id => ({ id: `pol_${id}`, document: {} }))
   t.equal(await sessions.insert(root, own, auditEntry('acc')), true)
   t.equal(await sessions.insert(child, [], auditEntry('acc')), true)
-  t.equal(await sessions.revoke('r', root.issuedAt, auditEntry('acc')), 2)
-  await sessions.insert(sessionRecord({ accountId: 'acc', sessionId: 's' }), [])
+  t.equal(await sessions.revoke(root.sessionId, root.issuedAt, auditEntry('acc')), 2)
+  await sessions.insert(sessionRecord({ accountId: 'acc' }), [])
   t.equal(await sessions.revokeAccount('acc', 9, root.issuedAt), 1)
   t.equal(await sessions.collect(9, root.expiresAt + GRACE_MS), 3)
   t.equal((await audit.list('acc', 9, { at: Number.MAX_SAFE_INTEGER })).length, 5)

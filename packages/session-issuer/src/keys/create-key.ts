@@ -90,7 +90,7 @@ export function makeCreateKey(
       return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
     const policyDenial = denyLargePolicy(request.policy)
     if (policyDenial) return policyDenial
-    const generated = texts.generate(request.surface)
+    const generated = texts.generate(request.surface, request.accountId)
     const policyId = keyPolicyId(generated.id, randomBase62(8))
     // A session's policies are deleted with the session, so a key that it creates stores copies of them.
     const callerPolicies =

@@ -1,5 +1,6 @@
 import type { Surface } from '@gatewright/kernel/internal'
 import { BASE62, randomBase62 } from '../random.ts'
+import { routeOf } from '../route.ts'
 
 /** The environment of a key. A key of one environment is denied in the other. */
 export type Environment = 'live' | 'sandbox'
@@ -8,8 +9,8 @@ export type Environment = 'live' | 'sandbox'
 export interface KeyTexts {
   /** Returns the part of a key text that is safe to show: prefix, environment, surface and id. */
   display(surface: Surface, id: string): string
-  /** Generates a new key text. The id has 95 random bits, the secret 178. */
-  generate(surface: Surface): { id: string; text: string }
+  /** Generates a new key text. The id begins with the route of the account and has 83 random bits; the secret has 178. */
+  generate(surface: Surface, accountId: string): { id: string; text: string }
   /**
    * Reads the id in a key text; undefined for anything that cannot be a key of this environment and surface: wrong
    * type, format, environment, surface or checksum. It compares no secret and reads no store.
@@ -74,8 +75,9 @@ export function createKeyTexts(keyPrefix: string, environment: Environment): Key
   const heads = { user: makeHead('user'), partner: makeHead('partner') }
   return {
     display: (surface, id) => heads[surface].text + id,
-    generate(surface) {
-      const id = randomBase62(ID_LENGTH)
+    generate(surface, accountId) {
+      const route = routeOf(accountId)
+      const id = route + randomBase62(ID_LENGTH - route.length)
       const body = `${heads[surface].text}${id}_${randomBase62(SECRET_LENGTH)}`
       return { id, text: body + checksum(crcOver(body, 0, body.length, -1)) }
     },

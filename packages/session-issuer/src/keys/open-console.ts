@@ -55,7 +55,7 @@ export function makeOpenConsole(
     )
     const denial = denyUnstorableIds(about) ?? denyTtl(ttlSeconds, options) ?? denyLargePolicy(request.policy)
     if (denial) return denial
-    const { id, text } = texts.generate('user')
+    const { id, text } = texts.generate('user', request.accountId)
     const secret = { id, prefix: texts.display('user', id), ...peppers.digest(text) }
     const policies: KeyPolicyRecord[] =
       request.policy === undefined

@@ -57,7 +57,7 @@ export function makeRotateKey(
     const found = await options.keys.find(keyId)
     if (!found || !isWithin(by, found)) return keyNotFound
     const caller = typeof by === 'string' || 'walletOf' in by ? undefined : by
-    const { id, text } = texts.generate(found.surface)
+    const { id, text } = texts.generate(found.surface, found.accountId)
     const prefix = texts.display(found.surface, id)
     return updateAccount(found.accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
       const active = caller && findActiveCaller(caller, keys, now)

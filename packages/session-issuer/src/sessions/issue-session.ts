@@ -7,6 +7,7 @@ import { deny, type IssuerDenial } from '../codes.ts'
 import { MAX_DEPTH, MAX_LABEL_LENGTH, MAX_POLICIES, MAX_TOKEN_BYTES, MIN_SESSION_SECONDS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
+import { routeOf } from '../route.ts'
 import type { KeyRing } from '../signing/key-ring.ts'
 import type { ApiKey, SessionRecord } from '../storage/port.ts'
 
@@ -66,11 +67,13 @@ export function makeIssueSession(
     if (!above || !(above.revokedAt === null && now < (above.expiresAt ?? Infinity))) {
       return deny('unauthorized', 'the credential is not valid', { reason: 'the key or session has ended' })
     }
+    const route = routeOf((request.subject ?? by).accountId)
     const policyIds =
-      request.policy === undefined ? by.policyIds : [...by.policyIds, `pol_${randomBase62(16)}`]
+      request.policy === undefined ? by.policyIds : [...by.policyIds, `pol_${route}${randomBase62(14)}`]
     const session = buildSession(by, request, policyIds, {
       now,
       ttlSeconds: request.ttlSeconds ?? options.defaultSessionTtlSeconds,
+      route,
     })
     if (session.expiresAt <= now) {
       return deny('unauthorized', 'the credential is not valid', {
@@ -162,14 +165,14 @@ function buildSession(
   by: ApiKey | Session,
   request: SessionRequest,
   policyIds: readonly string[],
-  { now, ttlSeconds }: { now: EpochMs; ttlSeconds: number },
+  { now, ttlSeconds, route }: { now: EpochMs; ttlSeconds: number; route: string },
 ): Session {
   const issuedAt = Math.floor(now / 1000) * 1000
   const wanted = issuedAt + ttlSeconds * 1000
   const end = Math.floor((by.expiresAt ?? Infinity) / 1000) * 1000
   const { accountId, userId, walletAddress } = request.subject ?? by
   return {
-    sessionId: randomBase62(22),
+    sessionId: route + randomBase62(20),
     accountId,
     userId,
     walletAddress,

@@ -3,9 +3,13 @@ import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { rowLock, type SqlValue } from '@gatewright/kernel/internal/sql'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
+import { routeOf, routeOfDigest } from '../route.ts'
+import { parameters } from './sql-parameters.ts'
 
+/** How many columns an audit row has. */
+const COLUMNS = 6
 /** The columns of an audit row, in the order of `auditValues`. */
-export const AUDIT_COLUMNS = '(id, account, at, expires_at, entry)'
+export const AUDIT_COLUMNS = '(route, id, account, at, expires_at, entry)'
 
 /** The table of audit rows. */
 export const auditTable = (prefix: string): string => `${prefix}audit`
@@ -13,7 +17,8 @@ export const auditTable = (prefix: string): string => `${prefix}audit`
 /** The values of a row. Accounts are looked up by digest, because a partner can choose any text as an account id. */
 export function auditValues(entry: AuditEntry): SqlValue[] {
   const { id, accountId, at, expiresAt } = entry
-  return [id, keyDigest(accountId), at, expiresAt, JSON.stringify(entry)]
+  const account = keyDigest(accountId)
+  return [routeOfDigest(account), id, account, at, expiresAt, JSON.stringify(entry)]
 }
 
 /** Appends rows in an open transaction, all by one statement. */
@@ -23,9 +28,7 @@ export async function appendAudit(
   entries: readonly AuditEntry[],
 ): Promise<void> {
   if (entries.length === 0) return
-  const tuples = entries.map(
-    (_, n) => `($${5 * n + 1}, $${5 * n + 2}, $${5 * n + 3}, $${5 * n + 4}, $${5 * n + 5})`,
-  )
+  const tuples = entries.map((_, n) => `(${parameters(COLUMNS, COLUMNS * n + 1)})`)
   const text = `insert into ${auditTable(prefix)} ${AUDIT_COLUMNS} values ${tuples.join(', ')}`
   await rows(tx, text, entries.flatMap(auditValues))
 }
@@ -39,16 +42,17 @@ export function sqlAuditStorage(db: SqlClient, prefix: string): AuditStorage {
     async list(accountId, limit, { at, id = '' }) {
       const found = await rows(
         db,
-        `select entry from ${table} where account = $1 and (at, id) < ($2, $3) order by at desc, id desc limit $4`,
-        [keyDigest(accountId), at, id, limit],
+        `select entry from ${table} where route = $1 and account = $2 and (at, id) < ($3, $4)
+          order by at desc, id desc limit $5`,
+        [routeOf(accountId), keyDigest(accountId), at, id, limit],
       )
       return found.map(row => readAuditEntry(parse(row['entry'])))
     },
     async collect(limit, now) {
       const deleted = await rows(
         db,
-        `delete from ${table} where id in
-          (select id from ${table} where expires_at <= $1 order by expires_at limit $2${skip}) returning id`,
+        `delete from ${table} where (route, id) in
+          (select route, id from ${table} where expires_at <= $1 order by expires_at limit $2${skip}) returning id`,
         [now, limit],
       )
       return deleted.length

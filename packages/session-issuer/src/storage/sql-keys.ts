@@ -1,24 +1,12 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { rowLock, toInteger, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { rowLock, toInteger, toText, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { appendAudit } from './sql-audit.ts'
 import { appendToFeed } from './sql-feed.ts'
 import { endOf, parse, readKey, readPolicy } from './parse-records.ts'
 import type { KeyRecord, KeyStorage } from './port.ts'
-
-/** `$1, $2, ...` for a list of values that starts at parameter `from`. */
-export function parameters(count: number, from = 1): string {
-  return Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
-}
-
-/**
- * Repeats the last value up to the next power of two. A statement has another text for each number of values, and a connection
- * keeps each prepared text: so there are a dozen texts and not a thousand.
- */
-export function padded<T>(values: readonly T[]): readonly T[] {
-  const size = 2 ** Math.ceil(Math.log2(values.length))
-  return [...values, ...Array<T>(size - values.length).fill(values.at(-1) as T)]
-}
+import { assertRoute, routeOfDigest, routeOfId, routeOfPolicy } from '../route.ts'
+import { padded, parameters, whereRouted } from './sql-parameters.ts'
 
 /** Parses a row. Its other columns are only for conditions and updates in SQL. */
 function toKey(row: SqlRow): KeyRecord {
@@ -43,21 +31,25 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
   const skip = rowLock(db, 'for update skip locked')
   const columns = 'k.record, k.digest, k.pepper_id, k.last_used_at'
   const put = `insert into ${keys}
-    (id, account, lineage_id, digest, pepper_id, last_used_at, ended_at, record)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)
-    on conflict (id) do update set ended_at = excluded.ended_at, record = excluded.record`
+    (id, account, lineage_id, digest, pepper_id, last_used_at, ended_at, record, route)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    on conflict (route, id) do update set ended_at = excluded.ended_at, record = excluded.record`
 
   return {
     async find(id) {
-      const [row] = await rows(db, `select ${columns} from ${keys} k where k.id = $1`, [id])
+      const [row] = await rows(db, `select ${columns} from ${keys} k where k.route = $1 and k.id = $2`, [
+        routeOfId(id),
+        id,
+      ])
       return row && toKey(row)
     },
     async load(accountId) {
+      const account = keyDigest(accountId)
       const found = await rows(
         db,
         `select a.revision, k.id, ${columns} from ${accounts} a left join ${keys} k
-          on k.account = a.account where a.account = $1`,
-        [keyDigest(accountId)],
+          on k.route = $1 and k.account = a.account where a.route = $1 and a.account = $2`,
+        [routeOfDigest(account), account],
       )
       const revision = found[0] ? toInteger(found[0]['revision']) : 0
       return { revision, keys: found.filter(row => row['id'] !== null).map(toKey) }
@@ -65,14 +57,16 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
     commit: (accountId, revision, write) =>
       db.transaction(async tx => {
         const account = keyDigest(accountId)
+        const route = routeOfDigest(account)
+        assertRoute(route, write.keys, write.policies)
         const [won] = await rows(
           tx,
           revision === 0
-            ? `insert into ${accounts} (account, revision) values ($1, 1 + $2)
-                on conflict (account) do nothing returning revision`
-            : `update ${accounts} set revision = revision + 1 where account = $1 and revision = $2
+            ? `insert into ${accounts} (route, account, revision) values ($3, $1, 1 + $2)
+                on conflict (route, account) do nothing returning revision`
+            : `update ${accounts} set revision = revision + 1 where route = $3 and account = $1 and revision = $2
                 returning revision`,
-          [account, revision],
+          [account, revision, route],
         )
         if (!won) return false
         if (toInteger(won['revision']) !== revision + 1) throw malformedReply('database', 'the next revision')
@@ -88,17 +82,23 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
             lastUsedAt,
             Number.isFinite(end) ? end : null,
             JSON.stringify(record),
+            route,
           ])
         }
         for (const { id, lineageId, document } of write.policies) {
           await rows(
             tx,
-            `insert into ${policies} (id, lineage_id, document) values ($1, $2, $3) on conflict (id, lineage_id) do nothing`,
-            [id, lineageId, JSON.stringify(document)],
+            `insert into ${policies} (route, id, lineage_id, document) values ($1, $2, $3, $4)
+              on conflict (route, id, lineage_id) do nothing`,
+            [route, id, lineageId, JSON.stringify(document)],
           )
         }
         const drop = write.drop?.length ? padded(write.drop) : []
-        if (drop.length > 0) await deleteKeys(tx, prefix, parameters(drop.length), drop)
+        if (drop.length > 0)
+          await deleteKeys(tx, prefix, `route = $1 and id in (${parameters(drop.length, 2)})`, [
+            route,
+            ...drop,
+          ])
         await appendAudit(tx, prefix, write.audit ?? [])
         await appendToFeed(tx, prefix, write.feed)
         return true
@@ -106,16 +106,16 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
     touch: uses => touch(db, accounts, keys, uses),
     async policies(ids) {
       if (ids.length === 0) return []
-      const wanted = padded(ids)
-      const text = `select distinct id, document from ${policies} where id in (${parameters(wanted.length)})`
-      return (await rows(db, text, wanted)).map(row => readPolicy(row['id'], row['document']))
+      const { text, values } = whereRouted(ids, routeOfPolicy)
+      const found = await rows(db, `select distinct id, document from ${policies} where ${text}`, values)
+      return found.map(row => readPolicy(row['id'], row['document']))
     },
     collect: (limit, endedBefore) =>
       db.transaction(tx =>
         deleteKeys(
           tx,
           prefix,
-          `select id from ${keys} where ended_at < $1 order by ended_at limit $2${skip}`,
+          `(route, id) in (select route, id from ${keys} where ended_at < $1 order by ended_at limit $2${skip})`,
           [endedBefore, limit],
         ),
       ),
@@ -126,23 +126,20 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
 async function deleteKeys(
   tx: SqlQueries,
   prefix: string,
-  selectIds: string,
+  which: string,
   values: readonly SqlValue[],
 ): Promise<number> {
   const keys = `${prefix}keys`
   const policies = `${prefix}key_policies`
-  const deleted = await rows(
-    tx,
-    `delete from ${keys} where id in (${selectIds}) returning lineage_id`,
-    values,
-  )
+  const deleted = await rows(tx, `delete from ${keys} where ${which} returning lineage_id`, values)
   if (deleted.length === 0) return 0
-  const lineages = padded([...new Set(deleted.map(row => row['lineage_id'] as string))])
+  const lineages = deleted.map(row => row['lineage_id'] as string)
+  const { text, values: routed } = whereRouted(lineages, routeOfId, 'lineage_id')
   await rows(
     tx,
-    `delete from ${policies} where lineage_id in (${parameters(lineages.length)})
-      and not exists (select 1 from ${keys} k where k.lineage_id = ${policies}.lineage_id)`,
-    lineages,
+    `delete from ${policies} where ${text}
+      and not exists (select 1 from ${keys} k where k.route = ${policies}.route and k.lineage_id = ${policies}.lineage_id)`,
+    routed,
   )
   return deleted.length
 }
@@ -158,22 +155,28 @@ async function touch(
 ): Promise<void> {
   if (uses.length === 0) return
   await db.transaction(async tx => {
-    const ids = padded(uses.map(use => use.id))
+    const { text, values } = whereRouted(
+      uses.map(use => use.id),
+      routeOfId,
+    )
     const owners = await rows(
       tx,
-      `select distinct account from ${keys} where id in (${parameters(ids.length)}) order by account`,
-      ids,
+      `select distinct account from ${keys} where ${text} order by account`,
+      values,
     )
     for (const owner of owners) {
-      const account = owner['account'] as SqlValue
-      await rows(tx, `update ${accounts} set revision = revision + 1 where account = $1`, [account])
+      const account = toText(owner['account'])
+      await rows(tx, `update ${accounts} set revision = revision + 1 where route = $1 and account = $2`, [
+        routeOfDigest(account),
+        account,
+      ])
     }
     for (const { id, at, rehash } of uses) {
       await rows(
         tx,
         `update ${keys} set last_used_at = case when last_used_at > $2 then last_used_at else $2 end,
-          digest = coalesce($3, digest), pepper_id = coalesce($4, pepper_id) where id = $1`,
-        [id, at, rehash?.digest ?? null, rehash?.pepperId ?? null],
+          digest = coalesce($3, digest), pepper_id = coalesce($4, pepper_id) where route = $5 and id = $1`,
+        [id, at, rehash?.digest ?? null, rehash?.pepperId ?? null, routeOfId(id)],
       )
     }
   })

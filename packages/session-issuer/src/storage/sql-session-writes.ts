@@ -6,6 +6,7 @@ import type { AuditEntry } from './audit-port.ts'
 import { appendAudit, AUDIT_COLUMNS, auditTable, auditValues } from './sql-audit.ts'
 import { appendToFeed } from './sql-feed.ts'
 import type { PolicyRecord, SessionRecord } from './port.ts'
+import { assertRoute, routeOfDigest, routeOfId } from '../route.ts'
 
 /** The statements by which the methods of `sqlSessionStorage` write sessions in an open transaction. */
 interface SessionWrites {
@@ -22,7 +23,10 @@ interface SessionWrites {
 export function sessionWrites(prefix: string): SessionWrites {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
   const lockTree = (tx: SqlQueries, rootId: string): Promise<unknown> =>
-    rows(tx, `update ${sessions} set root_id = root_id where id = $1`, [rootId])
+    rows(tx, `update ${sessions} set root_id = root_id where route = $1 and id = $2`, [
+      routeOfId(rootId),
+      rootId,
+    ])
 
   const insert = async (
     tx: SqlQueries,
@@ -31,29 +35,36 @@ export function sessionWrites(prefix: string): SessionWrites {
   ): Promise<boolean> => {
     const { revokedAt, ...record } = session
     const rootId = session.ancestry[0] ?? session.sessionId
+    const account = keyDigest(session.accountId)
+    const route = routeOfDigest(account)
+    assertRoute(
+      route,
+      [session.sessionId, ...session.ancestry].map(id => ({ id })),
+    )
     const path = [...session.ancestry, session.sessionId].join('/')
     const parentId = session.ancestry.at(-1) ?? null
-    const text = `insert into ${sessions} (id, account, root_id, path, expires_at, revoked_at, record)
-        select $1, $2, $3, $4, cast($5 as bigint), cast($6 as bigint), $7
+    const text = `insert into ${sessions} (route, id, account, root_id, path, expires_at, revoked_at, record)
+        select $9, $1, $2, $3, $4, cast($5 as bigint), cast($6 as bigint), $7
         where cast($8 as text) is null
-          or exists (select 1 from ${sessions} where id = $8 and revoked_at is null)
+          or exists (select 1 from ${sessions} where route = $9 and id = $8 and revoked_at is null)
         returning 1 as stored`
     const values = [
       session.sessionId,
-      keyDigest(session.accountId),
+      account,
       rootId,
       path,
       session.expiresAt,
       revokedAt,
       JSON.stringify(record),
       parentId,
+      route,
     ]
     if (audit && tx.dialect === 'postgres') {
       // One statement, so that the most frequent mint, by a key and without a policy, is one round trip.
       const insertBoth = `with stored as (${text}), audited as (
         insert into ${auditTable(prefix)} ${AUDIT_COLUMNS}
-        select cast($9 as text), cast($10 as text), cast($11 as bigint), cast($12 as bigint), cast($13 as text)
-        from stored) select stored from stored`
+        select cast($10 as text), cast($11 as text), cast($12 as text), cast($13 as bigint), cast($14 as bigint),
+          cast($15 as text) from stored) select stored from stored`
       return (await rows(tx, insertBoth, [...values, ...auditValues(audit)])).length > 0
     }
     const [row] = await rows(tx, text, values)
@@ -61,8 +72,10 @@ export function sessionWrites(prefix: string): SessionWrites {
     return row !== undefined
   }
   const insertPolicies = async (tx: SqlQueries, id: string, own: readonly PolicyRecord[]): Promise<void> => {
+    assertRoute(routeOfId(id), [], own)
     for (const policy of own) {
-      await rows(tx, `insert into ${policies} (id, session_id, document) values ($1, $2, $3)`, [
+      await rows(tx, `insert into ${policies} (route, id, session_id, document) values ($1, $2, $3, $4)`, [
+        routeOfId(id),
         policy.id,
         id,
         JSON.stringify(policy.document),

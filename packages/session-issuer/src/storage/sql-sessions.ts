@@ -4,7 +4,8 @@ import { rowLock, toInteger, toText, type SqlRow } from '@gatewright/kernel/inte
 import { appendAudit } from './sql-audit.ts'
 import { sessionWrites } from './sql-session-writes.ts'
 import { parse, readPolicy, readSession } from './parse-records.ts'
-import { padded, parameters } from './sql-keys.ts'
+import { routeOfDigest, routeOfId, routeOfPolicy } from '../route.ts'
+import { whereRouted } from './sql-parameters.ts'
 import type { SessionRecord, SessionStorage } from './port.ts'
 
 function toSession(row: SqlRow): SessionRecord {
@@ -38,63 +39,74 @@ export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage
       })
     },
     async find(id) {
-      const [row] = await rows(db, `select record, revoked_at from ${sessions} where id = $1`, [id])
+      const [row] = await rows(
+        db,
+        `select record, revoked_at from ${sessions} where route = $1 and id = $2`,
+        [routeOfId(id), id],
+      )
       return row && toSession(row)
     },
     async list(accountId, limit, now, { at, id } = { at: Number.MAX_SAFE_INTEGER, id: '' }) {
+      const account = keyDigest(accountId)
       const found = await rows(
         db,
-        `select record, revoked_at from ${sessions} where account = $1 and expires_at > $2
-          and (expires_at, id) < ($3, $4) and revoked_at is null
-          order by expires_at desc, id desc limit $5`,
-        [keyDigest(accountId), now, at, id, limit],
+        `select record, revoked_at from ${sessions} where route = $1 and account = $2 and expires_at > $3
+          and (expires_at, id) < ($4, $5) and revoked_at is null
+          order by expires_at desc, id desc limit $6`,
+        [routeOfDigest(account), account, now, at, id, limit],
       )
       return found.map(toSession)
     },
     revoke: (id, now, audit) =>
       db.transaction(async tx => {
-        const [target] = await rows(tx, `select root_id, path from ${sessions} where id = $1`, [id])
+        const [target] = await rows(
+          tx,
+          `select root_id, path from ${sessions} where route = $1 and id = $2`,
+          [routeOfId(id), id],
+        )
         if (!target) return 0
         const rootId = toText(target['root_id'])
         await write.lockTree(tx, rootId)
         const path = toText(target['path'])
         const ended = await rows(
           tx,
-          `update ${sessions} set revoked_at = $1 where root_id = $2 and (path = $3 or substr(path, 1, length($4)) = $4)
+          `update ${sessions} set revoked_at = $1 where route = $5 and root_id = $2 and (path = $3 or substr(path, 1, length($4)) = $4)
             and revoked_at is null and expires_at > $1 returning id`,
-          [now, rootId, path, `${path}/`],
+          [now, rootId, path, `${path}/`, routeOfId(rootId)],
         )
         if (audit && ended.length > 0) await appendAudit(tx, prefix, [audit])
         return write.appendRevocations(tx, ended, now)
       }),
     revokeAccount: (accountId, limit, now) =>
       db.transaction(async tx => {
+        const account = keyDigest(accountId)
         const ended = await rows(
           tx,
-          `update ${sessions} set revoked_at = $1 where id in
-            (select id from ${sessions} where account = $2 and expires_at > $1 and revoked_at is null
+          `update ${sessions} set revoked_at = $1 where route = $4 and id in
+            (select id from ${sessions} where route = $4 and account = $2 and expires_at > $1 and revoked_at is null
               order by id limit $3) and revoked_at is null returning id`,
-          [now, keyDigest(accountId), limit],
+          [now, account, limit, routeOfDigest(account)],
         )
         return write.appendRevocations(tx, ended, now)
       }),
     async policies(ids) {
       if (ids.length === 0) return []
-      const wanted = padded(ids)
-      const text = `select id, document from ${policies} where id in (${parameters(wanted.length)})`
-      return (await rows(db, text, wanted)).map(row => readPolicy(row['id'], row['document']))
+      const { text, values } = whereRouted(ids, routeOfPolicy)
+      const found = await rows(db, `select id, document from ${policies} where ${text}`, values)
+      return found.map(row => readPolicy(row['id'], row['document']))
     },
     async collect(limit, now) {
       return db.transaction(async tx => {
         const deleted = await rows(
           tx,
-          `delete from ${sessions} where id in
-            (select id from ${sessions} where expires_at <= $1 order by expires_at limit $2${skip}) returning id`,
+          `delete from ${sessions} where (route, id) in
+            (select route, id from ${sessions} where expires_at <= $1 order by expires_at limit $2${skip}) returning id`,
           [now - GRACE_MS, limit],
         )
         if (deleted.length > 0) {
-          const ids = padded(deleted.map(row => toText(row['id'])))
-          await rows(tx, `delete from ${policies} where session_id in (${parameters(ids.length)})`, ids)
+          const ids = deleted.map(row => toText(row['id']))
+          const { text, values } = whereRouted(ids, routeOfId, 'session_id')
+          await rows(tx, `delete from ${policies} where ${text}`, values)
         }
         const { table } = sqlFeed(prefix)
         const trimmed = await rows(

@@ -1,60 +1,70 @@
 /** The DDL of the tables of this package, for `migrate` of the kernel. It is code and not a file, so that it is part of a bundle. */
 export const DDL = `-- version 1
+-- The route is a short text computed from the account; every id begins with it.
 create table {prefix}accounts (
-  account {id} primary key,
-  revision bigint not null
-) {without rowid} {by account};
+  route {id} not null,
+  account {id} not null,
+  revision bigint not null,
+  primary key (route, account)
+) {without rowid} {by route};
 
 create table {prefix}keys (
-  id {id} primary key,
+  route {id} not null,
+  id {id} not null,
   account {id} not null,
   lineage_id {id} not null,
   digest text not null,
   pepper_id text not null,
   last_used_at bigint,
   ended_at bigint,
-  record text not null
-) {without rowid};
+  record text not null,
+  primary key (route, id)
+) {without rowid} {by route};
 
-create index {prefix}keys_account on {prefix}keys (account);
+create index {prefix}keys_account on {prefix}keys (route, account);
 
-create index {prefix}keys_lineage_id on {prefix}keys (lineage_id);
+create index {prefix}keys_lineage_id on {prefix}keys (route, lineage_id);
 
 create index {prefix}keys_ended_at on {prefix}keys (ended_at) where ended_at is not null;
 
 create table {prefix}key_policies (
+  route {id} not null,
   id {id} not null,
   lineage_id {id} not null,
   document text not null,
-  primary key (id, lineage_id)
-) {without rowid};
+  primary key (route, id, lineage_id)
+) {without rowid} {by route};
 
-create index {prefix}key_policies_lineage_id on {prefix}key_policies (lineage_id);
+create index {prefix}key_policies_lineage_id on {prefix}key_policies (route, lineage_id);
 
 create table {prefix}sessions (
-  id {id} primary key,
+  route {id} not null,
+  id {id} not null,
   account {id} not null,
   root_id {id} not null,
   path {id} not null,
   expires_at bigint not null,
   revoked_at bigint,
-  record text not null
-) {without rowid};
+  record text not null,
+  primary key (route, id)
+) {without rowid} {by route};
 
 -- Of live sessions only, and with the id: a page reads neither revoked ones nor all of those that end at one instant.
-create index {prefix}sessions_account on {prefix}sessions (account, expires_at, id) where revoked_at is null;
+create index {prefix}sessions_account on {prefix}sessions (route, account, expires_at, id) where revoked_at is null;
 
-create index {prefix}sessions_root_id on {prefix}sessions (root_id);
+create index {prefix}sessions_root_id on {prefix}sessions (route, root_id);
 
 create index {prefix}sessions_expires_at on {prefix}sessions (expires_at);
 
 create table {prefix}session_policies (
-  id {id} primary key,
+  route {id} not null,
+  id {id} not null,
   session_id {id} not null,
-  document text not null
-) {without rowid};
+  document text not null,
+  primary key (route, id)
+) {without rowid} {by route};
 
-create index {prefix}session_policies_session_id on {prefix}session_policies (session_id);
+create index {prefix}session_policies_session_id on {prefix}session_policies (route, session_id);
 
 create table {prefix}feed (
   position {position primary key},
@@ -75,14 +85,16 @@ create table {prefix}signing_keys (
 ) {without rowid} {global};
 
 create table {prefix}audit (
-  id {id} primary key,
+  route {id} not null,
+  id {id} not null,
   account {id} not null,
   at bigint not null,
   expires_at bigint not null,
-  entry text not null
-) {without rowid};
+  entry text not null,
+  primary key (route, id)
+) {without rowid} {by route};
 
-create index {prefix}audit_account on {prefix}audit (account, at, id);
+create index {prefix}audit_account on {prefix}audit (route, account, at, id);
 
 create index {prefix}audit_expires_at on {prefix}audit (expires_at);
 `

@@ -4,7 +4,7 @@ import { race } from '@gatewright/kernel/testing'
 import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { AuditEntry, AuditPosition } from '../storage/audit-port.ts'
 import type { IssuerStorage } from '../storage/port.ts'
-import { auditEntry, childOf, keyRecord, sessionRecord, write } from './sample-records.ts'
+import { auditEntry, childOf, keyRecord, sessionRecord, write, policyIdOf } from './sample-records.ts'
 import {
   connection,
   HOSTILE_TEXTS,
@@ -51,7 +51,7 @@ export function auditContract(
         AuditEntry,
         ...AuditEntry[],
       ]
-      const policy = { id: randomUUID(), document: {} }
+      const policy = { id: policyIdOf(accountId), document: {} }
       assert.equal(await connection(store, 0).sessions.insert(root, [], rows[0]), true)
       assert.equal(await connection(store, 1).sessions.insert(child, [policy], rows[1]), true)
       assert.deepEqual(byId(await rowsOf(store, accountId)), byId(rows.slice(0, 2)))

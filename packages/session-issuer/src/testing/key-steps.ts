@@ -4,7 +4,7 @@ import { collectBatches } from '@gatewright/kernel'
 import { race } from '@gatewright/kernel/testing'
 import type { openedTests } from '@gatewright/kernel/internal/testing'
 import type { KeyRecord, KeyStorage } from '../storage/port.ts'
-import { keyRecord, write } from './sample-records.ts'
+import { keyRecord, write, policyIdOf } from './sample-records.ts'
 import { connection, MINUTE, NOW, countTrue, type StorageWithFeedUnderTest } from './storage-under-test.ts'
 
 type DefineTest = ReturnType<typeof openedTests<StorageWithFeedUnderTest<KeyStorage>>>
@@ -62,7 +62,7 @@ export function deletionTests(test: DefineTest): void {
     const account = randomUUID()
     const [gone, old, successor] = [keyRecord(account), keyRecord(account), keyRecord(account)]
     const later = { ...successor, lineageId: old.id }
-    const policies = [gone, old].map(key => ({ id: randomUUID(), lineageId: key.id, document: {} }))
+    const policies = [gone, old].map(key => ({ id: policyIdOf(account), lineageId: key.id, document: {} }))
     await connection(store, 0).commit(account, 0, { keys: [gone, old, later], policies, feed: [] })
     const { revision } = await connection(store, 1).load(account)
     assert.equal(
@@ -85,7 +85,7 @@ export function deletionTests(test: DefineTest): void {
   test('keeps a policy that keys of two lineages have until neither is left', async store => {
     const account = randomUUID()
     const [one, other] = [keyRecord(account), keyRecord(account, { revokedAt: NOW - 1 })]
-    const policy = { id: randomUUID(), document: { shared: true } }
+    const policy = { id: policyIdOf(account), document: { shared: true } }
     const policies = [one, other].map(key => ({ ...policy, lineageId: key.id }))
     await connection(store, 0).commit(account, 0, { keys: [one, other], policies, feed: [] })
     assert.deepEqual(await connection(store, 1).policies([policy.id]), [policy])
@@ -105,7 +105,7 @@ export function deletionTests(test: DefineTest): void {
       keyRecord(account, { revokedAt: NOW - 1, expiresAt: NOW + MINUTE }),
     ]
     const policies = [live, ended[0] as KeyRecord].map(key => ({
-      id: randomUUID(),
+      id: policyIdOf(account),
       lineageId: key.lineageId,
       document: {},
     }))

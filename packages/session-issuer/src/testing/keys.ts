@@ -4,7 +4,7 @@ import { race } from '@gatewright/kernel/testing'
 import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { KeyRecord, KeyStorage } from '../storage/port.ts'
 import { deletionTests, feedTests } from './key-steps.ts'
-import { keyRecord, write } from './sample-records.ts'
+import { keyRecord, write, policyIdOf } from './sample-records.ts'
 import {
   connection,
   HOSTILE_TEXTS,
@@ -107,7 +107,7 @@ export function keyStorageContract(
     test('stores policies with their key, never changes one, and returns only those it has', async store => {
       const account = randomUUID()
       const key = keyRecord(account)
-      const policy = { id: randomUUID(), lineageId: key.id, document: { limits: [1, 'é'], empty: [] } }
+      const policy = { id: policyIdOf(account), lineageId: key.id, document: { limits: [1, 'é'], empty: [] } }
       await connection(store, 0).commit(account, 0, { ...write(key), policies: [policy] })
       const { revision } = await connection(store, 0).load(account)
       const changed = { ...policy, document: { other: true } }

@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { KeyRecord, KeyWrite, SessionRecord } from '../storage/port.ts'
 import type { AuditEntry } from '../storage/audit-port.ts'
+import { routeOf } from '../route.ts'
 import { MINUTE, NOW } from './storage-under-test.ts'
+
+/** A random id of a row of an account. */
+export const idOf = (accountId: string): string => routeOf(accountId) + randomUUID()
+
+/** A random id of a policy of an account. */
+export const policyIdOf = (accountId: string): string => `pol_${idOf(accountId)}`
 
 /** A key record with a random id. */
 export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): KeyRecord {
-  const id = changes.id ?? randomUUID()
+  const id = changes.id ?? idOf(accountId)
   return {
     id,
     prefix: `gw_sandbox_user_${id}`,
@@ -39,9 +46,10 @@ export const write = (...keys: KeyRecord[]): KeyWrite => ({ keys, policies: [], 
 
 /** A session record with a random id. */
 export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionRecord {
+  const { accountId = randomUUID() } = changes
   return {
-    sessionId: randomUUID(),
-    accountId: randomUUID(),
+    sessionId: idOf(accountId),
+    accountId,
     userId: null,
     walletAddress: null,
     surface: 'user',
@@ -67,7 +75,7 @@ export function childOf(parent: SessionRecord): SessionRecord {
 /** An audit row with a random id, which may be deleted a year later. */
 export function auditEntry(accountId: string, changes: Partial<AuditEntry> = {}): AuditEntry {
   return {
-    id: randomUUID(),
+    id: idOf(accountId),
     accountId,
     at: NOW,
     expiresAt: NOW + 365 * 24 * 60 * MINUTE,

@@ -4,7 +4,7 @@ import { collectBatches, FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
 import { race } from '@gatewright/kernel/testing'
 import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { ListPosition, SessionRecord, SessionStorage } from '../storage/port.ts'
-import { childOf, sessionRecord } from './sample-records.ts'
+import { childOf, sessionRecord, policyIdOf } from './sample-records.ts'
 import {
   connection,
   HOSTILE_TEXTS,
@@ -159,8 +159,9 @@ export function sessionStorageContract(
     })
 
     test('stores the policies of a session', async store => {
-      const policy = { id: randomUUID(), document: { dailySpendCapCents: 0, limits: [] } }
-      await connection(store, 0).insert(sessionRecord({ policyIds: [policy.id] }), [policy])
+      const accountId = randomUUID()
+      const policy = { id: policyIdOf(accountId), document: { dailySpendCapCents: 0, limits: [] } }
+      await connection(store, 0).insert(sessionRecord({ accountId, policyIds: [policy.id] }), [policy])
       assert.deepEqual(await connection(store, 1).policies([policy.id, randomUUID()]), [policy])
       assert.deepEqual(await connection(store, 0).policies([policy.id]), [policy])
       assert.deepEqual(await connection(store, 0).policies([]), [])
@@ -201,8 +202,9 @@ export function sessionStorageContract(
     })
 
     test('collects at most `limit` expired sessions, and none that a host 60 s behind still needs', async store => {
-      const policy = { id: randomUUID(), document: {} }
-      const session = sessionRecord({ expiresAt: NOW + MINUTE, policyIds: [policy.id] })
+      const accountId = randomUUID()
+      const policy = { id: policyIdOf(accountId), document: {} }
+      const session = sessionRecord({ accountId, expiresAt: NOW + MINUTE, policyIds: [policy.id] })
       await connection(store, 0).insert(session, [policy])
       const fast = NOW + 2 * MINUTE
       await connection(store, 0).collect(1000, fast)
