@@ -91,6 +91,7 @@ for (const [name, open] of Object.entries(STORES)) {
         next: undefined,
       })
       t.same(await operator.list({ limit: 3 }), { runs: expected, next: undefined })
+      t.same((await operator.list({ limit: 1 })).runs, expected.slice(0, 1))
     })
 
     await t.test(

@@ -143,6 +143,26 @@ await t.test('runs again after an error that the team marked as thrown before an
   t.match(await once(JOB, () => 'sent'), { state: 'done', value: 'sent', repeated: false })
 })
 
+await t.test('has ended the run in the store when it rethrows an error', async t => {
+  for (const error of [new Error('timeout'), nothingHappened(new Error('no stock'))]) {
+    const memory = memoryIdempotency()
+    let ended = false
+    const storage: typeof memory = {
+      ...memory,
+      async end(...args) {
+        await new Promise(resolve => setImmediate(resolve))
+        ended = await memory.end(...args)
+        return ended
+      },
+    }
+    await t.rejects(
+      setUp({ storage }).once(JOB, () => Promise.reject(error)),
+      error,
+    )
+    t.equal(ended, true)
+  }
+})
+
 await t.test('recovers a lost job by the option recover', async t => {
   const { once, clock } = setUp({
     recover: async ({ operation, account }) => ({

@@ -82,6 +82,26 @@ t.test(
   },
 )
 
+t.test('counts what still runs when one of several transactions of an account ends', async t => {
+  const { run, hold, started, order, most } = await setUp(t, { maxTransactionsPerAccount: 2 })
+  const releaseFirst = hold()
+  const first = run('ann')
+  await started(1)
+  const releaseOthers = hold()
+  const others = [run('ann')]
+  await started(2)
+  releaseFirst()
+  await first
+  others.push(run('ann'), run('ann'))
+  await started(3)
+  const bob = run('bob')
+  await started(4)
+  t.equal(order.length, 4, 'one more of ann, and bob')
+  releaseOthers()
+  await Promise.all([...others, bob])
+  t.equal(most.get('ann'), 2)
+})
+
 t.test('never lets an account wait for another, and leaves it a connection', async t => {
   const { run, hold, started, order } = await setUp(t, { maxTransactionsPerAccount: 1 })
   const release = hold()

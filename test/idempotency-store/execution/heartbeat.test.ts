@@ -61,6 +61,16 @@ t.test('stores the response of a long run, and stops extending it at once', asyn
   t.match(await elsewhere.begin(write()), { value: { state: 'replay' } })
 })
 
+t.test('a process that freezes after a beat has lost the run a lease later, not at the maximum', async t => {
+  const { clock, timer, here, elsewhere } = setUp()
+  await start(here)
+  await timer.advance(LEASE_MS / 3)
+  clock.advance(LEASE_MS - 1)
+  t.match(await elsewhere.begin(write()), { code: 'request_in_progress' })
+  clock.advance(1)
+  t.match(await elsewhere.begin(write()), { code: 'outcome_unknown' })
+})
+
 t.test('a process that freezes past its lease has lost the run, and does not take it back', async t => {
   const { clock, timer, here, elsewhere, seen, inner } = setUp()
   const { storageKey, fence } = await start(here)
