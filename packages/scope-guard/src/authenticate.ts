@@ -1,11 +1,12 @@
 import type { Session } from '@gatewright/kernel'
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { sha256 } from '@gatewright/kernel/internal/platform'
+import { andThen } from './and-then.ts'
 import type { AuthorizedRule, GuardFacts, VerifiedSession } from './access.ts'
 import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
 import { bindingOf, createBindingCheck, type CheckBinding } from './dpop/check.ts'
-import { createFailureLimit, type FailureLimit } from './rate-limits/failure-limit.ts'
+import { createDirectFailureLimit, type DirectFailureLimit } from './rate-limits/failure-limit.ts'
 import type { CheckedOptions } from './options.ts'
 import type { ChainLoader, ChainPlace } from './policies/chain-loader.ts'
 import type { Chain } from './policies/chain.ts'
@@ -16,7 +17,7 @@ import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from '.
 /**
  * Finds the session of an `Authorization` field in the cache, or verifies its token; then checks the proof of a bound token. The
  * session of a bound token has `claimProof`, which the caller must call before the request may proceed. Returns no promise for a
- * cached bearer token. Faults, rejected: those of the keys and of the policies.
+ * cached bearer token, nor for a new one that needs no I/O. Faults, thrown or rejected: those of the keys and of the policies.
  */
 export type Authenticate = (
   facts: GuardFacts,
@@ -26,8 +27,6 @@ export type Authenticate = (
 interface Credential {
   /** The `Authorization` field with its scheme spelled `Bearer`. */
   readonly authorization: string
-  /** Whether its scheme was `Bearer`, not `DPoP`. */
-  readonly isBearer: boolean
   /** Its SHA-256, by which its session is cached. Undefined: the token is longer than `maxTokenBytes`. */
   readonly digest: string | undefined
 }
@@ -53,7 +52,7 @@ interface Dependencies {
   readonly challenges: Challenges
   readonly cache: TokenCache<CachedSession>
   readonly tokens: TokenVerifier
-  readonly failures: FailureLimit
+  readonly failures: DirectFailureLimit
 }
 
 const BEARER = 'Bearer '
@@ -80,7 +79,7 @@ export function createAuthenticate(
       clock,
       challenges,
     ),
-    failures: createFailureLimit(FAILURE_LIMIT, options.failedCredentials, clock),
+    failures: createDirectFailureLimit(FAILURE_LIMIT, options.failedCredentials, clock),
   }
   const checkBinding = createBindingCheck({
     dpop: options.dpop,
@@ -91,20 +90,11 @@ export function createAuthenticate(
     storeTimeoutMs: options.storeTimeoutMs,
   })
   const maxLength = BEARER.length + maxTokenBytes
-  const authenticateUncached = async (
+  const proveBinding = async (
     facts: GuardFacts,
-    credential: Credential,
-    cached: CachedSession | undefined,
-    fresh: CachedSession | undefined,
+    authorization: string,
+    verified: CachedSession,
   ): Promise<VerifiedSession | GuardDenial> => {
-    const { authorization, isBearer } = credential
-    const verified = fresh ?? (await verifyToken(dependencies, credential, cached, facts.address))
-    if (isDenial(verified)) {
-      // Without the option `dpop`, the scheme `DPoP` is unknown, so its credentials are missing. Only the denial of a bound
-      // token gives the reason.
-      return isBearer || options.dpop || verified.status !== 401 ? verified : challenges.missing()
-    }
-    if (isBearer && verified.thumbprint === undefined) return withCachedChain(chains, verified)
     const claimProof = await checkProof(checkBinding, facts, authorization, verified)
     if (typeof claimProof !== 'function') return claimProof
     const { session, scopes, chain, authorized } = await withCachedChain(chains, verified)
@@ -123,7 +113,16 @@ export function createAuthenticate(
       const chain = fresh.chainPlace && chains.chainAt(fresh.chainPlace)
       if (chain !== undefined) return verifiedSession(fresh, chain)
     }
-    return authenticateUncached(facts, { authorization, isBearer, digest }, cached, fresh)
+    const credential = { authorization, digest }
+    return andThen(fresh ?? verifyToken(dependencies, credential, cached, facts.address), verified => {
+      if (isDenial(verified)) {
+        // Without the option `dpop`, the scheme `DPoP` is unknown, so its credentials are missing. Only the denial of a bound
+        // token gives the reason.
+        return isBearer || options.dpop || verified.status !== 401 ? verified : challenges.missing()
+      }
+      if (isBearer && verified.thumbprint === undefined) return withCachedChain(chains, verified)
+      return proveBinding(facts, authorization, verified)
+    })
   }
 }
 
@@ -143,12 +142,16 @@ function checkProof(
 }
 
 /** Adds the compiled policies of a session. Loads them if they were never loaded or were evicted. */
-async function withCachedChain(chains: ChainLoader, cached: CachedSession): Promise<VerifiedSession> {
+function withCachedChain(
+  chains: ChainLoader,
+  cached: CachedSession,
+): VerifiedSession | Promise<VerifiedSession> {
   const found = cached.chainPlace && chains.chainAt(cached.chainPlace)
   if (found) return verifiedSession(cached, found)
-  const { chain, place } = await chains.load(cached.session)
-  cached.chainPlace = place
-  return verifiedSession(cached, chain)
+  return andThen(chains.load(cached.session), ({ chain, place }) => {
+    cached.chainPlace = place
+    return verifiedSession(cached, chain)
+  })
 }
 
 const verifiedSession = ({ session, scopes, authorized }: CachedSession, chain: Chain): VerifiedSession => ({
@@ -160,25 +163,33 @@ const verifiedSession = ({ session, scopes, authorized }: CachedSession, chain: 
 })
 
 /** Verifies a token that has no fresh entry in the cache. */
-async function verifyToken(
+function verifyToken(
   dependencies: Dependencies,
   { authorization, digest }: Credential,
   cached: CachedSession | undefined,
   address: string | undefined,
-): Promise<CachedSession | GuardDenial> {
+): CachedSession | GuardDenial | Promise<CachedSession | GuardDenial> {
   const { challenges, failures, cache } = dependencies
   if (digest !== undefined && cached !== undefined) {
     // The token was verified before: it does not wait in the queue, and a failure is not charged to the address.
-    const result = await verify(dependencies, authorization, digest, check => check())
-    if (isDenial(result)) cache.delete(digest)
-    return result
+    return andThen(
+      verify(dependencies, authorization, digest, check => check()),
+      result => {
+        if (isDenial(result)) cache.delete(digest)
+        return result
+      },
+    )
   }
-  const result =
+  const charge = async (denial: GuardDenial): Promise<GuardDenial> => {
+    await failures.charge(address)
+    return denial
+  }
+  return andThen(
     digest === undefined
       ? challenges.invalid('token too long')
-      : await verify(dependencies, authorization, digest, check => failures.runWithinLimit(address, check))
-  if (isDenial(result) && result.status === 401) await failures.charge(address)
-  return result
+      : verify(dependencies, authorization, digest, check => failures.runWithinLimit(address, check)),
+    result => (isDenial(result) && result.status === 401 ? charge(result) : result),
+  )
 }
 
 const isDpop = (authorization: string): boolean => authorization.slice(0, DPOP.length).toLowerCase() === DPOP
@@ -202,29 +213,28 @@ function bearerOf(authorization: string): string | undefined {
 /** Runs the check of a signature when the failure limit lets it run. */
 type RunWithinLimit = <T>(check: () => T | Promise<T>) => T | GuardDenial | Promise<T | GuardDenial>
 
-async function verify(
+function verify(
   dependencies: Dependencies,
   authorization: string,
   digest: string,
   runWithinLimit: RunWithinLimit,
-): Promise<CachedSession | GuardDenial> {
+): CachedSession | GuardDenial | Promise<CachedSession | GuardDenial> {
   const { clock, tokens, challenges, cache } = dependencies
   const startedAt = clock.now()
-  // Without this promise a token that is seen for the first time is noticeably cheaper (decision 0059,
-  // `npm run bench -- scope-guard`).
-  const checked = tokens.precheck(authorization.slice(BEARER.length))
-  const token = checked instanceof Promise ? await checked : checked
-  if (isDenial(token)) return token
-  const outcome = runWithinLimit<CachedSession | boolean>(() => {
-    // While this check waited, another request may have verified the same token.
-    const cached = cache.get(digest)
-    return cached && clock.now() < cached.freshUntil ? cached : tokens.isSigned(token)
+  return andThen(tokens.precheck(authorization.slice(BEARER.length)), token => {
+    if (isDenial(token)) return token
+    const outcome = runWithinLimit<CachedSession | boolean>(() => {
+      // While this check waited, another request may have verified the same token.
+      const cached = cache.get(digest)
+      return cached && clock.now() < cached.freshUntil ? cached : tokens.isSigned(token)
+    })
+    return andThen(outcome, result => {
+      if (typeof result === 'object') return result
+      return result
+        ? cacheSession(dependencies, digest, token, startedAt)
+        : challenges.invalid('invalid signature')
+    })
   })
-  const result = outcome instanceof Promise ? await outcome : outcome
-  if (typeof result === 'object') return result
-  return result
-    ? cacheSession(dependencies, digest, token, startedAt)
-    : challenges.invalid('invalid signature')
 }
 
 /** Caches a token with a valid signature. Its times count from `startedAt`, before its key was looked up. */

@@ -10,6 +10,7 @@ import {
   type GuardFacts,
   type VerifiedSession,
 } from './access.ts'
+import { andThen } from './and-then.ts'
 import { isDenial, type Authenticate } from './authenticate.ts'
 import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
@@ -101,14 +102,10 @@ export function sessionDenial(
   now: EpochMs,
 ): GuardDenial | undefined | Promise<GuardDenial | undefined> {
   if (now >= session.expiresAt) return challenges.expired()
-  const isActive = revocation.isActive(session)
-  return isActive instanceof Promise
-    ? isActive.then(active => revokedDenial(challenges, active))
-    : revokedDenial(challenges, isActive)
+  return andThen(revocation.isActive(session), isActive =>
+    isActive ? undefined : challenges.invalid('revoked'),
+  )
 }
-
-const revokedDenial = (challenges: Challenges, isActive: boolean): GuardDenial | undefined =>
-  isActive ? undefined : challenges.invalid('revoked')
 
 /** Denies a session the operation if its surface or its scopes do not satisfy the rule. */
 export function ruleDenial(

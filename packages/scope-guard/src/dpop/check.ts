@@ -3,7 +3,7 @@ import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import type { ClaimProof, GuardFacts } from '../access.ts'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
-import type { FailureLimit } from '../rate-limits/failure-limit.ts'
+import type { DirectFailureLimit } from '../rate-limits/failure-limit.ts'
 import { withinTime } from '../timeout.ts'
 import type { Claims } from '../token/claims.ts'
 import type { CheckedDpop, ProofNonces } from './options.ts'
@@ -42,7 +42,7 @@ interface Dependencies {
   readonly toleranceMs: number
   readonly storeTimeoutMs: number
   readonly challenges: Challenges
-  readonly failures: FailureLimit
+  readonly failures: DirectFailureLimit
 }
 
 /**

@@ -40,8 +40,8 @@ interface LoadedChain {
 
 /** Makes the compiled chain of policies. Equal policies share one chain. */
 export interface ChainLoader {
-  /** Reads the policies of a session from both sources. */
-  load(session: Session): Promise<LoadedChain>
+  /** Reads the policies of a session from both sources. Returns no promise where there is nothing to read. */
+  load(session: Session): LoadedChain | Promise<LoadedChain>
   /** Returns the chain of a place. Undefined: it was evicted, so load it again. */
   chainAt(place: ChainPlace): Chain | undefined
   /** Compiles documents. Fault: `ERR_STORE_REPLY` if one is not a policy. */
@@ -122,6 +122,14 @@ export function chainLoader(
     if (place.chain) cache.set(key, place, { size })
     return { chain, place }
   }
+  const read = async (session: Session): Promise<LoadedChain> => {
+    const named = await namedPolicies(session.policyIds)
+    if (!sessionPolicies) return compile(named)
+    const added = await withinTime('sessionPolicies', timeoutMs, async () => sessionPolicies(session))
+    if (!Array.isArray(added) || !added.every(hasId))
+      throw new Fault('ERR_STORE_REPLY', 'sessionPolicies did not return a list of { id, document }')
+    return compile([...named, ...added])
+  }
   const namedPolicies = async (ids: readonly string[]): Promise<readonly PolicyDocument[]> => {
     if (ids.length === 0) return []
     const documents: unknown = await withinTime('policy source', timeoutMs, async () => source(ids))
@@ -137,14 +145,7 @@ export function chainLoader(
       if (cache.calculatedSize * 2 >= bytes) cache.get(place.key)
       return place.chain
     },
-    async load(session) {
-      const named = await namedPolicies(session.policyIds)
-      if (!sessionPolicies) return compile(named)
-      const added = await withinTime('sessionPolicies', timeoutMs, async () => sessionPolicies(session))
-      if (!Array.isArray(added) || !added.every(hasId))
-        throw new Fault('ERR_STORE_REPLY', 'sessionPolicies did not return a list of { id, document }')
-      return compile([...named, ...added])
-    },
+    load: session => (session.policyIds.length === 0 && !sessionPolicies ? EMPTY : read(session)),
   }
 }
 

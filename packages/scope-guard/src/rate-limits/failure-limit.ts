@@ -1,6 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import { createFairQueue, QUEUE_FULL, runQueued, systemClock, type Clock } from '@gatewright/kernel/internal'
 import { rateLimited } from '../access.ts'
+import { andThen } from '../and-then.ts'
 import { addressBucket } from '@gatewright/kernel/address'
 import type { GuardDenial } from '../codes.ts'
 import { createFailureBudget } from './failure-budget.ts'
@@ -17,11 +18,19 @@ export interface FailureLimit {
    * Runs `check`, the expensive step that verifies a credential, when the queue serves the address. While the budget has
    * failures left, any number of checks may wait; afterwards the check waits in the low-priority queue. Checks without an
    * address share one turn and are never denied. Denial: `rate_limited` if the low-priority queue is full; `check` has not run
-   * then. Throws what `check` throws.
+   * then. Rejects with what `check` throws.
    */
   runWithinLimit<T>(address: string | undefined, check: () => T | Promise<T>): Promise<T | GuardDenial>
   /** Counts a failure of the address, also a failure that was found before `runWithinLimit`. Successful checks are not counted. */
   charge(address: string | undefined): Promise<void>
+}
+
+/** A `FailureLimit` whose `runWithinLimit` returns no promise, and throws, if the check runs now and returns none. */
+export interface DirectFailureLimit extends Pick<FailureLimit, 'charge'> {
+  runWithinLimit<T>(
+    address: string | undefined,
+    check: () => T | Promise<T>,
+  ): T | GuardDenial | Promise<T | GuardDenial>
 }
 
 /**
@@ -45,13 +54,19 @@ const DEMOTED: unique symbol = Symbol('demoted')
  * Makes the limit. `name` is its name in denials. `off` runs every check immediately. Throws a `TypeError` for a wrong
  * option.
  */
-export function createFailureLimit(
+export function createFailureLimit(name: string, given: FailureOptions | 'off', clock?: Clock): FailureLimit {
+  const { runWithinLimit, charge } = createDirectFailureLimit(name, given, clock)
+  return { runWithinLimit: async (address, check) => runWithinLimit(address, check), charge }
+}
+
+/** Makes the limit for credentials whose check is synchronous. */
+export function createDirectFailureLimit(
   name: string,
   given: FailureOptions | 'off',
   clock: Clock = systemClock,
-): FailureLimit {
+): DirectFailureLimit {
   const options = checkedFailureOptions('createFailureLimit', given)
-  if (options === 'off') return { runWithinLimit: async (_, check) => check(), charge: async () => {} }
+  if (options === 'off') return { runWithinLimit: (_, check) => check(), charge: async () => {} }
   const { waiting, waitingPerAddress: waitingPerClass } = options
   const budget = createFailureBudget(name, options, clock)
   const unbounded = { waiting: Infinity, waitingPerClass: Infinity }
@@ -87,10 +102,10 @@ export function createFailureLimit(
     }
   }
   return {
-    async runWithinLimit<T>(
+    runWithinLimit<T>(
       address: string | undefined,
       check: () => T | Promise<T>,
-    ): Promise<T | GuardDenial> {
+    ): T | GuardDenial | Promise<T | GuardDenial> {
       // These two queues have no bound, so they deny no check.
       const inTurn = (): T | Promise<T> => runQueued(turns, undefined, check, undefined) as T | Promise<T>
       if (address === undefined) return runQueued(normal, undefined, inTurn, undefined) as T | Promise<T>
@@ -98,8 +113,10 @@ export function createFailureLimit(
       if (budget.isUsedUp(bucket)) return runLowPriority(bucket, check)
       // Other requests of the same burst may use up the budget before this check starts.
       const job = (): T | typeof DEMOTED | Promise<T> => (budget.isUsedUp(bucket) ? DEMOTED : inTurn())
-      const result = await runQueued<undefined, T | typeof DEMOTED>(normal, bucket, job, undefined)
-      return result === DEMOTED || result === QUEUE_FULL ? runLowPriority(bucket, check) : result
+      const outcome = runQueued<undefined, T | typeof DEMOTED>(normal, bucket, job, undefined)
+      return andThen<T | typeof DEMOTED | typeof QUEUE_FULL, T | GuardDenial>(outcome, result =>
+        result === DEMOTED || result === QUEUE_FULL ? runLowPriority(bucket, check) : result,
+      )
     },
     async charge(address) {
       if (address !== undefined) await budget.charge(addressBucket(address))

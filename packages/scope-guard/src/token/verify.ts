@@ -1,5 +1,6 @@
 import { Fault, type Session } from '@gatewright/kernel'
 import { isStorableText, type Clock } from '@gatewright/kernel/internal'
+import { andThen } from '../and-then.ts'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
 import {
@@ -117,8 +118,7 @@ export function createTokenVerifier(
               algorithm: pinned.algorithm,
             })
       }
-      const found = keys(header.kid)
-      return found instanceof Promise ? found.then(withKey) : withKey(found)
+      return andThen(keys(header.kid), withKey)
     },
     isSigned({ text, pinned }) {
       try {
