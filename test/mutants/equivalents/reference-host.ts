@@ -33,12 +33,11 @@ export const REFERENCE_HOST: readonly Equivalent[] = [
     reason: 'remembers what is made again without it',
   },
   ...[
-    'from gw_ledger_accounts a where a.account_id = $1 and (a.id in ($2, $3, $4) or (a.id > $5 and a.id < $6))`;',
-    'from gw_ledger_accounts a where a.account_id = $1 and (a.id in ($2, $3, $4) or (a.id >= $5 and a.id <= $6))`;',
+    "${sumOf('where a.account_id = $1 and a.id > $5 and a.id < $6')} as contracts`;",
+    "${sumOf('where a.account_id = $1 and a.id >= $5 and a.id <= $6')} as contracts`;",
   ].map(after => ({
     source: 'packages/reference-host/src/modules/balances/user-money.ts',
-    before:
-      'from gw_ledger_accounts a where a.account_id = $1 and (a.id in ($2, $3, $4) or (a.id >= $5 and a.id < $6))`;',
+    before: "${sumOf('where a.account_id = $1 and a.id >= $5 and a.id < $6')} as contracts`;",
     after,
     reason: 'no account has the name of a bound: a contract has an id, and a colon before it',
   })),

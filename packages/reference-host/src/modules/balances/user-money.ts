@@ -1,5 +1,5 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger, toText } from '@gatewright/kernel/internal/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { ledgerAccounts } from '@gatewright/host/internal'
 
 /** All money of a user, in cents. */
@@ -14,30 +14,35 @@ interface UserMoney {
   readonly contractsCents: number
 }
 
-const BALANCES = `select a.id, a.balance_cents
-    + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
-      where t.account_id = a.account_id and t.ledger_account = a.id) as cents
-  from gw_ledger_accounts a where a.account_id = $1 and (a.id in ($2, $3, $4) or (a.id >= $5 and a.id < $6))`
+/** The sum of the accounts of a user that a `where` clause selects. */
+const sumOf = (
+  where: string,
+): string => `(select coalesce(sum(a.balance_cents + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
+      where t.account_id = a.account_id and t.ledger_account = a.id)), 0)
+    from gw_ledger_accounts a ${where})`
+
+const BALANCES = `select
+  ${sumOf('where a.account_id = $1 and a.id = $2')} as available,
+  ${sumOf('where a.account_id = $1 and a.id = $3')} as cards,
+  ${sumOf('where a.account_id = $1 and a.id = $4')} as withdrawals,
+  ${sumOf('where a.account_id = $1 and a.id >= $5 and a.id < $6')} as contracts`
 
 /** Reads all money of a user in one statement, so that money that moves between two accounts meanwhile is counted once. */
 export async function readUserMoney(db: SqlQueries, accountId: string): Promise<UserMoney> {
-  const user = ledgerAccounts.user(accountId)
-  const cards = ledgerAccounts.held(accountId, 'cards')
-  const withdrawals = ledgerAccounts.held(accountId, 'withdrawals')
-  // `;` is the character after `:`, so it ends the range of the ids that begin with the prefix.
-  const contracts = [`contract:${accountId}:`, `contract:${accountId};`]
-  const found = await rows(db, BALANCES, [accountId, user, cards, withdrawals, ...contracts])
-  const sums = new Map<string, number>()
-  for (const row of found) {
-    const id = toText(row['id'])
-    const name = id.startsWith('contract:') ? 'contracts' : id
-    sums.set(name, (sums.get(name) ?? 0) + toInteger(row['cents']))
-  }
+  const [row] = await rows(db, BALANCES, [
+    accountId,
+    ledgerAccounts.user(accountId),
+    ledgerAccounts.held(accountId, 'cards'),
+    ledgerAccounts.held(accountId, 'withdrawals'),
+    // `;` is the character after `:`, so it ends the range of the ids that begin with the prefix.
+    `contract:${accountId}:`,
+    `contract:${accountId};`,
+  ])
   return {
-    availableCents: sums.get(user) ?? 0,
-    heldForCardsCents: sums.get(cards) ?? 0,
-    heldForWithdrawalsCents: sums.get(withdrawals) ?? 0,
-    contractsCents: sums.get('contracts') ?? 0,
+    availableCents: toInteger(row?.['available']),
+    heldForCardsCents: toInteger(row?.['cards']),
+    heldForWithdrawalsCents: toInteger(row?.['withdrawals']),
+    contractsCents: toInteger(row?.['contracts']),
   }
 }
 
