@@ -81,7 +81,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
   const table = (['user', 'partner'] as const).flatMap(surface =>
     (['required', 'optional', 'none'] as const).map(way => sample(surface, way, prepared)),
   )
-  const { koa } = createApp(table, {
+  const { listener } = createApp(table, {
     guard,
     keyGuard: guard,
     db,
@@ -103,7 +103,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     limits: entryLimits({ rateLimits: 'off' } as never, {}),
     idempotency: createTransactionalIdempotency({ db, storage, clock }),
   })
-  const server = createServer(koa.callback()).listen(0, '127.0.0.1')
+  const server = createServer(listener).listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
   t.teardown(async () => {
     server.closeAllConnections()

@@ -113,7 +113,7 @@ export async function serveOperations(
       ? { status: 405, headers: [['X-Page', 'a']], body: Buffer.from('page') }
       : undefined,
   )
-  const server = createServer(app.koa.callback()).listen(0, '127.0.0.1')
+  const server = createServer(app.listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.closeAllConnections())
   t.teardown(() => server.close())

@@ -140,7 +140,7 @@ export async function runHost<S extends HostServices>(
     const app = createApp(table, mountServices(services), given.pages)
     const server = createServer(
       { ...requestTimeLimit(REQUEST_TIMEOUT_MS), keepAliveTimeout: KEEP_ALIVE_MS },
-      app.koa.callback(),
+      app.listener,
     )
     const url = await listen(server, config)
     return {
