@@ -37,7 +37,7 @@ export const NEW_CARD = {
 export interface CardBench {
   readonly db: SqlClient
   readonly service: Service
-  readonly store: typeof internals.authorizationTable
+  readonly store: typeof internals.anyAuthorization
   readonly cards: typeof internals.cards
   /** The policies that each lineage of keys carries now. A lineage without an entry cannot be read. */
   readonly keys: Map<string, readonly PolicyDocument[]>
@@ -70,7 +70,7 @@ export function cardBench(client: SqlClient, dialect: SqlDialect, clock: ManualC
   const db = withAwaitedQueries(client)
   const ledger = createLedger(db)
   const money = internals.createMoney(ledger)
-  const { authorizationTable: store, cards } = internals
+  const { anyAuthorization: store, cards } = internals
   const keys: CardBench['keys'] = new Map()
   const counted: string[] = []
   const keyPolicies = { read: async ({ lineageId }: { lineageId: string }) => keys.get(lineageId) }
@@ -131,21 +131,21 @@ export function cardBench(client: SqlClient, dialect: SqlDialect, clock: ManualC
       })
     },
     async raise(authorizationId, request) {
-      const { cardId } = await lock(await store.anyAccount.find(db, authorizationId))
+      const { cardId } = await lock(await store.find(db, authorizationId))
       const policies = await internals.cardPolicies(
         keyPolicies,
         await lock(await cards.anyAccount.find(db, cardId)),
       )
       return db.transaction(async tx => {
         const card = await lock(await cards.anyAccount.lock(tx, cardId))
-        const row = await lock(await store.anyAccount.lock(tx, authorizationId))
+        const row = await lock(await store.lock(tx, authorizationId))
         return service.increment(tx, { card, policies, now: clock.now() }, row, {
           attempt: 'bench',
           ...request,
         })
       })
     },
-    later: (id, act) => db.transaction(async tx => act(tx, await lock(await store.anyAccount.lock(tx, id)))),
+    later: (id, act) => db.transaction(async tx => act(tx, await lock(await store.lock(tx, id)))),
     balance: accountId => ledger.balance(db, ledgerAccounts.user(accountId)),
     async faults() {
       const { sumCents, wrongAccounts } = await ledger.check()

@@ -328,7 +328,7 @@ t.test(
         AbortSignal.timeout(1000),
       )
       const again = outcome === 'again' ? outcome : await db.transaction(outcome)
-      const attention = (await withdrawalTable.anyAccount.find(db, id))?.attention
+      const attention = (await withdrawalTable.find(db, 'acc_1', id))?.attention
       t.same([again, attention], id === 'wd_done' ? [undefined, null] : ['again', 'outcome_unknown'], id)
     }
     t.same(sends, ['wd_new'])

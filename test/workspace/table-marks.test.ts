@@ -21,11 +21,8 @@ const NOT_YET: readonly string[] = [
   'kyc_applications',
   'agreement_acceptances',
   'cards',
-  'card_key_policies',
   'authorizations',
   'authorization_increments',
-  'deposits',
-  'withdrawals',
 ]
 
 /** A table of a DDL text: its name, its marks, and whether a comment stands above it. */

@@ -121,13 +121,6 @@ onBoth('counts the rows of an account', async (t, { dbs: [db] }) => {
   t.equal(await things.count(db, 'cid'), 0)
 })
 
-onBoth('finds a row of any account only where that is asked for', async (t, { dbs: [db] }) => {
-  await things.insert(db, thing('one', 'bob'))
-  t.match(await things.anyAccount.find(db, 'one'), { accountId: 'bob' })
-  t.match(await db.transaction(tx => things.anyAccount.lock(tx, 'one')), { accountId: 'bob' })
-  t.equal(await things.anyAccount.find(db, 'two'), undefined)
-})
-
 t.test('rejects a member that the table does not have', async t => {
   const db = { dialect: 'sqlite', query: () => Promise.reject(new Error('touched')) } as const
   await t.rejects(things.insert(db, { ...thing('one'), extra: 1 } as never), /gw_things has no member extra/)

@@ -52,7 +52,7 @@ export interface HostTable<R, N> {
 
 /**
  * The rows of a table in which each row belongs to one account. Reads and writes need the account, so that ids of other
- * accounts are never found; only the functions of `anyAccount` do not. `insert` returns undefined if the account has a row with the
+ * accounts are never found. `insert` returns undefined if the account has a row with the
  * id already.
  */
 export interface Table<R, N> extends HostTable<R, N> {
@@ -68,11 +68,6 @@ export interface Table<R, N> extends HostTable<R, N> {
   count(db: SqlQueries, accountId: string, condition?: string): Promise<number>
   /** Changes members of a row, and returns the row as it is then. Lock the row before. Throws when the row does not exist. */
   update<T extends Partial<R>>(tx: SqlQueries, row: T, changes: Partial<R>): Promise<T>
-  /** Access by the id alone, for operators, providers and card networks. Never use it for an id from a request of an account. */
-  readonly anyAccount: {
-    find(db: SqlQueries, id: string): Promise<R | undefined>
-    lock(tx: SqlQueries, id: string): Promise<R | undefined>
-  }
 }
 
 /** How a member is stored. */
@@ -202,10 +197,6 @@ export function table<M extends OwnedMembers>(name: string, members: M): Table<R
       const [updated] = await rows(tx, text, [id, accountId, ...values])
       if (!updated) throw new Error(`${name} has no row ${id} of its account`)
       return { ...row, ...changes }
-    },
-    anyAccount: {
-      find: (db, id) => first(db, 'where id = $1', [id]),
-      lock: (tx, id) => first(tx, `where id = $1${rowLock(tx, 'for update')}`, [id]),
     },
   }
 }

@@ -44,7 +44,7 @@ create index {prefix}users_wallet on {prefix}users (wallet_address) where princi
 
 create table {prefix}kyc_applications (
   account_id {id} primary key references {prefix}users (account_id),
-  id {id} not null unique,
+  id {id} not null,
   fields text,
   version bigint,
   reason text,
@@ -60,6 +60,16 @@ create table {prefix}agreement_acceptances (
   accepted_at bigint not null,
   primary key (account_id, digest)
 );
+
+-- The account of each object that a provider, a card network or an operator names by its id alone: cards, authorizations and their
+-- increments, deposits, withdrawals and applications for identity checks. The primary key lets a provider's id name one object of all
+-- accounts. A row has about 140 bytes, and 90 in its index.
+create table {prefix}provider_objects (
+  kind {id} not null,
+  id {id} not null,
+  account_id {id} not null,
+  primary key (kind, id)
+) {lookup};
 
 -- What the built-in providers of a sandbox have stored: a provider knows its own ids and no accounts.
 create table {prefix}sandbox_provider_calls (
@@ -81,7 +91,7 @@ create table {prefix}card_folders (
 ) {by account_id};
 
 create table {prefix}cards (
-  id text primary key,
+  id {id} not null,
   account_id {id} not null references {prefix}users (account_id),
   position integer not null,
   last4 text not null,
@@ -106,6 +116,7 @@ create table {prefix}cards (
   session_policies text not null default '[]',
   created_at bigint not null,
   canceled_at bigint,
+  primary key (account_id, id),
   unique (account_id, position),
   foreign key (account_id, folder_id) references {prefix}card_folders (account_id, id)
 );
@@ -122,13 +133,13 @@ create table {prefix}card_key_policies (
   lineage_id {id} not null,
   policies text not null,
   primary key (account_id, lineage_id)
-);
+) {by account_id};
 
 create table {prefix}authorizations (
   position {position},
-  id {id} not null unique,
+  id {id} not null,
   account_id {id} not null,
-  card_id {id} not null references {prefix}cards (id),
+  card_id {id} not null,
   issuer text not null,
   status text not null check (status in ('authorized', 'declined', 'cleared', 'reversed')),
   amount_cents bigint not null check (amount_cents > 0),
@@ -145,10 +156,12 @@ create table {prefix}authorizations (
   -- The requests of a card network that may have been answered as approved, separated by spaces.
   attempt text,
   created_at bigint not null,
-  {primary key} (account_id, position)
+  {primary key} (account_id, position),
+  unique (account_id, id),
+  foreign key (account_id, card_id) references {prefix}cards (account_id, id)
 );
 
-create index {prefix}authorizations_card on {prefix}authorizations (card_id, created_at);
+create index {prefix}authorizations_card on {prefix}authorizations (account_id, card_id, created_at);
 
 create index {prefix}authorizations_page on {prefix}authorizations (account_id, card_id, position);
 
@@ -159,9 +172,9 @@ create index {prefix}authorizations_attention on {prefix}authorizations (positio
 -- in which it was made.
 create table {prefix}authorization_increments (
   position {position},
-  id {id} not null unique,
+  id {id} not null,
   account_id {id} not null,
-  authorization_id {id} not null references {prefix}authorizations (id),
+  authorization_id {id} not null,
   card_id {id} not null,
   amount_cents bigint not null check (amount_cents > 0),
   currency text not null,
@@ -171,12 +184,14 @@ create table {prefix}authorization_increments (
   hold text,
   attempts text not null,
   created_at bigint not null,
-  {primary key} (account_id, position)
+  {primary key} (account_id, position),
+  unique (account_id, id),
+  foreign key (account_id, authorization_id) references {prefix}authorizations (account_id, id)
 );
 
-create index {prefix}authorization_increments_of on {prefix}authorization_increments (authorization_id, position);
+create index {prefix}authorization_increments_of on {prefix}authorization_increments (account_id, authorization_id, position);
 
-create index {prefix}authorization_increments_card on {prefix}authorization_increments (card_id, created_at);
+create index {prefix}authorization_increments_card on {prefix}authorization_increments (account_id, card_id, created_at);
 
 create table {prefix}subscriptions (
   position {position},
@@ -401,7 +416,7 @@ create index {prefix}unmatched_transfers_open on {prefix}unmatched_transfers (po
 
 create table {prefix}deposits (
   position {position},
-  id {id} not null unique,
+  id {id} not null,
   account_id {id} not null,
   provider {id} not null,
   provider_reference text,
@@ -418,18 +433,22 @@ create table {prefix}deposits (
   attention text,
   created_at bigint not null,
   updated_at bigint not null,
-  {primary key} (account_id, position)
-);
+  {primary key} (account_id, position),
+  unique (account_id, id)
+) {by account_id};
 
--- A withdrawal to an address of the host is refused.
-create index {prefix}deposits_by_address on {prefix}deposits (deposit_address);
+-- The addresses of all deposits: a withdrawal to an address of the host is refused, whichever account deposits there. A row has about
+-- 80 bytes, and 80 in its index.
+create table {prefix}provider_addresses (
+  address {id} primary key
+) {without rowid} {lookup};
 
 create index {prefix}deposits_attention on {prefix}deposits (position)
   where attention is not null;
 
 create table {prefix}withdrawals (
   position {position},
-  id {id} not null unique,
+  id {id} not null,
   account_id {id} not null,
   provider {id} not null,
   status text not null check (status in ('pending', 'ready', 'completed', 'failed')),
@@ -445,8 +464,9 @@ create table {prefix}withdrawals (
   open_to_polling_until bigint,
   created_at bigint not null,
   updated_at bigint not null,
-  {primary key} (account_id, position)
-);
+  {primary key} (account_id, position),
+  unique (account_id, id)
+) {by account_id};
 
 create index {prefix}withdrawals_open on {prefix}withdrawals (account_id)
   where status in ('pending', 'ready');

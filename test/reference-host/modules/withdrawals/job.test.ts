@@ -46,12 +46,13 @@ async function run(id: string, provider: Partial<WithdrawalProvider>) {
     } as WithdrawalProvider,
     count: outcome => counted.push(outcome),
   })
-  const outcome = await job({ kind: 'withdrawal.send', accountId: 'acc_1', subjectId: id }, signal)
+  const accountId = (await internals.anyWithdrawal.find(db, id))?.accountId ?? 'acc_1'
+  const outcome = await job({ kind: 'withdrawal.send', accountId, subjectId: id }, signal)
   const end = outcome === 'again' ? outcome : await db.transaction(outcome)
   return { calls, counted, errors, end }
 }
 async function stored(t: Test, id: string, expected: object): Promise<void> {
-  t.match(await internals.withdrawalTable.anyAccount.find(db, id), expected)
+  t.match(await internals.anyWithdrawal.find(db, id), expected)
 }
 
 t.test('sends what the provider does not know, and comes again until it has ended', async t => {
@@ -118,6 +119,6 @@ t.test('applies a report that comes as an event', async t => {
   t.match(validate({ ...data, id: undefined }), { path: ['id'] })
   t.match(validate({ ...data, status: 'gone' }), { path: ['status'] })
   t.equal(await db.transaction(tx => apply(tx, 'bank', data as never, clock.now(), 'message-1')), 'applied')
-  const { accountId } = (await internals.withdrawalTable.anyAccount.find(db, id))!
+  const { accountId } = (await internals.anyWithdrawal.find(db, id))!
   t.equal((await history(accountId, 'withdrawal', id)).length, 2)
 })

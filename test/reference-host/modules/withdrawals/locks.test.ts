@@ -39,7 +39,7 @@ t.test('two reports at once of more than was paid add the excess once', async t 
   const id = await made()
   const amounts = [null, 1010, 1020]
   for (const paidCents of amounts) t.same(await reportTwice(id, paidCents), ['applied', 'ignored'])
-  const stored = await internals.withdrawalTable.anyAccount.find(db, id)
+  const stored = await internals.anyWithdrawal.find(db, id)
   t.match(stored, { attention: 'amount_differs', amountCents: 1000 })
   t.equal(stored!.excessCents, 1020 - (1000 - stored!.feeCents))
 })

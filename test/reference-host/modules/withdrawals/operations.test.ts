@@ -64,7 +64,7 @@ t.test('holds the money, and adds the job that sends it', async t => {
   const blocked = { effectId, body: withdrawalBody(2500), policy: { maxAuthAmountCents: 2499 } }
   t.match(await run(create, accountId, blocked), { code: 'policy_blocked' }, 'a repeat under a lower limit')
   t.equal(await held(accountId), 2500)
-  t.equal((await internals.withdrawalTable.anyAccount.find(db, id))?.openToPollingUntil, null)
+  t.equal((await internals.anyWithdrawal.find(db, id))?.openToPollingUntil, null)
 })
 
 t.test('denies a withdrawal above a cap, and one above the balance', async t => {

@@ -9,7 +9,7 @@ import { uniqueName } from '../../../harness/stores.ts'
 
 const { db, ledger, guard, clock, services, addAccount, balance, history } = await openMoney(t)
 const { withdrawals, money, spendStorage } = services
-const { countOpenAndFindOwn, withdrawalTable } = internals
+const { anyWithdrawal, countOpenAndFindOwn, withdrawalTable } = internals
 type Stored = Omit<NonNullable<Awaited<ReturnType<typeof withdrawalTable.find>>>, 'position'>
 
 const destination = { currency: 'usdc', network: 'base', address: 'a', extraId: null }
@@ -35,7 +35,7 @@ async function made(feeCents = 50, accountId?: string): Promise<Stored> {
   })
   return find(id)
 }
-const find = async (id: string): Promise<Stored> => (await withdrawalTable.anyAccount.find(db, id)) as Stored
+const find = async (id: string): Promise<Stored> => (await anyWithdrawal.find(db, id)) as Stored
 
 function report(
   id: string,
@@ -50,7 +50,8 @@ function report(
 }
 const resolve = (id: string, status: 'completed' | 'failed') =>
   inTransaction(tx => withdrawals.resolve(tx, id, { status, reference: 'ticket-7' }, clock.now()))
-const lose = (id: string): Promise<void> => inTransaction(tx => withdrawals.lost(tx, id))
+const lose = (id: string): Promise<void> =>
+  inTransaction(async tx => withdrawals.lost(tx, (await anyWithdrawal.find(tx, id))?.accountId ?? '', id))
 /** What is spendable, held for withdrawals, paid by the provider and kept as fee. */
 async function sums({ accountId }: Stored): Promise<number[]> {
   const accounts = [
@@ -123,7 +124,7 @@ test('holds the money of a new withdrawal, once', async t => {
 
 test('finds nothing for an unknown id, and for another provider', async t => {
   const { id } = untouched
-  t.equal(await withdrawalTable.anyAccount.find(db, 'wd_none'), undefined)
+  t.equal(await anyWithdrawal.find(db, 'wd_none'), undefined)
   t.equal(await report('wd_none', 'completed'), 'unknown')
   t.equal(await report(id, 'completed', {}, 'other'), 'unknown')
   t.equal(await resolve('wd_none', 'completed'), undefined)
@@ -369,7 +370,7 @@ test('is open to polling until just before its end, newest first', async t => {
   const open = async (now: number): Promise<string[]> =>
     (await withdrawals.openToPolling(db, accountId, now)).map(({ id }) => id)
   const setPolling = (id: string, until: number | null): Promise<void> =>
-    inTransaction(tx => withdrawals.setPolling(tx, id, until))
+    inTransaction(async tx => withdrawals.setPolling(tx, (await anyWithdrawal.find(tx, id))!, until))
   t.same(await open(0), [])
   const other = await made()
   await setPolling(other.id, 1000)

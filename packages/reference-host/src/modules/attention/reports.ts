@@ -3,6 +3,7 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { events } from '@gatewright/host'
 import type { Chore } from '@gatewright/host/internal'
+import { accountOfObject } from '../../product/provider-objects.ts'
 import type { ProductMetrics } from '../../product/metrics.ts'
 
 /** The number of rows that need the operator's attention, by kind. */
@@ -77,14 +78,20 @@ export async function resolveAttention(
   { kind, id, reference }: { readonly kind: ReportedKind; readonly id: string; readonly reference: string },
   now: EpochMs,
 ): Promise<readonly OpenReport[] | undefined> {
-  const text = `update gw_${kind}s set attention = null where id = $1 and attention is not null
-    returning account_id, status`
-  const [row] = await rows(tx, text, [id])
+  const accountId = await accountOfObject(tx, kind, id)
+  if (accountId === undefined) return undefined
+  const text = `update gw_${kind}s set attention = null where account_id = $1 and id = $2 and attention is not null
+    returning status`
+  const [row] = await rows(tx, text, [accountId, id])
   if (!row) return undefined
   // The update has locked the row, so a report that comes now is not among these and asks for attention again.
-  const reports = await readReports(tx, kind, 'r.id = $4', [MAX_RESOLVED, id])
+  const reports = await readReports(tx, kind, 'r.account_id = $4 and r.id = $5', [
+    MAX_RESOLVED,
+    accountId,
+    id,
+  ])
   const status = toText(row['status'])
-  const event = { accountId: toText(row['account_id']), subject: { kind, id }, cause: RESOLVED }
+  const event = { accountId, subject: { kind, id }, cause: RESOLVED }
   await events.record(tx, { ...event, from: status, to: status, detail: reference }, now)
   return reports
 }

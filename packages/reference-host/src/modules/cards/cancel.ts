@@ -76,7 +76,7 @@ export function cancelOperations(services: Pick<HostServices, 'clock'>): Operati
   ]
 }
 
-const OPEN_BY_KEY = `select id from gw_cards
+const OPEN_BY_KEY = `select account_id, id from gw_cards
   where key_account_id = $1 and key_lineage_id = $2 and status <> 'canceled' order by id`
 
 /** Cancels the open cards that keys of these lineages made, each in a separate transaction. Returns how many. */
@@ -89,7 +89,7 @@ export async function cancelCardsOf(
   for (const { accountId, lineageId } of lineages) {
     for (const row of await rows(db, OPEN_BY_KEY, [accountId, lineageId])) {
       await db.transaction(async tx => {
-        const card = await cards.anyAccount.lock(tx, toText(row['id']))
+        const card = await cards.lock(tx, toText(row['account_id']), toText(row['id']))
         if (!card || card.status === 'canceled') return
         await cards.cancelCard(tx, card, reason, now)
         canceled += 1

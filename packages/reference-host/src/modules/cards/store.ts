@@ -3,6 +3,7 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import type { PageOf } from '@gatewright/host/tables'
 import { events } from '@gatewright/host'
+import { addObject, objectsOfAnyAccount } from '../../product/provider-objects.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import {
   cardTable,
@@ -31,7 +32,7 @@ export const cards = {
   find: cardTable.find,
   lock: cardTable.lock,
   /** Access without an account, for card networks, which know only the id of a card. */
-  anyAccount: cardTable.anyAccount,
+  anyAccount: objectsOfAnyAccount('card', cardTable),
   /** Adds cards to an account, with their first events. A card whose id exists already is skipped and not returned. */
   async insert(tx: SqlQueries, accountId: string, added: readonly NewCard[], now: EpochMs): Promise<Card[]> {
     // The lock makes simultaneous calls number the cards of an account one after the other.
@@ -43,6 +44,7 @@ export const cards = {
       position += 1
       const made = await cardTable.insert(tx, { ...card, accountId, position, createdAt: now })
       if (!made) continue
+      await addObject(tx, 'card', made)
       // A seeded card was not requested, so it has no event.
       if (made.keyLineage) await record(tx, made, { from: null, to: made.status, cause: 'issued' }, now)
       inserted.push(made)

@@ -9,6 +9,7 @@ import {
   table,
   text,
 } from '@gatewright/host/tables'
+import { objectsOfAnyAccount } from '../../product/provider-objects.ts'
 import type { DepositStatus } from '../../providers/deposits/port.ts'
 
 /** The deposits of all accounts: addresses of a provider to which an account pays. */
@@ -30,4 +31,6 @@ export const depositTable = table('gw_deposits', {
   createdAt: instant,
   updatedAt: instant,
 })
+/** Deposits by the id alone. */
+export const anyDeposit = objectsOfAnyAccount('deposit', depositTable)
 export type Deposit = Row<typeof depositTable>

@@ -23,8 +23,8 @@ export function findJob(
   { db, clock, deposits }: FindServices,
   { provider, count }: ProviderCalls<DepositProvider>,
 ): JobHandler {
-  return async ({ subjectId: id }, signal) => {
-    const deposit = await depositTable.anyAccount.find(db, id)
+  return async ({ accountId, subjectId: id }, signal) => {
+    const deposit = await depositTable.find(db, accountId, id)
     if (!deposit || deposit.provider !== provider.name) return async () => {}
     const report = await provider.find(id, signal).catch((error: unknown) => {
       if (clock.now() < deposit.updatedAt + ASKED_FOR_MS) throw error
@@ -33,7 +33,7 @@ export function findJob(
     return async tx => {
       const now = clock.now()
       if (report) count(await deposits.report(tx, provider.name, { id, ...report }, now))
-      const { updatedAt } = (await depositTable.anyAccount.find(tx, id)) ?? deposit
+      const { updatedAt } = (await depositTable.find(tx, accountId, id)) ?? deposit
       return now < updatedAt + ASKED_FOR_MS ? 'again' : undefined
     }
   }

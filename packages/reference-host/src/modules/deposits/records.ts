@@ -1,9 +1,11 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
+import { defer } from '@gatewright/kernel/internal/sql'
 import { type Money, events } from '@gatewright/host'
 import type { EventOutcome } from '@gatewright/host/internal'
 import type { DepositReport, DepositStatus, NewDeposit, OpenDeposit } from '../../providers/deposits/port.ts'
-import { depositTable, type Deposit } from './deposit.ts'
+import { anyDeposit, depositTable, type Deposit } from './deposit.ts'
+import { addObject } from '../../product/provider-objects.ts'
 import { keepConflict } from './payment-conflict.ts'
 import { creditPayment, readPayments, type DepositPaymentSummary } from './payments.ts'
 
@@ -47,6 +49,8 @@ interface DepositServices {
 }
 
 const KIND = 'deposit'
+// A provider may use one address for several deposits, told apart by `extraId`.
+const ADD_ADDRESS = 'insert into gw_provider_addresses (address) values ($1) on conflict do nothing'
 const WAITING = "status in ('awaitingDeposit', 'processing')"
 
 /** Whether a provider's report may move a deposit. A payment completes a deposit in any state. */
@@ -62,14 +66,17 @@ export function depositRecords(services: DepositServices): DepositRecords {
     payments: readPayments,
     async create(tx, deposit, now) {
       const { id, accountId } = deposit
+      const depositAddress = canonical(deposit.depositAddress)
       const stored = await depositTable.insert(tx, {
         ...deposit,
-        depositAddress: canonical(deposit.depositAddress),
+        depositAddress,
         status: 'awaitingDeposit',
         createdAt: now,
         updatedAt: now,
       })
       if (!stored) throw new Error(`deposit ${id} exists already`)
+      await addObject(tx, KIND, stored)
+      await defer(tx, ADD_ADDRESS, [depositAddress])
       const event = { accountId, subject: { kind: KIND, id }, to: stored.status, cause: 'created' }
       await events.record(tx, event, now)
       return stored
@@ -82,7 +89,7 @@ export function depositRecords(services: DepositServices): DepositRecords {
       return depositTable.select(db, conditions, [accountId, before, page.limit, openSince])
     },
     async report(tx, provider, { id, status, payments }, now) {
-      const deposit = await depositTable.anyAccount.lock(tx, id)
+      const deposit = await anyDeposit.lock(tx, id)
       if (deposit?.provider !== provider) return 'unknown'
       let from = deposit.status
       const moveTo = async (to: DepositStatus, cause: string, amountCents: number | null): Promise<void> => {

@@ -1,6 +1,7 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SqlRow } from '@gatewright/kernel/internal/sql'
 import { type Row, instant, integer, json, named, nullable, table, text } from '@gatewright/host/tables'
+import { accountOfObject } from '../../product/provider-objects.ts'
 import type { Link } from '../../providers/kyc/port.ts'
 import { lockAccount } from '../users/lock-account.ts'
 import type { KycStatus } from './states.ts'
@@ -28,19 +29,15 @@ interface KycCheck {
 }
 
 const READ = `select u.kyc_status, a.* from gw_users u
-  left join gw_kyc_applications a on a.account_id = u.account_id`
+  left join gw_kyc_applications a on a.account_id = u.account_id where u.account_id = $1`
 
 function applicationOf(row: SqlRow): Application | undefined {
   return row['id'] === null ? undefined : applications.read(row)
 }
 
-/** Returns the identity check that meets a condition on `u`, the user, or `a`, the application; undefined if no check meets it. */
-export async function findCheck(
-  db: SqlQueries,
-  condition: string,
-  id: string,
-): Promise<KycCheck | undefined> {
-  const [row] = await rows(db, `${READ} where ${condition}`, [id])
+/** Returns the identity check of an account; undefined for an account without a user. */
+export async function findCheck(db: SqlQueries, accountId: string): Promise<KycCheck | undefined> {
+  const [row] = await rows(db, READ, [accountId])
   return row && { status: row['kyc_status'] as KycStatus, application: applicationOf(row) }
 }
 
@@ -56,8 +53,8 @@ export async function lockApplication(
   tx: SqlQueries,
   id: string,
 ): Promise<{ readonly status: KycStatus; readonly application: Application } | undefined> {
-  const found = await applications.anyAccount.find(tx, id)
-  const locked = found && (await lockCheck(tx, found.accountId))
+  const accountId = await accountOfObject(tx, 'kyc', id)
+  const locked = accountId === undefined ? undefined : await lockCheck(tx, accountId)
   // It was submitted again between the two reads.
   if (locked?.application?.id !== id) return undefined
   return { status: locked.status, application: locked.application }

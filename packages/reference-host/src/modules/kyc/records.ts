@@ -4,6 +4,7 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { events } from '@gatewright/host'
 import { type EventOutcome, type Sealer, newId } from '@gatewright/host/internal'
 import type { KycApplication, KycReport, Link } from '../../providers/kyc/port.ts'
+import { accountOfObject, addObject, removeObject } from '../../product/provider-objects.ts'
 import { applications, findCheck, lockApplication, lockCheck } from './applications.ts'
 import { isNewer, lastReported, mayReport, REPORTED } from './reports.ts'
 import { digestOf, sealedFields } from './sealed-fields.ts'
@@ -88,7 +89,7 @@ export function kycRecords(sealer: Sealer): KycRecords {
 
   return {
     async read(db, accountId) {
-      const check = await findCheck(db, 'u.account_id = $1', accountId)
+      const check = await findCheck(db, accountId)
       if (!check) throw malformedReply('database', 'the user of an account')
       const { status, application } = check
       return {
@@ -108,13 +109,16 @@ export function kycRecords(sealer: Sealer): KycRecords {
       }
       // A new id, because the provider has already responded to the application with the old one.
       const id = newId('kyc')
+      if (known) await removeObject(tx, 'kyc', known.id)
+      await addObject(tx, 'kyc', { id, accountId })
       await rows(tx, SUBMIT, [accountId, id, seal(accountId, { digest, application }), now])
       await move(tx, { accountId, id, from, to: 'pending', cause: 'submitted' }, now)
       return { outcome: 'submitted', id }
     },
     async waiting(db, id) {
-      const check = await findCheck(db, 'a.id = $1', id)
-      return check?.application && check.status === 'pending'
+      const accountId = await accountOfObject(db, 'kyc', id)
+      const check = accountId === undefined ? undefined : await findCheck(db, accountId)
+      return check?.application?.id === id && check.status === 'pending'
         ? open(check.application)?.application
         : undefined
     },
@@ -157,6 +161,7 @@ export function kycRecords(sealer: Sealer): KycRecords {
     async decide(tx, accountId, { status: to, reason, cause }, now) {
       const { status: from, application } = await lockCheck(tx, accountId)
       const id = application?.id ?? newId('kyc')
+      if (!application) await addObject(tx, 'kyc', { id, accountId })
       await rows(tx, DECIDE, [accountId, id, reason, now])
       await move(tx, { accountId, id, from, to, cause }, now)
       return id

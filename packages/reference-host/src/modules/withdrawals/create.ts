@@ -136,7 +136,7 @@ async function response(
 ): Promise<Verdict<Success, HostDenial>> {
   const { id, status, reason } = withdrawal
   if (surface === 'partner') {
-    await withdrawals.setPolling(tx, id, status === 'pending' ? clock.now() + POLLED_FOR_MS : null)
+    await withdrawals.setPolling(tx, withdrawal, status === 'pending' ? clock.now() + POLLED_FOR_MS : null)
     if (status === 'failed')
       return invalidState(surface, `the withdrawal failed: ${reason ?? 'unknown'}`, 'status')
   }

@@ -27,15 +27,15 @@ export function sendJob(
   { db, clock, withdrawals, report }: SendServices,
   { provider, count }: ProviderCalls<WithdrawalProvider>,
 ): JobHandler {
-  return async ({ subjectId: id }, signal) => {
-    const withdrawal = await withdrawalTable.anyAccount.find(db, id)
+  return async ({ accountId, subjectId: id }, signal) => {
+    const withdrawal = await withdrawalTable.find(db, accountId, id)
     if (!withdrawal || !isOpen(withdrawal.status)) return async () => {}
     const outcome = await findOrSend(provider, withdrawal, signal).catch((error: unknown) => {
       report(error)
       return undefined
     })
     return async tx => {
-      if (!outcome) await withdrawals.lost(tx, id)
+      if (!outcome) await withdrawals.lost(tx, accountId, id)
       else count(await withdrawals.report(tx, withdrawal.provider, { id, ...outcome }, clock.now()))
       return outcome && !isOpen(outcome.status) ? undefined : 'again'
     }

@@ -3,8 +3,17 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, rowLock, toInteger } from '@gatewright/kernel/internal/sql'
 import { type EventOutcome, ledgerAccounts } from '@gatewright/host/internal'
 import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawals/port.ts'
+import { addObject } from '../../product/provider-objects.ts'
 import { withdrawalEndings, type WithdrawalServices } from './endings.ts'
-import { entryOf, isOpen, KIND, SEND_JOB, withdrawalTable, type Withdrawal } from './withdrawal.ts'
+import {
+  entryOf,
+  isOpen,
+  KIND,
+  SEND_JOB,
+  anyWithdrawal,
+  withdrawalTable,
+  type Withdrawal,
+} from './withdrawal.ts'
 
 /** The withdrawals of all accounts. Every change locks the row of the withdrawal first, then caps, then ledger. */
 export interface WithdrawalRecords {
@@ -16,7 +25,11 @@ export interface WithdrawalRecords {
   ): Promise<Withdrawal | 'insufficient'>
   /** Returns the withdrawals of an account that are open to polling, newest first. */
   openToPolling(db: SqlQueries, accountId: string, now: EpochMs): Promise<Withdrawal[]>
-  setPolling(tx: SqlQueries, id: string, until: EpochMs | null): Promise<void>
+  setPolling(
+    tx: SqlQueries,
+    withdrawal: Pick<Withdrawal, 'accountId' | 'id'>,
+    until: EpochMs | null,
+  ): Promise<void>
   /** Applies a report. After a final state no report moves money: what it says that is new is kept with `attention`, as excess. */
   report(
     tx: SqlQueries,
@@ -25,7 +38,7 @@ export interface WithdrawalRecords {
     now: EpochMs,
   ): Promise<EventOutcome>
   /** Records that the outcome of a call to the provider is unknown. */
-  lost(tx: SqlQueries, id: string): Promise<void>
+  lost(tx: SqlQueries, accountId: string, id: string): Promise<void>
   /**
    * Applies the decision of an operator: ends an open withdrawal, or clears the attention of one that ended in that state. For
    * any other it changes nothing and returns undefined. `being_sent`: nothing was changed, because a worker is about to send a
@@ -38,6 +51,8 @@ export interface WithdrawalRecords {
     now: EpochMs,
   ): Promise<Withdrawal | 'being_sent' | undefined>
 }
+
+const SET_POLLING = 'update gw_withdrawals set open_to_polling_until = $3 where account_id = $1 and id = $2'
 
 /** Makes the records of withdrawals in a SQL database. */
 export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecords {
@@ -66,6 +81,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
         updatedAt: now,
       }
       await withdrawalTable.add(tx, stored)
+      await addObject(tx, KIND, stored)
       const transfer = {
         id,
         debit: ledgerAccounts.user(accountId),
@@ -85,11 +101,11 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
         and open_to_polling_until > $2 order by position desc`
       return withdrawalTable.select(db, conditions, [accountId, now])
     },
-    async setPolling(tx, id, until) {
-      await defer(tx, 'update gw_withdrawals set open_to_polling_until = $2 where id = $1', [id, until])
+    async setPolling(tx, { accountId, id }, until) {
+      await defer(tx, SET_POLLING, [accountId, id, until])
     },
     async report(tx, provider, { id, ...report }, now) {
-      const w = await withdrawalTable.anyAccount.lock(tx, id)
+      const w = await anyWithdrawal.lock(tx, id)
       if (w?.provider !== provider) return 'unknown'
       if (!isOpen(w.status)) return keepLate(tx, w, report, now)
       const { status, relay, txHash } = report
@@ -106,13 +122,14 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       if (ready) await recordEvent(tx, updated, { from: w.status, to, cause: 'reported' }, now)
       return 'applied'
     },
-    async lost(tx, id) {
-      const text = `update gw_withdrawals set attention = 'outcome_unknown' where id = $1 and attention is null
+    async lost(tx, accountId, id) {
+      const text = `update gw_withdrawals set attention = 'outcome_unknown'
+        where account_id = $1 and id = $2 and attention is null
         and status in ('pending', 'ready')`
-      await rows(tx, text, [id])
+      await rows(tx, text, [accountId, id])
     },
     async resolve(tx, id, { status, reference }, now) {
-      const w = await withdrawalTable.anyAccount.lock(tx, id)
+      const w = await anyWithdrawal.lock(tx, id)
       if (!w) return undefined
       if (isOpen(w.status)) {
         if (status === 'failed' && (await isLeased(tx, w, now))) return 'being_sent'

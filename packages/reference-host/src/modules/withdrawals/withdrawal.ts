@@ -14,6 +14,7 @@ import {
   text,
 } from '@gatewright/host/tables'
 import type { TransactionEntry } from '@gatewright/host/internal'
+import { objectsOfAnyAccount } from '../../product/provider-objects.ts'
 import type { NewWithdrawal, WithdrawalReport, WithdrawalStatus } from '../../providers/withdrawals/port.ts'
 
 /**
@@ -45,12 +46,14 @@ export const withdrawalTable = table('gw_withdrawals', {
   createdAt: instant,
   updatedAt: instant,
 })
+/** Withdrawals by the id alone. */
+export const anyWithdrawal = objectsOfAnyAccount('withdrawal', withdrawalTable)
 /** A stored withdrawal. A new one has no position yet. */
 export type Withdrawal = Omit<Row<typeof withdrawalTable>, 'position'>
 
 const OPEN_AND_OWN = `select
   (select count(*) from gw_withdrawals where account_id = $1 and status in ('pending', 'ready')) as open_withdrawals,
-  case when exists (select 1 from gw_deposits where deposit_address = $2)
+  case when exists (select 1 from gw_provider_addresses where address = $2)
     or exists (select 1 from gw_deposit_addresses where address = $2) then 1 else 0 end as own_address`
 
 /**

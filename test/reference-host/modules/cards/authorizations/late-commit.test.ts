@@ -54,7 +54,7 @@ t.test('a commit that outlives the time limit of its statement is undone', async
   const about = { provider: 'sandbox', cardId: 'card', now: clock.now() }
   const response = await internals.decideInTime(services, { ...request, ...about })
   t.match(response, { outcome: 'unavailable', decision: { approved: false } })
-  const statusOf = async (): Promise<string | undefined> => (await store.find(db, 'ann', 'auth_1'))?.status
+  const statusOf = async (): Promise<string | undefined> => (await store.find(db, 'auth_1'))?.status
   for (let tries = 0; tries < 200 && (await statusOf()) !== 'reversed'; tries += 1) await delay(50)
   t.equal(await statusOf(), 'reversed')
   t.equal(await bench.balance('ann'), 1000)

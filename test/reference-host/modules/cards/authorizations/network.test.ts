@@ -75,7 +75,7 @@ t.test('decides about an increment once, under an id of its provider', async t =
   const { authorizationId } = decision
   const raise = increment(data.id)
   t.same(await ask('increment', raise), { outcome: 'applied', decision })
-  t.match(await internals.authorizationTable.anyAccount.find(db, authorizationId), {
+  t.match(await internals.anyAuthorization.find(db, authorizationId), {
     amountCents: 150,
     incrementedCents: 50,
   })

@@ -18,7 +18,7 @@ export interface Response {
 }
 type Events = ReturnType<typeof internals.authorizationEvents>
 type Authorization = NonNullable<Awaited<ReturnType<typeof internals.authorizationTable.find>>>
-type Increment = NonNullable<Awaited<ReturnType<typeof internals.incrementTable.anyAccount.find>>>
+type Increment = NonNullable<Awaited<ReturnType<typeof internals.anyIncrement.find>>>
 
 export interface OpenNetwork extends MoneySetUp {
   /** The events of card networks, and those on another connection. */
@@ -67,7 +67,7 @@ export function repeated(declineReason: string | null): object {
 export async function openNetwork(t: Test): Promise<OpenNetwork> {
   const setUp = await openMoney(t)
   const { db, clock, services, addAccount, balance, history } = setUp
-  const { authorizationTable, incrementTable, cards } = internals
+  const { anyAuthorization, incrementTable, cards } = internals
   const { guard, ledger, money, spendStorage } = services
   const [counted, reported]: [string[], unknown[]] = [[], []]
   const count = (outcome: string, reason: string): void => void counted.push(`${outcome} ${reason}`)
@@ -104,7 +104,7 @@ export async function openNetwork(t: Test): Promise<OpenNetwork> {
       }
       return db.transaction(tx => apply(tx, provider, data, clock.now(), messageId))
     },
-    rowOf: async ({ decision }) => (await authorizationTable.anyAccount.find(db, decision.authorizationId))!,
+    rowOf: async ({ decision }) => (await anyAuthorization.find(db, decision.authorizationId))!,
     incrementsOf: id => incrementTable.select(db, 'where authorization_id = $1 order by position', [id]),
     held: accountId => balance(ledgerAccounts.held(accountId, 'cards')),
     causes: async (accountId, id) =>

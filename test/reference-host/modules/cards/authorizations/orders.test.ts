@@ -180,7 +180,7 @@ onBothDatabases(
       assert.deepEqual(await bench.faults(), [])
       assert.equal(await bench.balance(account), model.balance())
       for (const { id, status, parts, cleared, refunded, excess } of model.payments) {
-        const row = await bench.store.find(db, account, id)
+        const row = await bench.store.find(db, id)
         assert.ok(row)
         assert.deepEqual(
           [row.status, row.amountCents, row.clearedCents, row.refundedCents, row.excessCents],

@@ -2,7 +2,7 @@ import type { HostServices } from '@gatewright/host'
 import { type Command, UsageError } from '@gatewright/host/internal'
 import { attentionCommands } from '../../attention/commands.ts'
 import type { Authorizations } from './service.ts'
-import { authorizationTable } from './store.ts'
+import { anyAuthorization } from './store.ts'
 
 /** What the commands work with. */
 interface AuthorizationCommandServices extends Pick<HostServices, 'backend' | 'clock'> {
@@ -20,7 +20,7 @@ export const authorizationCommands: readonly Command<AuthorizationCommandService
     confirm: 'A clearing that arrives later moves nothing: it is only noted for you.',
     async run({ backend, clock, authorizations }, { positional: [id = ''] }) {
       const { amountCents } = await backend.sql.transaction(async tx => {
-        const row = await authorizationTable.anyAccount.lock(tx, id)
+        const row = await anyAuthorization.lock(tx, id)
         if (!row) throw new UsageError(`no authorization ${id}`)
         if (row.status !== 'authorized') throw new UsageError(`${id} is ${row.status}: it holds nothing`)
         return authorizations.reverse(tx, row, 'operator', clock.now())

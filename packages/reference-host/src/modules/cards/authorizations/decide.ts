@@ -73,7 +73,7 @@ export async function decide(
   if (await isAccountLocked(tx, card.accountId)) return { reason: 'account_locked' }
   if (card.limit) {
     const since = windowStart(card.limit.frequency, now)
-    const counted = since === undefined ? heldCents : await countedCents(tx, card.id, since)
+    const counted = since === undefined ? heldCents : await countedCents(tx, card, since)
     if (exceedsLimit(card.limit, counted, amountCents)) return { reason: 'card_limit_exceeded' }
   }
   return reserveUnder(guard, spendStorage(tx), { accountId: card.accountId, policies }, amount)

@@ -30,7 +30,7 @@ export async function endHolds(
   }
   await end(row.hold, row.amountCents - row.incrementedCents)
   if (row.incrementedCents === 0) return
-  for (const increment of await approvedIncrements(tx, row.id)) {
+  for (const increment of await approvedIncrements(tx, row)) {
     const countedCents = await end(increment.hold, increment.amountCents)
     await incrementTable.update(tx, increment, { countedCents })
   }

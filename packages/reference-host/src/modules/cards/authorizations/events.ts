@@ -7,7 +7,7 @@ import { compileSchema, textOrNull } from '@gatewright/host/internal'
 import type { EventOutcome, EventType } from '@gatewright/host/internal'
 import { decideIncrementInTime, type NetworkIncrementServices } from './network-increment.ts'
 import { decideInTime } from './network-request.ts'
-import { authorizationTable, type Authorization } from './store.ts'
+import { anyAuthorization, type Authorization } from './store.ts'
 
 const Amount = Type.Integer({ minimum: 1, maximum: 100_000_000 })
 const Currency = Type.String({ pattern: '^[A-Z]{3}$' })
@@ -82,7 +82,7 @@ export function authorizationEvents(services: NetworkIncrementServices): Readonl
   ): EventType => ({
     validate: compileSchema(schema),
     async apply(tx, provider, data: Type.Static<S>, now, messageId): Promise<EventOutcome> {
-      const row = await authorizationTable.anyAccount.lock(tx, authorizationId(provider, data.id))
+      const row = await anyAuthorization.lock(tx, authorizationId(provider, data.id))
       if (!row) return 'unknown'
       const changed = await change(tx, row, data, { now, messageId })
       // `clear`, `reverse` and `refund` return the same row object if they change nothing.

@@ -12,6 +12,8 @@ import {
   text,
   words,
 } from '@gatewright/host/tables'
+import { objectsOfAnyAccount } from '../../../product/provider-objects.ts'
+import type { Authorization } from './store.ts'
 import type { IncrementDeclineReason } from './states.ts'
 
 /** Amounts by which card networks asked to raise authorizations. Lock the authorization before any use but `find`. */
@@ -35,10 +37,16 @@ export const incrementTable = table('gw_authorization_increments', {
   /** The attempts of a card network whose response may have been `approved`, as for an authorization. */
   attempts: words,
 })
+/** Increments by the id alone. */
+export const anyIncrement = objectsOfAnyAccount('increment', incrementTable)
 export type Increment = Row<typeof incrementTable>
 
 /** Returns the approved increments of an authorization in the order in which they were made. */
-export function approvedIncrements(tx: SqlQueries, authorizationId: string): Promise<readonly Increment[]> {
-  const conditions = 'where authorization_id = $1 and decline_reason is null order by position'
-  return incrementTable.select(tx, conditions, [authorizationId])
+export function approvedIncrements(
+  tx: SqlQueries,
+  { accountId, id }: Pick<Authorization, 'accountId' | 'id'>,
+): Promise<readonly Increment[]> {
+  const conditions =
+    'where account_id = $1 and authorization_id = $2 and decline_reason is null order by position'
+  return incrementTable.select(tx, conditions, [accountId, id])
 }

@@ -3,6 +3,7 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { events } from '@gatewright/host'
 import { ledgerAccounts } from '@gatewright/host/internal'
+import { addObject } from '../../../product/provider-objects.ts'
 import type { CardAtNow, DeclineCause } from './decide.ts'
 import { entryOf } from './endings.ts'
 import { holdMoney, type HoldServices } from './hold-money.ts'
@@ -96,6 +97,7 @@ export function authorizationIncrements(services: IncrementServices): Authorizat
         attempts: [attempt],
       })
       if (!increment) throw new Error(`increment ${id} exists already`)
+      await addObject(tx, 'increment', increment)
       if (!declined)
         await authorizationTable.update(tx, row, {
           amountCents: row.amountCents + amountCents,

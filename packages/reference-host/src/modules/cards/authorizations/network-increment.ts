@@ -8,10 +8,10 @@ import {
 } from './response-in-time.ts'
 import { conflictOf, declineConflict } from './conflicts.ts'
 import { cardPolicies } from './decide.ts'
-import { incrementTable, type Increment } from './increment-store.ts'
+import { anyIncrement, incrementTable, type Increment } from './increment-store.ts'
 import type { IncrementRequest } from './increments.ts'
 import type { NetworkServices } from './network-request.ts'
-import { authorizationTable, lockAuthorizationId, type Authorization } from './store.ts'
+import { anyAuthorization, authorizationTable, lockAuthorizationId, type Authorization } from './store.ts'
 import { cards } from '../store.ts'
 
 /** The services of events about increments. */
@@ -54,16 +54,17 @@ async function decideIncrement(
 ): Promise<NetworkResponse | undefined> {
   const { db, cardKeyPolicies, authorizations } = services
   const { id, amountCents, currency } = request
-  const found = await authorizationTable.anyAccount.find(db, authorizationId)
-  const ownCard = found && (await cards.anyAccount.find(db, found.cardId))
+  const found = await anyAuthorization.find(db, authorizationId)
+  const ownCard = found && (await cards.find(db, found.accountId, found.cardId))
   if (!ownCard) return undefined
   const policies = await cardPolicies(cardKeyPolicies, ownCard)
   return db.transaction(async tx => {
     await lockAuthorizationId(tx, id)
-    const card = await cards.anyAccount.lock(tx, ownCard.id)
-    const row = await authorizationTable.anyAccount.lock(tx, authorizationId)
+    const card = await cards.lock(tx, ownCard.accountId, ownCard.id)
+    const row = await authorizationTable.lock(tx, ownCard.accountId, authorizationId)
     if (!card || !row) return undefined
-    const known = await incrementTable.anyAccount.find(tx, id)
+    // The provider may repeat the id under an authorization of another account.
+    const known = await anyIncrement.find(tx, id)
     const response = async (): Promise<NetworkResponse> => {
       const conflict = known && conflictOf(id, askedBy(known), { amountCents, currency, authorizationId })
       if (conflict) return declineConflict(tx, services, row, conflict, now)
@@ -95,8 +96,8 @@ async function undoIncrement(
 ): Promise<void> {
   await db.transaction(async tx => {
     // The lock waits for the attempt, as for an authorization.
-    const row = await authorizationTable.anyAccount.lock(tx, authorizationId)
-    const increment = await incrementTable.anyAccount.find(tx, id)
+    const row = await anyAuthorization.lock(tx, authorizationId)
+    const increment = row && (await incrementTable.find(tx, row.accountId, id))
     if (!row || increment?.declineReason !== null || !increment.attempts.includes(attempt.id)) return
     const attempts = increment.attempts.filter(each => each !== attempt.id)
     if (attempts.length > 0) return incrementTable.update(tx, increment, { attempts })

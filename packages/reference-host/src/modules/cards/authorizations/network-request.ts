@@ -11,7 +11,7 @@ import {
 import { conflictOf, declineConflict } from './conflicts.ts'
 import { cardPolicies, type AuthorizationRequest } from './decide.ts'
 import type { Authorizations } from './service.ts'
-import { authorizationTable, lockAuthorizationId, type Authorization } from './store.ts'
+import { anyAuthorization, authorizationTable, lockAuthorizationId, type Authorization } from './store.ts'
 import { cards } from '../store.ts'
 
 /** The services of events of card networks. */
@@ -67,9 +67,9 @@ async function decideRequest(
   const policies = ownCard && (await cardPolicies(cardKeyPolicies, ownCard))
   return db.transaction(async tx => {
     await lockAuthorizationId(tx, request.id)
-    const card = ownCard && (await cards.anyAccount.lock(tx, cardId))
+    const card = ownCard && (await cards.lock(tx, ownCard.accountId, cardId))
     // Locked, so that it cannot be undone before this response.
-    const known = await authorizationTable.anyAccount.lock(tx, request.id)
+    const known = await anyAuthorization.lock(tx, request.id)
     const response = async (): Promise<NetworkResponse | undefined> => {
       const conflict = known && conflictOf(known.id, askedBy(known), { amountCents, currency, cardId })
       if (conflict) return declineConflict(tx, services, known, conflict, now)
@@ -104,7 +104,7 @@ async function undoRequest(
   await db.transaction(async tx => {
     // The lock waits for the attempt: its commit may still be running although its time is over.
     await cards.anyAccount.lock(tx, cardId)
-    const row = await authorizationTable.anyAccount.lock(tx, id)
+    const row = await anyAuthorization.lock(tx, id)
     if (!row?.attempts.includes(attempt.id)) return
     const others = row.attempts.filter(each => each !== attempt.id)
     if (others.length > 0) await authorizationTable.update(tx, row, { attempts: others })

@@ -1,5 +1,6 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { events, transactions } from '@gatewright/host'
+import { addObject } from '../../../product/provider-objects.ts'
 import type { AuthorizationRequest, CardAtNow } from './decide.ts'
 import { endings, entryOf, type AuthorizationEndings } from './endings.ts'
 import { holdMoney } from './hold-money.ts'
@@ -78,6 +79,7 @@ export function authorizations(services: AuthorizationServices): Authorizations 
         attempts: request.attempt ? [request.attempt] : [],
       }
       await authorizationTable.add(tx, row)
+      await addObject(tx, 'authorization', row)
       // Events and transactions are in US cents. A payment in another currency is declined, whatever its amount.
       const cents = currency === 'USD' ? amountCents : 0
       if (declined) await transactions.write(tx, entryOf(row, 'declined', cents), now)

@@ -17,6 +17,8 @@ import {
   words,
 } from '@gatewright/host/tables'
 import type { Merchant } from '@gatewright/host/internal'
+import { objectsOfAnyAccount } from '../../../product/provider-objects.ts'
+import type { Card } from '../card.ts'
 import type { AuthorizationStatus, DeclineReason } from './states.ts'
 
 /**
@@ -57,6 +59,8 @@ export const authorizationTable = table('gw_authorizations', {
    */
   attempts: named('attempt', words),
 })
+/** Authorizations by the id alone. */
+export const anyAuthorization = objectsOfAnyAccount('authorization', authorizationTable)
 /** A stored authorization. A new one has no position yet. */
 export type Authorization = Omit<Row<typeof authorizationTable>, 'position'>
 
@@ -77,10 +81,10 @@ export type AuthorizationChanges = Partial<
 
 const COUNTED = `select
   (select coalesce(sum(case when status = 'authorized' then amount_cents else cleared_cents end), 0)
-    from gw_authorizations where card_id = $1 and created_at > $2) +
+    from gw_authorizations where account_id = $1 and card_id = $2 and created_at > $3) +
   (select coalesce(sum(i.counted_cents), 0) from gw_authorization_increments i
-    join gw_authorizations a on a.id = i.authorization_id
-    where i.card_id = $1 and i.created_at > $2 and a.created_at <= $2) as cents`
+    join gw_authorizations a on a.account_id = $1 and a.id = i.authorization_id
+    where i.account_id = $1 and i.card_id = $2 and i.created_at > $3 and a.created_at <= $3) as cents`
 const LOCK_ID = `select pg_advisory_xact_lock(hashtextextended('gatewright authorization ' || $1, 0))`
 
 /**
@@ -95,7 +99,11 @@ export async function lockAuthorizationId(tx: SqlQueries, id: string): Promise<v
  * Adds up the held and cleared amounts of a card's authorizations that were made after `since`, and of increments that were
  * made after `since` to older ones. Lock the card before: two simultaneous authorizations would each miss the other.
  */
-export async function countedCents(tx: SqlQueries, cardId: string, since: EpochMs): Promise<number> {
-  const [row] = await rows(tx, COUNTED, [cardId, since])
+export async function countedCents(
+  tx: SqlQueries,
+  { accountId, id }: Pick<Card, 'accountId' | 'id'>,
+  since: EpochMs,
+): Promise<number> {
+  const [row] = await rows(tx, COUNTED, [accountId, id, since])
   return toInteger(row?.['cents'])
 }
