@@ -1,0 +1,46 @@
+import pg from 'pg'
+
+/** A statement as it was sent. */
+export interface SentStatement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+type Query = (this: pg.Client, statement: unknown, ...rest: unknown[]) => unknown
+
+/** Records the statements on our tables that this process sends to Postgres, until `stop` is called. */
+export function recordStatements(): { readonly sent: SentStatement[]; stop(): void } {
+  const sent: SentStatement[] = []
+  const real = pg.Client.prototype.query as unknown as Query
+  pg.Client.prototype.query = function (statement, ...rest) {
+    const given: Partial<SentStatement> & { readonly statements?: readonly SentStatement[] } =
+      typeof statement === 'string'
+        ? { text: statement, values: Array.isArray(rest[0]) ? rest[0] : [] }
+        : (statement as SentStatement)
+    for (const { text, values = [] } of given.statements ?? [given as SentStatement])
+      if (text.includes('gw_')) sent.push({ text, values })
+    return Reflect.apply(real, this, [statement, ...rest])
+  } satisfies Query as unknown as typeof pg.Client.prototype.query
+  return {
+    sent,
+    stop() {
+      pg.Client.prototype.query = real as unknown as typeof pg.Client.prototype.query
+    },
+  }
+}
+
+/**
+ * Plans a statement with its values, without running it, and returns the tables of which the plan reads several partitions, each with
+ * their number. Tables that a function reads are not in the plan.
+ */
+export async function tablesInSeveralPartitions(
+  pool: pg.Pool,
+  { text, values }: SentStatement,
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ 'QUERY PLAN': unknown }>(`explain (format json) ${text}`, [...values])
+  const plan = JSON.stringify(rows[0]?.['QUERY PLAN'])
+  const partitions = new Map<string, Set<string>>()
+  for (const [, partition = '', table = ''] of plan.matchAll(/"Relation Name":"((gw_\w+)_p\d+)"/g))
+    partitions.set(table, (partitions.get(table) ?? new Set()).add(partition))
+  return [...partitions].filter(([, found]) => found.size > 1).map(([table, { size }]) => `${table}: ${size}`)
+}
