@@ -16,13 +16,6 @@ import { openPostgres } from '../harness/stores.ts'
 const NOT_YET: readonly string[] = [
   // session-issuer
   'feed',
-  // reference-host
-  'users',
-  'kyc_applications',
-  'agreement_acceptances',
-  'cards',
-  'authorizations',
-  'authorization_increments',
 ]
 
 /** A table of a DDL text: its name, its marks, and whether a comment stands above it. */

@@ -324,10 +324,11 @@ t.test('a report brings no links back to an application that was erased', async 
     ['acc_kept', false],
     ['acc_erased', true],
   ] as const) {
-    await rows(db, insert, [`usr_${account}`, account])
+    const userId = account.replace('acc_', 'usr_')
+    await rows(db, insert, [userId, account])
     const submitted = await db.transaction(tx => kyc.submit(tx, account, sampleApplication, 0))
     if (submitted.outcome !== 'submitted') throw new Error('not submitted')
-    if (erased) t.match(await db.transaction(tx => eraseUser(tx, `usr_${account}`)), { erased })
+    if (erased) t.match(await db.transaction(tx => eraseUser(tx, userId)), { erased })
     t.equal(await db.transaction(tx => kyc.report(tx, submitted.id, report, 0)), 'applied')
     t.match(await kyc.read(db, account), {
       status: 'needs_verification',

@@ -96,6 +96,8 @@ async function addContractUser(chainId: number, address: string): Promise<void> 
     values ($1, $2, $3, $4, 'not_submitted', 0)`
   const id = randomUUID()
   await db.query(text, [`usr_${id}`, `acc_${id}`, `eip155:${chainId}:${address}`, address])
+  const wallet = 'insert into gw_wallets (wallet, address, account_id) values ($1, $2, $3)'
+  await db.query(wallet, [`eip155:${chainId}:${address}`, address, `acc_${id}`])
 }
 
 t.test('pays no contract wallet, whose address can have another owner on another chain', async t => {

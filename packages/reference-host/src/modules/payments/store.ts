@@ -40,10 +40,9 @@ interface WalletUser {
  * contract, or as contracts on two chains. An address that a partner gave for its user is unverified, so it is not found.
  */
 export async function usersOfWallet(db: SqlQueries, walletAddress: string): Promise<readonly WalletUser[]> {
-  const text =
-    'select account_id, principal from gw_users where wallet_address = $1 and principal is not null'
+  const text = 'select account_id, wallet from gw_wallets where address = $1'
   return (await rows(db, text, [walletAddress])).map(row => ({
     accountId: toText(row['account_id']),
-    isContract: row['principal'] !== walletAddress,
+    isContract: row['wallet'] !== walletAddress,
   }))
 }

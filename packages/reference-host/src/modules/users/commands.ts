@@ -99,7 +99,11 @@ async function ownerOf(
   const [user] = await rows(sql, 'select * from gw_users where account_id = $1', [accountId])
   if (!user) {
     const [partner] = await rows(sql, 'select * from gw_partners where id = $1', [accountId])
-    const users = await count(sql, 'select count(*) as n from gw_users where partner_id = $1', accountId)
+    const users = await count(
+      sql,
+      'select count(*) as n from gw_partner_users where partner_id = $1',
+      accountId,
+    )
     const { name, created_at: createdAt } = partner as SqlRow
     return { kind: 'partner', name: toText(name), createdAt: isoOrNull(toInteger(createdAt)), users }
   }

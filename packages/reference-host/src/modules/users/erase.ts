@@ -1,6 +1,7 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger, toText } from '@gatewright/kernel/internal/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
 import { userMoney } from '../balances/user-money.ts'
+import { accountOfUser } from './find-account.ts'
 import { lockAccount } from './lock-account.ts'
 
 /** The obstacles to erasing a user: money and open cards. */
@@ -27,9 +28,9 @@ export async function eraseObstacles(db: SqlQueries, accountId: string): Promise
  * stays, with its transactions and events. Repeating it changes nothing.
  */
 export async function eraseUser(tx: SqlQueries, userId: string): Promise<EraseResult> {
-  const [user] = await rows(tx, 'select account_id from gw_users where id = $1', [userId])
-  if (!user) return { erased: false, obstacles: undefined }
-  const accountId = toText(user['account_id'])
+  const accountId = accountOfUser(userId)
+  const user = await rows(tx, 'select 1 from gw_users where account_id = $1 and id = $2', [accountId, userId])
+  if (user.length === 0) return { erased: false, obstacles: undefined }
   await lockAccount(tx, accountId)
   const obstacles = await eraseObstacles(tx, accountId)
   if (obstacles.moneyCents !== 0 || obstacles.openCards > 0) return { erased: false, obstacles }

@@ -1,7 +1,7 @@
 import { allow, malformedReply, type Verdict } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { toText } from '@gatewright/kernel/internal/sql'
 import { type Row, instant, named, nullable, table, text } from '@gatewright/host/tables'
 import { type HostDenial, newId } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
@@ -72,7 +72,19 @@ export interface UserStore {
 const INSERT = `insert into gw_users
   (id, account_id, partner_id, external_id, principal, wallet_address, wallet_label, kyc_status, created_at)
   values ($1, $2, $3, $4, $5, $6, $7, 'not_submitted', $8)`
-const FIND = 'select * from gw_users where partner_id = $1 and external_id = $2'
+const OF_WALLET = 'select account_id from gw_wallets where wallet = $1'
+const ADD_WALLET = `insert into gw_wallets (wallet, address, account_id) values ($1, $2, $3)
+  on conflict (wallet) do nothing returning account_id`
+const OF_PARTNER_USER = 'select account_id from gw_partner_users where partner_id = $1 and external_id = $2'
+const ADD_PARTNER_USER = `insert into gw_partner_users (partner_id, external_id, account_id) values ($1, $2, $3)
+  on conflict (partner_id, external_id) do nothing returning account_id`
+const OF_ACCOUNT = 'select * from gw_users where account_id = $1'
+
+/** Makes the ids of a new user and its account, with the same digits: see `accountOfUser`. */
+function newUserIds(): { readonly id: string; readonly accountId: string } {
+  const accountId = newId('acc')
+  return { accountId, id: accountId.replace(/^acc_/, 'usr_') }
+}
 
 /** Creates the user store over SQL. */
 export function userStore(db: SqlClient): UserStore {
@@ -86,8 +98,8 @@ export function userStore(db: SqlClient): UserStore {
     const [updated] = await rows(
       tx,
       `update gw_users set wallet_address = $1
-        where id = $2 and (wallet_address is null or wallet_address = $1) returning *`,
-      [walletAddress, user.id],
+        where account_id = $2 and (wallet_address is null or wallet_address = $1) returning *`,
+      [walletAddress, user.accountId],
     )
     if (updated) return allow(userTable.read(updated))
     const message = 'the user has another walletAddress: resolve without it, or use another userId'
@@ -96,32 +108,35 @@ export function userStore(db: SqlClient): UserStore {
 
   return {
     async findOrCreateByWallet({ wallet, walletAddress, label }, now) {
-      const [row] = await rows(
-        db,
-        `${INSERT} on conflict (principal) do update set principal = excluded.principal returning *`,
-        [newId('usr'), newId('acc'), null, null, wallet, walletAddress, label ?? null, now],
-      )
-      return userTable.read(row as SqlRow)
+      const known = await findBy(db, OF_WALLET, [wallet])
+      if (known) return known
+      return db.transaction(async tx => {
+        const { id, accountId } = newUserIds()
+        // Waits for another transaction that adds the wallet, and then finds its user.
+        const added = await rows(tx, ADD_WALLET, [wallet, walletAddress, accountId])
+        if (added.length === 0) return (await findBy(tx, OF_WALLET, [wallet])) as User
+        const values = [id, accountId, null, null, wallet, walletAddress, label ?? null, now]
+        return one(tx, `${INSERT} returning *`, values)
+      })
     },
     resolve: (request, now, onCreate) =>
       db.transaction(async tx => {
         const { partnerId, externalId, walletAddress = null, label = null } = request
-        const [created] = await rows(
-          tx,
-          `${INSERT} on conflict (partner_id, external_id) do nothing returning *`,
-          [newId('usr'), newId('acc'), partnerId, externalId, null, walletAddress, label, now],
-        )
-        if (created) {
-          await onCreate(tx, userTable.read(created))
-          return allow(userTable.read(created))
+        const { id, accountId } = newUserIds()
+        const added = await rows(tx, ADD_PARTNER_USER, [partnerId, externalId, accountId])
+        if (added.length === 0) {
+          const found = await findBy(tx, OF_PARTNER_USER, [partnerId, externalId])
+          return withWallet(tx, found as User, request)
         }
-        const [found] = await rows(tx, FIND, [partnerId, externalId])
-        return withWallet(tx, userTable.read(found as SqlRow), request)
+        const values = [id, accountId, partnerId, externalId, null, walletAddress, label, now]
+        const created = await one(tx, `${INSERT} returning *`, values)
+        await onCreate(tx, created)
+        return allow(created)
       }),
     findResolved: request =>
       db.transaction(async tx => {
-        const [found] = await rows(tx, FIND, [request.partnerId, request.externalId])
-        if (found) return withWallet(tx, userTable.read(found), request)
+        const found = await findBy(tx, OF_PARTNER_USER, [request.partnerId, request.externalId])
+        if (found) return withWallet(tx, found, request)
         return deny('not_found', 'no such user: resolve it first', { field: 'userId' })
       }),
     async payingWallet(tx, accountId, chainId) {
@@ -132,15 +147,15 @@ export function userStore(db: SqlClient): UserStore {
       if (contract !== undefined && Number(chain) !== chainId) return undefined
       const address = contract ?? wallet
       const other = contract === undefined ? `eip155:${chainId}:${address}` : address
-      const shared = await rows(tx, 'select 1 from gw_users where principal = $1', [other])
+      const shared = await rows(tx, OF_WALLET, [other])
       return shared.length > 0 ? undefined : address
     },
     async accountOfWallet(chainId, address) {
-      const text = 'select account_id from gw_users where principal in ($1, $2) order by principal limit 1'
+      const text = 'select account_id from gw_wallets where wallet in ($1, $2) order by wallet limit 1'
       const [row] = await rows(db, text, [address, `eip155:${chainId}:${address}`])
       return row && toText(row['account_id'])
     },
-    ofAccount: (db, accountId) => one(db, 'select * from gw_users where account_id = $1', [accountId]),
+    ofAccount: (db, accountId) => one(db, OF_ACCOUNT, [accountId]),
     setProfile: (tx, accountId, sealed) =>
       one(tx, `${SET} profile = $2 where account_id = $1 returning *`, [accountId, sealed]),
     setWalletLabel: (tx, accountId, label) =>
@@ -150,7 +165,13 @@ export function userStore(db: SqlClient): UserStore {
 
 const SET = 'update gw_users set'
 
-async function one(db: SqlQueries, text: string, values: readonly (string | null)[]): Promise<User> {
+/** Finds the user of the account that a look-up returns. */
+async function findBy(db: SqlQueries, lookup: string, values: readonly string[]): Promise<User | undefined> {
+  const [row] = await rows(db, lookup, values)
+  return row && one(db, OF_ACCOUNT, [toText(row['account_id'])])
+}
+
+async function one(db: SqlQueries, text: string, values: readonly (string | number | null)[]): Promise<User> {
   const [row] = await rows(db, text, values)
   if (!row) throw malformedReply('database', 'the user of an account')
   return userTable.read(row)
