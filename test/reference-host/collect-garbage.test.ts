@@ -17,8 +17,8 @@ t.test('one round deletes all rows that are due, however many came since the las
     ${numbers} select 'request' || n, 'token' || n, 'code', 'started', 'address', 0, 1 from numbers`
   const messages = `insert into gw_provider_messages (provider, message_id, received_at)
     ${numbers} select 'provider', 'message' || n, 0 from numbers`
-  const audit = `insert into gw_audit (id, account, at, expires_at, entry)
-    ${numbers} select 'entry' || n, 'account', 0, 1, '{}' from numbers`
+  const audit = `insert into gw_audit (route, id, account, at, expires_at, entry)
+    ${numbers} select 'en', 'entry' || n, 'account', 0, 1, '{}' from numbers`
   for (const text of [requests, messages, audit]) await rows(db, text)
   await host.chore('collect garbage')
   for (const table of ['gw_cli_requests', 'gw_provider_messages']) t.equal(await count(table), 0)
