@@ -16,6 +16,10 @@ import { memberOf, withdrawalBody } from '../harness/transfers.ts'
  */
 const SEVERAL: readonly (readonly [text: RegExp, reason: string])[] = [
   [/from gw_jobs where due_at <= /, 'leases the due jobs of all accounts, every five seconds'],
+  [
+    /key_lineage_id from gw_cards|delete from gw_card_key_policies/,
+    'keeps the policies of ended keys for their cards',
+  ],
   [/from gw_jobs group by kind/, 'counts the waiting jobs for the metrics'],
   [/\border by \w+ limit \$2/, 'deletes or ends some of what is due, the earliest first, of all accounts'],
   [/from gw_ledger_tail (t )?where (t\.)?ledger_account /, 'folds the balances of the next ledger accounts'],
