@@ -3,9 +3,9 @@ import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 /** How many pending amounts an account may have before a debit folds them. */
 export const MAX_PENDING = 64
 
-/** The pending amounts of a ledger account of a user: they lie in the partition of its account. */
+/** The pending amounts of a ledger account of a user: they lie in the partition of its account, the parameter $1. */
 const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
-  where t.account_id = a.account_id and t.ledger_account = a.id)`
+  where t.account_id = $1 and t.ledger_account = a.id)`
 /** The balance of a house or outside account, whose amounts lie in the partitions of all accounts. The parameter is its name. */
 const systemBalance = (name: string): string => `(select coalesce(sum(balance_cents), 0) from (
   select balance_cents from gw_ledger_accounts where account_id = '' and id = ${name}

@@ -18,7 +18,7 @@ interface UserMoney {
 const sumOf = (
   where: string,
 ): string => `(select coalesce(sum(a.balance_cents + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
-      where t.account_id = a.account_id and t.ledger_account = a.id)), 0)
+      where t.account_id = $1 and t.ledger_account = a.id)), 0)
     from gw_ledger_accounts a ${where})`
 
 const BALANCES = `select

@@ -14,8 +14,8 @@ export type Contract = Row<typeof contracts>
 
 const PAGE = `select c.*, coalesce((select a.balance_cents
       + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
-        where t.account_id = a.account_id and t.ledger_account = a.id)
-    from gw_ledger_accounts a where a.account_id = c.account_id and a.id = 'contract:' || c.account_id || ':' || c.id), 0) as balance
+        where t.account_id = $1 and t.ledger_account = a.id)
+    from gw_ledger_accounts a where a.account_id = $1 and a.id = 'contract:' || c.account_id || ':' || c.id), 0) as balance
   from gw_contracts c where c.account_id = $1 and c.position < $2 order by c.position desc limit $3`
 
 /** Reads a page of an account's contracts with their balances, newest first. */
