@@ -148,11 +148,11 @@ export function cardBench(client: SqlClient, dialect: SqlDialect, clock: ManualC
     later: (id, act) => db.transaction(async tx => act(tx, await lock(await store.lock(tx, id)))),
     balance: accountId => ledger.balance(db, ledgerAccounts.user(accountId)),
     async faults() {
-      const { sumCents, wrongAccounts } = await ledger.check()
+      const { sumCents, wrongAccounts, wrongTransfers } = await ledger.check()
       const differ = (await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>
         internals.describeDifference(each, internals.heldMoney),
       )
-      return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...differ]
+      return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...wrongTransfers, ...differ]
     },
   }
 }

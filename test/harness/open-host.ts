@@ -33,9 +33,14 @@ export async function startOpenHost(clock?: Clock, given: Record<string, string>
     db,
     dialect,
     async wrongSums() {
-      const { sumCents, wrongAccounts } = await createLedger(db).check()
+      const { sumCents, wrongAccounts, wrongTransfers } = await createLedger(db).check()
       const differences = await internals.accountsThatDiffer(db, internals.heldMoney)
-      return [...(sumCents === 0 ? [] : [`the sum is ${sumCents}`]), ...wrongAccounts, ...differences]
+      return [
+        ...(sumCents === 0 ? [] : [`the sum is ${sumCents}`]),
+        ...wrongAccounts,
+        ...wrongTransfers,
+        ...differences,
+      ]
     },
     async close() {
       await close()

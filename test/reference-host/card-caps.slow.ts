@@ -38,11 +38,11 @@ async function startHosts(t: Test, dialect: Hosts['dialect']): Promise<Hosts> {
     dialect,
     send: (path, options) => request((hosts[(turn += 1) % count] as { url: string }).url, path, options),
     async faults() {
-      const { sumCents, wrongAccounts } = await createLedger(db).check()
+      const { sumCents, wrongAccounts, wrongTransfers } = await createLedger(db).check()
       const differ = (await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>
         internals.describeDifference(each, internals.heldMoney),
       )
-      return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...differ]
+      return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...wrongTransfers, ...differ]
     },
   }
 }

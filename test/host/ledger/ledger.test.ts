@@ -127,6 +127,39 @@ onBoth(
   },
 )
 
+onBoth('an id is used in both accounts of a transfer', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  const from = (debit: string, credit: string, id: string): Promise<string> =>
+    move(db, ledger, transferOf(debit, credit, 5, id))
+  for (const name of ['ann', 'bob', 'cy']) await move(db, ledger, transferOf(operator, user(name), 500))
+  t.equal(await from(user('ann'), user('cy'), 'a'), 'done')
+  t.equal(await from(user('bob'), user('cy'), 'a'), 'conflict', 'of another payer')
+  t.equal(await from(operator, user('cy'), 'a'), 'conflict', 'from outside')
+  t.equal(await from(user('cy'), user('bob'), 'a'), 'conflict', 'paid on')
+  await ledger.fold(10, fail)
+  t.equal(await from(user('cy'), user('bob'), 'a'), 'conflict', 'nor later')
+  t.equal(await from(user('ann'), user('cy'), 'a'), 'repeated')
+  t.equal(await from(operator, user('cy'), 'b'), 'done')
+  t.equal(await from(user('ann'), user('cy'), 'b'), 'conflict')
+  t.equal(await ledger.balance(db, user('cy')), 510)
+  t.equal(await ledger.balance(db, user('bob')), 500)
+  t.match(await ledger.check(), { sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
+})
+
+onBoth('payers with one id and one receiver at once: one pays', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  const names = ['ann', 'bob', 'cy', 'dee']
+  for (const name of names) await move(db, ledger, transferOf(operator, user(name), 500))
+  const pay = (n: number): Promise<string> =>
+    move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transferOf(user(names[n]!), user('eve'), 5, 'a'))
+  // Who loses the race on Postgres gets a fault, and the result when it tries again.
+  await race(names.length, n => pay(n).catch(() => 'fault'))
+  const again = await race(names.length, pay)
+  t.same(again.toSorted(), ['conflict', 'conflict', 'conflict', 'repeated'])
+  t.equal(await ledger.balance(db, user('eve')), 5)
+  t.match(await ledger.check(), { transfers: 5, sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
+})
+
 onBoth('an id from outside moves money once on the whole host', async (t, { dbs, ledgers }) => {
   const [db, ledger] = [dbs[0]!, ledgers[0]!]
   const credit = (name: string, cents: number): Promise<string> =>
@@ -145,6 +178,21 @@ onBoth('an id from outside moves money once on the whole host', async (t, { dbs,
   t.equal(results.filter(result => result === 'repeated').length, 3)
   t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
 })
+
+onBoth(
+  'an id from outside that an account has used elsewhere is free for others',
+  async (t, { dbs, ledgers }) => {
+    const [db, ledger] = [dbs[0]!, ledgers[0]!]
+    await move(db, ledger, transferOf(operator, user('ann'), 5, 'deposit:1'))
+    const credit = (name: string, cents: number): Promise<string> =>
+      move(db, ledger, { ...transferOf(operator, user(name), cents, 'deposit:1'), isExternal: true })
+    t.equal(await credit('ann', 6), 'conflict')
+    t.equal(await credit('bob', 6), 'done')
+    t.equal(await credit('ann', 6), 'conflict')
+    t.equal(await credit('bob', 6), 'repeated')
+    t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
+  },
+)
 
 onBoth('an id from outside can be used again after money was missing', async (t, { dbs, ledgers }) => {
   const [db, ledger] = [dbs[0]!, ledgers[0]!]

@@ -14,6 +14,7 @@ import {
   CHECK_ALL,
   CHECK_SINCE,
   FIND,
+  FIND_USES,
   FOLD,
   FOLD_LOCK_LIMIT,
   FOLD_OWN,
@@ -53,7 +54,10 @@ export type Debit =
 
 /** One movement of money from `debit` to `credit`. */
 export type Transfer = {
-  /** Identifies the event behind the transfer, such as `payin:payin_1`. Each id of an account moves money only once, ever. */
+  /**
+   * Identifies the event behind the transfer, such as `payin:payin_1`. Each id moves money of an account, in or out, only once, ever:
+   * a transfer is refused if either of its accounts has another one with its id.
+   */
   readonly id: string
   /**
    * The id comes from outside and names no account, such as a provider's payment or an operator's reference: it moves money only
@@ -71,7 +75,7 @@ export type Transfer = {
 
 /**
  * The outcome of a transfer. Money moves only with `done`. `repeated`: the same transfer was made before.
- * `conflict`: another transfer has this id. `insufficient`: the debited account holds too little.
+ * `conflict`: another transfer has this id (of these accounts, or `isExternal`). `insufficient`: the debited account holds too little.
  */
 export type TransferResult = 'done' | 'repeated' | 'conflict' | 'insufficient'
 
@@ -99,9 +103,9 @@ export interface Ledger {
   /**
    * Moves money in the caller's transaction. Simultaneous transfers from one account run one after another, each on the balance
    * after the previous one. A debit of an account that may not be overdrawn folds it once 64 amounts are pending, so that the next debits
-   * need not add up more. Of simultaneous transfers with one id, one moves money. Throws a `TypeError` when a debit of a
-   * user's account lacks a hold of that account for at least that amount: a programming error that must roll back the
-   * transaction. Faults: `ERR_STORE_*`.
+   * need not add up more. Of simultaneous transfers with one id, one moves money; one that debits another account may fail, and gets
+   * `conflict` when it is tried again. Throws a `TypeError` when a debit of a user's account lacks a hold of that account for at least
+   * that amount: a programming error that must roll back the transaction. Faults: `ERR_STORE_*`.
    */
   transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<TransferResult>
   /** An account's balance in cents: its credits minus its debits. 0 for an unknown account. */
@@ -148,10 +152,10 @@ export function createLedger(db: SqlClient): Ledger {
         return found && isSame(found, transfer) ? 'repeated' : 'conflict'
       }
       if (await insert(tx, transfer, accountId, now)) return 'done'
-      const found = await findDebit(tx, accountId, id)
-      if (found) return isSame(found, transfer) ? 'repeated' : 'conflict'
+      const uses = await rows(tx, FIND_USES, [accountId, id, ownerOf(transfer.credit) ?? accountId])
+      if (uses.some(leg => isSame(leg, transfer))) return 'repeated'
       if (transfer.isExternal) await rows(tx, FORGET, [id])
-      return 'insufficient'
+      return uses.length > 0 ? 'conflict' : 'insufficient'
     },
     async balance(on, account) {
       const owner = ownerOf(account)
@@ -244,7 +248,7 @@ async function findDebit(on: SqlQueries, accountId: string, id: string): Promise
   return row
 }
 
-/** Whether a debit is that of a transfer. */
+/** Whether a leg is the debit of a transfer. A credit never is: its amount is positive. */
 function isSame(found: SqlRow, { debit, credit, amountCents }: Transfer): boolean {
   return (
     toText(found['ledger_account']) === debit &&

@@ -34,11 +34,14 @@ const COVERED: Readonly<Record<DebitKind, string>> = {
   house: `where ${systemBalance('$3')} >= cast($5 as bigint)`,
   outside: 'where true',
 }
+// A credit has no conflict clause: without this condition the key of another transfer's credit would fail the statement.
+const UNUSED = `not exists (select 1 from gw_ledger_legs l
+  where l.account_id in (cast($1 as text), cast($8 as text)) and l.transfer_id = cast($2 as text))`
 const COLUMNS =
   '(account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)'
 const debitLeg = (kind: DebitKind): string => `insert into gw_ledger_legs ${COLUMNS}
   select cast($1 as text), cast($2 as text), 'debit', cast($3 as text), cast($4 as text), -cast($5 as bigint),
-    cast($6 as text), cast($7 as bigint) ${COVERED[kind]}
+    cast($6 as text), cast($7 as bigint) ${COVERED[kind]} and ${UNUSED}
   on conflict (account_id, transfer_id, side) do nothing
   returning (select count(*) from (select 1 from gw_ledger_tail t
     where t.account_id = cast($1 as text) and t.ledger_account = cast($3 as text) limit ${MAX_PENDING}) p) as pending`
@@ -72,11 +75,14 @@ export const REFER: string = `insert into gw_ledger_references (transfer_id, acc
   on conflict do nothing returning account_id`
 /** Reads the account of a transfer with an id from outside. */
 export const REFERRED: string = 'select account_id from gw_ledger_references where transfer_id = $1'
-/** Forgets the id of a transfer that could not be made. */
+/** Forgets the id of a transfer that was not made. */
 export const FORGET: string = 'delete from gw_ledger_references where transfer_id = $1'
 /** Reads the debit of a transfer. */
 export const FIND: string =
   "select * from gw_ledger_legs where account_id = $1 and transfer_id = $2 and side = 'debit'"
+/** Reads the legs that two accounts have with an id of a transfer. */
+export const FIND_USES: string =
+  'select * from gw_ledger_legs where account_id in ($1, $3) and transfer_id = $2'
 /** Reads the balance of a ledger account of a user, pending amounts included. */
 export const OWN_BALANCE: string = `select a.balance_cents + ${OWN_TAIL} as balance from gw_ledger_accounts a
   where a.account_id = $1 and a.id = $2`

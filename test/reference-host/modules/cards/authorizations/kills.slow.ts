@@ -45,9 +45,10 @@ const CAPS = `select
     where e.subject_id = a.id order by e.number desc limit 1)) as histories`
 
 async function auditCards(db: SqlClient): Promise<readonly string[]> {
-  const { sumCents, wrongAccounts } = await createLedger(db).check()
+  const { sumCents, wrongAccounts, wrongTransfers } = await createLedger(db).check()
   const found = [
     ...wrongAccounts,
+    ...wrongTransfers,
     ...(await internals.accountsThatDiffer(db, internals.heldMoney)).map(each =>
       internals.describeDifference(each, internals.heldMoney),
     ),
