@@ -8,6 +8,7 @@ import { keyRecord, write, policyIdOf } from './sample-records.ts'
 import {
   connection,
   HOSTILE_TEXTS,
+  STRANGE_IDS,
   MINUTE,
   NOW,
   countTrue,
@@ -124,6 +125,13 @@ export function keyStorageContract(
       for (const key of keys)
         assert.equal(await connection(store, 0).commit(key.accountId, 0, write(key)), true)
       for (const key of keys) assert.deepEqual((await connection(store, 1).load(key.accountId)).keys, [key])
+    })
+    test('finds nothing by ids that no key has, however short or strange, and ignores their uses', async store => {
+      for (const id of STRANGE_IDS) {
+        assert.equal(await connection(store, 0).find(id), undefined)
+        await connection(store, 0).touch([{ id, at: NOW }])
+      }
+      assert.deepEqual(await connection(store, 0).policies(STRANGE_IDS), [])
     })
     feedTests(test)
     deletionTests(test)

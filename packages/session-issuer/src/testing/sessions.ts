@@ -8,6 +8,7 @@ import { childOf, sessionRecord, policyIdOf } from './sample-records.ts'
 import {
   connection,
   HOSTILE_TEXTS,
+  STRANGE_IDS,
   MINUTE,
   NOW,
   countTrue,
@@ -28,6 +29,15 @@ export function sessionStorageContract(
       assert.equal(await connection(store, 0).insert(session, []), true)
       assert.deepEqual(await connection(store, 1).find(session.sessionId), session)
       assert.equal(await connection(store, 1).find(randomUUID()), undefined)
+    })
+
+    test('finds and revokes nothing by ids that no session has, however short or strange', async store => {
+      await connection(store, 0).insert(sessionRecord(), [])
+      for (const id of STRANGE_IDS) {
+        assert.equal(await connection(store, 0).find(id), undefined)
+        assert.equal(await connection(store, 0).revoke(id, NOW), 0)
+      }
+      assert.deepEqual(await connection(store, 0).policies(STRANGE_IDS), [])
     })
 
     test('lists live sessions of one account, latest end first, until the instant they end', async store => {

@@ -20,6 +20,21 @@ export interface CredentialsUnderTest<Storage> {
 export const NOW = 1_767_225_600_000
 export const MINUTE = 60_000
 
+/** Ids that no row has: too short for a route, patterns of SQL, and characters that a route cuts in two. */
+export const STRANGE_IDS: readonly string[] = [
+  '',
+  'a',
+  'pol_',
+  'pol_a',
+  '%',
+  '%%',
+  '__',
+  "a'--",
+  'é',
+  'a\u{1f600}b',
+  'pol_a\u{1f600}b',
+]
+
 /** Distinct texts that expose adapters which trim, fold, escape, normalise or cut off. */
 export const HOSTILE_TEXTS: readonly string[] = [
   '\u0000',
