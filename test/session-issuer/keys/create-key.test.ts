@@ -52,6 +52,18 @@ t.test('denies a parent that has changed, has ended, or belongs to another accou
   t.match(await issuer.createKey({ ...USER, scopes: [], parent: session }), { code: 'unauthorized' })
 })
 
+t.test('denies a session of a user whose partner minted it to create keys of the partner', async t => {
+  const { issuer } = setUp()
+  const owner = { surface: 'partner', accountId: 'partner', userId: null } as const
+  const partner = await newKey(issuer, ['a.read'], owner)
+  const subject = { accountId: 'acc', userId: 'u', walletAddress: null }
+  const session = await newSession(issuer, partner.key, { subject })
+  for (const accountId of ['partner', 'acc']) {
+    const request = { ...USER, ...owner, accountId, parent: session, scopes: ['a.read'] }
+    t.match(await issuer.createKey(request), { ok: false, code: 'unauthorized' })
+  }
+})
+
 t.test('denies account and user ids that some store cannot store unchanged', async t => {
   const { issuer } = setUp()
   for (const bad of ['acc\ud83d', 'acc\ude00\ud83d', 'acc\0']) {

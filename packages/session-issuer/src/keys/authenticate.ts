@@ -56,7 +56,7 @@ const EXPIRED = denyKey('the key has expired')
 /**
  * The fault for a key that another process digested under a pepper that this process does not know. The key may be valid, and
  * after a 401 its holder would discard it. An unknown key gets a 401, so this fault reveals to anyone who sends the id of a key
- * that the key is live. That is acceptable: ids have 95 random bits, so nobody guesses one.
+ * that the key is live. That is acceptable: ids have 83 random bits, so nobody guesses one.
  */
 const pepperMissing = ({ id, pepperId }: KeyRecord): Fault =>
   new Fault(

@@ -43,7 +43,10 @@ export interface KeyRequest {
    * field `policy` if it or the chain would be too large (8 KiB, 32 KiB, `checkPolicyChain`).
    */
   readonly policy?: unknown
-  /** The key or session that creates the key. Absent: a root key, as bootstrap and the operator create them. */
+  /**
+   * The key or session that creates the key, of the same account and surface; otherwise the denial is `unauthorized`. Absent: a
+   * root key, as bootstrap and the operator create them.
+   */
   readonly parent?: ApiKey | Session
   /** Who creates a root key, for its audit row. Default `operator`. */
   readonly rootBy?: 'wallet' | 'operator'
@@ -90,6 +93,8 @@ export function makeCreateKey(
       return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
     const policyDenial = denyLargePolicy(request.policy)
     if (policyDenial) return policyDenial
+    // A session that a partner minted belongs to the account of the user, though its key is one of the partner's account.
+    if (parent && parent.accountId !== request.accountId) return staleCredential
     const generated = texts.generate(request.surface, request.accountId)
     const policyId = keyPolicyId(generated.id, randomBase62(8))
     // A session's policies are deleted with the session, so a key that it creates stores copies of them.
