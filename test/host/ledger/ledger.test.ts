@@ -218,6 +218,25 @@ onBoth('accepts exactly as many debits of the house at once as it has', async (t
   t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
 })
 
+onBoth(
+  'accepts as many debits of the house as it has while its amounts are folded',
+  async (t, { dbs, ledgers }) => {
+    for (let n = 0; n < 21; n++)
+      await move(dbs[0]!, ledgers[0]!, { ...transferOf(operator, revenue, 5), accountId: `user-${n}` })
+    const results = await race(40, async n => {
+      const [db, ledger] = [dbs[n % dbs.length]!, ledgers[n % dbs.length]!]
+      if (n % 4 === 3) return ledger.fold(2, fail)
+      return move(db, ledger, { ...transferOf(revenue, operator, 10), accountId: `user-${n}` })
+    })
+    t.equal(results.filter(result => result === 'done').length, 10)
+    t.equal(results.filter(result => result === 'insufficient').length, 20)
+    t.equal(await ledgers[0]!.balance(dbs[0]!, revenue), 5)
+    await ledgers[0]!.fold(2, fail)
+    t.equal(await ledgers[0]!.balance(dbs[0]!, revenue), 5)
+    t.match(await ledgers[0]!.check(), { transfers: 31, sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
+  },
+)
+
 onBoth('a transfer between accounts of the house names whose business it is', async (t, { dbs, ledgers }) => {
   const moved = move(dbs[0]!, ledgers[0]!, transferOf(operator, revenue, 5))
   await t.rejects(moved, { name: 'TypeError', message: /needs accountId/ })
