@@ -48,10 +48,20 @@ for (const stores of ['embedded', 'postgres'] as const) {
     await db.query("insert into gw_ledger_accounts (account_id, id, balance_cents) values ('', $1, 5)", [
       'house:broken',
     ])
+    const columns =
+      'account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at'
+    await db.query(
+      `insert into gw_ledger_legs (${columns}) values ('acc', 'half', 'debit', 'outside:x', 'user:acc', -5, 'x', 0)`,
+    )
     await host.ask(CHECK, { body: {} })
     t.match(await ended(host), {
       state: 'done',
-      problems: ['all balances add up to 5 US cents, not to 0', /the balance of house:broken is not the sum/],
+      problems: [
+        'all balances add up to 5 US cents, not to 0',
+        /the balance of house:broken is not the sum/,
+        /the balance of outside:x is not the sum/,
+        'the debit and the credit of transfer half do not add up to 0',
+      ],
     })
   })
 }
