@@ -98,9 +98,11 @@ export interface KeyUse {
 }
 
 /**
- * The authoritative store of API keys. The keys of one account change together, under the account's revision: a decision is
- * committed against the revision that it was based on, so it is never based on rows that have changed. Faults of every method:
- * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a commit may then have taken effect.
+ * The authoritative store of API keys. The ids of keys and sessions begin with two characters computed from their account, those of
+ * policies have them after `pol_`: a storage may look a row up in one partition by them. Ids that callers send can be any text. The
+ * keys of one account change together, under the account's revision: a decision is committed against the revision that it was based
+ * on, so it is never based on rows that have changed. Faults of every method: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a commit
+ * may then have taken effect.
  */
 export interface KeyStorage {
   /** Returns the key with an id, whatever its state. */
