@@ -1,12 +1,9 @@
 // What operations that move money cost on shared stores: statements and round trips of each, CPU of hosts and stores, and times at
-// a fixed rate with one, two and three hosts.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// a fixed rate with one, two and four hosts.
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { spawnHost, type HostProcess } from '../harness/host.ts'
-import { hostStoresEnv } from '../harness/host-stores.ts'
+import type { HostProcess } from '../harness/host.ts'
 import { extent, ONCE } from './extent.ts'
-import { RATE_LIMITS } from './host-lines.ts'
 import { columns, digits } from './report.ts'
 import {
   countingProxy,
@@ -16,10 +13,10 @@ import {
 } from './shared-stores/counting-proxy.ts'
 import { cpuOfProcess, postgresCpu, redisCpu } from './shared-stores/cpu.ts'
 import { atFixedRate } from './shared-stores/fixed-rate.ts'
+import { withHosts, type SharedStores } from './shared-stores/hosts.ts'
 import { openSpenders, OPERATIONS, type Spender } from './shared-stores/operations.ts'
 
-type Stores = 'postgres' | 'postgres+redis'
-const KINDS: readonly Stores[] = ['postgres', 'postgres+redis']
+const KINDS: readonly SharedStores[] = ['postgres', 'postgres+redis']
 const PER_SECOND = extent(Number(process.env['BENCH_RATE'] ?? 40), 10)
 const SECONDS = extent(Number(process.env['BENCH_SECONDS'] ?? 6), 1)
 /** How many round trips to Postgres a pay-in may need: the lock of its key, its lock and count, and its rows with the commit. */
@@ -27,37 +24,15 @@ const MOST_PAYIN_TRIPS = 3
 /** Enough that no account meets a bound on open pay-ins or withdrawals. */
 const USERS = extent(30, 2)
 
-/** Runs something with hosts on stores of their own, and stops the hosts. */
-async function withHosts<T>(
-  { kind, count, url }: { kind: Stores; count: number; url?: (given: string) => Promise<string> },
-  use: (hosts: readonly HostProcess[]) => Promise<T>,
-): Promise<T> {
-  const { env, drop } = await hostStoresEnv(kind)
-  for (const name of ['DATABASE_URL', 'REDIS_URL'])
-    if (url && env[name] !== undefined) env[name] = await url(env[name])
-  const folder = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
-  const hosts: HostProcess[] = []
-  try {
-    // One after the other: the first creates the tables.
-    while (hosts.length < count)
-      hosts.push(await spawnHost(folder, { ...env, RATE_LIMITS, LOG_LEVEL: 'error' }))
-    return await use(hosts)
-  } finally {
-    await Promise.all(hosts.map(host => host.stop('SIGTERM')))
-    rmSync(folder, { recursive: true, force: true })
-    await drop()
-  }
-}
-
 interface Count {
   readonly operation: string
-  readonly stores: Stores
+  readonly stores: SharedStores
   readonly postgres: Traffic
   readonly redis: Traffic
 }
 
 /** Counts what one request of each operation sends to the stores: the median, because a host's background tasks use them too. */
-async function countTraffic(kind: Stores): Promise<Count[]> {
+async function countTraffic(kind: SharedStores): Promise<Count[]> {
   const proxies = {
     postgres: await countingProxy(process.env['TEST_POSTGRES_URL'] as string, postgresStatements),
     redis: await countingProxy(process.env['TEST_REDIS_URL'] as string, redisCommands),
@@ -114,7 +89,7 @@ const median = (values: readonly number[]): number =>
 
 interface Timed {
   readonly operation: string
-  readonly stores: Stores
+  readonly stores: SharedStores
   readonly hosts: number
   readonly hostMicros: number
   readonly postgresMicros: number
@@ -124,7 +99,7 @@ interface Timed {
 }
 
 /** Measures each operation at the fixed rate, which hosts share in turn. */
-async function timeHosts(kind: Stores, count: number): Promise<Timed[]> {
+async function timeHosts(kind: SharedStores, count: number): Promise<Timed[]> {
   const postgres = await postgresCpu(process.env['TEST_POSTGRES_URL'] as string)
   const redis = await redisCpu(process.env['TEST_REDIS_URL'] as string)
   const timed = await withHosts({ kind, count }, async hosts => {
@@ -180,7 +155,7 @@ for (const { operation, stores, postgres } of counts)
       `a pay-in on ${stores} needs ${postgres.roundTrips} round trips, at most ${MOST_PAYIN_TRIPS} are allowed`,
     )
 for (const kind of KINDS)
-  for (const hosts of ONCE ? [2] : [1, 2, 3]) timed.push(...(await timeHosts(kind, hosts)))
+  for (const hosts of ONCE ? [2] : [1, 2, 4]) timed.push(...(await timeHosts(kind, hosts)))
 console.log(`\nCPU of one request in µs, and times in ms at ${PER_SECOND} requests a second`)
 console.log(
   columns(

@@ -5,6 +5,16 @@ import type { Request } from '../load.ts'
 export interface Times {
   readonly p50: number
   readonly p99: number
+  /** Responses a second. */
+  readonly perSecond: number
+}
+
+/** The median and the 99th percentile of times, and how many there were a second since `started`. */
+function timesSince(started: number, times: readonly number[]): Times {
+  const perSecond = times.length / ((performance.now() - started) / 1000)
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] as number
+  return { p50: at(0.5), p99: at(0.99), perSecond }
 }
 
 /**
@@ -23,9 +33,25 @@ export async function atFixedRate(
     while (performance.now() < due) await new Promise(resolve => setTimeout(resolve, due - performance.now()))
     responses.push(send(agent, urls[index % urls.length] as string, next(index), due))
   }
-  const times = (await Promise.all(responses).finally(() => agent.destroy())).toSorted((a, b) => a - b)
-  const at = (share: number): number => times[Math.ceil(times.length * share) - 1] as number
-  return { p50: at(0.5), p99: at(0.99) }
+  return timesSince(started, await Promise.all(responses).finally(() => agent.destroy()))
+}
+
+/** Sends requests by so many clients, each its next one when the response came, for so many seconds. Client `n` uses host `n`. */
+export async function byClients(
+  urls: readonly string[],
+  { clients, seconds, next }: { clients: number; seconds: number; next: (index: number) => Request },
+): Promise<Times> {
+  const agent = new Agent({ keepAlive: true })
+  const started = performance.now()
+  const times: number[] = []
+  let index = 0
+  const client = async (_: unknown, number: number): Promise<void> => {
+    const url = urls[number % urls.length] as string
+    while (performance.now() < started + seconds * 1000)
+      times.push(await send(agent, url, next(index++), performance.now()))
+  }
+  await Promise.all(Array.from({ length: clients }, client)).finally(() => agent.destroy())
+  return timesSince(started, times)
 }
 
 function send(

@@ -9,6 +9,8 @@ export interface Spender {
   readonly key: string
   readonly token: string
   readonly cardId: string
+  /** The wallet that payments of this user go to: that of the user opened before. */
+  readonly payee: string
 }
 
 /** The operations that are measured on shared stores, each made by one user after the other. */
@@ -21,6 +23,7 @@ export const OPERATIONS: Readonly<Record<string, (user: Spender) => Request>> = 
   }),
   'pay-in': user => write(user, '/subscriptions/payin', { amountCents: 2500 }),
   authorization: user => write(user, '/sandbox/authorizations', { cardId: user.cardId, amountCents: 1 }),
+  payment: user => write(user, '/payments', { to: { walletAddress: user.payee }, amountCents: 1 }),
   withdrawal: user => write(user, '/withdrawals', withdrawalBody(100)),
 }
 
@@ -37,11 +40,13 @@ function write({ token }: Spender, path: string, body: object): Request {
 export async function openSpenders(url: string, count: number): Promise<readonly Spender[]> {
   const send: TestHost['send'] = (path, options) => request(url, path, options)
   const spenders: Spender[] = []
+  let { address: payee } = await bootstrapUser(send)
   while (spenders.length < count) {
-    const { key, token } = await bootstrapUser(send, { sessionTtlSeconds: 86_400 })
+    const { key, token, address } = await bootstrapUser(send, { sessionTtlSeconds: 86_400 })
     const user = cardUser(send, token)
     await user.fund(100_000)
-    spenders.push({ key, token, cardId: await user.card() })
+    spenders.push({ key, token, cardId: await user.card(), payee })
+    payee = address
   }
   return spenders
 }

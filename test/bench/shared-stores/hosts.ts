@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawnHost, type HostProcess } from '../../harness/host.ts'
+import { hostStoresEnv } from '../../harness/host-stores.ts'
+import { RATE_LIMITS } from '../host-lines.ts'
+
+/** The stores that several hosts share. */
+export type SharedStores = 'postgres' | 'postgres+redis'
+
+/** Runs something with hosts on stores of their own, and stops the hosts. `url` replaces the URLs of the stores. */
+export async function withHosts<T>(
+  { kind, count, url }: { kind: SharedStores; count: number; url?: (given: string) => Promise<string> },
+  use: (hosts: readonly HostProcess[]) => Promise<T>,
+): Promise<T> {
+  const { env, drop } = await hostStoresEnv(kind)
+  for (const name of ['DATABASE_URL', 'REDIS_URL'])
+    if (url && env[name] !== undefined) env[name] = await url(env[name])
+  const folder = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
+  const hosts: HostProcess[] = []
+  try {
+    // One after the other: the first creates the tables.
+    while (hosts.length < count)
+      hosts.push(await spawnHost(folder, { ...env, RATE_LIMITS, LOG_LEVEL: 'error' }))
+    return await use(hosts)
+  } finally {
+    await Promise.all(hosts.map(host => host.stop('SIGTERM')))
+    rmSync(folder, { recursive: true, force: true })
+    await drop()
+  }
+}
