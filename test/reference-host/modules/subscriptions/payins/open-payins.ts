@@ -70,8 +70,8 @@ export async function openPayins(t: Test, dialect?: SqlDialect, connections = 1)
     const amount = { amountCents: 100, currency: 'USD', holdId: uniqueName() }
     return guard.reserve(access.value, amount, spendStorage(tx))
   }
-  const ownerOf = async (id: string): Promise<string | undefined> => {
-    const [row] = await rows(db, 'select account_id from gw_payins where id = $1', [id])
+  const ownerOf = async (on: SqlQueries, id: string): Promise<string | undefined> => {
+    const [row] = await rows(on, 'select account_id from gw_payins where id = $1', [id])
     return row && String(row['account_id'])
   }
   const settlement = internals.payinSettlement({ money, guard, spendStorage })
@@ -94,17 +94,17 @@ export async function openPayins(t: Test, dialect?: SqlDialect, connections = 1)
       return Object.fromEntries(found.map(({ counter, used }) => [String(counter), toInteger(used)]))
     },
     find: async id => {
-      const owner = await ownerOf(id)
+      const owner = await ownerOf(db, id)
       return owner === undefined ? undefined : payins.find(db, owner, id)
     },
     locked: (id, act) =>
       db.transaction(async tx => {
-        const payin = await payins.lock(tx, (await ownerOf(id)) ?? '', id)
+        const payin = await payins.lock(tx, (await ownerOf(tx, id)) ?? '', id)
         if (!payin) throw new Error(`no pay-in ${id}`)
         return act(tx, payin)
       }),
     moves: async id =>
-      (await payins.history(db, (await ownerOf(id)) ?? '', id)).map(({ from, to, cause, detail }) => [
+      (await payins.history(db, (await ownerOf(db, id)) ?? '', id)).map(({ from, to, cause, detail }) => [
         from,
         to,
         cause,
