@@ -25,6 +25,9 @@ const SEVERAL: readonly (readonly [text: RegExp, reason: string])[] = [
   [/from gw_ledger_tail (t )?where (t\.)?ledger_account /, 'folds the balances of the next ledger accounts'],
 ]
 
+/** A payment has a leg of its payer and one of its receiver, and looks for its id in both accounts, in one statement. */
+const PAYMENT = { text: /^with debit as \(insert into gw_ledger_legs/, looksAt: 'gw_ledger_legs: 2' } as const
+
 const clock = manualClock(Date.now())
 const stores = await hostStoresEnv('postgres')
 const recorded = recordStatements()
@@ -109,7 +112,9 @@ for (const [what, run] of HOT)
     const sent = new Map(recorded.sent.splice(0).map(statement => [statement.text, statement]))
     t.ok(sent.size > 0, 'statements were recorded')
     for (const [text, statement] of sent) {
-      t.same(await tablesInSeveralPartitions(pool, statement), [], text.replaceAll(/\s+/g, ' '))
+      const several = await tablesInSeveralPartitions(pool, statement)
+      const others = PAYMENT.text.test(text) ? several.filter(table => table !== PAYMENT.looksAt) : several
+      t.same(others, [], text.replaceAll(/\s+/g, ' '))
     }
   })
 
