@@ -159,7 +159,7 @@ async function statementsOf(
     dialect: 'postgres',
     async query(text, values = []) {
       seen.push({ text, values })
-      const row = { fingerprint: values[1], owner: values[2], fence: values[4], state: 'running', until: 1 }
+      const row = { fingerprint: values[2], owner: values[3], fence: values[5], state: 'running', until: 1 }
       return { rows: [seen.length === 1 ? row : { won: 1 }] }
     },
   }
@@ -179,7 +179,7 @@ async function onPostgres(): Promise<void> {
   const bare = async (): Promise<void> => {
     const digest = freshKey()
     await pool.query({ name: 'begin', text: begin.text, values: [digest, ...begin.values.slice(1)] })
-    const values = [digest, begin.values[4], ...end.values.slice(2)]
+    const values = [digest, begin.values[1], begin.values[5], ...end.values.slice(3)]
     await pool.query({ name: 'end', text: end.text, values })
   }
   await warmUp(() => write(idempotency, freshKey()), bare)

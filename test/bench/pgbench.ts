@@ -6,24 +6,26 @@ import { once } from 'node:events'
 import { postgresBinaries } from '../harness/binaries.ts'
 import { extent } from './extent.ts'
 
-/** Puts pgbench's variables in the place of the parameters of a pair of statements with `$1` as their key. */
+/** Puts pgbench's variables in the place of the parameters of a pair of statements with `$1` and `$2` as their key. */
 function script(begin: string, end: string): string {
   const values: Record<string, string> = {
     1: "'bench-' || :client_id || '-' || :n",
-    2: "'fingerprint'",
-    3: "'owner-' || :n",
-    4: '1767225660000',
-    5: '1767225600000',
-    6: "'payments.create'",
-    7: "'account'",
+    2: "'account'",
+    3: "'fingerprint'",
+    4: "'owner-' || :n",
+    5: '1767225660000',
+    6: '1767225600000',
+    7: "'payments.create'",
+    8: "'account'",
   }
   const endValues: Record<string, string> = {
     1: values[1] as string,
-    2: '1767225600000',
-    3: "'done'",
-    4: `'{"status":201,"headers":[["content-type","application/json"]],"body":"{}"}'`,
-    5: '1767312000000',
-    6: 'null',
+    2: values[2] as string,
+    3: '1767225600000',
+    4: "'done'",
+    5: `'{"status":201,"headers":[["content-type","application/json"]],"body":"{}"}'`,
+    6: '1767312000000',
+    7: 'null',
   }
   const fill = (text: string, given: Record<string, string>): string =>
     text.replace(/\s+/g, ' ').replace(/\$(\d)/g, (_, index: string) => `(${given[index]})`)

@@ -44,14 +44,25 @@ function spelled(): readonly string[] {
     .map(text => plain((text as string).split('${')[0] as string))
 }
 
-/** `ledger check` reads the whole ledger for an operator; the others fold on SQLite. */
+/** `ledger check` reads the whole ledger for an operator; the others write and fold on SQLite, or are parts of statements. */
 const ELSEWHERE = [
-  'select a.id, a.may_overdraw',
   'select (select count(*)',
-  'select credit_account as account',
+  'select id, sum(balance)',
+  'select transfer_id as id from gw_ledger_legs',
   'select b.id from',
+  'insert into gw_ledger_legs',
+  'insert into gw_ledger_tail',
+  'select jsonb_array_elements_text',
+  'select value from json_each',
   'update gw_ledger_accounts as a',
   'delete from gw_ledger_tail',
+  // Ids from outside: payments of providers, and references of operators.
+  'insert into gw_ledger_references',
+  'select account_id from gw_ledger_references',
+  'delete from gw_ledger_references',
+  // A transfer that moved to another block, or was lost with its block.
+  'update gw_payin_transfers',
+  'delete from gw_payin_transfers',
   // Operator commands, and addresses that were paid before they were given out.
   'select account_id from gw_open_payins',
   'select * from gw_unmatched_transfers',
@@ -67,7 +78,8 @@ const ELSEWHERE = [
   'update gw_chain_cursors set next_block = $1, head_block',
 ]
 /** Their cost grows with what there is to fold. */
-const FOLDING = /^(select max\(n\.account_id\)|select a\.id from gw_ledger_accounts|with folded)/
+const FOLDING =
+  /^(select max\(n\.ledger_account\)|insert into gw_ledger_accounts \(account_id, id\) select distinct|select a\.id from gw_ledger_accounts|with folded)/
 
 /** Makes one pay-in old enough to be deleted. */
 const ENDED_LONG_AGO = `update gw_payins set due_at = $1 where (account_id, id) = (select account_id, id from gw_payins
@@ -134,7 +146,7 @@ t.test('every statement uses an index among a million pay-ins', async t => {
   const account = { balance: await buffersBefore(() => user.balance()), list: {} as Record<string, number> }
   // The host's own rounds send statements too, so it is found by its text.
   const unfolded = explained.found.findLastIndex(({ text }) =>
-    text.startsWith('select a.id, a.balance_cents'),
+    plain(text).startsWith('select (select coalesce(sum(a.balance_cents'),
   )
   await host.chore('fold balances')
   // What autovacuum does by itself.
@@ -220,7 +232,7 @@ t.test('every statement uses an index among a million pay-ins', async t => {
       'every statement of the sources was sent',
     )
     for (const { text, plans } of explained.found.toSpliced(unfolded, 1)) {
-      if (FOLDING.test(text)) continue
+      if (FOLDING.test(plain(text))) continue
       for (const [at, plan] of plans.entries()) {
         const line = `${['custom', 'generic'][at]} ${describe(plan)}: ${plain(text).slice(0, 110)}`
         const whole = nodesOf(plan).filter(
@@ -238,7 +250,7 @@ t.test('every statement uses an index among a million pay-ins', async t => {
     const most = Math.max(
       ...explained.found
         .toSpliced(unfolded, 1)
-        .filter(({ text }) => !FOLDING.test(text))
+        .filter(({ text }) => !FOLDING.test(plain(text)))
         .flatMap(({ plans }) => plans.map(buffersOf)),
     )
     t.comment(`measured ${sent.size} statements by index, ${most} buffers at most`)

@@ -116,7 +116,7 @@ export function payinsOnChain(db: SqlQueries): PayinsOnChain {
     },
     async nextSubmitted(chainId, after, limit) {
       const text = `select account_id, payin_id, position, submitted_tx from gw_open_payins
-        where chain_id = $1 and (submitted_tx, position) > ($2, $3) and has_transfer = 0
+        where chain_id = $1 and (submitted_tx, position) > ($2, $3) and submitted_tx is not null and has_transfer = 0
         order by submitted_tx, position limit $4`
       return (await rows(db, text, [chainId, after?.txHash ?? '', after?.position ?? 0, limit])).map(row => ({
         ...toFoundPayin(row),
