@@ -275,7 +275,7 @@ onBoth('rolls back with the transaction it is part of', async (t, { dbs, ledgers
 })
 
 onBoth(
-  'the database refuses to change or drop a transfer, or a leg that is none',
+  'the database refuses to change or delete a transfer, and a leg without a valid amount or counterpart',
   async (t, { dbs, ledgers }) => {
     const [db, ledger] = [dbs[0]!, ledgers[0]!]
     await move(db, ledger, transferOf(operator, user('ann'), 500, 'a'))

@@ -52,8 +52,8 @@ export const payins = {
   /** Locks a pay-in of an account until the transaction ends, so that moves happen one after another. */
   lock: payinTable.lock,
   /**
-   * Locks a pay-in that can be paid, has no transfer and is due at `until`. Undefined: it is none of these by now, or another
-   * transaction has locked it.
+   * Locks a pay-in that can be paid, has no transfer and is due at `until`. Undefined: the pay-in was paid, ended or got a
+   * transfer meanwhile, or another transaction has locked it.
    */
   async lockDue(tx: SqlQueries, accountId: string, id: string, until: EpochMs): Promise<Payin | undefined> {
     const conditions = `where account_id = $1 and id = $2 and due_at <= $3 and transfer_tx is null
