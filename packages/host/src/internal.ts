@@ -44,6 +44,7 @@ export {
   instantOrNull,
   textOrNull,
 } from './schemas/fields.ts'
+export { INSTANT_FORMAT, parseInstant } from './schemas/instant.ts'
 export { URL_FORMAT, isName } from './schemas/names.ts'
 export { DataDirUnusable } from './storage/data-dir-unusable.ts'
 export { migrateKit } from './storage/migrate.ts'

@@ -6,7 +6,7 @@ import type { AuditAction, AuditActor, AuditEntry } from './storage/audit-port.t
 import type { KeyRecord, KeyWrite } from './storage/port.ts'
 
 /** The content of an audit row without its time and its actor. */
-type AuditNote = Pick<AuditEntry, 'action' | 'target' | 'scopes' | 'policyIds'>
+type AuditNote = Pick<AuditEntry, 'action' | 'target' | 'label' | 'scopes' | 'policyIds'>
 
 /** A write of keys, with the actor and the notes for its audit rows. */
 export interface AuditedKeyWrite extends KeyWrite {
@@ -23,12 +23,12 @@ export function actorOf(caller: IssuerCaller | 'wallet'): AuditActor {
 
 /** Makes one note for each key. */
 export function keyNotes(action: AuditAction, keys: readonly KeyRecord[]): AuditNote[] {
-  return keys.map(({ id, scopes, policyIds }) => ({ action, target: id, scopes, policyIds }))
+  return keys.map(({ id, label, scopes, policyIds }) => ({ action, target: id, label, scopes, policyIds }))
 }
 
 /** Makes a note about a session or an account. */
 export function auditNote(action: AuditAction, target: string, policyIds: readonly string[] = []): AuditNote {
-  return { action, target, scopes: null, policyIds }
+  return { action, target, label: null, scopes: null, policyIds }
 }
 
 /** Makes the function that builds audit rows, which are kept for a number of days. */

@@ -56,7 +56,7 @@ export interface Issuer {
   /** Lists all keys that a caller may see, in any order and without policies. */
   visibleKeys(caller: ApiKey | Session): Promise<Verdict<readonly ApiKey[], IssuerDenial>>
   /**
-   * Changes scopes or policy. The sessions of the key always end. Those of a key below it end only if the rights of that key
+   * Changes scopes, policy or label. Unless only the label changes, the sessions of the key always end. Those of a key below it end only if the rights of that key
    * change.
    */
   changeKey(caller: IssuerCaller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>

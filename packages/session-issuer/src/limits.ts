@@ -13,6 +13,9 @@ export const MAX_DEPTH = 8
 /** Maximum length of a session's label, in UTF-16 code units: it is shown in one line. */
 export const MAX_LABEL_LENGTH = 120
 
+/** Maximum length of a key's label, in code points: lists and tables show it in one line. */
+export const MAX_KEY_LABEL_LENGTH = 64
+
 /** Longest token, in bytes. Guards deny a longer one by default, and servers limit the size of a header field (often 8 KiB). */
 export const MAX_TOKEN_BYTES = 4096
 

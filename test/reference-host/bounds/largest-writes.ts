@@ -108,6 +108,7 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
       newWallet(),
       {
         walletLabel: wide(60),
+        keyLabel: wide(64),
         policy: heavyPolicy('key'),
         sessionPolicy: heavyPolicy('session'),
       },
@@ -143,10 +144,10 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
     const { requestId, code } = await cliOf()
     return () => send('/auth/cli/deny', { body: { requestId, code } })
   },
-  'user keys.create': just(() => user('/keys', { policy: longPolicy })),
+  'user keys.create': just(() => user('/keys', { label: wide(64), policy: longPolicy })),
   'user keys.change': async () => {
     const id = await newKeyOf()
-    ok(await user(`/keys/${id}`, { policy: longPolicy }, { method: 'PATCH' }))
+    ok(await user(`/keys/${id}`, { label: wide(64), policy: longPolicy }, { method: 'PATCH' }))
     return () => user(`/keys/${id}`, { policy: longPolicy }, { method: 'PATCH' })
   },
   'user keys.rotate': async () => {

@@ -37,6 +37,7 @@ const KINDS: Readonly<Record<string, readonly [Read, object, Readonly<Record<str
       {
         id: TEXT,
         prefix: TEXT,
+        label: TEXT_OR_NULL,
         surface: SURFACE,
         accountId: TEXT,
         userId: TEXT_OR_NULL,
@@ -93,6 +94,7 @@ const KINDS: Readonly<Record<string, readonly [Read, object, Readonly<Record<str
         sessionId: TEXT_OR_NULL,
         action: TEXT,
         target: TEXT,
+        label: TEXT_OR_NULL,
         scopes: ['', 7, undefined, ['']],
         policyIds: TEXTS,
       },

@@ -1,4 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
+import { parseInstant } from '../schemas/instant.ts'
 import { UsageError } from './command.ts'
 
 /**
@@ -12,21 +13,10 @@ export function integerArgument(name: string, text: string, least: number, most?
   throw new UsageError(`${name} must be an integer ${range}, got ${JSON.stringify(text)}`)
 }
 
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
-
-/** Whether a date exists: `Date` would read February 31 as March 3. */
-function isDay(date: string): boolean {
-  const at = Date.parse(`${date}T00:00:00Z`)
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date)
-}
-
-/**
- * Reads an instant (RFC 3339). An offset or `Z` is required: without it, the instant would depend on the time zone of this
- * machine. Throws a `UsageError`.
- */
+/** Reads an instant (RFC 3339). Throws a `UsageError`. */
 export function instantArgument(name: string, text: string): EpochMs {
-  const at = INSTANT.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
-  if (!Number.isNaN(at)) return at
+  const at = parseInstant(text)
+  if (at !== undefined) return at
   throw new UsageError(
     `${name} must be an instant (RFC 3339) with Z or an offset, such as 2026-01-31T12:00:00Z, got ${JSON.stringify(text)}`,
   )

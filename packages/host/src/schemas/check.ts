@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox/type'
+import { INSTANT_FORMAT, parseInstant } from './instant.ts'
 import { isName, NAME_FORMAT, URL_FORMAT } from './names.ts'
 
 // `strict` rejects keywords outside JSON Schema. The schemas themselves are not validated, which would double the time to
@@ -7,7 +8,11 @@ import { isName, NAME_FORMAT, URL_FORMAT } from './names.ts'
 const ajv = new Ajv({
   allErrors: false,
   strict: true,
-  formats: { [NAME_FORMAT]: isName, [URL_FORMAT]: URL.canParse },
+  formats: {
+    [NAME_FORMAT]: isName,
+    [URL_FORMAT]: URL.canParse,
+    [INSTANT_FORMAT]: text => parseInstant(text) !== undefined,
+  },
   // What a query parameter must be, in the words of a denial: see `querySchema`.
   keywords: ['expected'],
   meta: false,
@@ -37,6 +42,13 @@ export function compileSchema(schema: TSchema): (value: unknown) => SchemaProble
   }
 }
 
+/** What a text of each format must be. */
+const FORMATS: Readonly<Record<string, string>> = {
+  [NAME_FORMAT]: 'must be well-formed Unicode in normal form C (NFC) without control characters',
+  [URL_FORMAT]: 'must be a valid URL',
+  [INSTANT_FORMAT]: 'must be an instant (RFC 3339) with Z or an offset, such as 2026-01-31T12:00:00Z',
+}
+
 function explain({ keyword, instancePath, params, message }: ErrorObject): SchemaProblem {
   const path = instancePath.split('/').slice(1)
   if (keyword === 'required') path.push(String(params['missingProperty']))
@@ -45,10 +57,7 @@ function explain({ keyword, instancePath, params, message }: ErrorObject): Schem
 
 function expectation(keyword: string, params: ErrorObject['params'], message: string | undefined): string {
   if (keyword === 'required') return 'is required'
-  if (keyword === 'format')
-    return params['format'] === URL_FORMAT
-      ? 'must be a valid URL'
-      : 'must be well-formed Unicode in normal form C (NFC) without control characters'
+  if (keyword === 'format') return FORMATS[String(params['format'])] ?? 'is not valid'
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
   return message ?? 'is not valid'
 }

@@ -5,7 +5,7 @@ import type { Aliases } from '@gatewright/legacy-alias-router/internal'
 import { parsePolicy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { idText, instant, text } from '@gatewright/host/schemas'
+import { idText, instant, nameText, text } from '@gatewright/host/schemas'
 import { grantedScopes, ignoredScopes } from '@gatewright/host/internal'
 import { deny } from '../product/denials.ts'
 import { partnerScopes, userScopes } from '../product/scopes.ts'
@@ -20,6 +20,12 @@ export const ttlSeconds: Type.TInteger = Type.Integer({
 /** Scope names in a request. `parseRequestedScopes` checks them. */
 export const requestedScopes: Type.TArray<Type.TString> = Type.Array(idText(), {
   description: 'Names of scopes. Retired ones are ignored',
+})
+
+/** Schema of the label of a key in a request. The issuer checks which characters it has. */
+export const keyLabel: Type.TUnion<[Type.TString, Type.TNull]> = Type.Union([nameText(1, 64), Type.Null()], {
+  description:
+    'What people call the key, in one line. Lists, the audit log and notices show it: no secret. Null: no label',
 })
 
 /**

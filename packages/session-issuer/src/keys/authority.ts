@@ -24,7 +24,7 @@ export interface ActiveCaller {
 }
 
 /** The place of a key in the chain, relative to a caller. All keys of one lineage have the same place. */
-type Relation = 'own' | 'below' | 'above' | 'other'
+export type Relation = 'own' | 'below' | 'above' | 'other'
 
 /** Whether a caller is a session. */
 export function isSession(caller: ApiKey | Session): caller is Session {

@@ -12,16 +12,21 @@ import {
   findActiveCaller,
   type IssuerCaller,
   type ActiveCaller,
+  type Relation,
 } from './authority.ts'
 import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive, toApiKey } from './key.ts'
+import { denyKeyLabel } from './label.ts'
 import { MAX_POLICIES } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
 import type { ApiKey, KeyPolicyRecord, KeyRecord, KeyWrite, PolicyRecord } from '../storage/port.ts'
 
-/** The requested change of a key. The key's sessions end even if the rights stay the same; clients mint new ones. */
+/**
+ * The requested change of a key. Unless only the label is given, the key's sessions end even if the rights stay the same; clients
+ * mint new ones.
+ */
 export interface KeyChange {
   /** The key's new scopes. The caller's own key, or one above it, can only get fewer. */
   readonly scopes?: readonly string[]
@@ -32,6 +37,11 @@ export interface KeyChange {
    * 32 KiB, `checkPolicyChain`).
    */
   readonly policy?: unknown
+  /**
+   * The key's new label, checked as that of a new key; null removes it. Only for a key below the caller, for every key of a
+   * console, and for a root key itself: a key cannot rename itself to hide from those who made it.
+   */
+  readonly label?: string | null
 }
 
 /** Makes the methods that change and revoke keys. */
@@ -48,9 +58,9 @@ export function makeChangeKeys(
 
   return {
     async changeKey(caller, keyId, change) {
-      checkOptions('changeKey', change, { scopes: true, policy: true })
-      const policyDenial = denyLargePolicy(change.policy)
-      if (policyDenial) return policyDenial
+      checkOptions('changeKey', change, { scopes: true, policy: true, label: true })
+      const denied = denyKeyLabel(change.label, options.keyPrefix) ?? denyLargePolicy(change.policy)
+      if (denied) return denied
       const accountId = await accountOf(caller, keyId)
       if (accountId === undefined) return keyNotFound
       const random = randomBase62(8)
@@ -112,6 +122,11 @@ function decideChange(
   if (!target || !(active === undefined || isRoot(active.key) || relation !== 'other')) return keyNotFound
   // A console's key never changes. A console may narrow every key of its account, as it may revoke every key.
   if (target.console || (relation === 'other' && !active?.key.console)) return outsideAuthority
+  if (change.label !== undefined) {
+    if (!mayLabel(relation, active)) return outsideAuthority
+    if (change.scopes === undefined && change.policy === undefined)
+      return relabel(keys, target, change.label, now)
+  }
   const policyId = keyPolicyId(target.lineageId, random)
   const parent = keys.find(key => key.lineageId === target.ancestry.at(-1) && isLive(key, now))
   const next =
@@ -119,7 +134,7 @@ function decideChange(
       ? rewriteRights(target, parent, active, change, policyId)
       : narrowRights(target, change, policyId)
   if ('ok' in next) return next
-  const write = cascadeChange(keys, target, next, now)
+  const write = cascadeChange(keys, target, { ...next, ...newLabel(change) }, now)
   if (write.keys.some(key => key.policyIds.length > MAX_POLICIES)) {
     return deny('policy_blocked', `more than ${MAX_POLICIES} policies`, { details: { rule: 'max_depth' } })
   }
@@ -132,6 +147,27 @@ function decideChange(
     .map(one => ({ ...one, lineageId: target.lineageId }))
   const value = toApiKey(write.keys.find(key => key.id === keyId) as KeyRecord)
   return { ok: true, value, write: { ...write, policies } }
+}
+
+/** Whether a caller may change the label of a key. */
+function mayLabel(relation: Relation, active: ActiveCaller | undefined): boolean {
+  if (active === undefined || active.key.console || relation === 'below') return true
+  return relation === 'own' && isRoot(active.key)
+}
+
+const newLabel = ({ label }: KeyChange): Partial<Pick<KeyRecord, 'label'>> =>
+  label === undefined ? {} : { label }
+
+/** Changes the label of every live key of a lineage and nothing else: sessions stay. */
+function relabel(
+  keys: readonly KeyRecord[],
+  target: KeyRecord,
+  label: string | null,
+  now: EpochMs,
+): { readonly ok: true; readonly value: ApiKey; readonly write: KeyWrite } {
+  const lineage = keys.filter(key => key.lineageId === target.lineageId && isLive(key, now))
+  const write = { keys: lineage.map(key => ({ ...key, label })), policies: [], feed: [] }
+  return { ok: true, value: toApiKey({ ...target, label }), write }
 }
 
 /** Denies a change that would make the chain of the key, or of a key below it, too large. */
@@ -198,7 +234,12 @@ const haveSameRights = (narrowed: Rights, before: Rights): boolean =>
  * Applies the change to every live key of the target's lineage, and to the keys below whose rights change with it. These keep
  * the scopes that the target still holds, and inherit the target's new policies in place of the old ones.
  */
-function cascadeChange(keys: readonly KeyRecord[], target: KeyRecord, next: Rights, now: EpochMs): KeyWrite {
+function cascadeChange(
+  keys: readonly KeyRecord[],
+  target: KeyRecord,
+  next: Rights & Partial<Pick<KeyRecord, 'label'>>,
+  now: EpochMs,
+): KeyWrite {
   const live = keys.filter(key => isLive(key, now))
   const lineage = live.filter(key => key.lineageId === target.lineageId)
   const below = live.filter(key => key.ancestry.includes(target.lineageId))

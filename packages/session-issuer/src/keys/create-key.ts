@@ -21,6 +21,7 @@ import { denyLargePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { toApiKey } from './key.ts'
 import { endKeysOverQuota } from './key-quotas.ts'
+import { denyKeyLabel } from './label.ts'
 import type { KeyTexts } from './key-text.ts'
 import { creatorOf, sessionPath } from './creators.ts'
 import { MAX_DEPTH, MAX_POLICIES } from '../limits.ts'
@@ -36,6 +37,11 @@ export interface KeyRequest {
   readonly accountId: string
   readonly userId: string | null
   readonly walletAddress: string | null
+  /**
+   * What people call the key, shown in lists and in the audit log. Denial: `invalid_request` with the field `label` unless it is 1 to 64
+   * characters that are safe to show in one line, and no key. Default null.
+   */
+  readonly label?: string | null
   /** The scopes of the key; for a partner key an upper bound for those of its sessions. */
   readonly scopes: readonly string[]
   /**
@@ -59,6 +65,7 @@ const REQUEST: OptionTable<KeyRequest> = {
   accountId: true,
   userId: true,
   walletAddress: true,
+  label: true,
   scopes: true,
   policy: true,
   parent: true,
@@ -91,8 +98,8 @@ export function makeCreateKey(
     const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
     if (bad)
       return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
-    const policyDenial = denyLargePolicy(request.policy)
-    if (policyDenial) return policyDenial
+    const denied = denyKeyLabel(request.label, options.keyPrefix) ?? denyLargePolicy(request.policy)
+    if (denied) return denied
     // A session that a partner minted belongs to the account of the user, though its key is one of the partner's account.
     if (parent && parent.accountId !== request.accountId) return staleCredential
     const generated = texts.generate(request.surface, request.accountId)
@@ -163,6 +170,7 @@ export function buildKeyRecord(
   const end = Math.min(request.expiresAt ?? Infinity, above?.expiresAt ?? Infinity)
   return {
     ...identity,
+    label: request.label ?? null,
     surface: request.surface,
     accountId: request.accountId,
     userId: request.userId,

@@ -38,6 +38,8 @@ export interface AuditEntry extends AuditActor {
   readonly action: AuditAction
   /** The id of the key, session or account. */
   readonly target: string
+  /** The label that a key has after the change; null where the target is not a key or has none. */
+  readonly label: string | null
   /** The scopes that a key has after the change; null where the target is not a key. */
   readonly scopes: readonly string[] | null
   /** The policy chain that the target has after the change. */

@@ -29,6 +29,7 @@ type Shape = Readonly<Record<string, (value: unknown) => boolean>>
 const KEY: Shape = {
   id: isText,
   prefix: isText,
+  label: isTextOrNull,
   surface: isSurface,
   accountId: isText,
   userId: isTextOrNull,
@@ -79,6 +80,7 @@ const AUDIT: Shape = {
   sessionId: isTextOrNull,
   action: isText,
   target: isText,
+  label: isTextOrNull,
   scopes: value => value === null || isTextList(value),
   policyIds: isTextList,
 }

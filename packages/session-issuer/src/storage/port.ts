@@ -15,6 +15,8 @@ export interface ApiKey {
   readonly id: string
   /** Safe to display: the first part of the key text. */
   readonly prefix: string
+  /** What people call the key: not a secret, and not unique. A key and its successors by rotation have one label. */
+  readonly label: string | null
   readonly surface: Surface
   /** The account that owns the key; for a partner key the partner's id. */
   readonly accountId: string

@@ -16,6 +16,7 @@ export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): 
   return {
     id,
     prefix: `gw_sandbox_user_${id}`,
+    label: null,
     surface: 'user',
     accountId,
     userId: null,
@@ -84,6 +85,7 @@ export function auditEntry(accountId: string, changes: Partial<AuditEntry> = {})
     sessionId: 'session',
     action: 'key.create',
     target: 'target',
+    label: null,
     scopes: ['users.read'],
     policyIds: ['policy'],
     ...changes,

@@ -102,6 +102,46 @@ t.test('applies the policies of key and session to the new key', async t => {
   t.match(await pay(101), { status: 403, body: { error: 'policy_blocked', rule: 'maxAuthAmountCents' } })
 })
 
+t.test('names a key, renames it without ending its sessions, and lists the label', async t => {
+  const { token } = await bootstrapUser(host.send, { keyLabel: 'laptop' })
+  const made = await call(token, '/user/v1/keys', {
+    body: { label: 'agent-shopping', scopes: ['keys.read'] },
+  })
+  t.match(made, { status: 200, body: { label: 'agent-shopping' } })
+  const [id, text] = [made.body['userKeyId'] as string, made.body['userApiKey'] as string]
+  const session = await minted(text)
+  const path = `/user/v1/keys/${id}`
+  const renamed = await call(token, path, { method: 'PATCH', body: { label: 'agent-travel' } })
+  t.match(renamed, {
+    status: 200,
+    body: { label: 'agent-travel', summary: 'The label of the key is changed.' },
+  })
+  t.equal((await call(session, '/user/v1/keys')).status, 200)
+  t.match(await listed(token), [{ label: 'agent-travel' }, { label: 'laptop' }])
+  for (const label of ['', 'a\nb', 'x'.repeat(65), text, 7]) {
+    const denied = await call(token, path, { method: 'PATCH', body: { label } })
+    t.match(denied, { status: 400, body: { error: 'invalid_request', field: 'label' } })
+  }
+  const itself = await call(session, path, { method: 'PATCH', body: { label: 'laptop' } })
+  t.equal(itself.status, 403, 'a key cannot take the name of another')
+})
+
+t.test('makes a key that ends by itself, in the future and not after its parent', async t => {
+  const { token } = await bootstrapUser(host.send)
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+  const made = await created(token, { expiresAt })
+  t.match(await listed(token), [{ id: made.id, expiresAt }, { expiresAt: null }])
+  const below = await call(await minted(made.text), '/user/v1/keys', {
+    body: { expiresAt: '2100-01-01T00:00:00Z' },
+  })
+  t.equal(below.status, 200)
+  t.match((await listed(token))[0], { expiresAt })
+  for (const past of ['2020-01-01T00:00:00Z', 'tomorrow', 7]) {
+    const denied = await call(token, '/user/v1/keys', { body: { expiresAt: past } })
+    t.match(denied, { status: 400, body: { field: 'expiresAt' } })
+  }
+})
+
 t.test('ends the sessions of a changed or revoked key within a second', async t => {
   const { token } = await bootstrapUser(host.send)
   const child = await created(token, { scopes: ['keys.read', 'cards.read'] })

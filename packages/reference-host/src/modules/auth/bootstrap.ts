@@ -11,7 +11,7 @@ import { component, nameText, text } from '@gatewright/host/schemas'
 import { PolicySchema, textOrNull, type Example } from '@gatewright/host/internal'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
-import { checkPolicy, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
+import { checkPolicy, keyLabel, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import {
   newKeyData,
   newKeyFields,
@@ -44,6 +44,7 @@ const Body = Type.Object(
     connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
     chainId: Type.Optional(statement('The EIP-155 number of the chain that the wallet is on')),
     walletLabel: Type.Optional(nameText(0, 120)),
+    keyLabel: Type.Optional(keyLabel),
     scopes: Type.Optional(requestedScopes),
     sessionScopes: Type.Optional(requestedScopes),
     sessionTtlSeconds: Type.Optional(ttlSeconds),
@@ -118,6 +119,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: Bootstrap
         accountId: user.accountId,
         userId: user.id,
         walletAddress: address,
+        label: body.keyLabel ?? null,
         scopes,
         ...policy,
       })

@@ -39,7 +39,15 @@ export const auditCommand: Command<Pick<HostServices, 'backend' | 'issuer' | 'pr
       ...entry,
     }))
   },
-  columns: { AT: 'at', BY: 'by', KEY: 'keyId', SESSION: 'sessionId', ACTION: 'action', TARGET: 'target' },
+  columns: {
+    AT: 'at',
+    BY: 'by',
+    KEY: 'keyId',
+    SESSION: 'sessionId',
+    ACTION: 'action',
+    TARGET: 'target',
+    LABEL: 'label',
+  },
   empty: 'No rows.',
   note(rows, { options }) {
     const last = rows.at(-1)

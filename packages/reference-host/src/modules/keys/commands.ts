@@ -21,7 +21,7 @@ export const commands: readonly Command<KeyCommandServices>[] = [
     },
     columns: {
       KEY: 'id',
-      PREFIX: 'keyPrefix',
+      LABEL: 'label',
       STATE: 'state',
       CREATED: 'createdAt',
       'LAST USED': 'lastUsedAt',

@@ -3,12 +3,18 @@ import { AT, key, LATER, owner, session } from '../examples.ts'
 import type { KeySchema } from './fields.ts'
 
 /** A new key with its secret text. */
-export const newKey = { ...key, ...owner, scopes: ['subscriptions.write'] }
+export const newKey = {
+  ...key,
+  ...owner,
+  label: 'agent-shopping',
+  scopes: ['subscriptions.write'],
+}
 
 /** A key as lists and changes show it. */
 export const listedKey: Static<typeof KeySchema> = {
   id: key.userKeyId,
   keyPrefix: key.keyPrefix,
+  label: newKey.label,
   scopes: newKey.scopes,
   policy: { maxAuthAmountCents: 5000 },
   console: false,

@@ -20,6 +20,7 @@ export const KeySchema = Type.Object(
   {
     id: text('The id of the key'),
     keyPrefix: text('The first characters of the key'),
+    label: textOrNull('What people call it'),
     scopes: grantedScopes,
     policy: Type.Unknown({
       description: 'Its own policy: an object, a list of several, or null for none',
@@ -42,6 +43,7 @@ export const KeySchema = Type.Object(
 export const NewKey = Type.Object(
   {
     ...newKeyFields,
+    label: textOrNull('What people call it'),
     walletAddress: textOrNull('The wallet of the account, where it has one'),
     userId: textOrNull('The user that the key acts for'),
     scopes: grantedScopes,
@@ -60,6 +62,7 @@ export function keyData(key: ApiKey, policies: readonly unknown[]): Record<strin
   return {
     id: key.id,
     keyPrefix: key.prefix,
+    label: key.label,
     scopes: key.scopes,
     policy: policies.length > 1 ? policies : (policies[0] ?? null),
     console: key.console,

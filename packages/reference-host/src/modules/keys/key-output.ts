@@ -8,6 +8,7 @@ export function describeKey(key: KeyRecord, now: EpochMs) {
   const expired = key.expiresAt !== null && key.expiresAt <= now
   return {
     id: key.id,
+    label: key.label,
     keyPrefix: key.prefix,
     surface: key.surface,
     accountId: key.accountId,
@@ -26,6 +27,10 @@ export function describeKey(key: KeyRecord, now: EpochMs) {
 
 /** The output of a command that revoked a key. */
 export function revokedKeyOutput(verdict: Verdict<ApiKey>): CommandOutput {
-  const { id, revokedAt } = unwrap(verdict)
-  return { data: { keyId: id, revokedAt }, lines: [`${id} is revoked; its sessions end within a second.`] }
+  const { id, label, revokedAt } = unwrap(verdict)
+  const name = label === null ? id : `${id} (${label})`
+  return {
+    data: { keyId: id, label, revokedAt },
+    lines: [`${name} is revoked; its sessions end within a second.`],
+  }
 }

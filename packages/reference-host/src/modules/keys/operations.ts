@@ -10,13 +10,19 @@ import {
   readPositionCursor,
 } from '@gatewright/host/internal'
 import { component, nextCursor } from '@gatewright/host/schemas'
-import { PolicySchema } from '@gatewright/host/internal'
+import { INSTANT_FORMAT, parseInstant, PolicySchema } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
-import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
+import {
+  checkPolicy,
+  keyLabel,
+  newKeyData,
+  parseRequestedScopes,
+  requestedScopes,
+} from '../credential-fields.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
 import { keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
-import { keyResponse, revokeKey } from './revoke.ts'
+import { keyResponse, REVOKED, revokeKey } from './revoke.ts'
 
 /** What the operations on API keys work with. */
 interface KeyServices extends Pick<HostServices, 'issuer' | 'aliases' | 'guard' | 'db' | 'clock'> {
@@ -35,11 +41,25 @@ const Rights = {
   policy: Type.Optional(PolicySchema),
 }
 const CreateBody = Type.Object(
-  Rights,
+  {
+    label: Type.Optional(keyLabel),
+    ...Rights,
+    expiresAt: Type.Optional(
+      Type.String({
+        format: INSTANT_FORMAT,
+        description:
+          'When the key stops working, in the future. Never later than the key that creates it. Default: never',
+      }),
+    ),
+  },
   component('CreateKeyRequest', 'What a new key may do. Default: what the caller may do'),
 )
 const ChangeBody = Type.Object(
-  { ...Rights, revoke: Type.Optional(Type.Boolean({ description: '`true` revokes the key' })) },
+  {
+    label: Type.Optional(keyLabel),
+    ...Rights,
+    revoke: Type.Optional(Type.Boolean({ description: '`true` revokes the key' })),
+  },
   component(
     'ChangeKeyRequest',
     'What to change of a key: at least one member. Another policy for a key below replaces its own, and what was used of a cap stays used',
@@ -75,7 +95,8 @@ function createKey({
   issuer,
   aliases,
   webTokens,
-}: Pick<KeyServices, 'issuer' | 'aliases' | 'webTokens'>): Operation {
+  clock,
+}: Pick<KeyServices, 'issuer' | 'aliases' | 'webTokens' | 'clock'>): Operation {
   return operation({
     ...common,
     id: 'keys.create',
@@ -88,7 +109,11 @@ function createKey({
     body: CreateBody,
     response: NewKey,
     example: {
-      body: { scopes: ['subscriptions.write'], policy: { maxAuthAmountCents: 5000 } },
+      body: {
+        label: 'agent-shopping',
+        scopes: ['subscriptions.write'],
+        policy: { maxAuthAmountCents: 5000 },
+      },
       response: examples.newKey,
     },
     async handle({ caller: authenticated, body, facts }) {
@@ -97,7 +122,16 @@ function createKey({
       if (!scopes.ok) return scopes
       const policy = checkPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
-      const rights = { surface: 'user', scopes: scopes.value.scopes, ...policy.value } as const
+      const expiresAt = parseExpiry(body.expiresAt, clock.now())
+      if (!expiresAt.ok) return expiresAt
+      const label = body.label ?? null
+      const rights = {
+        surface: 'user',
+        label,
+        scopes: scopes.value.scopes,
+        ...policy.value,
+        ...expiresAt.value,
+      } as const
       const { ignored } = scopes.value
       if ('webSession' in authenticated) {
         const { webSession } = authenticated
@@ -115,6 +149,14 @@ function createKey({
       return newKeyResponse(await issuer.createKey(request), ignored)
     },
   })
+}
+
+/** Reads the end of a new key, which must be in the future. */
+function parseExpiry(text: string | undefined, now: number): Verdict<{ expiresAt?: number }> {
+  if (text === undefined) return allow({})
+  const expiresAt = parseInstant(text)
+  if (expiresAt !== undefined && expiresAt > now) return allow({ expiresAt })
+  return deny('invalid_request', 'expiresAt must be in the future', { field: 'expiresAt' })
 }
 
 function listKeys({ issuer }: Pick<HostServices, 'issuer'>): Operation {
@@ -144,12 +186,15 @@ function listKeys({ issuer }: Pick<HostServices, 'issuer'>): Operation {
   })
 }
 
+/** The members of a change that may be given together. */
+const CHANGES = ['label', 'scopes', 'policy'] as const
+
 function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases'>): Operation {
   const { issuer, aliases } = services
   return operation({
     ...common,
     id: 'keys.change',
-    title: 'Change the scopes or policy of a key, or revoke it',
+    title: 'Change the label, scopes or policy of a key, or revoke it',
     method: 'PATCH',
     paths: keyPaths('/{keyId}'),
     // Replaced policies stay stored with the key, so changes are limited like mints.
@@ -167,12 +212,22 @@ function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases'>): Operation
       const policy = checkPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
       const keyId = params['keyId'] as string
-      if (body.scopes === undefined && body.policy === undefined && body.revoke !== true) {
-        return deny('invalid_request', 'scopes, policy or revoke: true is required', { field: 'scopes' })
+      if (CHANGES.every(name => body[name] === undefined) && body.revoke !== true) {
+        return deny('invalid_request', 'label, scopes, policy or revoke: true is required', {
+          field: 'scopes',
+        })
       }
-      if (body.revoke === true) return keyResponse(services, await issuer.revokeKey(caller, keyId))
-      const change = { ...(scopes ? { scopes: scopes.value.scopes } : {}), ...policy.value }
-      return keyResponse(services, await issuer.changeKey(caller, keyId, change))
+      if (body.revoke === true) return keyResponse(services, await issuer.revokeKey(caller, keyId), REVOKED)
+      const change = {
+        ...(scopes ? { scopes: scopes.value.scopes } : {}),
+        ...policy.value,
+        ...(body.label === undefined ? {} : { label: body.label }),
+      }
+      const isRenamed = body.scopes === undefined && policy.value.policy === undefined
+      const summary = isRenamed
+        ? 'The label of the key is changed.'
+        : 'The key is changed; its sessions have ended.'
+      return keyResponse(services, await issuer.changeKey(caller, keyId, change), summary)
     },
   })
 }
@@ -222,10 +277,11 @@ function newKeyResponse(
   ignored: readonly string[],
 ): Verdict<Success> {
   if (!created.ok) return created
-  const { walletAddress, userId, scopes } = created.value.key
+  const { label, walletAddress, userId, scopes } = created.value.key
   return allow({
     data: {
       ...newKeyData(created.value),
+      label,
       walletAddress,
       userId,
       scopes,

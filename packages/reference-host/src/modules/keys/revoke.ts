@@ -9,6 +9,9 @@ import { cancelCardsOf, lineagesFrom } from '../cards/cancel.ts'
 import * as examples from './examples.ts'
 import { keyData, keyPaths, KeySchema } from './fields.ts'
 
+/** The summary of a response to a revocation. */
+export const REVOKED = 'The key is revoked.'
+
 /** `keys.revoke`: ends a key and its sessions, and if requested cancels the cards that it made. */
 export function revokeKey(services: Pick<HostServices, 'issuer' | 'clock' | 'db'>): Operation {
   return operation({
@@ -40,7 +43,7 @@ export function revokeKey(services: Pick<HostServices, 'issuer' | 'clock' | 'db'
       if (cards?.ok === false) return cards
       const revoked = await services.issuer.revokeKey(callerOf(caller), keyId)
       if (revoked.ok) await cards?.value()
-      return keyResponse(services, revoked)
+      return keyResponse(services, revoked, REVOKED)
     },
   })
 }
@@ -66,11 +69,10 @@ async function cardsToCancel(
 export async function keyResponse(
   { issuer }: Pick<HostServices, 'issuer'>,
   changed: Verdict<ApiKey>,
+  summary: string,
 ): Promise<Verdict<Success>> {
   if (!changed.ok) return changed
   const key = changed.value
   const policies = await issuer.policies(key.policyIds.slice(key.inheritedPolicies))
-  const summary =
-    key.revokedAt === null ? 'The key is changed; its sessions have ended.' : 'The key is revoked.'
   return allow({ data: keyData(key, policies), summary })
 }
