@@ -2,21 +2,18 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { toText } from '@gatewright/kernel/internal/sql'
 import type { Page } from 'playwright-core'
 import type { TestWallet } from './browser-wallets.ts'
-import { heading, press, signInBy } from './helper-page.ts'
+import { heading } from './helper-page.ts'
 import { bearer, newWallet, type TestHost } from './host.ts'
 import { moneyUser, type MoneyUser } from './money.ts'
 import { webToken } from './web-sign-in.ts'
 
-/** Goes from the list of wallets into the account console. */
-export async function openAccount(page: Page, wallet: TestWallet): Promise<void> {
-  await signInBy(page, wallet)
-  await press(page, 'Open your account')
-  await heading(page, 'Your account')
-}
-
-/** Opens a part of the console. */
-export function openTab(page: Page, name: string): Promise<void> {
-  return page.getByRole('tab', { name, exact: true }).click()
+/** Opens a page of the console by its link in the navigation. */
+export async function openTab(page: Page, name: string): Promise<void> {
+  await page
+    .getByRole('navigation', { name: 'Your account' })
+    .getByRole('link', { name, exact: true })
+    .click()
+  await heading(page, name)
 }
 
 /** A program of an account: what a key of the account's wallet can do over HTTP. */

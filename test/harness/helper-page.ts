@@ -40,11 +40,11 @@ export function shows(page: Page, text: string): Promise<void> {
   return page.getByRole('main').getByText(text).waitFor()
 }
 
-/** Goes from the list of wallets to who signed in. */
+/** Goes from the list of wallets into the account console. */
 export async function signInBy(page: Page, wallet: TestWallet): Promise<void> {
   await pick(page, wallet.name)
   await press(page, 'Sign in')
-  await heading(page, 'You are signed in')
+  await heading(page, 'Overview')
 }
 
 /** Types a code into the boxes, beginning in the first one. */

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { testWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost } from '../../harness/browser.ts'
-import { accountOf, openAccount, openTab, programOf, writeTransactions } from '../../harness/console-page.ts'
+import { accountOf, openTab, programOf, writeTransactions } from '../../harness/console-page.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { openHelper } from '../../harness/helper-page.ts'
+import { openHelper, signInBy } from '../../harness/helper-page.ts'
 import { scrollThrough } from '../../harness/in-page/scroll.ts'
 import { tasksWhile } from '../../harness/main-thread.ts'
 
@@ -32,7 +32,7 @@ t.test('shows 10,000 transactions with at most 200 rows, and measures the tasks 
     viewport: { width: 1100, height: 800 },
   })
   const started = Date.now()
-  await openAccount(page, wallet)
+  await signInBy(page, wallet)
   // The plot needs all of them, since all are of the last 30 days.
   await page.getByRole('slider').waitFor({ timeout: 60_000 })
   const readMs = Date.now() - started

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { testWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost } from '../../harness/browser.ts'
-import { openAccount, openTab, programOf } from '../../harness/console-page.ts'
-import { openHelper } from '../../harness/helper-page.ts'
+import { openTab, programOf } from '../../harness/console-page.ts'
+import { openHelper, signInBy } from '../../harness/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 
 const host = await startPageHost({ RATE_LIMITS: 'off' })
@@ -32,7 +32,7 @@ t.test('shows every key, and the sessions of the next page on request', async t 
     t.equal(minted.status, 200)
   }
   const { page, faults } = await openHelper(browser, `${host.url}/helper`, [wallet])
-  await openAccount(page, wallet)
+  await signInBy(page, wallet)
   await openTab(page, 'Keys')
   const revoke = page.getByRole('button', { name: 'Revoke' })
   await revoke.first().waitFor()

@@ -8,16 +8,9 @@ import type { Page, Route } from 'playwright-core'
 import t from 'tap'
 import { testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost } from '../../harness/browser.ts'
-import {
-  accountOf,
-  openAccount,
-  openTab,
-  programOf,
-  spendSome,
-  writeTransactions,
-} from '../../harness/console-page.ts'
+import { accountOf, openTab, programOf, spendSome, writeTransactions } from '../../harness/console-page.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { heading, openHelper, press, shows, signInBy } from '../../harness/helper-page.ts'
+import { heading, openHelper, pick, press, shows, signInBy } from '../../harness/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 import { findProblems, overflow } from '../../harness/in-page/watch.ts'
 
@@ -67,7 +60,7 @@ async function at(
   const options = { colorScheme: scheme, viewport: { width: 1100, height: 800 } }
   const { page } = await openHelper(browser, `${host.url}/helper`, [wallet], options)
   await prepare?.(page)
-  await openAccount(page, wallet)
+  await signInBy(page, wallet)
   return page
 }
 
@@ -153,9 +146,9 @@ const states: Readonly<Record<string, State>> = {
   'not-opened': async scheme => {
     const options = { colorScheme: scheme }
     const { page } = await openHelper(browser, `${host.url}/helper`, [funded], options)
-    await signInBy(page, funded)
     await page.route('**/auth/console', failing)
-    await press(page, 'Open your account')
+    await pick(page, funded.name)
+    await press(page, 'Sign in')
     await heading(page, 'Your account cannot be shown')
     return page
   },

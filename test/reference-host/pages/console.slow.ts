@@ -1,9 +1,9 @@
 import t from 'tap'
 import { REJECTED, testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
-import { openAccount, openTab, programOf, spendSome } from '../../harness/console-page.ts'
+import { openTab, programOf, spendSome } from '../../harness/console-page.ts'
 import { countPlots } from '../../harness/in-page/plots.ts'
-import { heading, openHelper, pick, press, shows } from '../../harness/helper-page.ts'
+import { heading, openHelper, press, shows, signInBy } from '../../harness/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 
 const host = await startPageHost({ RATE_LIMITS: 'off' })
@@ -18,7 +18,7 @@ async function open(wallet: TestWallet): Promise<OpenPage & { token: string }> {
     prepare: context => context.addInitScript(countPlots),
   })
   const responded = opened.page.waitForResponse(`${host.url}/auth/console`)
-  await openAccount(opened.page, wallet)
+  await signInBy(opened.page, wallet)
   const { data } = (await (await responded).json()) as { data: { sessionToken: string } }
   return { ...opened, token: data.sessionToken }
 }
@@ -42,11 +42,7 @@ t.test('a console is made by one signature, used, and ended by signing out', asy
   await shows(page, '953.40 USD')
   for (const tab of ['Keys', 'Sessions', 'Cards', 'Transactions', 'Notifications', 'Overview']) {
     await openTab(page, tab)
-    await page
-      .getByRole('tabpanel', { name: tab })
-      .locator('[aria-busy]')
-      .first()
-      .waitFor({ state: 'detached' })
+    await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
     t.equal(await page.locator('.note.bad').count(), 0, tab)
   }
   t.equal((await host.send('/user/v1/users', { headers: bearer(token) })).status, 200)
@@ -66,8 +62,8 @@ t.test('a console is made by one signature, used, and ended by signing out', asy
   await heading(page, 'You are signed out')
   t.ok(await ends(token))
   t.same(faults, NONE)
-  t.same(await kept(), [])
-  t.same(new Set(addresses), new Set([`${host.url}/helper`]))
+  t.same(await kept(), [], 'nothing of the session stays in the browser')
+  t.notMatch(addresses.join(' '), /eyJ|gw_/, 'no secret was in an address')
 })
 
 t.test('shows what of each cap is used and free, the tightest first', async t => {
@@ -167,9 +163,8 @@ t.test('creates a key with a fresh signature, which works, and rotates, narrows 
   const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
   t.equal(minted.status, 200)
   await press(page, 'Back to your account')
-  await heading(page, 'Your account')
+  await heading(page, 'Keys')
   await shows(page, 'At most 75.00 USD spent a day')
-  t.equal(await page.getByRole('tab', { selected: true }).innerText(), 'Keys', 'where one was')
 
   await press(page, 'Narrow')
   await page.getByLabel('Per payment').fill('much')
@@ -254,11 +249,10 @@ t.test('asks for one signature when the session has ended, and goes on where one
   await openTab(page, 'Notifications')
   await host.send('/user/v1/sessions/current', { method: 'DELETE', headers: bearer(token) })
   t.ok(await ends(token))
-  await press(page, 'Read again')
+  await press(page, 'Refresh')
   await heading(page, 'Your session has ended')
-  await press(page, 'Sign and go on')
-  await heading(page, 'Your account')
-  t.equal(await page.getByRole('tab', { selected: true }).innerText(), 'Notifications')
+  await press(page, 'Sign and continue')
+  await heading(page, 'Notifications')
   t.same(faults, NONE)
 })
 
@@ -267,7 +261,7 @@ t.test('keeps a key on the screen that is shown once, though the session has end
   const opened = await openHelper(browser, `${host.url}/helper`, [wallet])
   const { page } = opened
   await page.clock.install()
-  await openAccount(page, wallet)
+  await signInBy(page, wallet)
   await openTab(page, 'Keys')
   await press(page, 'Create key')
   await press(page, 'Create key')
@@ -298,23 +292,50 @@ t.test('says what failed, with the request id, and tries again', async t => {
   t.equal(await page.locator('.note.bad').count(), 0)
 })
 
-t.test('ends the session when the page is closed', async t => {
-  const wallet = testWallet()
-  const { page, token } = await open(wallet)
-  await page.goto('about:blank')
-  t.ok(await ends(token))
-})
+t.test(
+  'goes through pages and a drawer by Back and Forward, and survives a reload without a signature',
+  async t => {
+    const wallet = testWallet()
+    await spendSome(host, await programOf(host, wallet))
+    const { page, faults } = await open(wallet)
+    const texts = wallet.texts.length
+    t.match(page.url(), /\/helper#\/overview$/)
+    await openTab(page, 'Cards')
+    await page.getByRole('link', { name: /^•••• \d{4}|Ends in/ }).click()
+    const drawer = page.getByRole('dialog')
+    await drawer.getByText('Card id').waitFor()
+    t.match(page.url(), /#\/cards\/card_[\w-]+$/)
+    await page.reload()
+    await drawer.getByText('Card id').waitFor()
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+    t.match(page.url(), /#\/cards$/)
+    await openTab(page, 'Keys')
+    await page.goBack()
+    await heading(page, 'Cards')
+    await page.goBack()
+    await page.goBack()
+    await heading(page, 'Overview')
+    await page.goForward()
+    await heading(page, 'Cards')
+    t.equal(wallet.texts.length, texts, 'no more signatures')
+    await openTab(page, 'Keys')
+    await press(page, 'Create key')
+    await press(page, 'Create key')
+    await heading(page, 'Your new key')
+    t.equal(wallet.texts.length, texts + 1, 'the wallet is found again after the reload')
+    await page.goBack()
+    t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Your new key', 'and Back leaves it')
+    t.same(faults, NONE)
+  },
+)
 
 t.test('a replayed web token opens no second console', async t => {
   const wallet = testWallet()
   const opened = await openHelper(browser, `${host.url}/helper`, [wallet])
-  await pick(opened.page, wallet.name)
-  await press(opened.page, 'Sign in')
-  await heading(opened.page, 'You are signed in')
   const asked = opened.page.waitForRequest(`${host.url}/auth/console`)
-  await press(opened.page, 'Open your account')
+  await signInBy(opened.page, wallet)
   const { authorization = '' } = (await asked).headers()
-  await heading(opened.page, 'Your account')
   const again = await host.send('/auth/console', { method: 'POST', headers: { authorization } })
   t.match(again, { status: 401 })
 })

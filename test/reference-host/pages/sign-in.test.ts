@@ -1,6 +1,7 @@
 import t from 'tap'
 import { REJECTED, switchAccount, testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
+import { openTab } from '../../harness/console-page.ts'
 import { heading, openHelper, pick, press, shows, signInBy } from '../../harness/helper-page.ts'
 import { bearer, newWallet } from '../../harness/host.ts'
 
@@ -27,6 +28,7 @@ t.test('signs in with the second of two wallets, and makes a key that starts a s
   ])
   t.match(second.texts[0], second.account.address)
 
+  await openTab(page, 'Keys')
   await press(page, 'Create key')
   await page.getByLabel('Everything that you may do').check()
   await page.getByLabel('Per payment').fill('12.50')
@@ -56,8 +58,9 @@ t.test('signs in with the second of two wallets, and makes a key that starts a s
     body: { error: 'invalid_signature' },
   })
   t.same(faults, { reports: [], foreign: [], errors: [] })
-  t.same(await kept(), [])
-  t.same(new Set(addresses), new Set([`${host.url}/helper`]))
+  t.same(await kept(), ['sessionStorage gatewright.console'], 'the session of the console only')
+  const places = ['', '#/overview', '#/keys'].map(place => `${host.url}/helper${place}`)
+  t.same(new Set(addresses), new Set(places))
 })
 
 t.test('goes on after the wallet refused to connect, and to sign', async t => {
@@ -72,7 +75,7 @@ t.test('goes on after the wallet refused to connect, and to sign', async t => {
   await heading(page, 'You did not sign')
   t.match(await page.getByRole('main').innerText(), /refused to sign\. Nothing happened\./)
   await press(page, 'Try again')
-  await heading(page, 'You are signed in')
+  await heading(page, 'Overview')
   t.same(faults, { reports: [], foreign: [], errors: [] })
 })
 
@@ -91,7 +94,7 @@ t.test('starts over when the wallet turns to another account, announced or not',
   t.same(wallet.texts, [], 'and nothing was signed')
   await press(page, 'Start over')
   await press(page, 'Sign in')
-  await heading(page, 'You are signed in')
+  await heading(page, 'Overview')
 })
 
 t.test('does not sign in with a signature that comes after the person has left', async t => {
@@ -133,7 +136,7 @@ t.test('asks no wallet to sign once another was chosen, however late the host re
   await page.unrouteAll({ behavior: 'wait' })
   // What a late response would change is changed before a later one arrives.
   await press(page, 'Sign in')
-  await heading(page, 'You are signed in')
+  await heading(page, 'Overview')
   t.same([first.texts.length, second.texts.length], [0, 1])
 })
 
@@ -158,12 +161,18 @@ t.test('says so when there is no wallet, and looks again', async t => {
 t.test('asks for one more signature when the sign-in was used up, and keeps what was typed', async t => {
   const wallet = testWallet()
   const { page } = await open(wallet)
-  const [response] = await Promise.all([
-    page.waitForResponse(`${host.url}/auth/login`),
-    signInBy(page, wallet),
-  ])
-  const { token } = (await response.json()) as { token: string }
-  await host.send('/identity/user-api-keys', { headers: bearer(token), body: {} })
+  await signInBy(page, wallet)
+  await page.route(
+    '**/auth/login',
+    async route => {
+      const response = await route.fetch()
+      const { token } = (await response.json()) as { token: string }
+      await host.send('/identity/user-api-keys', { headers: bearer(token), body: {} })
+      await route.fulfill({ response })
+    },
+    { times: 1 },
+  )
+  await openTab(page, 'Keys')
   await press(page, 'Create key')
   await page.getByLabel('Everything that you may do').check()
   await page.getByLabel('Per day', { exact: true }).fill('70')

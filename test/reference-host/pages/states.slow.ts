@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { REJECTED, switchAccount, testWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
+import { openTab } from '../../harness/console-page.ts'
 import {
   heading,
   openHelper,
@@ -61,6 +62,7 @@ async function atCheck(scheme: 'light' | 'dark', from?: string) {
 async function atKey(scheme: 'light' | 'dark'): Promise<OpenPage> {
   const open = await opened(scheme)
   await signInBy(open.page, open.given[0] as ReturnType<typeof testWallet>)
+  await openTab(open.page, 'Keys')
   await press(open.page, 'Create key')
   return open
 }

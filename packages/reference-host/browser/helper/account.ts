@@ -24,14 +24,7 @@ export function showAccount(
         el('dt', {}, 'Wallet'),
         el('dd', {}, wallet.name),
       ),
-      el(
-        'p',
-        {},
-
-        'Your wallet shows a text that names ',
-        domain(),
-        '. Signing it costs nothing and moves no money by itself: a key that is made with it can.',
-      ),
+      el('p', {}, 'Your wallet shows a text that names ', domain(), '. Signing is free and moves no money.'),
       el('div', { class: 'buttons' }, yes, button('Choose another wallet', otherWallet)),
     ],
   })

@@ -44,6 +44,19 @@ export function showWalletFailure(
   }
 }
 
+/** Shows that the wallet has turned to another account than the one that is signed in. */
+export function showOtherAccount(account: string, wallet: string, { again, ...rest }: FailureActions): void {
+  showFailure({
+    title: 'The wallet shows another account',
+    tone: 'warn',
+    text: [
+      `${wallet} must sign with the account that is signed in here: ${account}. ${NOTHING}`,
+      'Switch to that account in the wallet and try again.',
+    ],
+    actions: [['Try again', again], fallbackActions(rest)],
+  })
+}
+
 /** Shows why a sign-in failed, and what to do next. */
 export function showSignInFailure(
   failure: Exclude<SignInFailure, { kind: 'no-request' }>,

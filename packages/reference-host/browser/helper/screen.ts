@@ -10,8 +10,6 @@ export interface ScreenContent {
   readonly body: readonly Child[]
   /** Whether the screen needs more width than a sign-in. */
   readonly wide?: boolean
-  /** Whether the body is shown without a card around it. */
-  readonly whole?: boolean
 }
 
 /** Whether a screen is still shown. Check it after an `await`, and ignore the result if the screen is gone. */
@@ -20,16 +18,46 @@ export type IsShown = () => boolean
 let shownScreens = 0
 
 /** Shows a screen and focuses its heading, except for the first screen. */
-export function show({ title, step, body, wide = false, whole = false }: ScreenContent): IsShown {
+export function show({ title, step, body, wide = false }: ScreenContent): IsShown {
   const heading = el('h1', { tabindex: -1 }, title)
   const app = byId('app')
-  app.className = whole ? 'console' : wide ? 'sign-in wide' : 'sign-in'
+  app.className = wide ? 'sign-in wide' : 'sign-in'
+  document.body.classList.remove('in-console')
   const inside = [step ? el('p', { class: 'step' }, step) : undefined, heading, ...body]
-  fill(app, ...(whole ? inside : [el('section', { class: 'card' }, ...inside)]))
+  fill(app, el('section', { class: 'card' }, ...inside))
   document.title = `${title} · ${readHost().serviceName}`
   if (++shownScreens > 1) heading.focus()
   return currentScreen()
 }
+
+/** Shows the console: a screen that uses the whole window, and has headings and titles of its own. */
+export function showWhole(body: readonly Child[]): IsShown {
+  const app = byId('app')
+  app.className = 'console'
+  document.body.classList.add('in-console')
+  fill(app, ...body)
+  shownScreens++
+  return currentScreen()
+}
+
+let held = false
+const askBeforeLeaving = (event: BeforeUnloadEvent): void => event.preventDefault()
+
+/**
+ * Holds the current screen, for example while it shows a secret for the only time: the browser asks before the page is left, and
+ * Back and Forward change nothing. Returns the function that releases it.
+ */
+export function holdScreen(): () => void {
+  held = true
+  addEventListener('beforeunload', askBeforeLeaving)
+  return () => {
+    held = false
+    removeEventListener('beforeunload', askBeforeLeaving)
+  }
+}
+
+/** Whether the current screen is held. */
+export const isScreenHeld = (): boolean => held
 
 /** Returns a function that tells whether the current screen is still shown. */
 export function currentScreen(): IsShown {

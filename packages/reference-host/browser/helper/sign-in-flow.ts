@@ -4,7 +4,13 @@ import { showAccount, showConnecting, showSigning } from './account.ts'
 import { showCheck } from './cli/check.ts'
 import { showApproved, showDenied } from './cli/done.ts'
 import { denyRequest, inspectRequest, type CliRequest } from './cli/request.ts'
-import { showRequestOver, showSignInFailure, showWalletFailure, type FailureActions } from './failures.ts'
+import {
+  showOtherAccount,
+  showRequestOver,
+  showSignInFailure,
+  showWalletFailure,
+  type FailureActions,
+} from './failures.ts'
 import { showPick } from './pick.ts'
 import { currentScreen, type IsShown } from './screen.ts'
 import {
@@ -15,7 +21,7 @@ import {
   type SignedIn,
   type TextToSign,
 } from './sign-in.ts'
-import { connect, sign, watchAccount, type Signer, type WalletFailure } from './signer.ts'
+import { connect, isAccount, sign, watchAccount, type Signer, type WalletFailure } from './signer.ts'
 import type { Wallet } from './wallets.ts'
 
 /** The request of a command line for which this page was opened. */
@@ -29,6 +35,8 @@ export interface SignInFlow {
   readonly title: string
   readonly intro: string
   readonly request?: OpenRequest
+  /** The account that must sign, if one is signed in already. */
+  readonly account?: string
   /** Called after a sign-in for the account. */
   readonly signedIn: (signedIn: SignedIn, signer: Signer) => void
   /** Called if the person does not sign. Default: the start of the flow. */
@@ -64,6 +72,8 @@ async function connectWallet(flow: SignInFlow, wallet: Wallet): Promise<void> {
   const asked = await connect(wallet)
   if (!isShown()) return
   if (!asked.ok) showWalletFailure(asked.failure, wallet.name, 'connect', actions)
+  else if (flow.account !== undefined && !isAccount(asked.value, flow.account))
+    showOtherAccount(flow.account, wallet.name, actions)
   else useSigner(flow, asked.value)
 }
 

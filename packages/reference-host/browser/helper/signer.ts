@@ -1,4 +1,4 @@
-import type { Wallet } from './wallets.ts'
+import { findWallets, type Wallet } from './wallets.ts'
 
 /** An account of a wallet that can sign. */
 export interface Signer {
@@ -28,6 +28,31 @@ export async function connect(wallet: Wallet): Promise<WalletResult<Signer>> {
     return { ok: false, failure: failureOf(error) }
   }
 }
+
+/** Finds the wallet of a reverse domain name again, if it still shows the account. It is asked nothing but for its accounts. */
+export async function findSigner(
+  { rdns }: Pick<Wallet, 'rdns'>,
+  address: string,
+): Promise<Signer | undefined> {
+  const wallet = rdns === undefined ? undefined : await findWallet(rdns)
+  const connected = wallet ? await connect(wallet) : undefined
+  return connected?.ok && isSame(connected.value.address, address) ? connected.value : undefined
+}
+
+function findWallet(rdns: string): Promise<Wallet | undefined> {
+  return new Promise(resolve => {
+    const stop = findWallets((wallets, searching) => {
+      const found = wallets.find(wallet => wallet.rdns === rdns)
+      if (!found && searching) return
+      // The first call may come before `findWallets` has returned.
+      queueMicrotask(() => stop())
+      resolve(found)
+    })
+  })
+}
+
+/** Whether a signer is the account of an address. */
+export const isAccount = ({ address }: Signer, account: string): boolean => isSame(address, account)
 
 /** Asks a wallet to sign a text with the account of a signer. Fails if the wallet has switched to another account. */
 export async function sign({ wallet, address }: Signer, message: string): Promise<WalletResult<string>> {

@@ -1,20 +1,22 @@
 import { el } from '../shared/dom.ts'
 import { inspectRequest } from './cli/request.ts'
-import { showSignedIn, type ConsoleActions } from './console/index.ts'
+import { openConsole, showConsole, type ConsoleActions } from './console/index.ts'
+import { readStoredSession, type StoredSession } from './console/stored-session.ts'
 import { showRequestOver } from './failures.ts'
 import { askToSign, chooseWallet, type SignInFlow } from './sign-in-flow.ts'
 import { createKey } from './key/create.ts'
 import { showKyc } from './kyc.ts'
 import { readPurpose, type Purpose } from './purpose.ts'
-import { show, showFailure } from './screen.ts'
-import type { SignedIn } from './sign-in.ts'
-import type { Signer } from './signer.ts'
+import { currentScreen, show, showFailure } from './screen.ts'
+import { findSigner, type Signer } from './signer.ts'
 
 /** Starts the page for the purpose that its address names. */
 export function start(): void {
   const purpose = readPurpose()
-  if (purpose.kind === 'cli') void openRequest(purpose.requestId)
-  else chooseWallet(accountFlow(purpose))
+  if (purpose.kind === 'cli') return void openRequest(purpose.requestId)
+  const flow = accountFlow(purpose)
+  const kept = purpose.kind === 'account' ? readStoredSession() : undefined
+  return kept ? resume(kept, flow) : chooseWallet(flow)
 }
 
 async function openRequest(requestId: string): Promise<void> {
@@ -53,28 +55,46 @@ function accountFlow({ kind }: Purpose): SignInFlow {
     title: 'Sign in',
     intro:
       kind === 'kyc'
-        ? 'Sign in to see how far the check of your identity is. Choose your wallet.'
-        : 'Choose your wallet. Signing in costs nothing, and moves no money by itself.',
-    signedIn: (signedIn, signer) => (kind === 'kyc' ? showKyc : showConsole)(signedIn, signer, flow),
+        ? 'Sign in to see your identity check. Choose your wallet.'
+        : 'Choose your wallet. Signing is free and moves no money.',
+    signedIn(signedIn, signer) {
+      if (kind === 'kyc') return void showKyc(signedIn, signer, flow)
+      const actions = consoleActions(flow, signedIn.session.address, signer)
+      return void openConsole(signedIn, signer.wallet, actions)
+    },
     signInHere,
   }
   return flow
 }
 
-function showConsole(signedIn: SignedIn, signer: Signer, flow: SignInFlow): void {
+/** Shows the console of the session that this tab kept over a reload. */
+function resume(session: StoredSession, flow: SignInFlow): void {
+  showConsole(session, consoleActions(flow, session.address, session.wallet))
+}
+
+/** Makes what the console asks of the page. After a reload only the name of the wallet is known, and it is found again. */
+function consoleActions(
+  flow: SignInFlow,
+  account: string,
+  signer: Signer | StoredSession['wallet'],
+): ConsoleActions {
   const startAgain = (): void => chooseWallet(flow)
   // Signs again and continues with what the person typed.
-  const signAgain: ConsoleActions['signAgain'] = (next, back) =>
-    askToSign({ ...flow, signedIn: next, ...(back ? { back } : {}) }, signer)
-  showSignedIn(signedIn, {
+  const signAgain: ConsoleActions['signAgain'] = async (next, back) => {
+    const again = { ...flow, account, signedIn: next, ...(back ? { back } : {}) }
+    const isShown = currentScreen()
+    const found = 'wallet' in signer ? signer : await findSigner(signer, account)
+    if (!isShown()) return undefined
+    return found ? askToSign(again, found) : chooseWallet(again)
+  }
+  return {
     signAgain,
     startAgain,
-    createFirstKey: () => createKey(signedIn, { signAgain: next => signAgain(next), startAgain }),
     createKey: back =>
       createKey(undefined, {
         signAgain: next => signAgain(next, back),
         startAgain: back,
         after: ['Back to your account', back],
       }),
-  })
+  }
 }

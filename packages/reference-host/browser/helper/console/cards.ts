@@ -1,7 +1,8 @@
-import { el, type Child } from '../../shared/dom.ts'
+import { el } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
-import type { ConsoleContext } from './context.ts'
-import { empty, load, section } from './states.ts'
+import type { ConsolePage } from './page.ts'
+import { addressOf } from './route.ts'
+import { empty, load } from './states.ts'
 import type { Card } from './wire.ts'
 
 const STATUSES: Readonly<Record<string, readonly [tone: string, word: string]>> = {
@@ -19,26 +20,44 @@ const FREQUENCIES: Readonly<Record<string, string>> = {
   allTime: 'in total',
 }
 
-/** Makes the panel of the account's cards. It shows no card numbers: a console cannot read them. */
-export function cardsPanel(context: ConsoleContext): Child[] {
-  const body = el('div', { class: 'lines' })
-  void load<{ cards: readonly Card[] }>(body, {
-    what: 'your cards',
-    read: () => context.call('/cards'),
-    show: ({ cards }) => [cards.length === 0 ? noCards() : el('ul', { class: 'cards' }, ...cards.map(tile))],
-  })
-  const note = el(
-    'p',
-    { class: 'muted' },
-    'Programs create, lock and reveal cards with a key. This page only lists them.',
-  )
-  return [section('Cards', [note, body])]
+/** The page of the account's cards. It shows no card numbers: a console cannot read them. */
+export const cardsPage: ConsolePage = {
+  id: 'cards',
+  title: 'Cards',
+  icon: 'cards',
+  about: 'Cards made through the API.',
+  drawer(context, id) {
+    const body = el('div', { class: 'lines' })
+    void load<{ card: Card }>(body, {
+      what: 'this card',
+      read: () => context.call(`/cards/${encodeURIComponent(id)}`),
+      show: ({ card }) => [
+        tile(card),
+        el('dl', { class: 'facts' }, el('dt', {}, 'Card id'), el('dd', { class: 'mono' }, card.id)),
+      ],
+    })
+    return { title: 'Card', body: [body] }
+  },
+  render(context) {
+    const body = el('div', { class: 'card lines' })
+    void load<{ cards: readonly Card[] }>(body, {
+      what: 'your cards',
+      read: () => context.call('/cards'),
+      show: ({ cards }) => [
+        cards.length === 0
+          ? noCards()
+          : el('ul', { class: 'cards' }, ...cards.map(card => el('li', {}, tile(card)))),
+      ],
+    })
+    return [body]
+  },
 }
 
 const noCards = (): HTMLElement =>
   empty('You have no cards.', 'A program with a key that has the scope cards.write can create one.')
 
 function tile({
+  id,
   last4,
   brand,
   status,
@@ -52,14 +71,14 @@ function tile({
   const most =
     limit && `At most ${money(limit.amount)} USD ${FREQUENCIES[limit.frequency] ?? limit.frequency}`
   return el(
-    'li',
+    'div',
     { class: 'card-tile' },
     el(
       'p',
       { class: 'row-name' },
       el(
-        'span',
-        { class: 'mono' },
+        'a',
+        { class: 'mono', href: addressOf('cards', { row: id }) },
         el('span', { 'aria-hidden': 'true' }, '•••• '),
         el('span', { class: 'unseen' }, 'Ends in '),
         last4,

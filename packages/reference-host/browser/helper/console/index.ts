@@ -1,68 +1,36 @@
-import { short } from '../../shared/address.ts'
 import { call } from '../../shared/api.ts'
 import { button, el } from '../../shared/dom.ts'
 import { when } from '../../shared/time.ts'
-import { show, showFailure, type IsShown } from '../screen.ts'
+import { isScreenHeld, show, showFailure } from '../screen.ts'
 import type { SignedIn } from '../sign-in.ts'
-import {
-  caller,
-  endSession,
-  feedOf,
-  type ConsoleContext,
-  type ConsoleSession,
-  type ConsoleActions,
-  type TabName,
-} from './context.ts'
-import { mountFrame } from './frame.ts'
+import type { Wallet } from '../wallets.ts'
+import { caller, endSession, feedOf, type ConsoleActions, type ConsoleContext } from './context.ts'
+import { addressOf, isConsoleAddress, parseAddress } from './route.ts'
+import { mountShell, type Shell } from './shell.ts'
+import { forgetSession, storeSession, type ConsoleSession, type StoredSession } from './stored-session.ts'
 
 export type { ConsoleActions } from './context.ts'
 
-/** Shows that a wallet has signed in, and the choice between the two uses of this signature. */
-export function showSignedIn(signedIn: SignedIn, actions: ConsoleActions): void {
-  const { address, walletLabel } = signedIn.session
-  show({
-    title: 'You are signed in',
-    body: [
-      el(
-        'dl',
-        { class: 'facts' },
-        el('dt', {}, 'Account'),
-        el('dd', {}, short(address)),
-        el('dt', {}, 'Wallet'),
-        el('dd', {}, walletLabel ?? 'Without a name'),
-      ),
-      el(
-        'p',
-        {},
-        'Open your account to see what happens in it, or create an API key for a program of yours.',
-      ),
-      el(
-        'div',
-        { class: 'buttons' },
-        button('Open your account', () => openConsole(signedIn, actions), 'primary'),
-        button('Create key', actions.createFirstKey),
-      ),
-      el('p', { class: 'small muted' }, 'One signature does one of both, within 10 minutes.'),
-      button('Use another wallet', actions.startAgain, 'link'),
-    ],
-  })
-}
-
-/** Exchanges the web token of a sign-in for a console session, and shows the console. */
-async function openConsole(
-  signedIn: SignedIn,
+/** Exchanges the web token of a sign-in for a console session, and shows the console at the address of the window. */
+export async function openConsole(
+  { token, session: { address } }: SignedIn,
+  { name, rdns }: Pick<Wallet, 'name' | 'rdns'>,
   actions: ConsoleActions,
-  tab: TabName = 'overview',
 ): Promise<void> {
   const isShown = show({
     title: 'Opening your account',
     body: [el('p', { class: 'waiting' }, 'Asking the host for a session of an hour.')],
   })
-  const opened = await call<ConsoleSession>('/auth/console', { method: 'POST', token: signedIn.token })
+  const opened = await call<ConsoleSession>('/auth/console', { method: 'POST', token })
   if (!isShown()) return
-  if (opened.ok) return showConsole(signedIn.session.address, opened.data, actions, tab)
+  if (opened.ok) {
+    const { sessionToken, sessionId, expiresAt } = opened.data
+    const session = { sessionToken, sessionId, expiresAt, address, wallet: { name, rdns } }
+    storeSession(session)
+    return showConsole(session, actions)
+  }
   const { problem } = opened
-  const again = (): unknown => actions.signAgain(next => void openConsole(next, actions, tab))
+  const again = (): unknown => actions.signAgain(next => void openConsole(next, { name, rdns }, actions))
   showFailure({
     title: 'Your account cannot be shown',
     text: ['You have signed in, and nothing else has happened.'],
@@ -74,34 +42,27 @@ async function openConsole(
   })
 }
 
-function showConsole(
-  address: string,
-  session: ConsoleSession,
-  actions: ConsoleActions,
-  first: TabName,
-): void {
-  let tab = first
+/** Shows the console of a session that has begun. */
+export function showConsole(session: StoredSession, actions: ConsoleActions): void {
   let over = false
-  let frame: IsShown = () => false
-  const leaving = (event: PageTransitionEvent): void => {
-    if (!event.persisted) void endSession(session)
-  }
+  let shell: Shell | undefined
   const stop = (): void => {
     over = true
     clearTimeout(timer)
-    removeEventListener('pagehide', leaving)
+    forgetSession()
+    removeEventListener('hashchange', followAddress)
   }
-  const reportExpired = (): void =>
-    showExpired(actions, () => actions.signAgain(next => void openConsole(next, actions, tab)))
+  const reportExpired = (): void => showExpired(session, actions)
   const expired = (): void => {
     stop()
     // If another screen is open, such as a key that is shown once, it stays. The expiry is shown when the person returns to the
     // console.
-    if (frame()) reportExpired()
+    if (shell?.isShown()) reportExpired()
   }
   const signOut = async (): Promise<void> => {
     if (!(await endSession(session))) return showNotSignedOut(session, signOut, () => context.show())
     stop()
+    history.replaceState(null, '', location.pathname)
     showSignedOut(actions)
   }
   // The clock of this browser may be ahead, so the session is also ended on the host.
@@ -109,51 +70,58 @@ function showConsole(
     void endSession(session)
     expired()
   }
+  // A new key is shown once: Back and Forward must not remove it.
+  const followAddress = (): void => {
+    if (!isConsoleAddress(location.hash) || isScreenHeld()) return
+    if (shell?.isShown()) shell.follow()
+    else context.show()
+  }
   const timer = setTimeout(endAtExpiry, Math.max(0, Date.parse(session.expiresAt) - Date.now()))
-  addEventListener('pagehide', leaving)
+  addEventListener('hashchange', followAddress)
   const calls = caller(session, expired)
   const context: ConsoleContext = {
-    address,
     session,
     actions,
     call: calls,
     transactions: feedOf(calls),
-    show: () => context.open(tab),
-    remember(next) {
-      tab = next
-    },
-    open(next) {
-      tab = next
+    show() {
       if (over) reportExpired()
-      else frame = mountFrame(context, tab, signOut)
+      else shell = mountShell(context, signOut)
     },
+    open(page, row) {
+      location.hash = addressOf(page, row === undefined ? {} : { row })
+    },
+    refresh: () => shell?.refresh(),
+    filters: () => parseAddress(location.hash)?.query ?? new URLSearchParams(),
+    setFilters: filters => shell?.setFilters(filters),
   }
   context.show()
 }
 
-function showExpired({ startAgain }: ConsoleActions, signAgain: () => unknown): void {
+function showExpired({ wallet }: StoredSession, actions: ConsoleActions): void {
+  const signAgain = (): unknown => actions.signAgain(next => void openConsole(next, wallet, actions))
   for (const dialog of document.querySelectorAll('dialog')) dialog.close('no')
   show({
     title: 'Your session has ended',
     body: [
-      el('p', {}, 'A session of this page lasts an hour, and can be ended from another one.'),
-      el('p', {}, 'Nothing was lost. Sign once more, and go on where you were.'),
+      el('p', {}, 'A sign-in lasts an hour, and can be ended from another tab.'),
+      el('p', {}, 'Nothing was lost. Sign once more, and continue where you were.'),
       el(
         'div',
         { class: 'buttons' },
-        button('Sign and go on', signAgain, 'primary'),
-        button('Choose another wallet', startAgain),
+        button('Sign and continue', signAgain, 'primary'),
+        button('Choose another wallet', actions.startAgain),
       ),
     ],
   })
 }
 
-function showNotSignedOut({ expiresAt }: ConsoleSession, retry: () => Promise<void>, back: () => void): void {
+function showNotSignedOut({ expiresAt }: StoredSession, retry: () => Promise<void>, back: () => void): void {
   show({
     title: 'You are not signed out',
     body: [
-      el('p', {}, 'The host did not say that the session of this page has ended. Try again in a moment.'),
-      el('p', {}, 'Else it ends by itself ', when(expiresAt), '.'),
+      el('p', {}, 'The host did not confirm that this sign-in has ended. Try again in a moment.'),
+      el('p', {}, 'Otherwise it ends ', when(expiresAt), '.'),
       el(
         'div',
         { class: 'buttons' },

@@ -6,26 +6,28 @@ import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { narrowKey, revokeKey, rotateKey } from './key-actions.ts'
 import { isFrozen, makerWords, policyLines } from './key-words.ts'
-import { empty, load, section } from './states.ts'
+import type { ConsolePage } from './page.ts'
+import { empty, load } from './states.ts'
 import { isLive, type Key } from './wire.ts'
 
-/** Makes the panel of the account's keys with their creators, and of the open consoles. */
-export function keysPanel(context: ConsoleContext): Child[] {
-  const body = el('div', { class: 'lines' })
-  const reload = (): Promise<void> =>
-    load<Keys>(body, {
-      what: 'your keys',
-      read: () => readKeys(context),
-      show: keys => render(context, keys, reload),
-    })
-  void reload()
-  const create = button('Create key', () => context.actions.createKey(context.show), 'primary small')
-  const note = el(
-    'p',
-    { class: 'muted' },
-    'A key lets a program use your account. Creating or rotating one asks your wallet for a signature.',
-  )
-  return [section('Keys', [note, body], create)]
+/** The page of the account's keys with their creators, and of the open consoles. */
+export const keysPage: ConsolePage = {
+  id: 'keys',
+  title: 'Keys',
+  icon: 'keys',
+  about: 'A key lets a program use your account. Creating or rotating one asks your wallet for a signature.',
+  actions: context => [button('Create key', () => context.actions.createKey(context.show), 'primary small')],
+  render(context) {
+    const body = el('div', { class: 'card lines' })
+    const reload = (): Promise<void> =>
+      load<Keys>(body, {
+        what: 'your keys',
+        read: () => readKeys(context),
+        show: keys => render(context, keys, reload),
+      })
+    void reload()
+    return [body]
+  },
 }
 
 interface Keys {
@@ -53,7 +55,7 @@ function render(context: ConsoleContext, { keys, ownId }: Keys, reload: () => Pr
     live.length === 0
       ? empty('You have no keys.', 'Create one, and choose what it may do and how much it may spend.')
       : el('ul', { class: 'rows' }, ...live.map(row)),
-    el('h3', {}, 'Open consoles'),
+    el('h2', {}, 'Open consoles'),
     el('ul', { class: 'rows' }, ...consoles.map(key => consoleRow(context, key, key.id === ownId, reload))),
     ended.length > 0 &&
       el(

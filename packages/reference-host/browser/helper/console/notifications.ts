@@ -2,7 +2,8 @@ import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
 import type { ConsoleContext } from './context.ts'
-import { empty, load, problemNote, section } from './states.ts'
+import type { ConsolePage } from './page.ts'
+import { empty, load, problemNote } from './states.ts'
 import type { Notification } from './wire.ts'
 
 interface Page {
@@ -11,23 +12,29 @@ interface Page {
   readonly nextCursor: string | null
 }
 
-/** Makes the panel of the account's notifications, newest first. */
-export function notificationsPanel(context: ConsoleContext): Child[] {
-  const body = el('div', { class: 'lines' })
-  const reload = (): Promise<void> =>
-    load<Page>(body, {
-      what: 'your notifications',
-      read: () => context.call('/notifications?limit=50'),
-      show: page => render(context, page, reload),
-    })
-  void reload()
-  return [section('Notifications', [body], button('Read again', reload, 'small'))]
+/** The page of the account's notifications, newest first. */
+export const notificationsPage: ConsolePage = {
+  id: 'notifications',
+  title: 'Notifications',
+  icon: 'notifications',
+  actions: context => [button('Refresh', context.refresh, 'small')],
+  render(context) {
+    const body = el('div', { class: 'card lines' })
+    const reload = (): Promise<void> =>
+      load<Page>(body, {
+        what: 'your notifications',
+        read: () => context.call('/notifications?limit=50'),
+        show: page => render(context, page, reload),
+      })
+    void reload()
+    return [body]
+  },
 }
 
 function render(context: ConsoleContext, page: Page, reload: () => Promise<void>): Child[] {
   if (page.notifications.length === 0)
     return [
-      empty('Nothing has happened yet.', 'News about payments, cards and your identity check appears here.'),
+      empty('Nothing has happened yet.', 'Activity from payments, cards and identity checks appears here.'),
     ]
   const count = el('p', { class: 'muted', 'aria-live': 'polite' })
   let unread = page.unreadCount

@@ -1,15 +1,24 @@
-import { button, el, type Child } from '../../shared/dom.ts'
+import { button, el } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
 import { limitsSection } from './caps.ts'
 import type { ConsoleContext } from './context.ts'
+import type { ConsolePage } from './page.ts'
 import { spendSection } from './spend.ts'
 import { load, section } from './states.ts'
 import { stepsSection } from './steps.ts'
 import type { Balance } from './wire.ts'
 
-/** Makes the overview: the balance, the open onboarding steps, the caps of every key, and the spending of 30 days. */
-export function overviewPanel(context: ConsoleContext): Child[] {
-  return [balanceSection(context), stepsSection(context), limitsSection(context), spendSection(context)]
+/** The first page: the balance, the open onboarding steps, the caps of every key, and the spending of 30 days. */
+export const overviewPage: ConsolePage = {
+  id: 'overview',
+  title: 'Overview',
+  icon: 'overview',
+  render: context => [
+    balanceSection(context),
+    stepsSection(context),
+    limitsSection(context),
+    spendSection(context),
+  ],
 }
 
 function balanceSection(context: ConsoleContext): HTMLElement {

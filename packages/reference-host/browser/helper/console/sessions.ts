@@ -7,25 +7,28 @@ import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
-import { load, notDone, problemNote, section } from './states.ts'
+import type { ConsolePage } from './page.ts'
+import { load, notDone, problemNote } from './states.ts'
 import type { Key, Session } from './wire.ts'
 
-/** Makes the panel of the account's live sessions: those of programs, and of consoles such as this one. */
-export function sessionsPanel(context: ConsoleContext): Child[] {
-  const body = el('div', { class: 'lines' })
-  const reload = (): Promise<void> =>
-    load<Both>(body, {
-      what: 'your sessions',
-      read: () => readBoth(context),
-      show: both => render(context, both, reload),
-    })
-  void reload()
-  const note = el(
-    'p',
-    { class: 'muted' },
-    'A session is what a program works with for a while after it showed its key.',
-  )
-  return [section('Live sessions', [note, body], button('Read again', reload, 'small'))]
+/** The page of the account's live sessions: those of programs, and of consoles such as this one. */
+export const sessionsPage: ConsolePage = {
+  id: 'sessions',
+  title: 'Sessions',
+  icon: 'sessions',
+  about: 'A program shows its key once and works with a session for a while.',
+  actions: context => [button('Refresh', context.refresh, 'small')],
+  render(context) {
+    const body = el('div', { class: 'card lines' })
+    const reload = (): Promise<void> =>
+      load<Both>(body, {
+        what: 'your sessions',
+        read: () => readBoth(context),
+        show: both => render(context, both, reload),
+      })
+    void reload()
+    return [body]
+  },
 }
 
 /** A page of sessions, latest end first. */

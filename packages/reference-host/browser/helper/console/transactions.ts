@@ -3,7 +3,8 @@ import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
 import { fromNow, utc } from '../../shared/time.ts'
 import type { ConsoleContext } from './context.ts'
-import { empty, problemNote, section, skeleton } from './states.ts'
+import type { ConsolePage } from './page.ts'
+import { empty, problemNote, skeleton } from './states.ts'
 import { virtualList } from './virtual-list.ts'
 import type { Transaction } from './wire.ts'
 
@@ -15,8 +16,25 @@ const STATUSES: Readonly<Record<Transaction['status'], readonly [tone: string, w
   failed: ['bad', 'Failed'],
 }
 
-/** Makes the panel of the account's transactions, newest first. Scrolling reads more. */
-export function transactionsPanel(context: ConsoleContext): Child[] {
+/** The page of the account's transactions, newest first. Scrolling reads more. */
+export const transactionsPage: ConsolePage = {
+  id: 'transactions',
+  title: 'Transactions',
+  icon: 'transactions',
+  actions: context => [
+    button(
+      'Refresh',
+      () => {
+        context.transactions.clear()
+        context.refresh()
+      },
+      'small',
+    ),
+  ],
+  render,
+}
+
+function render(context: ConsoleContext): Child[] {
   const { transactions: feed } = context
   const body = el('div', { class: 'lines' }, skeleton('your transactions'))
   const state = el('p', { class: 'muted small' })
@@ -49,15 +67,7 @@ export function transactionsPanel(context: ConsoleContext): Child[] {
     }
   }
   void first()
-  const readAgain = button(
-    'Read again',
-    () => {
-      feed.clear()
-      return first()
-    },
-    'small',
-  )
-  return [section('Transactions', [body], readAgain)]
+  return [el('div', { class: 'card' }, body)]
 }
 
 const noTransactions = (): HTMLElement =>

@@ -10,7 +10,7 @@ export interface KeyActions {
   readonly signAgain: (next: (signedIn: SignedIn) => void) => unknown
   readonly startAgain: () => void
   /** What a person can do after storing the key. */
-  readonly after?: Action
+  readonly after: Action
 }
 
 /**
@@ -33,8 +33,7 @@ async function send({ token, session }: SignedIn, actions: KeyActions, values: K
     ...(Object.keys(values.caps).length === 0 ? {} : { policy: values.caps }),
   }
   const made = await call<NewKey>('/identity/user-api-keys', { body, token })
-  if (made.ok)
-    return showNewKey(made.data, session.address, actions.after ?? ['Create another key', actions.startAgain])
+  if (made.ok) return showNewKey(made.data, session.address, actions.after)
   const { problem } = made
   const back = (): unknown => actions.signAgain(next => createKey(next, actions, values))
   const again: Action = ['Sign in and go on', back]

@@ -2,7 +2,7 @@ import { short } from '../../shared/address.ts'
 import { copyButton } from '../../shared/copy.ts'
 import { button, el } from '../../shared/dom.ts'
 import { announce } from '../../shared/live.ts'
-import { show, type Action } from '../screen.ts'
+import { holdScreen, show, type Action } from '../screen.ts'
 
 /** A new key. The host returns its text only once. */
 export interface NewKey {
@@ -12,11 +12,9 @@ export interface NewKey {
   readonly scopes: readonly string[]
 }
 
-const askBeforeLeaving = (event: BeforeUnloadEvent): void => event.preventDefault()
-
 /** Shows a new key, hidden until requested, with a button to copy it. The page asks before it is left. */
 export function showNewKey({ userApiKey, keyPrefix, scopes }: NewKey, address: string, after: Action): void {
-  addEventListener('beforeunload', askBeforeLeaving)
+  const release = holdScreen()
   const hidden = `${keyPrefix}${'•'.repeat(12)}`
   const text = el('code', {}, hidden)
   const reveal = button(
@@ -33,7 +31,10 @@ export function showNewKey({ userApiKey, keyPrefix, scopes }: NewKey, address: s
   const done = button(
     'Done',
     () => {
-      if (stored.checked) return finish(address, after)
+      if (stored.checked) {
+        release()
+        return finish(address, after)
+      }
       wrong.textContent = 'Store the key first, and confirm it: it is never shown again.'
       stored.focus()
       announce(wrong.textContent)
@@ -71,7 +72,6 @@ export function showNewKey({ userApiKey, keyPrefix, scopes }: NewKey, address: s
 }
 
 function finish(address: string, [label, go]: Action): void {
-  removeEventListener('beforeunload', askBeforeLeaving)
   const command = [
     `curl -sS ${location.origin}/user/v1/sessions`,
     '-H "X-User-Key: $GATEWRIGHT_KEY"',

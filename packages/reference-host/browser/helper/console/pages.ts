@@ -1,0 +1,19 @@
+import { cardsPage } from './cards.ts'
+import { keysPage } from './keys.ts'
+import { notificationsPage } from './notifications.ts'
+import { overviewPage } from './overview.ts'
+import type { ConsolePage } from './page.ts'
+import { sessionsPage } from './sessions.ts'
+import { settingsPage } from './settings.ts'
+import { transactionsPage } from './transactions.ts'
+
+/** Every page of the console, in the order of the navigation. On a phone the first four are in the bar, the others under "More". */
+export const PAGES: readonly ConsolePage[] = [
+  overviewPage,
+  transactionsPage,
+  cardsPage,
+  keysPage,
+  sessionsPage,
+  notificationsPage,
+  settingsPage,
+]

@@ -1,0 +1,52 @@
+/** A console session, as `POST /auth/console` returns it. */
+export interface ConsoleSession {
+  readonly sessionToken: string
+  readonly sessionId: string
+  readonly expiresAt: string
+}
+
+/** A console session as the page keeps it, with the wallet that opened it. */
+export interface StoredSession extends ConsoleSession {
+  readonly address: string
+  readonly wallet: {
+    readonly name: string
+    /** The reverse domain name, by which the wallet is found again after a reload. */
+    readonly rdns: string | undefined
+  }
+}
+
+/**
+ * `sessionStorage` is of one tab: it survives a reload and ends with the tab. Its token can move no money (decision 0047). A
+ * browser may refuse storage: then a reload asks for a signature.
+ */
+const NAME = 'gatewright.console'
+
+/** Keeps the session of this tab over a reload. */
+export function storeSession(session: StoredSession): void {
+  try {
+    sessionStorage.setItem(NAME, JSON.stringify(session))
+  } catch {
+    return undefined
+  }
+}
+
+/** Removes the stored session. */
+export function forgetSession(): void {
+  try {
+    sessionStorage.removeItem(NAME)
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads the stored session of this tab; undefined if there is none, or if it has ended. */
+export function readStoredSession(now: number = Date.now()): StoredSession | undefined {
+  try {
+    const stored = JSON.parse(sessionStorage.getItem(NAME) ?? 'null') as StoredSession | null
+    if (stored !== null && now < Date.parse(stored.expiresAt)) return stored
+  } catch {
+    return undefined
+  }
+  forgetSession()
+  return undefined
+}
