@@ -1,8 +1,8 @@
 // What the packages of this repository share and no page describes: it may change in any release.
-export { instantArgument, integerArgument, referenceArgument } from './cli/arguments.ts'
-export { UsageError, reportElapsed, unwrap } from './cli/command.ts'
+export { centsArgument, instantArgument, integerArgument, referenceArgument } from './cli/arguments.ts'
+export { isoOrNull, money } from './cli/cell.ts'
+export { CommandError, UsageError, reportElapsed, unwrap } from './cli/command.ts'
 export { MAX_LISTED } from './cli/list.ts'
-export { fieldTable, isoOrNull } from './cli/table.ts'
 export { decideLostRun, describeLostRuns } from './composition/described-lost-runs.ts'
 export { operationTable } from './composition/host-module.ts'
 export { HostFactories } from './composition/host-services.ts'

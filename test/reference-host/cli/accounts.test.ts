@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runCommand } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, request, spawnHost } from '../../harness/host.ts'
@@ -90,4 +91,34 @@ t.test('shows a user account and a partner account', async t => {
   const { partnerId } = (await json('partner-keys', 'create', 'Acme')) as { partnerId: string }
   t.match(await json('accounts', 'show', partnerId), { kind: 'partner', name: 'Acme', users: 0, liveKeys: 1 })
   t.match(await json('keys', 'list', partnerId), [{ surface: 'partner' }])
+})
+
+t.test('finds users by their wallet, and takes a wallet wherever it takes an account', async t => {
+  const [{ accountId, walletAddress } = { accountId: '', walletAddress: '' }] = (await json(
+    'users',
+    'list',
+  )) as { accountId: string; walletAddress: string }[]
+  t.match(accountId, /^acc_/)
+  for (const wallet of [walletAddress, walletAddress.toLowerCase()]) {
+    t.match(await json('users', 'list', '--wallet', wallet), [{ accountId, userId: user.userId }])
+    t.match(await json('accounts', 'show', wallet), { accountId, kind: 'user' })
+    t.match(await json('ledger', 'balance', wallet), { accountId })
+  }
+  const nobody = `0x${'1'.repeat(40)}`
+  t.match(await gatewright('users', 'list', '--wallet', nobody), { code: 0, output: /^No such users\.$/m })
+  t.match(await gatewright('accounts', 'show', nobody), { code: 1, output: /no account has signed in with/ })
+  t.match(await gatewright('users', 'list', '--wallet', '0x12'), {
+    code: 2,
+    output: /--wallet must be 0x and 40/,
+  })
+})
+
+t.test('shows fields to a person with money and instants in words, and cuts no id', async t => {
+  const { accountId } = (await json('accounts', 'show', user.userId)) as { accountId: string }
+  const terminal = { width: 40, colors: false }
+  const { out } = await runCommand(['accounts', 'show', user.userId], { env, ask: undefined, terminal })
+  t.match(out, /^balance +0\.70 USD$/m)
+  t.match(out, new RegExp(`^accountId +${accountId}$`, 'm'))
+  t.match(out, /^createdAt +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/m)
+  t.match((await gatewright('accounts', 'show', user.userId)).output, /^balanceCents +70$/m)
 })

@@ -39,16 +39,16 @@ t.test('an operator lists what an issuer reported in excess, and marks it as han
   const { output } = await gatewright('authorizations', 'list')
   t.match(output, new RegExp(`refunded_beyond_cleared +20 +acc_\\w+ +${id}`))
   t.match(output, new RegExp(`cleared_beyond_hold +50 +acc_\\w+ +${id}`))
-  for (const [args, problem] of [
-    [[id, 'two words'], /REFERENCE must be 1 to 120 visible ASCII/],
-    [['auth_none', 'ticket-1'], /nothing is open about auth_none/],
+  for (const [code, args, problem] of [
+    [2, [id, 'two words'], /REFERENCE must be 1 to 120 visible ASCII/],
+    [1, ['auth_none', 'ticket-1'], /nothing is open about auth_none/],
   ] as const)
-    t.match(await gatewright('authorizations', 'handled', ...args), { code: 1, output: problem })
+    t.match(await gatewright('authorizations', 'handled', ...args), { code, output: problem })
   const handled = await gatewright('authorizations', 'handled', id, 'ticket-1')
-  const ended = `${id} is handled: 20 US cents (refunded_beyond_cleared), 50 US cents (cleared_beyond_hold).`
+  const ended = `${id} is handled: 0.20 USD (refunded_beyond_cleared), 0.50 USD (cleared_beyond_hold).`
   t.match(handled, { code: 0, output: ended })
   t.match(await gatewright('authorizations', 'handled', id, 'ticket-1'), { code: 1 }, 'once')
-  t.match(await gatewright('authorizations', 'list'), { code: 0, output: /No such reports/ })
+  t.match(await gatewright('authorizations', 'list'), { code: 0, output: /No open reports/ })
   await onHost(send('refunded', 7))
   const again = JSON.parse((await gatewright('authorizations', 'list', '--json')).output) as object[]
   t.match(again, [{ id, detail: 'refunded_beyond_cleared', amountCents: 7 }], 'only what came since')
@@ -93,7 +93,7 @@ t.test('an operator lists payments that a deposit could not take, and marks them
   t.equal(output.split(id).length, 2, 'once')
   t.match(await gatewright('deposits', 'handled', id, 'ticket-2'), {
     code: 0,
-    output: `${id} is handled: 150 US cents (payment-1).`,
+    output: `${id} is handled: 1.50 USD (payment-1).`,
   })
-  t.match(await gatewright('deposits', 'list'), { code: 0, output: /No such reports/ })
+  t.match(await gatewright('deposits', 'list'), { code: 0, output: /No open reports/ })
 })

@@ -77,7 +77,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
     await t.test('explains invalid arguments', async t => {
       for (const limit of ['0', '1001', '', '1e2'])
         t.match(await gatewright('--account', partnerId, `--limit=${limit}`), {
-          code: 1,
+          code: 2,
           output: /^--limit must be an integer from 1 to 1000, got/,
         })
       for (const before of [
@@ -90,7 +90,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
         '2026-02-31T00:00:00Z',
       ])
         t.match(await gatewright('--account', partnerId, `--before=${before}`), {
-          code: 1,
+          code: 2,
           output: /^--before must be an instant \(RFC 3339\) with Z or an offset/,
         })
     })

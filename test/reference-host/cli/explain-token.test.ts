@@ -120,19 +120,19 @@ t.test('without issuer or audience, only decodes, and contacts nobody', async t 
 t.test('refuses a token as an argument without printing it, no token, and unusable options', async t => {
   const token = await sign({})
   const argument = await runCommand(['explain-token', token], { env: {}, ask: undefined })
-  t.match(argument, { code: 1, out: '', problem: /explain-token takes no arguments/ })
+  t.match(argument, { code: 2, out: '', problem: /explain-token takes no arguments/ })
   t.notMatch(argument.problem, token)
-  t.match(await explain('\n'), { code: 1, problem: /reads the token from the standard input or from --file/ })
+  t.match(await explain('\n'), { code: 2, problem: /reads the token from the standard input or from --file/ })
   t.match(await explain(token, ['--file', join(dir, 'none')]), { code: 1, problem: /cannot read .*none/ })
   t.match(await explain(token, [...guard.slice(0, 4), '--keys', join(dir, 'bad.json')]), {
-    code: 1,
+    code: 2,
     problem: /must be a JSON Web Key Set/,
   })
   t.match(await explain(token, ['--issuer', 'x', '--audience', 'a']), {
-    code: 1,
+    code: 2,
     problem: /issuer must be an https: URL/,
   })
-  t.match(await explain(token, [...guard, '--preset', 'x']), { code: 1, problem: /preset must be "rfc9068"/ })
+  t.match(await explain(token, [...guard, '--preset', 'x']), { code: 2, problem: /preset must be "rfc9068"/ })
 })
 
 t.test('reads the token from a file, in a process of its own without any store', async t => {

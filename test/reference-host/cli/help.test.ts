@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { runCommand } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { gatewright, gatewrightProcess } from '../../harness/gatewright.ts'
@@ -12,19 +14,31 @@ const env = { DATA_DIR: dataDir, PORT: '0' }
 const unusable = { PORT: 'x' }
 
 const overview = (await gatewright(['help'], env)).output
-/** Names with their arguments, as the overview lists them. */
-const commands = overview
-  .split('Commands:\n')[1]
-  ?.split('\n\n')[0]
-  ?.split('\n')
-  .flatMap(line => /^ {2}((?:[a-z-]+ ?){1,2})((?:[A-Z_]+ ?)*) {2,}\S/.exec(line)?.[1]?.trim() ?? [])
-  .filter(name => name !== 'help') as string[]
+/** The commands of the overview: single words, and groups with their verbs. */
+const commands: string[] = []
+for (const [, word = ''] of overview.matchAll(/^ {2}([a-z][a-z-]*)(?: [A-Z]+)* {2,}\S/gm)) {
+  if (word === 'help') continue
+  const [, verbs] = (await gatewright(['help', word], env)).output.split('Commands:\n')
+  const listed = [...(verbs?.split('\n\n')[0] ?? '').matchAll(/^ {2}([a-z][a-z-]*) /gm)]
+  commands.push(...(verbs === undefined ? [word] : listed.map(([, verb]) => `${word} ${verb}`)))
+}
 
-t.test('lists every command, without arguments too', async t => {
+t.test('lists every command by sections in 80 columns, without arguments too', async t => {
   t.ok(commands.length >= 30, 'the commands were found')
-  for (const name of ['start', 'keys show', 'users erase', 'data-keys rewrap']) t.ok(commands.includes(name))
+  for (const name of ['start', 'keys show', 'users erase', 'data-keys rewrap'])
+    t.ok(commands.includes(name), name)
   t.equal((await gatewright([], env)).output, overview)
   t.equal((await gatewright(['--help'], env)).output, overview)
+  t.match(overview, /^The host$[^]*^Money$\n {2}ledger +credit, remit, balance, check$/m)
+  t.notMatch(overview, /^More$/m, 'every command is in a section')
+  for (const name of ['', ...commands]) {
+    const { output } = await gatewright(['help', ...name.split(' ').filter(Boolean)], env)
+    const [text = ''] = output.split('Example:')
+    t.ok(
+      text.split('\n').every(line => line.length <= 80),
+      name,
+    )
+  }
 })
 
 t.test('explains each command with an example that it accepts', async t => {
@@ -35,20 +49,22 @@ t.test('explains each command with an example that it accepts', async t => {
     t.equal((await gatewright([...name.split(' '), '-h'], env)).output, output)
     const example = /Example:\n {2}\$ gatewright (.*)/.exec(output)?.[1] as string
     t.ok(example.startsWith(name), example)
-    const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map(
-      ([, quoted, plain]) => quoted ?? (plain as string),
+    const words = [...example.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+      ([, double, single, plain]) => double ?? single ?? (plain as string),
     )
     // explain-token reads no configuration: its example fails at its file.
-    const error = name === 'explain-token' ? /cannot read token\.txt/ : /PORT must/
+    const errors: Readonly<Record<string, RegExp>> = { 'explain-token': /cannot read token\.txt/ }
+    const error = errors[name] ?? /PORT must/
+    if (name === 'completion') continue
     t.match(await gatewright([...words, '--yes'], unusable), { code: 1, output: error }, example)
   }
 })
 
 t.test('explains a group, and what is missing after it', async t => {
   t.match(await gatewright(['help', 'keys'], env), { code: 0, output: /list <ACCOUNT>/ })
-  t.match(await gatewright(['keys'], env), { code: 1, output: /^keys needs one of: list, show, revoke/ })
-  t.match(await gatewright(['--json'], env), { code: 1, output: /^gatewright needs one of: / })
-  t.match(await gatewright(['keys', 'show', 'a', 'b'], env), { code: 1, output: /^keys show takes KEY_ID/ })
+  t.match(await gatewright(['keys'], env), { code: 2, output: /^keys needs one of: list, show, revoke/ })
+  t.match(await gatewright(['--json'], env), { code: 2, output: /"message": "gatewright needs one of: / })
+  t.match(await gatewright(['keys', 'show', 'a', 'b'], env), { code: 2, output: /^keys show takes KEY_ID/ })
 })
 
 t.test('suggests the command or option that was meant', async t => {
@@ -60,7 +76,7 @@ t.test('suggests the command or option that was meant', async t => {
     [['audit', 'list', '--jsno'], /\(Did you mean --json\?\)/],
     [['audit', 'list', '--limit'], /option '--limit <VALUE>' argument missing/],
   ] as const) {
-    t.match(await gatewright(args, env), { code: 1, output: message }, args.join(' '))
+    t.match(await gatewright(args, env), { code: 2, output: message }, args.join(' '))
   }
 })
 
@@ -68,30 +84,114 @@ t.test('prints its version', async t => {
   t.match(await gatewrightProcess(['--version'], env), { code: 0, output: /^\d+\.\d+\.\d+\n$/ })
 })
 
-t.test('fits tables to the width of the terminal, and none to --json', async t => {
+const run = (width: number | undefined, ...args: string[]) =>
+  runCommand(args, {
+    env,
+    ask: undefined,
+    terminal: width === undefined ? undefined : { width, colors: false },
+  })
+
+t.test('fits tables to the width of the terminal without cutting an id', async t => {
   const name = `${'漢字'.repeat(30)} and more`
   await gatewright(['partner-keys', 'create', name], env)
-  const run = (width: number | undefined, ...args: string[]) =>
-    runCommand(args, { env, ask: undefined, width })
+  const [{ keyId }] = JSON.parse((await run(undefined, 'partner-keys', 'list', '--json')).out) as [
+    { keyId: string },
+  ]
   const columns = (line: string): number => line.length + (line.match(/[漢字]/g)?.length ?? 0)
-  for (const width of [80, 40, 10]) {
-    const lines = (await run(width, 'partner-keys', 'list')).out.split('\n')
+  for (const width of [80, 50]) {
+    const { out } = await run(width, 'partner-keys', 'list')
+    const lines = out.split('\n')
     t.equal(lines.length, 2)
     t.ok(
       lines.every(line => columns(line) <= width),
       `${width} columns`,
     )
     t.match(lines[1], /…/)
+    t.match(lines[1], keyId)
   }
+  t.match(
+    (await run(20, 'partner-keys', 'list')).out,
+    new RegExp(`^KEY +${keyId}$`, 'm'),
+    'a block of fields',
+  )
   t.match((await run(undefined, 'partner-keys', 'list')).out, name)
   t.match((await run(0, 'partner-keys', 'list')).out, name, 'a terminal that does not know its width')
   t.match(JSON.parse((await run(40, 'partner-keys', 'list', '--json')).out), [{ name }])
+})
+
+t.test('leaves columns out before it cuts texts, and says so', async t => {
+  const wide = (await run(200, 'operations')).out
+  t.match(wide, /^OPERATION .* PATH .* SCOPES +IDEMPOTENT$/m)
+  const { out } = await run(80, 'operations')
+  t.match(out, /^OPERATION +METHOD +PATH$/m)
+  t.match(out, /^Left out at this width: IDEMPOTENT, SCOPES, CREDENTIAL\. --json prints everything\.$/m)
+  t.ok(out.split('\n').every(line => line.length <= 80))
+})
+
+t.test('prints short instants and colours to a terminal only', async t => {
+  const { out } = await run(undefined, 'partner-keys', 'create', 'Acme', '--json')
+  const { partnerId } = JSON.parse(out) as { partnerId: string }
+  const list = ['keys', 'list', partnerId]
+  t.match((await run(undefined, ...list)).out, /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/)
+  const shown = (await run(100, ...list)).out
+  t.match(shown, / live +\d\d-\d\d \d\d:\d\d +- +\d+ scopes$/m)
+  const colored = await runCommand(list, { env, ask: undefined, terminal: { width: 100, colors: true } })
+  t.match(colored.out, '\u001b[32mlive\u001b[0m')
+  // eslint-disable-next-line no-control-regex
+  t.equal(colored.out.replaceAll(/\u001b\[\d+m/g, ''), shown)
+})
+
+t.test('prints errors as JSON with --json: a code and a message', async t => {
+  const failed = await run(80, 'keys', 'show', 'nope', '--json')
+  t.same(
+    { ...failed, problem: JSON.parse(failed.problem) as unknown },
+    {
+      code: 1,
+      out: '',
+      problem: { error: 'failed', message: 'no key nope' },
+    },
+  )
+  const wrong = await run(80, 'keys', 'shwo', '--json')
+  t.match(JSON.parse(wrong.problem), { error: 'usage', message: /unknown command "keys shwo"/ })
+  t.equal(wrong.code, 2)
+})
+
+t.test('completes commands, verbs and options in bash', async t => {
+  const script = (await gatewright(['completion', 'bash'], env)).output
+  const complete = async (line: string): Promise<string[]> => {
+    const words = ['gatewright', ...line.split(' ')]
+    const array = words.map(word => `"${word}"`).join(' ')
+    const text = `${script}\nCOMP_WORDS=(${array}); COMP_CWORD=${words.length - 1}; _gatewright; echo "\${COMPREPLY[@]}"`
+    const { stdout } = await promisify(execFile)('bash', ['-c', text])
+    return stdout.trim().split(' ').filter(Boolean)
+  }
+  t.ok((await complete('')).includes('ledger'))
+  t.same(await complete('led'), ['ledger'])
+  t.same(await complete('ledger ch'), ['check'])
+  t.same(await complete('ledger check --fu'), ['--full'])
+  t.same(await complete('explain-token --fi'), ['--file'])
+  t.same(await complete('keys show abc --js'), ['--json'])
+  t.match((await gatewright(['completion', 'zsh'], env)).output, /^#compdef gatewright$/m)
+  t.match((await gatewright(['completion', 'fish'], env)).output, /^complete -c gatewright -f/m)
+  t.match(await gatewright(['completion', 'tcsh'], env), {
+    code: 2,
+    output: /SHELL must be bash, zsh or fish/,
+  })
+})
+
+t.test('prints operations and help beside a running host', async t => {
+  const { DATA_DIR, ...rest } = env
+  const folder = join(DATA_DIR, 'nobody')
+  const { code, output } = await gatewright(['operations'], { ...rest, DATA_DIR: folder })
+  t.equal(code, 0)
+  t.match(output, /^auth\.bootstrap /m)
+  t.notOk(existsSync(folder), 'no store was opened')
 })
 
 t.test('says that long work has begun, apart from its output', async t => {
   const notes: string[] = []
   const progress = (note: string): void => void notes.push(note)
   const { out } = await runCommand(['ledger', 'check'], { env, ask: undefined, progress })
-  t.match(out, /^0 transfers/)
+  t.match(out, /^Balanced: 0 transfers checked/)
   t.match(notes, [/^Adding up every transfer/])
 })

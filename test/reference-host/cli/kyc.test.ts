@@ -31,13 +31,13 @@ t.test('an operator lists applications and jobs, retries a job, and decides', as
     output: /no job kyc\.submit none/,
   })
 
-  t.match(await gatewright('kyc', 'decide', account, 'denied'), { code: 1, output: /needs --yes/ })
-  for (const [args, output] of [
-    [[account, 'not_submitted'], /STATUS must be one of pending, approved/],
-    [['acc_none', 'denied'], /no account acc_none/],
-    [[account, 'denied', '--reason', ''], /--reason must be 1 to 200/],
+  t.match(await gatewright('kyc', 'decide', account, 'denied'), { code: 2, output: /needs --yes/ })
+  for (const [code, args, output] of [
+    [2, [account, 'not_submitted'], /STATUS must be one of pending, approved/],
+    [1, ['acc_none', 'denied'], /no user or account acc_none/],
+    [2, [account, 'denied', '--reason', ''], /--reason must be 1 to 200/],
   ] as const)
-    t.match(await gatewright('kyc', 'decide', ...args, '--yes'), { code: 1, output })
+    t.match(await gatewright('kyc', 'decide', ...args, '--yes'), { code, output })
   const decided = await gatewright('kyc', 'decide', account, 'denied', '--reason', 'Not you.', '--yes')
   t.match(decided, { code: 0, output: `${account} is denied.` })
 

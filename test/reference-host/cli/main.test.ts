@@ -16,7 +16,7 @@ const json = async (...args: string[]): Promise<unknown> => {
   return JSON.parse(output)
 }
 
-t.test('as a process, prints the result and exits with 0, or the problem and exits with 1', async t => {
+t.test('as a process, prints the result and exits with 0, or the problem and exits with 2', async t => {
   const made = await gatewrightProcess(['partner-keys', 'create', 'Process', '--json'], env)
   t.equal(made.code, 0)
   t.match(JSON.parse(made.output), { key: /^gw_sandbox_partner_/ })
@@ -25,46 +25,62 @@ t.test('as a process, prints the result and exits with 0, or the problem and exi
     output: /^PARTNER .*\nProcess /,
   })
   const unasked = await gatewrightProcess(['keys', 'revoke', 'nope'], env)
-  t.match(unasked, { code: 1, output: /needs --yes without a terminal/ })
+  t.match(unasked, { code: 2, output: /needs --yes without a terminal/ })
 })
 
-t.test('does nothing when the operator says no', async t => {
-  const args = ['keys', 'revoke', 'nope']
-  const questions: string[] = []
-  const responding = (response: string) => ({
-    env,
-    ask: async (question: string) => {
-      questions.push(question)
-      return response
-    },
-  })
-  t.same(await runCommand(args, responding('')), { code: 1, out: '', problem: 'Nothing was done.' })
-  t.match(await runCommand(args, responding('yes')), { code: 1, problem: /no such key/ })
-  t.match(questions, [/Continue\? \[y\/N\] $/, /Continue/])
-})
+t.test(
+  'asks what it is about to do, after it has checked the arguments, and does nothing after a no',
+  async t => {
+    const made = await gatewright('partner-keys', 'create', 'Asked', '--json')
+    const { keyId, partnerId } = JSON.parse(made.output) as { keyId: string; partnerId: string }
+    const questions: string[] = []
+    const run = (response: string, ...args: string[]) =>
+      runCommand(args, {
+        env,
+        ask: async question => {
+          questions.push(question)
+          return response
+        },
+      })
+    t.same(await run('', 'keys', 'revoke', keyId), { code: 1, out: '', problem: 'Canceled.' })
+    t.match(questions, [
+      new RegExp(
+        `^Revoke key ${keyId} \\(gw_sandbox_partner_\\w+…, live, never used\\) of ${partnerId}\\.\nWhoever uses [^]*Continue\\? \\[y/N\\] $`,
+      ),
+    ])
+    t.match(await run('yes', 'keys', 'revoke', 'nope'), { code: 1, problem: /no key nope/ })
+    t.match(await run('yes', 'kyc', 'decide', 'acc_1', 'approvd'), {
+      code: 2,
+      problem: /STATUS must be one of/,
+    })
+    t.match(await run('yes', 'ledger', 'credit', 'acc_1', '1.5', 'r'), { code: 2, problem: /CENTS must be/ })
+    t.equal(questions.length, 1, 'nothing else was asked')
+    t.match(await run('yes', 'keys', 'revoke', keyId), { code: 0, out: /is revoked/ })
+  },
+)
 
 t.test('prints its help, and explains invalid arguments', async t => {
   const help = await gatewright('--help')
   t.equal(help.code, 0)
   for (const command of [
-    'partner-keys create NAME',
-    'signing-keys rotate',
+    'create, list, validate, revoke, rotate',
+    'list, rotate, revoke',
     'operations',
     '--json',
     '--yes',
   ]) {
     t.ok(help.output.includes(command), command)
   }
-  t.match(await gatewright('partner-keys', 'fly'), { code: 1, output: /unknown command "partner-keys fly"/ })
-  t.match(await gatewright('partner-keys', 'create'), { code: 1, output: /takes NAME/ })
-  t.match(await gatewright('operations', '--wrong'), { code: 1, output: /--wrong/ })
+  t.match(await gatewright('partner-keys', 'fly'), { code: 2, output: /unknown command "partner-keys fly"/ })
+  t.match(await gatewright('partner-keys', 'create'), { code: 2, output: /takes NAME/ })
+  t.match(await gatewright('operations', '--wrong'), { code: 2, output: /--wrong/ })
   t.match(await gatewright('partner-keys', 'create', 'Acme', '--scopes', 'x.y'), {
-    code: 1,
+    code: 2,
     output: /unknown scope/,
   })
   const spoofed = await gatewright('partner-keys', 'create', 'Acme\u001b[2K')
   t.match(spoofed, {
-    code: 1,
+    code: 2,
     output: /NAME must be in normal form C \(NFC\) and have no control characters/,
   })
 })
@@ -103,11 +119,11 @@ t.test('creates a partner key that the host accepts, and asks before it revokes 
 
   t.match(await gatewright('aliases', 'report'), { code: 0, output: /\/consumer\/v1/ })
   t.match(await gatewright('aliases', 'due'), { code: 0, output: /No legacy name is past its sunset/ })
-  t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`Acme +${keyId} +\\S+ +no +live`) })
+  t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`Acme +${keyId} +no +live`) })
   await gatewright('partner-keys', 'validate', keyId)
-  t.match(await gatewright('partner-keys', 'revoke', keyId), { code: 1, output: /needs --yes/ })
+  t.match(await gatewright('partner-keys', 'revoke', keyId), { code: 2, output: /needs --yes/ })
   t.match(await gatewright('partner-keys', 'revoke', keyId, '--yes'), { code: 0, output: /is revoked/ })
-  t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`${keyId} +\\S+ +yes +revoked`) })
+  t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`${keyId} +yes +revoked`) })
   t.match(await gatewright('keys', 'revoke', 'nope', '--yes'), { code: 1 })
 })
 
@@ -139,7 +155,7 @@ t.test('shows who changed what, and revokes what a session created', async t => 
   }
   await host.stop('SIGTERM')
 
-  t.match(await gatewright('audit', 'list'), { code: 1, output: /needs --account/ })
+  t.match(await gatewright('audit', 'list'), { code: 2, output: /needs --account/ })
   const before = (await json('audit', 'list', '--account', claims.sub)) as Record<string, unknown>[]
   t.match(before, [
     { by: 'session', sessionId, action: 'key.create', target: made.body['userKeyId'] },
@@ -157,12 +173,12 @@ t.test('shows who changed what, and revokes what a session created', async t => 
   for (const [args, output] of [
     [['gone'], /^nothing was ended: no live session gone$/m],
     [[sessionId], /^nothing was ended: no live session/],
-    [['gone', '--account', claims.sub], /--account is only for --keys/],
     [['gone', '--keys', '--account', 'acc_typo'], /no user or account acc_typo/],
     [['gone', '--keys', '--account', claims.sub], /^nothing was ended: .* and no live key that it created$/m],
     [[sessionId, '--keys'], /^nothing was ended/],
   ] as const)
     t.match(await revoke(...args), { code: 1, output })
+  t.match(await revoke('gone', '--account', claims.sub), { code: 2, output: /--account is only for --keys/ })
   const root = before[2]?.['target'] as string
   t.match(await json('keys', 'show', root), { state: 'live' })
 })

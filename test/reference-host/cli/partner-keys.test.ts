@@ -26,7 +26,7 @@ t.test('rotates only with an overlap in plain digits, and none only after it ask
   const keyId = await create('Acme')
   for (const overlap of ['', ' ', '-1', '1e3', '0x10', '60s', '1.5', '+5', 'Infinity']) {
     t.match(await gatewright('partner-keys', 'rotate', keyId, `--overlap=${overlap}`, '--yes'), {
-      code: 1,
+      code: 2,
       output: `--overlap must be an integer of at least 0, got ${JSON.stringify(overlap)}`,
     })
   }
@@ -35,7 +35,7 @@ t.test('rotates only with an overlap in plain digits, and none only after it ask
     output: /overlapSeconds must be an integer from 0 to/,
   })
   t.match(await gatewright('partner-keys', 'rotate', keyId, '--overlap', '0'), {
-    code: 1,
+    code: 2,
     output: /needs --yes without a terminal. With --overlap 0 the old key stops working at once/,
   })
   t.equal(await stateOf(keyId), 'live')
@@ -60,7 +60,7 @@ t.test('lists a key whose overlap is over as expired', async t => {
 t.test('refuses a policy that is not an object, and says which policy the key has', async t => {
   for (const policy of ['null', '[]', '5', '"x"', '{', ''])
     t.match(await gatewright('partner-keys', 'create', 'Acme', '--policy', policy), {
-      code: 1,
+      code: 2,
       output: `--policy must be a policy object as JSON, got ${JSON.stringify(policy)}`,
     })
   t.match(await gatewright('partner-keys', 'create', 'Acme', '--policy', '{"no":1}'), {
@@ -85,7 +85,7 @@ t.test('refuses a policy that is not an object, and says which policy the key ha
 t.test('takes a name of 1 to 120 characters', async t => {
   for (const name of ['', ' ', 'a'.repeat(121)])
     t.match(await gatewright('partner-keys', 'create', name), {
-      code: 1,
+      code: 2,
       output: /^NAME must be 1 to 120 characters/,
     })
   t.match(await gatewright('partner-keys', 'create', '😀'.repeat(120)), { code: 0 })
@@ -108,9 +108,13 @@ t.test('takes no key of a user, and no key that is not stored', async t => {
 
 t.test('ends with 1 when the operator says no, and prints nothing as data', async t => {
   const keyId = await create('Acme')
-  for (const args of [[], ['--json']]) {
+  const json = JSON.stringify({ error: 'canceled', message: 'Canceled.' }, null, 2)
+  for (const [args, problem] of [
+    [[], 'Canceled.'],
+    [['--json'], json],
+  ] as const) {
     const responded = runCommand(['partner-keys', 'revoke', keyId, ...args], { env, ask: async () => 'n' })
-    t.same(await responded, { code: 1, out: '', problem: 'Nothing was done.' })
+    t.same(await responded, { code: 1, out: '', problem })
   }
   t.equal(await stateOf(keyId), 'live')
 })

@@ -66,8 +66,8 @@ t.test('lists an unmatched transfer with the account to credit, until it is hand
 })
 
 t.test('skips addresses that a lost database may have given out', async t => {
-  t.match(await gatewright('payins', 'skip-addresses', '40'), { code: 1, output: /needs --yes/ })
-  t.match(await gatewright('payins', 'skip-addresses', '0', '--yes'), { code: 1, output: /COUNT must be/ })
+  t.match(await gatewright('payins', 'skip-addresses', '40'), { code: 2, output: /needs --yes/ })
+  t.match(await gatewright('payins', 'skip-addresses', '0', '--yes'), { code: 2, output: /COUNT must be/ })
   t.match(await gatewright('payins', 'skip-addresses', '40', '--yes'), {
     code: 0,
     output: /^xpub \S+: the next index is 41\.$/m,

@@ -126,7 +126,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
 
     await t.test('erases personal data, after it has asked', async t => {
       const accountId = await addUser('e')
-      t.match(await run(['users', 'erase', 'usr_e']), { code: 1, output: /needs --yes/ })
+      t.match(await run(['users', 'erase', 'usr_e']), { code: 2, output: /needs --yes/ })
       t.same(await json('users', 'erase', 'usr_e', '--yes'), { userId: 'usr_e', erased: true, accountId })
       const blank = { profile: null, data_key: null, fields: null, completion_link: null }
       t.same(await stored(accountId), blank)
@@ -152,16 +152,16 @@ for (const stores of ['embedded', 'postgres'] as const) {
       await rows(db, account, [other, `held:${other}:cards`, 1000])
       for (const name of [`held:${accountId}:cards`, `contract:${accountId}:ctr_1`]) {
         await rows(db, account, [accountId, name, 7])
-        await refused(/usr_f has 7 US cents and 0 open cards/)
+        await refused(/usr_f has 0\.07 USD and 0 open cards/)
         await rows(db, 'update gw_ledger_accounts set balance_cents = 0 where id = $1', [name])
       }
       const card = `insert into gw_cards (id, account_id, position, last4, status, expiration_month, expiration_year,
         created_at) values ('card_f', $1, 1, '4242', 'locked', 1, 2030, 1)`
       await rows(db, card, [accountId])
-      await refused(/0 US cents and 1 open cards/)
+      await refused(/0\.00 USD and 1 open cards/)
       await rows(db, "update gw_cards set status = 'canceled' where id = 'card_f'")
       await run(['ledger', 'credit', 'usr_f', '5', 'gift', '--yes'])
-      await refused(/5 US cents/)
+      await refused(/0\.05 USD/)
     })
 
     await t.test('lists jobs, and makes one due at once', async t => {

@@ -37,16 +37,16 @@ t.test('an operator lists withdrawals, ends an open one, and settles the attenti
   t.match(listed.output, new RegExp(`failed +paid_after_failure +1000 +950 +acc_\\w+ +${late}`))
   t.notMatch(listed.output, /0x5290/)
   t.match(await gatewright('withdrawals', 'resolve', unknown, 'failed', 'ticket-1'), {
-    code: 1,
+    code: 2,
     output: /needs --yes/,
   })
-  for (const [args, output] of [
-    [[unknown, 'ready', 'ticket-1'], /STATUS must be completed or failed/],
-    [[unknown, 'failed', 'two words'], /REFERENCE must be/],
-    [['wd_none', 'failed', 'ticket-1'], /wd_none is not open/],
-    [[late, 'completed', 'ticket-1'], /has no attention as completed/],
+  for (const [code, args, output] of [
+    [2, [unknown, 'ready', 'ticket-1'], /STATUS must be completed or failed/],
+    [2, [unknown, 'failed', 'two words'], /REFERENCE must be/],
+    [1, ['wd_none', 'failed', 'ticket-1'], /wd_none is not open/],
+    [1, [late, 'completed', 'ticket-1'], /has no attention as completed/],
   ] as const)
-    t.match(await gatewright('withdrawals', 'resolve', ...args, '--yes'), { code: 1, output })
+    t.match(await gatewright('withdrawals', 'resolve', ...args, '--yes'), { code, output })
   const { db, close } = openDatabaseOf({ DATA_DIR })
   const lease = (until: number): Promise<unknown> =>
     rows(db, 'update gw_jobs set leased_until = $1 where subject_id = $2', [until, unknown])
@@ -62,6 +62,6 @@ t.test('an operator lists withdrawals, ends an open one, and settles the attenti
       code: 0,
       output: `${id} is failed.`,
     })
-  t.match(await gatewright('withdrawals', 'list'), { code: 0, output: /No such withdrawals/ })
+  t.match(await gatewright('withdrawals', 'list'), { code: 0, output: /No open withdrawals/ })
   t.match(await gatewright('ledger', 'check'), { code: 0 })
 })

@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { parseInstant } from '../schemas/instant.ts'
+import { money } from './cell.ts'
 import { UsageError } from './command.ts'
 
 /**
@@ -11,6 +12,19 @@ export function integerArgument(name: string, text: string, least: number, most?
   if (value >= least && (most === undefined || value <= most)) return value
   const range = most === undefined ? `of at least ${least}` : `from ${least} to ${most}`
   throw new UsageError(`${name} must be an integer ${range}, got ${JSON.stringify(text)}`)
+}
+
+/**
+ * Reads US cents: an integer such as 1250, or dollars with two decimals such as 12.50. Throws a `UsageError` that names the argument.
+ */
+export function centsArgument(name: string, text: string, most: number): number {
+  const dollars = /^(0|[1-9]\d{0,11})\.(\d\d)$/.exec(text)
+  const cents = dollars ? `${dollars[1]}${dollars[2]}`.replace(/^0+(?=\d)/, '') : text
+  const value = /^[1-9]\d{0,14}$/.test(cents) ? Number(cents) : 0
+  if (value >= 1 && value <= most) return value
+  throw new UsageError(
+    `${name} must be whole US cents such as 1250, or dollars with two decimals such as 12.50, at most ${money(most)}, got ${JSON.stringify(text)}`,
+  )
 }
 
 /** Reads an instant (RFC 3339). Throws a `UsageError`. */

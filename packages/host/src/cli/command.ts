@@ -1,12 +1,13 @@
 import type { Verdict } from '@gatewright/kernel'
-import type { Table } from './table.ts'
+import type { Fields, Table } from './table.ts'
 
 /**
- * The output of a command. With `--json` it prints `data`, otherwise `lines` unchanged or `table`, cut to the width of the
- * terminal. `empty` is printed instead of a table without rows; `note` is printed below the table.
+ * The output of a command. With `--json` it prints `data`, otherwise `lines` unchanged, `fields` one below the other, or `table`.
+ * `empty` is printed instead of a table without rows; `note` is printed below the table.
  */
 export type CommandOutput =
   | { readonly data: unknown; readonly lines: readonly string[] }
+  | { readonly data: unknown; readonly fields: Fields }
   | { readonly data: unknown; readonly table: Table; readonly empty?: string; readonly note?: string }
 
 /** Arguments after the command's name. */
@@ -34,12 +35,19 @@ export interface CommandUsage {
 
 /** One operator command. It names the services that it needs as `S`: those of the configured host, without an HTTP server. */
 export interface Command<S> extends CommandUsage {
-  /**
-   * Question to confirm before the command runs, unless `--yes` was given. Only for what cannot be undone.
-   */
+  /** Checks the arguments, before anything is opened or confirmed. Throws a `UsageError`. */
+  readonly check?: (args: CommandArguments) => unknown
+  /** What cannot be undone, and its consequence. The command asks before it runs, unless `--yes` was given. */
   readonly confirm?: string
   /** Whether these arguments need the confirmation. Default: all do. */
   readonly needsConfirmation?: (args: CommandArguments) => boolean
+  /**
+   * Says what is confirmed, such as "Revoke key gw_..., last used 2 minutes ago". Throws a `CommandError` if there is nothing to do.
+   * Default: the command with its arguments.
+   */
+  readonly subject?: (services: S, args: CommandArguments) => Promise<string>
+  /** False for a command that reads no stores: it gets empty ones, also beside a running host. Default: true. */
+  readonly readsStores?: false
   run(services: S, args: CommandArguments): Promise<CommandOutput>
 }
 
@@ -50,19 +58,36 @@ interface StartContext {
   readonly args: CommandArguments
   /** Reads the standard input to its end. */
   readonly input: () => Promise<string>
+  /** Reports progress on the standard error stream. */
+  readonly progress: (text: string) => void
 }
 
 /** A command that opens no stores: it needs none, or what it starts opens them. */
-export interface StartCommand extends CommandUsage {
+export interface StartCommand extends CommandUsage, Pick<Command<never>, 'check'> {
   start(context: StartContext): Promise<CommandOutput>
 }
 
-/** A mistake of the operator. The command prints its message without a stack. */
-export class UsageError extends Error {}
+/** An expected failure, such as an unknown id. The program prints its message without a stack, and exits with 1. */
+export class CommandError extends Error {
+  /** Printed as `error` with `--json`. */
+  readonly code: string
 
-/** Returns the value of a verdict. Throws a `UsageError` with the message of a denial. */
+  constructor(message: string, code = 'failed') {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Wrong arguments or options. The program exits with 2. */
+export class UsageError extends CommandError {
+  constructor(message: string) {
+    super(message, 'usage')
+  }
+}
+
+/** Returns the value of a verdict. Throws a `CommandError` with the message and the code of a denial. */
 export function unwrap<T>(verdict: Verdict<T>): T {
-  if (!verdict.ok) throw new UsageError(verdict.message)
+  if (!verdict.ok) throw new CommandError(verdict.message, verdict.code)
   return verdict.value
 }
 

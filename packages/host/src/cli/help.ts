@@ -1,32 +1,73 @@
 import { Help, type Command as Program } from 'commander'
+import { styled, type Terminal } from './terminal.ts'
 
-/** The help of the operator command. The top-level help lists every command with its arguments, not only the groups. */
-export class OperatorHelp extends Help {
+/** Sections of a help text: titles, each with the first words of its commands. */
+export type Sections = Readonly<Record<string, readonly string[]>>
+
+/** What the help texts of a program look like. */
+export interface HelpOptions {
+  readonly sections: Sections
+  readonly terminal: Terminal | undefined
+}
+
+/** The title of commands that no section names. */
+const OTHERS = 'More'
+
+/** The help of a command-line program. That of the program lists its commands by sections; the verbs of a group share a line. */
+export class SectionedHelp extends Help {
+  readonly #options: HelpOptions
+
+  constructor(options: HelpOptions) {
+    super()
+    this.#options = options
+  }
+
+  override styleTitle(title: string): string {
+    return styled(title, 'bold', this.#options.terminal)
+  }
+
   override formatHelp(command: Program, helper: Help): string {
-    return command.parent ? super.formatHelp(command, helper) : overview(command, helper)
+    return command.parent ? super.formatHelp(command, helper) : this.#overview(command, helper)
+  }
+
+  #overview(parser: Program, helper: Help): string {
+    const { sections } = this.#options
+    const named = new Set(Object.values(sections).flat())
+    const rest = parser.commands.map(each => each.name()).filter(name => !named.has(name))
+    const parts = Object.entries(rest.length === 0 ? sections : { ...sections, [OTHERS]: rest })
+    const width = Math.max(...parser.commands.map(each => termOf(each).length))
+    const options = helper
+      .visibleOptions(parser)
+      .map(option =>
+        helper.formatItem(helper.optionTerm(option), width, helper.optionDescription(option), helper),
+      )
+    const help = helper.formatItem(
+      'help COMMAND',
+      width,
+      'explain a command: its options and an example',
+      helper,
+    )
+    return [
+      `Usage: ${parser.name()} COMMAND [ARGUMENTS] [options]\n`,
+      `${helper.boxWrap(helper.commandDescription(parser), helper.helpWidth ?? 80)}\n`,
+      ...parts.flatMap(([title, words]) => {
+        const commands = words.flatMap(word => parser.commands.find(each => each.name() === word) ?? [])
+        const items = commands.map(each => helper.formatItem(termOf(each), width, meaningOf(each), helper))
+        return items.length === 0 ? [] : helper.formatItemList(title, items, helper)
+      }),
+      ...helper.formatItemList('Options of every command', [...options, help], helper),
+    ].join('\n')
   }
 }
 
-function overview(parser: Program, helper: Help): string {
-  const commands = parser.commands.flatMap(each =>
-    each.commands.length > 0 ? each.commands.map(leaf => itemOf(leaf, `${each.name()} `)) : [itemOf(each)],
-  )
-  const options = helper
-    .visibleOptions(parser)
-    .map(option => [helper.optionTerm(option), helper.optionDescription(option)] as const)
-  const all = [...commands, ['help COMMAND', 'Explain a command: its options and an example'] as const]
-  const width = Math.max(...[...all, ...options].map(([term]) => term.length))
-  const items = (pairs: typeof options): string[] =>
-    pairs.map(([term, description]) => helper.formatItem(term, width, description, helper))
-  return [
-    'Usage: gatewright COMMAND [ARGUMENTS] [options]\n',
-    `${helper.commandDescription(parser)}\n`,
-    ...helper.formatItemList('Commands:', items(all), helper),
-    ...helper.formatItemList('Options of every command:', items(options), helper),
-  ].join('\n')
+function termOf(command: Program): string {
+  const takes = command.registeredArguments.map(each => ` ${each.name()}`)
+  return `${command.name()}${takes.join('')}`
 }
 
-function itemOf(leaf: Program, group = ''): readonly [term: string, description: string] {
-  const takes = leaf.registeredArguments.map(each => ` ${each.name()}`)
-  return [`${group}${leaf.name()}${takes.join('')}`, leaf.description()]
+/** The verbs of a group, or the summary of a command that is none. */
+function meaningOf(command: Program): string {
+  return command.commands.length > 0
+    ? command.commands.map(each => each.name()).join(', ')
+    : command.description()
 }

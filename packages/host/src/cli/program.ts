@@ -1,40 +1,47 @@
 import { Command as Program, CommanderError } from 'commander'
 import { UsageError, type Command, type CommandArguments, type StartCommand } from './command.ts'
-import { OperatorHelp } from './help.ts'
+import { SectionedHelp, type HelpOptions, type Sections } from './help.ts'
+import type { Terminal } from './terminal.ts'
 
 /** A parsed command line: a text to print (help, version), or a command to run. */
 type CommandLine<S> = { readonly text: string } | RequestedCommand<S>
 
-interface RequestedCommand<S> {
+/** A command to run, with its arguments and the options of every command. */
+export interface RequestedCommand<S> {
   readonly command: Command<S> | StartCommand
   readonly args: CommandArguments
   readonly json: boolean
   readonly yes: boolean
 }
 
-/** The width of help texts if the output is not a terminal. */
-const HELP_WIDTH = 110
+/** The width of help texts if the output is not a terminal, and the widest on one. */
+const HELP_WIDTH = 80
+const WIDEST_HELP = 100
 
-/** A command-line program: its name and version, and its commands in the order of its help. */
+/** A command-line program: its name and version, and its commands. */
 export interface CommandProgram<S> {
   readonly name: string
   readonly version: string
+  /** What it is for, in one sentence. */
+  readonly summary: string
   readonly commands: readonly (Command<S> | StartCommand)[]
+  /** The sections of its help by their titles, each with the first words of its commands. */
+  readonly sections: Sections
 }
 
 /** Parses the arguments of a program. Throws a `UsageError` that says what is wrong and suggests a similar name. */
 export function parseCommandLine<S>(
-  { name, version, commands }: CommandProgram<S>,
+  { name, version, summary, commands, sections }: CommandProgram<S>,
   argv: readonly string[],
-  width: number = HELP_WIDTH,
+  terminal?: Terminal,
 ): CommandLine<S> {
-  const parser = new OperatorProgram(name)
+  const parser = new SectionedProgram(name, { sections, terminal })
   let printed = ''
   let requested: RequestedCommand<S> | undefined
   const print = (text: string): void => {
     printed += text
   }
-  configure(parser, version, { print, width })
+  configure(parser.description(summary), version, print)
   for (const command of commands) {
     addCommand(parser, command, (positional, leaf) => {
       requested = requestOf(command, positional, leaf)
@@ -49,36 +56,44 @@ export function parseCommandLine<S>(
   return requested ?? { text: printed }
 }
 
-/** A commander program whose help texts are those of `OperatorHelp`. */
-class OperatorProgram extends Program {
-  override createCommand(name?: string): Program {
-    return new OperatorProgram(name)
+/** A commander program whose help texts are those of `SectionedHelp`. */
+class SectionedProgram extends Program {
+  readonly #help: HelpOptions
+
+  constructor(name: string | undefined, help: HelpOptions) {
+    super(name)
+    this.#help = help
   }
 
-  override createHelp(): OperatorHelp {
-    return Object.assign(new OperatorHelp(), this.configureHelp())
+  override createCommand(name?: string): Program {
+    return new SectionedProgram(name, this.#help)
+  }
+
+  override createHelp(): SectionedHelp {
+    return Object.assign(new SectionedHelp(this.#help), this.configureHelp())
+  }
+
+  /** The width of help texts. */
+  get helpWidth(): number {
+    return Math.min(this.#help.terminal?.width || HELP_WIDTH, WIDEST_HELP)
   }
 }
 
-function configure(
-  parser: Program,
-  version: string,
-  { print, width }: { readonly print: (text: string) => void; readonly width: number },
-): void {
+function configure(parser: Program, version: string, print: (text: string) => void): void {
+  const width = (): number => (parser as SectionedProgram).helpWidth
   parser
-    .description('Operates a host. The environment names the stores, as for the host.')
     .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'explain a command')
     .helpCommand(false)
-    .option('--json', 'print data instead of lines')
+    .option('--json', 'print data and errors as JSON')
     .option('--yes', 'do not ask before what cannot be undone')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: print,
       writeErr: print,
       outputError: () => {},
-      getOutHelpWidth: () => width,
-      getErrHelpWidth: () => width,
+      getOutHelpWidth: width,
+      getErrHelpWidth: width,
     })
     .exitOverride(error => refuse(parser, error))
 }
@@ -99,7 +114,7 @@ function addCommand(
   for (const [option, meaning] of Object.entries(options)) leaf.option(`--${option} <VALUE>`, meaning)
   for (const [flag, meaning] of Object.entries(flags)) leaf.option(`--${flag}`, meaning)
   if ('confirm' in command)
-    leaf.addHelpText('after', `\nAsks first, unless --yes is given: ${command.confirm}`)
+    leaf.addHelpText('after', `\nAsks first, unless --yes is given. ${command.confirm}`)
   leaf.addHelpText('after', `\nExample:\n  $ ${parser.name()} ${`${name} ${example}`.trimEnd()}`)
   leaf.exitOverride(error => refuse(leaf, error))
   leaf.action(() => request(leaf.args, leaf))

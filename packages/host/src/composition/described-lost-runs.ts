@@ -1,5 +1,5 @@
 import { storedForm } from '@gatewright/http/internal'
-import { isoOrNull } from '../cli/table.ts'
+import { isoOrNull } from '../cli/cell.ts'
 import type { LostRuns } from '@gatewright/idempotency-store'
 import type { DescribedRun, ListedLostRun } from '@gatewright/idempotency-store/internal'
 

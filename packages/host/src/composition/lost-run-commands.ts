@@ -1,7 +1,6 @@
 import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
-import { type Command, type CommandArguments, UsageError } from '../cli/command.ts'
+import { type Command, type CommandArguments, CommandError, UsageError } from '../cli/command.ts'
 import { integerArgument } from '../cli/arguments.ts'
-import { cellText, fieldTable } from '../cli/table.ts'
 import { decideLostRun, describeLostRuns, describeRun, type OperatorDecision } from './described-lost-runs.ts'
 import type { HostServices } from './host-services.ts'
 
@@ -11,6 +10,15 @@ const MOST = 1000
 const NOTE_OPTIONS = { by: 'who decides: a name or a team', reason: 'why, such as the number of a ticket' }
 const EXAMPLE =
   '3qJ9sV0cY1bN4xWtYkLs7PdZ2aRmQe5uHf8gTi6oKjw.1763836800000 --by "Ana, payments" --reason OPS-71'
+
+const COLUMNS = [
+  { head: 'BEGAN', kind: 'instant' },
+  { head: 'LEASE ENDED', kind: 'instant' },
+  { head: 'OPERATION', kind: 'text' },
+  { head: 'ACCOUNT', kind: 'id' },
+  { head: 'OPERATION ID', kind: 'id' },
+  { head: 'RUN', kind: 'id' },
+] as const
 
 /** Commands on writes with an idempotency key whose outcome is unknown. */
 export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[] = [
@@ -24,27 +32,26 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
     },
     summary: 'List writes whose outcome is unknown, the oldest first: their clients get outcome_unknown',
     example: '--account acc_1',
-    async run({ lostRuns }, { options: { account, limit = '100', after } }) {
-      if (after !== undefined && !/^\d{1,15}\.[\w-]{1,64}(?:\.[\w-]{1,64})?$/.test(after))
-        throw new UsageError('--after must be what the page before printed as next')
-      const data = await describeLostRuns(lostRuns, {
-        account,
-        limit: integerArgument('--limit', limit, 1, MOST),
-        after,
-      })
-      const rows = data.runs.map(each => [
-        each.beganAt,
-        cellText(each.leaseEndedAt),
-        each.operation,
-        each.account,
-        each.operationId,
-        each.run,
-      ])
+    check: listQuery,
+    async run({ lostRuns }, args) {
+      const data = await describeLostRuns(lostRuns, listQuery(args))
+      const { runs, next } = data
       return {
         data,
-        table: [['BEGAN', 'LEASE ENDED', 'OPERATION', 'ACCOUNT', 'OPERATION ID', 'RUN'], ...rows],
+        table: {
+          columns: COLUMNS,
+          rows: runs.map(run => [
+            run.beganAt,
+            run.leaseEndedAt,
+            run.operation,
+            run.account,
+            run.operationId,
+            run.run,
+          ]),
+          dropFirst: ['OPERATION ID', 'ACCOUNT', 'LEASE ENDED', 'BEGAN'],
+        },
         empty: 'No lost runs.',
-        ...(data.next === undefined ? {} : { note: `There are more: --after ${data.next}` }),
+        ...(next === undefined ? {} : { note: `There are more: --after ${next}` }),
       }
     },
   },
@@ -55,11 +62,11 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
     example: '3qJ9sV0cY1bN4xWtYkLs7PdZ2aRmQe5uHf8gTi6oKjw.1763836800000',
     async run({ lostRuns }, { positional: [run = ''] }) {
       const data = await describeRun(lostRuns, run)
-      if (!data) throw new UsageError(`no record of ${run}: see lost-runs list`)
+      if (!data) throw new CommandError(`no record of ${run}: see lost-runs list`)
       const { decision, ...record } = data
       const { outcome = null, by = null, reason = null, at = null } = decision ?? {}
       const decided = { decision: outcome, decidedBy: by, reason, decidedAt: at }
-      return { data, table: fieldTable({ ...record, ...decided }) }
+      return { data, fields: { ...record, ...decided } }
     },
   },
   {
@@ -72,6 +79,8 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
     summary: 'Decide that a lost run took effect: its spend hold is settled, and retries get a response',
     example: `${EXAMPLE} --data '{"id":"pay_1"}'`,
     confirm: 'A decision cannot be undone: first make sure that the write took effect.',
+    check: decisionOf,
+    subject: ({ lostRuns }, args) => subjectOf(lostRuns, args, 'took effect'),
     run: ({ lostRuns }, args) => decide(lostRuns, 'completed', args),
   },
   {
@@ -81,20 +90,47 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
     summary: 'Decide that a lost run had no effect: its spend hold is released, and its key is free',
     example: EXAMPLE,
     confirm: 'After this a retry runs the write again: first make sure that it took no effect.',
+    check: decisionOf,
+    subject: ({ lostRuns }, args) => subjectOf(lostRuns, args, 'had no effect'),
     run: ({ lostRuns }, args) => decide(lostRuns, 'never_happened', args),
   },
 ]
 
+function listQuery({ options: { account, limit = '100', after } }: CommandArguments) {
+  if (after !== undefined && !/^\d{1,15}\.[\w-]{1,64}(?:\.[\w-]{1,64})?$/.test(after))
+    throw new UsageError('--after must be what the page before printed as next')
+  return { account, limit: integerArgument('--limit', limit, 1, MOST), after }
+}
+
+/** Reads what the operator decided, and the note about it. */
+function decisionOf({ options }: CommandArguments): Omit<OperatorDecision, 'outcome'> {
+  return {
+    data: parseData(options['data'] ?? '{}'),
+    by: noteOption('by', options['by']),
+    reason: noteOption('reason', options['reason']),
+  }
+}
+
+async function subjectOf(
+  lostRuns: HostServices['lostRuns'],
+  { positional: [run = ''] }: CommandArguments,
+  outcome: string,
+): Promise<string> {
+  const found = await describeRun(lostRuns, run)
+  if (!found) throw new CommandError(`no record of ${run}: see lost-runs list`)
+  return `Decide that ${found.operation} of ${found.account}, begun ${found.beganAt}, ${outcome}.`
+}
+
 async function decide(
   lostRuns: HostServices['lostRuns'],
   outcome: OperatorDecision['outcome'],
-  { positional: [run = ''], options }: CommandArguments,
+  args: CommandArguments,
 ) {
-  const by = noteOption('by', options['by'])
-  const reason = noteOption('reason', options['reason'])
-  const data = parseData(options['data'] ?? '{}')
-  if (!(await decideLostRun(lostRuns, run, { outcome, data, by, reason })))
-    throw new UsageError(`${run} is not lost, or somebody has decided about it: see lost-runs show ${run}`)
+  const [run = ''] = args.positional
+  const decision = decisionOf(args)
+  const { by, reason } = decision
+  if (!(await decideLostRun(lostRuns, run, { outcome, ...decision })))
+    throw new CommandError(`${run} is not lost, or somebody has decided about it: see lost-runs show ${run}`)
   return { data: { run, outcome, by, reason }, lines: [`${run}: ${outcome}.`] }
 }
 

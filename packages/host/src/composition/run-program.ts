@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Fault } from '@gatewright/kernel'
 import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import type { HostServices } from './host-services.ts'
@@ -7,20 +10,25 @@ import type { ConfigResult } from '../config/host-config.ts'
 import type { Env } from '../config/variable.ts'
 import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
 import {
+  CommandError,
   UsageError,
   type Command,
-  type CommandArguments,
   type CommandOutput,
   type StartCommand,
 } from '../cli/command.ts'
-import { tableLines } from '../cli/table.ts'
+import { completionCommand } from '../cli/completion.ts'
+import type { Sections } from '../cli/help.ts'
+import type { RequestedCommand } from '../cli/program.ts'
+import { fieldTable, tableLines } from '../cli/table.ts'
+import { styled, type Terminal } from '../cli/terminal.ts'
 
-/** The result of one operator command. */
+/** The result of one command. */
 export interface CommandResult {
-  readonly code: 0 | 1
+  /** 0, 1 for a failure, or 2 for wrong arguments. */
+  readonly code: 0 | 1 | 2
   /** Text for standard output, without a final newline. */
   readonly out: string
-  /** Text for standard error. */
+  /** Text for standard error. With `--json` an object with `error` and `message`. */
   readonly problem: string
 }
 
@@ -32,8 +40,8 @@ export interface CommandOptions {
   readonly ask: ((question: string) => Promise<string>) | undefined
   /** Reads the standard input to its end. Default: it is empty. */
   readonly input?: (() => Promise<string>) | undefined
-  /** Columns of the terminal that tables must fit. Default: any width fits. */
-  readonly width?: number | undefined
+  /** The terminal that shows the output. Default: none, so that output is for programs. */
+  readonly terminal?: Terminal | undefined
   /** Called with the progress of long work. Default: not reported. */
   readonly progress?: ((text: string) => void) | undefined
 }
@@ -42,27 +50,31 @@ const OPTIONS: OptionTable<CommandOptions> = {
   env: true,
   ask: true,
   input: true,
-  width: true,
+  terminal: true,
   progress: true,
 }
 
-/** The operator commands of a product. */
+/** The commands of a product. */
 export interface OperatorProgram<S extends HostServices> {
   /** As it is called, such as `gatewright`. */
   readonly name: string
   readonly version: string
+  /** What it is for, in one sentence. */
+  readonly summary: string
   readonly product: Product<S>
   /** Loads the commands beside those of the product's modules. They come first in the help. */
   readonly commands: () => Promise<CommandFile<Command<S> | StartCommand>>
+  /** The sections of the help by their titles, each with the first words of its commands. Default: one section. */
+  readonly sections?: Sections
   readonly readConfig: (env: Env) => ConfigResult<S['config']>
 }
 
-/** Runs one operator command, such as `['jobs', 'list']`. */
+/** Runs one command, such as `['jobs', 'list']`. */
 export type RunCommand = (argv: readonly string[], options: CommandOptions) => Promise<CommandResult>
 
 /**
- * Makes the function that runs the operator commands of a program on the stores that the environment names. Usage errors, faults
- * and unexpected errors become `problem` with code 1; only an unknown option rejects, with a `TypeError`.
+ * Makes the function that runs the commands of a program on the stores that the environment names. Expected failures, faults and
+ * unexpected errors become `problem` with code 1, wrong arguments with code 2; only an unknown option rejects, with a `TypeError`.
  */
 export function commandRunner<S extends HostServices>(program: OperatorProgram<S>): RunCommand {
   return async (argv, options) => {
@@ -70,7 +82,12 @@ export function commandRunner<S extends HostServices>(program: OperatorProgram<S
     try {
       return { code: 0, out: await outputOf(program, argv, options), problem: '' }
     } catch (error) {
-      return { code: 1, out: '', problem: problemOf(error) }
+      const json = argv.includes('--json')
+      return {
+        code: error instanceof UsageError ? 2 : 1,
+        out: '',
+        problem: json ? JSON.stringify(problemOf(error), null, 2) : problemText(error, options.terminal),
+      }
     }
   }
 }
@@ -82,40 +99,76 @@ async function outputOf<S extends HostServices>(
 ): Promise<string> {
   // Loaded here and not by whoever imports this package to start a host.
   const { parseCommandLine } = await import('../cli/program.ts')
-  const { name, version, product } = program
+  const { name, version, summary, product, sections = {} } = program
   const loaders = [program.commands, ...product.modules.flatMap(module => module.commands ?? [])]
   const commands = (await Promise.all(loaders.map(load => load()))).flatMap(file => file.commands)
-  // A terminal that does not know its width says 0 columns.
-  const width = options.width || undefined
-  const line = parseCommandLine({ name, version, commands }, argv, width)
+  const all: readonly (Command<S> | StartCommand)[] = [...commands, completionCommand(name, () => all)]
+  const { terminal } = options
+  const line = parseCommandLine({ name, version, summary, commands: all, sections }, argv, terminal)
   if ('text' in line) return line.text.trimEnd()
-  const { command, args, json, yes } = line
-  if ('start' in command) {
-    const { env, input = async () => '' } = options
-    return format(await command.start({ env, json, args, input }), json, width)
-  }
-  if (!yes && !(await confirmed(command, args, options.ask))) throw new UsageError('Nothing was done.')
-  return format(await runOnStores(program, command, args, options), json, width)
+  const { command, args, json } = line
+  command.check?.(args)
+  const output =
+    'start' in command
+      ? await start(command, line, options)
+      : await runOnStores(program, { ...line, command }, options)
+  return json ? JSON.stringify(output.data, null, 2) : format(output, terminal)
+}
+
+function start(
+  command: StartCommand,
+  { args, json }: Pick<RequestedCommand<unknown>, 'args' | 'json'>,
+  { env, input = async () => '', progress = () => {} }: CommandOptions,
+): Promise<CommandOutput> {
+  return command.start({ env, json, args, input, progress })
+}
+
+/** A command line whose command works on the stores. */
+interface StoreRequest<S> extends RequestedCommand<S> {
+  readonly command: Command<S>
 }
 
 async function runOnStores<S extends HostServices>(
-  { product, readConfig }: OperatorProgram<S>,
-  command: Command<S>,
-  args: CommandArguments,
-  { env, progress = () => {} }: CommandOptions,
+  program: OperatorProgram<S>,
+  request: StoreRequest<S>,
+  options: CommandOptions,
 ): Promise<CommandOutput> {
-  const config = readConfig(env)
-  if (!config.ok) throw new UsageError(config.problems.join('\n'))
+  const { command } = request
+  const question = request.yes ? undefined : questionOf(request, options.ask)
+  const config = program.readConfig(options.env)
+  if (!config.ok) throw new CommandError(config.problems.join('\n'))
+  if (command.readsStores === false) {
+    const folder = await mkdtemp(join(tmpdir(), 'gatewright-'))
+    try {
+      const empty = { ...config.value, databaseUrl: undefined, dataDir: folder }
+      return await runOn(program, request, options, { config: empty, question })
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+  return runOn(program, request, options, { config: config.value, question })
+}
+
+/** Asks the operator about a command; resolves to whether it may run. */
+type Question<S> = (services: S) => Promise<boolean>
+
+async function runOn<S extends HostServices>(
+  { product }: OperatorProgram<S>,
+  { command, args }: StoreRequest<S>,
+  { progress = () => {} }: CommandOptions,
+  { config, question }: { readonly config: S['config']; readonly question: Question<S> | undefined },
+): Promise<CommandOutput> {
   const report = (error: unknown): void => {
     process.emitWarning(error instanceof Error ? error : String(error))
   }
   // No command uses nonces or rate limits, so commands work while Redis is down.
-  const { services, close } = await openProduct<S>({ ...config.value, redis: undefined }, product, {
+  const { services, close } = await openProduct<S>({ ...config, redis: undefined }, product, {
     observe: () => {},
     report,
     progress,
   })
   try {
+    if (question && !(await question(services))) throw new CommandError('Canceled.', 'canceled')
     const output = await command.run(services, args)
     await services.issuer.flush()
     return output
@@ -124,27 +177,46 @@ async function runOnStores<S extends HostServices>(
   }
 }
 
-function format(output: CommandOutput, json: boolean, width: number | undefined): string {
-  if (json) return JSON.stringify(output.data, null, 2)
-  if ('lines' in output) return output.lines.join('\n')
-  const { table, empty, note } = output
-  if (table.length < 2 && empty !== undefined) return empty
-  return [...tableLines(table, width), ...(note === undefined ? [] : [note])].join('\n')
-}
-
-async function confirmed(
-  { confirm, needsConfirmation = () => true, name }: Command<never>,
-  args: CommandArguments,
+/** Returns the question to ask before a command runs; undefined if it asks nothing. */
+function questionOf<S>(
+  { command, args }: StoreRequest<S>,
   ask: CommandOptions['ask'],
-): Promise<boolean> {
-  if (confirm === undefined || !needsConfirmation(args)) return true
+): Question<S> | undefined {
+  const { confirm, needsConfirmation = () => true, subject, name } = command
+  if (confirm === undefined || !needsConfirmation(args)) return undefined
   if (!ask) throw new UsageError(`${name} needs --yes without a terminal. ${confirm}`)
-  return /^y(?:es)?$/i.test((await ask(`${confirm} Continue? [y/N] `)).trim())
+  const itself = `${name} ${args.positional.join(' ')}`
+  return async services => {
+    const about = subject ? await subject(services, args) : itself
+    return /^y(?:es)?$/i.test((await ask(`${about}\n${confirm}\nContinue? [y/N] `)).trim())
+  }
 }
 
-function problemOf(error: unknown): string {
+function format(output: CommandOutput, terminal: Terminal | undefined): string {
+  if ('lines' in output) return output.lines.join('\n')
+  if ('fields' in output) return fieldTable(output.fields, terminal, Date.now()).join('\n')
+  const { table, empty, note } = output
+  if (table.rows.length === 0 && empty !== undefined) return empty
+  const below = note === undefined ? [] : [note]
+  return [...tableLines(table, terminal, Date.now()), ...below].join('\n')
+}
+
+/** What `--json` prints about an error. */
+interface Problem {
+  readonly error: string
+  readonly message: string
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof CommandError) return { error: error.code, message: error.message }
+  if (error instanceof DataDirUnusable) return { error: 'in_use', message: error.message }
   const { message, code, cause, stack } = error as NodeJS.ErrnoException
-  if (error instanceof UsageError || error instanceof DataDirUnusable) return message
-  if (error instanceof Fault) return `${message}: ${cause instanceof Error ? cause.message : code}`
-  return stack ?? String(error)
+  if (error instanceof Fault)
+    return { error: error.code, message: `${message}: ${cause instanceof Error ? cause.message : code}` }
+  return { error: 'unexpected', message: stack ?? String(error) }
+}
+
+function problemText(error: unknown, terminal: Terminal | undefined): string {
+  const { message } = problemOf(error)
+  return terminal?.colors ? `${styled('Error:', 'red', terminal)} ${message}` : message
 }

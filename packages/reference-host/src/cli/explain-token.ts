@@ -5,6 +5,7 @@ import type { GuardDenial, GuardOptions, KeySet, PresetName } from '@gatewright/
 import {
   type CommandArguments,
   type CommandOutput,
+  CommandError,
   type StartCommand,
   UsageError,
 } from '@gatewright/host/internal'
@@ -49,7 +50,7 @@ async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${(error as Error).message}`)
+    throw new CommandError(`cannot read ${file}: ${(error as Error).message}`)
   }
 }
 

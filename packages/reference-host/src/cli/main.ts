@@ -14,7 +14,9 @@ async function askOnTerminal(question: string): Promise<string> {
 const { code, out, problem } = await runCommand(process.argv.slice(2), {
   env: process.env,
   ask: process.stdin.isTTY ? askOnTerminal : undefined,
-  width: process.stdout.isTTY ? process.stdout.columns : undefined,
+  terminal: process.stdout.isTTY
+    ? { width: process.stdout.columns, colors: process.stdout.hasColors() }
+    : undefined,
   input: () => text(process.stdin),
   progress: note => console.error(note),
 })

@@ -11,6 +11,14 @@ import { HOST_VERSION } from '../product/version.ts'
 export const runCommand: RunCommand = commandRunner({
   name: 'gatewright',
   version: HOST_VERSION,
+  summary: 'Runs and operates a host. The environment names its stores, as for the host. Times are in UTC.',
+  sections: {
+    'The host': ['start', 'migrate', 'operations', 'jobs', 'lost-runs', 'aliases'],
+    'Accounts and people': ['users', 'accounts', 'kyc', 'audit'],
+    'Keys and sessions': ['keys', 'sessions', 'partner-keys', 'signing-keys', 'data-keys'],
+    Money: ['ledger', 'payins', 'deposits', 'withdrawals', 'cards', 'authorizations'],
+    'This machine': ['explain-token', 'completion'],
+  },
   product,
   commands: () => import('./commands.ts'),
   readConfig,

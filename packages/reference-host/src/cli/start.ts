@@ -1,4 +1,4 @@
-import { type StartCommand, UsageError } from '@gatewright/host/internal'
+import { CommandError, type StartCommand } from '@gatewright/host/internal'
 
 /** Runs the host in this process. It opens the stores itself. */
 export const startCommand: StartCommand = {
@@ -9,7 +9,7 @@ export const startCommand: StartCommand = {
   async start({ env, json }) {
     const { serve } = await import('../composition/serve.ts')
     const served = await serve(env, json ? () => {} : text => console.log(text))
-    if (!served.ok) throw new UsageError(served.problem)
+    if (!served.ok) throw new CommandError(served.problem)
     return { data: { url: served.url, partnerKey: served.partnerKey ?? null }, lines: [] }
   },
 }

@@ -1,7 +1,7 @@
 import type { HostServices } from '@gatewright/host'
 import { listJobs } from '@gatewright/host/internal'
 import { listCommand } from '@gatewright/host/cli'
-import { MAX_LISTED, UsageError, type Command, lostRunCommands } from '@gatewright/host/internal'
+import { CommandError, MAX_LISTED, type Command, lostRunCommands } from '@gatewright/host/internal'
 import { dueAliases, reportText } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '../product/aliases.ts'
 import { reportAliases } from './aliases.ts'
@@ -18,6 +18,7 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock' |
     example: '',
     rows: ({ jobs }) => listJobs(jobs, MAX_LISTED),
     columns: { KIND: 'kind', SUBJECT: 'subjectId', ATTEMPTS: 'attempts', DUE: 'dueAt', CREATED: 'createdAt' },
+    dropFirst: ['CREATED', 'ATTEMPTS'],
     empty: 'No jobs.',
   }),
   {
@@ -27,7 +28,7 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock' |
     example: 'kyc.submit kyc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     async run({ jobs }, { positional: [kind = '', subjectId = ''] }) {
       if (!(await jobs.retry(kind, subjectId))) {
-        throw new UsageError(`no job ${kind} ${subjectId} waits: see gatewright jobs list`)
+        throw new CommandError(`no job ${kind} ${subjectId} waits: see gatewright jobs list`)
       }
       return { data: { kind, subjectId, due: true }, lines: [`${kind} ${subjectId} is due.`] }
     },

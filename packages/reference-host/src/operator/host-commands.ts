@@ -15,6 +15,7 @@ export const commands: readonly Command<HostServices>[] = [
   },
   listCommand({
     name: 'operations',
+    readsStores: false,
     takes: [],
     summary: 'Print every operation with its credential, scopes and limits',
     example: '',
@@ -36,5 +37,6 @@ export const commands: readonly Command<HostServices>[] = [
       SCOPES: 'scopes',
       IDEMPOTENT: ({ idempotent }) => (idempotent ? 'yes' : '-'),
     },
+    dropFirst: ['IDEMPOTENT', 'SCOPES', 'CREDENTIAL'],
   }),
 ]

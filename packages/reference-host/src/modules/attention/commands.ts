@@ -1,6 +1,6 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
-import { MAX_LISTED, UsageError, type Command, referenceArgument } from '@gatewright/host/internal'
+import { CommandError, MAX_LISTED, type Command, money, referenceArgument } from '@gatewright/host/internal'
 import { openReports, resolveAttention, type ReportedKind } from './reports.ts'
 
 /** The differences between the kinds: the title of the column with the reported money, and the id in examples. */
@@ -29,22 +29,24 @@ export function attentionCommands(
       columns: {
         AT: 'at',
         [column]: 'detail',
-        CENTS: 'amountCents',
+        AMOUNT: 'amountCents',
         ACCOUNT: 'accountId',
         [kind.toUpperCase()]: 'id',
       },
-      empty: 'No such reports.',
+      dropFirst: ['ACCOUNT'],
+      empty: 'No open reports.',
     }),
     {
       name: `${group} handled`,
       takes: [kind.toUpperCase(), 'REFERENCE'],
       summary: `Mark the reports about one ${kind} as handled, after their money was booked`,
       example: `${example} ticket-42`,
+      check: ({ positional: [, text = ''] }) => referenceArgument(text),
       async run({ backend, clock }, { positional: [id = '', text = ''] }) {
         const about = { kind, id, reference: referenceArgument(text) }
         const reports = await backend.sql.transaction(tx => resolveAttention(tx, about, clock.now()))
-        if (!reports) throw new UsageError(`nothing is open about ${id}: see gatewright ${group} list`)
-        const ended = reports.map(({ detail, amountCents }) => `${amountCents} US cents (${detail})`)
+        if (!reports) throw new CommandError(`nothing is open about ${id}: see gatewright ${group} list`)
+        const ended = reports.map(({ detail, amountCents }) => `${money(amountCents)} (${detail})`)
         return { data: { id, reports }, lines: [`${id} is handled: ${ended.join(', ')}.`] }
       },
     },

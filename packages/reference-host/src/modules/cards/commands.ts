@@ -1,6 +1,6 @@
 import type { KeyLineage } from '@gatewright/session-issuer/internal'
 import type { HostServices } from '@gatewright/host'
-import { UsageError, type Command } from '@gatewright/host/internal'
+import { CommandError, UsageError, type Command, type CommandArguments } from '@gatewright/host/internal'
 import { authorizationCommands } from './authorizations/commands.ts'
 import type { Authorizations } from './authorizations/service.ts'
 import { cancelCardsOf, lineagesFrom } from './cancel.ts'
@@ -22,9 +22,10 @@ export const commands: readonly Command<CardCommandServices>[] = [
     summary: 'Cancel a card, or the cards that a key made',
     example: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
     confirm: 'A canceled card cannot be used again.',
-    async run(context, { positional: [cardId], options: { key } }) {
-      if ((cardId === undefined) === (key === undefined))
-        throw new UsageError('give either CARD or --key KEY, not both')
+    check: targetOf,
+    subject: subjectOf,
+    async run(context, args) {
+      const { cardId, key } = targetOf(args)
       const canceled =
         key === undefined ? await cancelCard(context, cardId as string) : await cancelCardsOfKey(context, key)
       return { data: { canceled }, lines: [`Cards canceled: ${canceled}.`] }
@@ -32,10 +33,24 @@ export const commands: readonly Command<CardCommandServices>[] = [
   },
 ]
 
+function targetOf({ positional: [cardId], options: { key } }: CommandArguments) {
+  if ((cardId === undefined) === (key === undefined))
+    throw new UsageError('give either CARD or --key KEY, not both')
+  return { cardId, key }
+}
+
+async function subjectOf({ backend }: CardCommandServices, args: CommandArguments): Promise<string> {
+  const { cardId, key } = targetOf(args)
+  if (key !== undefined) return `Cancel all cards that key ${key} and the keys below it made.`
+  const card = await cards.anyAccount.find(backend.sql, cardId as string)
+  if (!card) throw new CommandError(`no card ${cardId}`)
+  return `Cancel card ${card.id} of ${card.accountId}, which is ${card.status}.`
+}
+
 async function cancelCard({ backend, clock }: CardCommandServices, id: string): Promise<number> {
   return backend.sql.transaction(async tx => {
     const card = await cards.anyAccount.lock(tx, id)
-    if (!card) throw new UsageError(`no card ${id}`)
+    if (!card) throw new CommandError(`no card ${id}`)
     if (card.status === 'canceled') return 0
     await cards.cancelCard(tx, card, 'operator', clock.now())
     return 1
@@ -48,7 +63,7 @@ async function cancelCardsOfKey(
 ): Promise<number> {
   const lineages = await lineagesOf({ backend, issuer }, keyId)
   if (lineages.length === 0)
-    throw new UsageError(`no key ${keyId}; a deleted key is found by the id of its first key`)
+    throw new CommandError(`no key ${keyId}; a deleted key is found by the id of its first key`)
   return cancelCardsOf(backend.sql, lineages, {
     reason: 'operator',
     now: clock.now(),

@@ -1,4 +1,4 @@
-import { type Command, UsageError } from '@gatewright/host/internal'
+import { type Command, CommandError } from '@gatewright/host/internal'
 import type { HostServices } from '@gatewright/host'
 import { type RewrappedColumn, rewrapColumn } from '@gatewright/host/internal'
 import { sealedColumns } from '../../product/sealed-columns.ts'
@@ -17,9 +17,12 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'sealer' 
         data.push(await rewrapColumn(backend.sql, sealer, column, note))
       }
       const problems = data.flatMap(problemsOf)
-      if (problems.length > 0) throw new UsageError(problems.join('\n'))
-      const rows = data.map(({ column, resealed, current }) => [column, `${resealed}`, `${current}`])
-      return { data, table: [['COLUMN', 'RESEALED', 'ALREADY CURRENT'], ...rows] }
+      if (problems.length > 0) throw new CommandError(problems.join('\n'))
+      const columns = ['COLUMN', 'ENCRYPTED AGAIN', 'ALREADY CURRENT'].map(
+        head => ({ head, kind: 'text' }) as const,
+      )
+      const rows = data.map(({ column, resealed, current }) => [column, resealed, current])
+      return { data, table: { columns, rows } }
     },
   },
 ]

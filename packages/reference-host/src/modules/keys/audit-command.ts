@@ -25,11 +25,9 @@ export const auditCommand: Command<Pick<HostServices, 'backend' | 'issuer' | 'pr
   },
   summary: 'List the changes of keys, policies and sessions of one account, newest first',
   example: '--account acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 --limit 20',
-  async rows(services, { options }) {
-    const { account, before } = options
-    if (account === undefined) throw new UsageError('audit list needs --account')
-    const limit = limitOf(options)
-    const position = before === undefined ? undefined : positionOf(before)
+  check: queryOf,
+  async rows(services, args) {
+    const { account, limit, position } = queryOf(args)
     const accountId = await accountOf(services.backend.sql, account)
     const read = services.issuer.listAudit(accountId, limit, position)
     const entries = await reportElapsed(services, 'Reading the audit log', read)
@@ -45,9 +43,10 @@ export const auditCommand: Command<Pick<HostServices, 'backend' | 'issuer' | 'pr
     KEY: 'keyId',
     SESSION: 'sessionId',
     ACTION: 'action',
-    TARGET: 'target',
+    TARGET: { value: 'target', kind: 'id' },
     LABEL: 'label',
   },
+  dropFirst: ['SESSION', 'KEY'],
   empty: 'No rows.',
   note(rows, { options }) {
     const last = rows.at(-1)
@@ -56,6 +55,12 @@ export const auditCommand: Command<Pick<HostServices, 'backend' | 'issuer' | 'pr
       : undefined
   },
 })
+
+function queryOf({ options }: CommandArguments) {
+  const { account, before } = options
+  if (account === undefined) throw new UsageError('audit list needs --account')
+  return { account, limit: limitOf(options), position: before === undefined ? undefined : positionOf(before) }
+}
 
 function limitOf({ limit = '100' }: CommandArguments['options']): number {
   return integerArgument('--limit', limit, 1, MAX_ROWS)

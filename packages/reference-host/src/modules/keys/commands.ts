@@ -1,6 +1,6 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
-import { UsageError, type Command, fieldTable } from '@gatewright/host/internal'
+import { CommandError, type Command } from '@gatewright/host/internal'
 import { accountOf } from '../users/find-account.ts'
 import { auditCommand } from './audit-command.ts'
 import { describeKey, revokedKeyOutput } from './key-output.ts'
@@ -12,7 +12,7 @@ export const commands: readonly Command<KeyCommandServices>[] = [
   listCommand({
     name: 'keys list',
     takes: ['ACCOUNT'],
-    summary: 'List the API keys of an account, newest first. ACCOUNT is an account, user or partner id',
+    summary: 'List the API keys of an account, newest first',
     example: 'usr_79db7a61096340598de4661d67683883',
     async rows({ backend, clock }, { positional: [owner = ''] }) {
       const { keys } = await backend.issuer.keys.load(await accountOf(backend.sql, owner))
@@ -27,6 +27,7 @@ export const commands: readonly Command<KeyCommandServices>[] = [
       'LAST USED': 'lastUsedAt',
       SCOPES: 'scopes',
     },
+    dropFirst: ['SCOPES', 'CREATED'],
     empty: 'No keys.',
   }),
   {
@@ -36,14 +37,14 @@ export const commands: readonly Command<KeyCommandServices>[] = [
     example: '4fJ2sVbXq81TzKpL',
     async run({ backend, clock }, { positional: [keyId = ''] }) {
       const key = await backend.issuer.keys.find(keyId)
-      if (!key) throw new UsageError(`no key ${keyId}`)
+      if (!key) throw new CommandError(`no key ${keyId}`)
       const policies = await backend.issuer.keys.policies(key.policyIds)
       const documentOf = (id: string): unknown => policies.find(policy => policy.id === id)?.document ?? null
       const data = {
         ...describeKey(key, clock.now()),
         policies: key.policyIds.map(id => ({ id, document: documentOf(id) })),
       }
-      return { data, table: fieldTable(data) }
+      return { data, fields: data }
     },
   },
   {
@@ -52,6 +53,13 @@ export const commands: readonly Command<KeyCommandServices>[] = [
     summary: 'Revoke any API key, and end its sessions',
     example: '4fJ2sVbXq81TzKpL',
     confirm: 'Whoever uses the key is locked out at once.',
+    async subject({ backend, clock }, { positional: [keyId = ''] }) {
+      const key = await backend.issuer.keys.find(keyId)
+      if (!key) throw new CommandError(`no key ${keyId}`)
+      const { keyPrefix, state, lastUsedAt, accountId } = describeKey(key, clock.now())
+      const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`
+      return `Revoke key ${keyId} (${keyPrefix}…, ${state}, ${used}) of ${accountId}.`
+    },
     run: async ({ issuer }, { positional: [keyId = ''] }) =>
       revokedKeyOutput(await issuer.revokeKey('operator', keyId)),
   },
@@ -83,7 +91,8 @@ export const commands: readonly Command<KeyCommandServices>[] = [
     example: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
     confirm: 'Every session that it signed fails as soon as verifiers read the key set again.',
     async run({ issuer }, { positional: [kid = ''] }) {
-      if (!(await issuer.dropSigningKey(kid))) throw new UsageError(`no signing key ${kid}`)
+      if (!(await issuer.dropSigningKey(kid)))
+        throw new CommandError(`no signing key ${kid}: see gatewright signing-keys list`)
       return { data: { kid, dropped: true }, lines: [`${kid} is dropped.`] }
     },
   },

@@ -2,7 +2,15 @@ import { rows } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
-import { MAX_LISTED, UsageError, type Command, isoOrNull } from '@gatewright/host/internal'
+import {
+  CommandError,
+  MAX_LISTED,
+  UsageError,
+  type Command,
+  type CommandArguments,
+  isoOrNull,
+} from '@gatewright/host/internal'
+import { userAccountOf } from '../users/find-account.ts'
 import { SUBMIT_JOB } from './job.ts'
 import type { KycRecords } from './records.ts'
 import { DECIDED_STATUSES } from './states.ts'
@@ -32,6 +40,7 @@ export const commands: readonly Command<KycCommandServices>[] = [
       }))
     },
     columns: { SUBMITTED: 'submittedAt', STATUS: 'status', ACCOUNT: 'accountId', APPLICATION: 'id' },
+    dropFirst: ['APPLICATION'],
     empty: 'No open applications.',
   }),
   {
@@ -41,20 +50,24 @@ export const commands: readonly Command<KycCommandServices>[] = [
     summary: 'Decide the identity check of an account, whatever its status is',
     example: 'acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 approved --reason "Checked by hand"',
     confirm: 'The account gains or loses the right to create cards and to move money.',
-    async run({ backend, kyc, jobs, clock }, { positional: [accountId = '', word = ''], options }) {
-      const status = DECIDED_STATUSES.find(each => each === word)
-      if (!status) throw new UsageError(`STATUS must be one of ${DECIDED_STATUSES.join(', ')}`)
-      const reason = options['reason'] ?? null
-      if (reason !== null && (reason === '' || [...reason].length > 200))
-        throw new UsageError('--reason must be 1 to 200 characters')
+    check: decisionOf,
+    async subject({ backend }, args) {
+      const { owner, status } = decisionOf(args)
+      const accountId = await userAccountOf(backend.sql, owner)
+      const [user] = await rows(backend.sql, 'select kyc_status from gw_users where account_id = $1', [
+        accountId,
+      ])
+      return `Set the identity check of ${accountId} to ${status}. It is ${toText(user?.['kyc_status'])} now.`
+    },
+    async run({ backend, kyc, jobs, clock }, args) {
+      const { owner, status, reason } = decisionOf(args)
+      const accountId = await userAccountOf(backend.sql, owner)
       await backend.sql.transaction(async tx => {
-        const known = await rows(tx, 'select 1 from gw_users where account_id = $1', [accountId])
-        if (known.length === 0) throw new UsageError(`no account ${accountId}: see gatewright kyc list`)
         const now = clock.now()
         const id = await kyc.decide(tx, accountId, { status, reason, cause: 'operator' }, now)
         if (status !== 'pending') return
         if (!(await kyc.waiting(tx, id)))
-          throw new UsageError(
+          throw new CommandError(
             `${accountId} has no application data that a provider could check: decide approved or denied instead`,
           )
         await jobs.add(tx, { kind: SUBMIT_JOB, accountId, subjectId: id }, now)
@@ -63,3 +76,13 @@ export const commands: readonly Command<KycCommandServices>[] = [
     },
   },
 ]
+
+function decisionOf({ positional: [owner = '', word = ''], options }: CommandArguments) {
+  const status = DECIDED_STATUSES.find(each => each === word)
+  if (!status)
+    throw new UsageError(`STATUS must be one of ${DECIDED_STATUSES.join(', ')}, got ${JSON.stringify(word)}`)
+  const reason = options['reason'] ?? null
+  if (reason !== null && (reason === '' || [...reason].length > 200))
+    throw new UsageError('--reason must be 1 to 200 characters')
+  return { owner, status, reason }
+}

@@ -1,4 +1,13 @@
-import { type Command, UsageError, integerArgument, reportElapsed } from '@gatewright/host/internal'
+import {
+  type Command,
+  type CommandArguments,
+  CommandError,
+  UsageError,
+  centsArgument,
+  money as shownMoney,
+  referenceArgument,
+  reportElapsed,
+} from '@gatewright/host/internal'
 import type { HostServices } from '@gatewright/host'
 import { type TransactionEntry, checkLedger, ledgerAccounts } from '@gatewright/host/internal'
 import { systemAccounts } from '../../product/system-accounts.ts'
@@ -14,15 +23,25 @@ function isHouse(name: string): name is (typeof HOUSE)[number] {
   return HOUSE.some(each => each === name)
 }
 
-function readCents(cents: string): number {
-  return integerArgument('CENTS', cents, 1, 999_999_999_999)
+/** The most that one command books, in US cents. */
+const MAX_CENTS = 999_999_999_999
+
+function creditOf({ positional: [owner = '', cents = '', reference = ''] }: CommandArguments) {
+  return {
+    owner,
+    amountCents: centsArgument('CENTS', cents, MAX_CENTS),
+    reference: referenceArgument(reference),
+  }
 }
 
-function assertReference(reference: string): void {
-  if (!/^[\x21-\x7e]{1,120}$/.test(reference))
-    throw new UsageError(
-      'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
-    )
+function remittanceOf({ positional: [from = '', cents = '', reference = ''] }: CommandArguments) {
+  if (!isHouse(from))
+    throw new UsageError(`FROM must be one of ${HOUSE.join(', ')}, got ${JSON.stringify(from)}`)
+  return {
+    from,
+    amountCents: centsArgument('CENTS', cents, MAX_CENTS),
+    reference: referenceArgument(reference),
+  }
 }
 
 /** Commands on balances and the ledger. */
@@ -30,12 +49,16 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
   {
     name: 'ledger credit',
     takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
-    summary: 'Credit a balance by hand. ACCOUNT is an account or user id; one REFERENCE credits once, ever',
+    summary: 'Credit a balance by hand. One REFERENCE credits once, ever',
     confirm: 'No command takes credited money back.',
     example: 'usr_79db7a61096340598de4661d67683883 2500 wire-2026-11-0042',
-    async run({ backend, clock, ledger, money }, { positional: [owner = '', cents = '', reference = ''] }) {
-      const amountCents = readCents(cents)
-      assertReference(reference)
+    check: creditOf,
+    async subject({ backend }, args) {
+      const { owner, amountCents } = creditOf(args)
+      return `Credit ${shownMoney(amountCents)} to ${await userAccountOf(backend.sql, owner)}.`
+    },
+    async run({ backend, clock, ledger, money }, args) {
+      const { owner, amountCents, reference } = creditOf(args)
       const accountId = await userAccountOf(backend.sql, owner)
       const credit = ledgerAccounts.user(accountId)
       const transfer = {
@@ -57,26 +80,28 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
       }
       const result = await backend.sql.transaction(tx => money.move(tx, transfer, [entry], clock.now()))
       if (result === 'conflict')
-        throw new UsageError(`${reference} was credited before, to another account or in another amount`)
+        throw new CommandError(`${reference} was credited before, to another account or in another amount`)
       const balanceCents = await ledger.balance(backend.sql, credit)
       const outcome = result === 'done' ? 'Credited' : 'This reference was credited before; nothing moved'
       return {
         data: { accountId, amountCents, reference, credited: result === 'done', balanceCents },
-        lines: [`${outcome}. ${accountId} has ${balanceCents} US cents.`],
+        lines: [`${outcome}. ${accountId} has ${shownMoney(balanceCents)}.`],
       }
     },
   },
   {
     name: 'ledger remit',
     takes: ['FROM', 'CENTS', 'REFERENCE'],
-    summary:
-      'Book money of the house that was paid out. FROM is bills, fees or revenue; one REFERENCE books once, ever',
+    summary: 'Book money of the house that was paid out. FROM is bills, fees or revenue',
     confirm: 'No command takes booked money back.',
     example: 'bills 4200 wire-2026-11-0043',
-    async run({ backend, clock, money, ledger }, { positional: [from = '', cents = '', reference = ''] }) {
-      if (!isHouse(from)) throw new UsageError(`FROM must be one of ${HOUSE.join(', ')}`)
-      const amountCents = readCents(cents)
-      assertReference(reference)
+    check: remittanceOf,
+    async subject(_, args) {
+      const { from, amountCents } = remittanceOf(args)
+      return `Book that ${shownMoney(amountCents)} of ${from} were paid out.`
+    },
+    async run({ backend, clock, money, ledger }, args) {
+      const { from, amountCents, reference } = remittanceOf(args)
       const debit = systemAccounts[from]
       const credit = systemAccounts.operator
       const transfer = {
@@ -90,13 +115,13 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
       }
       const result = await backend.sql.transaction(tx => money.move(tx, transfer, [], clock.now()))
       const balanceCents = await ledger.balance(backend.sql, debit)
-      if (result === 'insufficient') throw new UsageError(`${debit} has ${balanceCents} US cents only`)
+      if (result === 'insufficient') throw new CommandError(`${debit} has ${shownMoney(balanceCents)} only`)
       if (result === 'conflict')
-        throw new UsageError(`${reference} was booked before, from another account or in another amount`)
+        throw new CommandError(`${reference} was booked before, from another account or in another amount`)
       const outcome = result === 'done' ? 'Booked' : 'This reference was booked before; nothing moved'
       return {
         data: { account: debit, amountCents, reference, booked: result === 'done', balanceCents },
-        lines: [`${outcome}. ${debit} has ${balanceCents} US cents.`],
+        lines: [`${outcome}. ${debit} has ${shownMoney(balanceCents)}.`],
       }
     },
   },
@@ -108,7 +133,7 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
     async run({ backend, ledger }, { positional: [owner = ''] }) {
       const accountId = await userAccountOf(backend.sql, owner)
       const balanceCents = await ledger.balance(backend.sql, ledgerAccounts.user(accountId))
-      return { data: { accountId, balanceCents }, lines: [`${accountId} has ${balanceCents} US cents.`] }
+      return { data: { accountId, balanceCents }, lines: [`${accountId} has ${shownMoney(balanceCents)}.`] }
     },
   },
   {
@@ -125,10 +150,10 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
       )
       const check = checkLedger(context.ledger, sql, heldMoney, { full })
       const { report, problems } = await reportElapsed(context, 'Adding up the ledger', check)
-      if (problems.length > 0) throw new UsageError(`the ledger is broken: ${problems.join('; ')}`)
+      if (problems.length > 0) throw new CommandError(`the ledger is broken: ${problems.join('; ')}`)
       const { transfers, added } = report
-      const since = added === transfers ? '' : `, ${added} since the last check`
-      return { data: report, lines: [`${transfers} transfers${since}, all accounts right, sum 0.`] }
+      const since = added === transfers ? '' : ` (${added} since the last check)`
+      return { data: report, lines: [`Balanced: ${transfers} transfers checked${since}, no differences.`] }
     },
   },
 ]

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
 import {
+  CommandError,
   UsageError,
   type Command,
   type CommandArguments,
@@ -9,7 +10,7 @@ import {
   unwrap,
 } from '@gatewright/host/internal'
 import { isName } from '@gatewright/host/internal'
-import type { ApiKey } from '@gatewright/session-issuer'
+import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 import { partnerScopes } from '../../product/scopes.ts'
 import { checkPolicy } from '../credential-fields.ts'
 import { describeKey, revokedKeyOutput } from '../keys/key-output.ts'
@@ -34,14 +35,12 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
     },
     summary: 'Create a partner and its first key, which is shown once',
     example: '"Acme Wallets" --scopes users.read,cards.read',
-    async run({ issuer, partners, clock }, { positional: [name = ''], options }) {
-      assertName(name)
-      const scopes = options['scopes']?.split(',').map(scope => scope.trim()) ?? partnerScopes.names
-      const unknown = scopes.find(scope => !partnerScopes.has(scope))
-      if (unknown !== undefined) throw new UsageError(`unknown scope "${unknown}"`)
+    check: newPartnerOf,
+    async run({ issuer, partners, clock }, args) {
+      const { name, scopes, policy: document } = newPartnerOf(args)
       const accountId = `ptn_${randomUUID().replaceAll('-', '')}`
       const owner = { surface: 'partner', accountId, userId: null, walletAddress: null } as const
-      const policy = unwrap(checkPolicy(policyOption(options['policy']), 'policy'))
+      const policy = unwrap(checkPolicy(document, 'policy'))
       const created = unwrap(await issuer.createKey({ ...owner, scopes, ...policy }))
       await partners.add(accountId, name, clock.now())
       const { data, lines } = newKeyOutput(created, `Partner ${name} (${accountId})`)
@@ -79,10 +78,10 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
     columns: {
       PARTNER: 'name',
       KEY: 'keyId',
-      PREFIX: 'keyPrefix',
       VALIDATED: ({ validated }) => (validated ? 'yes' : 'no'),
       STATE: 'state',
     },
+    empty: 'No partners.',
   }),
   {
     name: 'partner-keys validate',
@@ -90,7 +89,7 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
     summary: 'Let a live host accept a partner key',
     example: '4fJ2sVbXq81TzKpL',
     async run(context, { positional: [keyId = ''] }) {
-      await assertPartnerKey(context, keyId)
+      await partnerKey(context, keyId)
       await context.partners.validate(keyId, context.clock.now())
       return { data: { keyId, validated: true }, lines: [`${keyId} is validated.`] }
     },
@@ -101,8 +100,12 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
     summary: 'Revoke a partner key and end its sessions',
     example: '4fJ2sVbXq81TzKpL',
     confirm: 'The partner is locked out at once.',
+    async subject(context, { positional: [keyId = ''] }) {
+      const { accountId } = await partnerKey(context, keyId)
+      return `Revoke partner key ${keyId} of ${accountId}.`
+    },
     async run(context, { positional: [keyId = ''] }) {
-      await assertPartnerKey(context, keyId)
+      await partnerKey(context, keyId)
       return revokedKeyOutput(await context.issuer.revokeKey('operator', keyId))
     },
   },
@@ -113,12 +116,13 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
     summary: 'Replace a partner key by a successor, which is shown once',
     example: '4fJ2sVbXq81TzKpL --overlap 3600',
     confirm: 'With --overlap 0 the old key stops working at once.',
+    check: overlapOf,
     needsConfirmation: args => overlapOf(args) === 0,
     async run(context, args) {
       const { issuer, partners, clock } = context
       const [keyId = ''] = args.positional
       const overlapSeconds = overlapOf(args)
-      await assertPartnerKey(context, keyId)
+      await partnerKey(context, keyId)
       const created = unwrap(await issuer.rotateKey('operator', keyId, { overlapSeconds }))
       if ((await partners.validatedKeys([keyId])).has(keyId))
         await partners.validate(created.key.id, clock.now())
@@ -126,6 +130,14 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
     },
   },
 ]
+
+function newPartnerOf({ positional: [name = ''], options }: CommandArguments) {
+  assertName(name)
+  const scopes = options['scopes']?.split(',').map(scope => scope.trim()) ?? partnerScopes.names
+  const unknown = scopes.find(scope => !partnerScopes.has(scope))
+  if (unknown !== undefined) throw new UsageError(`unknown scope "${unknown}"`)
+  return { name, scopes, policy: policyOption(options['policy']) }
+}
 
 function assertName(name: string): void {
   if (!isName(name))
@@ -150,9 +162,11 @@ function overlapOf({ options }: CommandArguments): number {
   return integerArgument('--overlap', options['overlap'] ?? '86400', 0)
 }
 
-async function assertPartnerKey({ backend }: PartnerCommandServices, keyId: string): Promise<void> {
+async function partnerKey({ backend }: PartnerCommandServices, keyId: string): Promise<KeyRecord> {
   const key = await backend.issuer.keys.find(keyId)
-  if (key?.surface !== 'partner') throw new UsageError(`no partner key ${keyId}`)
+  if (key?.surface !== 'partner')
+    throw new CommandError(`no partner key ${keyId}: see gatewright partner-keys list`)
+  return key
 }
 
 function newKeyOutput({ key, text }: { key: ApiKey; text: string }, title: string) {

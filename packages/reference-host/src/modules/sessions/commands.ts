@@ -1,9 +1,11 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
 import {
+  CommandError,
   MAX_LISTED,
   UsageError,
   type Command,
+  type CommandArguments,
   type CommandOutput,
   isoOrNull,
   unwrap,
@@ -34,6 +36,7 @@ export const commands: readonly Command<SessionCommandServices>[] = [
       }))
     },
     columns: { SESSION: 'sessionId', KEY: 'keyId', LABEL: 'label', EXPIRES: 'expiresAt', SCOPES: 'scopes' },
+    dropFirst: ['LABEL', 'SCOPES'],
     empty: 'No live sessions.',
   }),
   {
@@ -44,11 +47,17 @@ export const commands: readonly Command<SessionCommandServices>[] = [
     summary: 'End a session and those minted from it; with --keys also revoke the keys they created',
     example: '9QmZr0c2VbN4xWtYkLs7Pd --keys',
     confirm: 'Whoever uses the session is locked out at once.',
+    check({ options, flags }: CommandArguments) {
+      if (options['account'] !== undefined && !flags.has('keys'))
+        throw new UsageError('--account is only for --keys')
+    },
+    async subject(_, { positional: [sessionId = ''], flags }) {
+      return `End session ${sessionId}${flags.has('keys') ? ', and revoke the keys that it created' : ''}.`
+    },
     async run(context, { positional: [sessionId = ''], options, flags }) {
       if (flags.has('keys')) return endWithKeys(context, sessionId, options['account'])
-      if (options['account'] !== undefined) throw new UsageError('--account is only for --keys')
       const ended = unwrap(await context.issuer.endSession('operator', sessionId))
-      if (ended === 0) throw new UsageError(`nothing was ended: no live session ${sessionId}`)
+      if (ended === 0) throw new CommandError(`nothing was ended: no live session ${sessionId}`)
       return { data: { sessionId, ended }, lines: [`${ended} sessions ended.`] }
     },
   },
@@ -62,10 +71,10 @@ async function endWithKeys(
   const accountId = account === undefined ? undefined : await accountOf(backend.sql, account)
   const both = await issuer.endSessionWithKeys('operator', sessionId, accountId)
   if (!both.ok)
-    throw new UsageError(`session ${sessionId} is no longer stored: give its account with --account`)
+    throw new CommandError(`session ${sessionId} is no longer stored: give its account with --account`)
   const { sessions, keys } = both.value
   if (sessions === 0 && keys === 0)
-    throw new UsageError(`nothing was ended: no live session ${sessionId}, and no live key that it created`)
+    throw new CommandError(`nothing was ended: no live session ${sessionId}, and no live key that it created`)
   const lines = [`${sessions} sessions ended, ${keys} keys revoked.`]
   return { data: { sessionId, ended: sessions, revokedKeys: keys }, lines }
 }

@@ -1,6 +1,14 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
-import { MAX_LISTED, UsageError, type Command, integerArgument, isoOrNull } from '@gatewright/host/internal'
+import {
+  CommandError,
+  MAX_LISTED,
+  type Command,
+  type CommandArguments,
+  integerArgument,
+  isoOrNull,
+  money,
+} from '@gatewright/host/internal'
 import type { Config } from '../../config/config.ts'
 import { receivingXpubs, skipAddresses } from './onchain/skip-addresses.ts'
 import { listUnmatched, markHandled } from './onchain/unmatched-transfer-store.ts'
@@ -25,14 +33,23 @@ export const commands: readonly Command<PayinCommandServices>[] = [
     summary: 'Cancel an open pay-in and release its hold',
     example: 'payin_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     confirm: 'A payment that arrives later settles nothing.',
+    async subject({ backend }, { positional: [id = ''] }) {
+      const accountId = await payins.accountOfOpen(backend.sql, id)
+      if (accountId === undefined)
+        throw new CommandError(`no pay-in ${id} is open: it has ended, or never existed`)
+      const payin = await payins.find(backend.sql, accountId, id)
+      return `Cancel ${id}${payin ? `, ${money(payin.amountCents)}` : ''} of ${accountId}.`
+    },
     async run({ backend, clock, settlement }, { positional: [id = ''] }) {
       const status = await backend.sql.transaction(async tx => {
         const accountId = await payins.accountOfOpen(tx, id)
         const payin = accountId === undefined ? undefined : await payins.lock(tx, accountId, id)
         if (!payin || !isOpen(payin.status))
-          throw new UsageError(`no pay-in ${id} is open: it has ended, or never existed`)
+          throw new CommandError(`no pay-in ${id} is open: it has ended, or never existed`)
         if (payin.seen)
-          throw new UsageError(`${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`)
+          throw new CommandError(
+            `${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`,
+          )
         return (await settlement.close(tx, payin, 'canceled', clock.now())).status
       })
       return { data: { id, status }, lines: [`${id} is ${status}.`] }
@@ -45,15 +62,15 @@ export const commands: readonly Command<PayinCommandServices>[] = [
     example: '',
     rows: ({ backend }) => listUnmatched(backend.sql, MAX_LISTED),
     columns: {
-      MINED: ({ minedAt }) => isoOrNull(minedAt),
+      MINED: { value: ({ minedAt }) => isoOrNull(minedAt), kind: 'instant' },
       REASON: 'reason',
       UNITS: 'units',
       ASSET: ({ chainId, token }, { config }) =>
         config.payinReceivers.find(each => each.chainId === chainId && each.token === token)?.asset ?? token,
-      FROM: 'sender',
+      FROM: { value: 'sender', kind: 'id' },
       ACCOUNT: 'accountId',
       'PAY-IN': 'payinId',
-      REFERENCE: 'reference',
+      REFERENCE: { value: 'reference', kind: 'id' },
     },
     empty: 'No unmatched transfers.',
   }),
@@ -64,7 +81,7 @@ export const commands: readonly Command<PayinCommandServices>[] = [
     example: '8453:0x5be1…:12',
     async run({ backend, clock }, { positional: [reference = ''] }) {
       if (!(await markHandled(backend.sql, reference, clock.now()))) {
-        throw new UsageError(`no unmatched transfer ${reference} is open: see gatewright payins unmatched`)
+        throw new CommandError(`no unmatched transfer ${reference} is open: see gatewright payins unmatched`)
       }
       return { data: { reference, handled: true }, lines: [`${reference} is handled.`] }
     },
@@ -75,10 +92,12 @@ export const commands: readonly Command<PayinCommandServices>[] = [
     summary: 'Skip the next COUNT addresses of each xpub, after a backup was restored',
     example: '1000',
     confirm: 'A wallet finds payments to later addresses only with a gap limit above COUNT.',
-    async run({ backend, config, progress }, { positional: [text = ''] }) {
-      const count = integerArgument('COUNT', text, 1, MAX_SKIPPED)
+    check: countOf,
+    async run({ backend, config, progress }, args) {
+      const count = countOf(args)
       const xpubs = receivingXpubs(config.payinReceivers)
-      if (xpubs.length === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
+      if (xpubs.length === 0)
+        throw new CommandError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
       const data = []
       for (const each of xpubs) {
         const { id } = each.branch
@@ -92,3 +111,7 @@ export const commands: readonly Command<PayinCommandServices>[] = [
     },
   },
 ]
+
+function countOf({ positional: [text = ''] }: CommandArguments): number {
+  return integerArgument('COUNT', text, 1, MAX_SKIPPED)
+}

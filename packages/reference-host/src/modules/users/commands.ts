@@ -2,12 +2,13 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { HostServices } from '@gatewright/host'
 import { ledgerAccounts } from '@gatewright/host/internal'
-import { MAX_LISTED, UsageError, type Command, fieldTable, isoOrNull } from '@gatewright/host/internal'
+import { CommandError, MAX_LISTED, type Command, isoOrNull, money } from '@gatewright/host/internal'
 import type { AgreementAcceptances } from '../agreements/acceptance.ts'
 import { userMoney } from '../balances/user-money.ts'
 import { describeKey } from '../keys/key-output.ts'
+import { listUsersCommand } from './list-command.ts'
 import { eraseObstacles, eraseUser } from './erase.ts'
-import { accountOf, userAccountOf } from './find-account.ts'
+import { ACCOUNT_HELP, accountOf, userAccountOf } from './find-account.ts'
 
 /** What the commands work with. */
 interface UserCommandServices extends Pick<HostServices, 'backend' | 'clock' | 'ledger'> {
@@ -19,10 +20,11 @@ const USER = `select u.*, k.id as kyc_id, k.reason, k.submitted_at, k.fields fro
 
 /** Commands on accounts and the people behind them. What is sealed of them is never printed. */
 export const commands: readonly Command<UserCommandServices>[] = [
+  listUsersCommand,
   {
     name: 'accounts show',
     takes: ['ACCOUNT'],
-    summary: 'Show whose an account is, its money, and how many keys, sessions and cards it has',
+    summary: `Show whose an account is, its money, keys, sessions and cards. ${ACCOUNT_HELP}`,
     example: 'acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     async run(context, { positional: [owner = ''] }) {
       const accountId = await accountOf(context.backend.sql, owner)
@@ -31,13 +33,14 @@ export const commands: readonly Command<UserCommandServices>[] = [
         ...(await ownerOf(context, accountId)),
         ...(await accessOf(context, accountId)),
       }
-      return { data, table: fieldTable(data) }
+      return { data, fields: data }
     },
   },
   {
     name: 'users show',
     takes: ['USER'],
-    summary: 'Show a user, and which personal data is stored. USER is a user or account id',
+    summary:
+      'Show a user, and which personal data is stored. USER is a user or account id, or a wallet address',
     example: 'usr_79db7a61096340598de4661d67683883',
     async run({ backend: { sql }, acceptances }, { positional: [owner = ''] }) {
       const accountId = await userAccountOf(sql, owner)
@@ -49,7 +52,7 @@ export const commands: readonly Command<UserCommandServices>[] = [
         agreementsAcceptedAt: isoOrNull(acceptedAt || null),
         ...(await eraseObstacles(sql, accountId)),
       }
-      return { data, table: fieldTable(data) }
+      return { data, fields: data }
     },
   },
   {
@@ -58,15 +61,18 @@ export const commands: readonly Command<UserCommandServices>[] = [
     summary: 'Erase the profile, KYC fields and data key of a user without money and open cards',
     example: 'usr_79db7a61096340598de4661d67683883',
     confirm: 'What is erased, and what the user encrypted with its data key, cannot be read again.',
+    async subject({ backend: { sql } }, { positional: [userId = ''] }) {
+      return `Erase the personal data of ${userId} (${await userAccountOf(sql, userId)}).`
+    },
     async run({ backend: { sql } }, { positional: [userId = ''] }) {
       const result = await sql.transaction(tx => eraseUser(tx, userId))
       if (result.erased) {
         return { data: { userId, ...result }, lines: [`${userId} is erased.`] }
       }
-      if (!result.obstacles) throw new UsageError(`no user ${userId}`)
+      if (!result.obstacles) throw new CommandError(`no user ${userId}`)
       const { moneyCents, openCards } = result.obstacles
-      throw new UsageError(
-        `${userId} has ${moneyCents} US cents and ${openCards} open cards: pay out the money and cancel the cards first`,
+      throw new CommandError(
+        `${userId} has ${money(moneyCents)} and ${openCards} open cards: pay out the money and cancel the cards first`,
       )
     },
   },

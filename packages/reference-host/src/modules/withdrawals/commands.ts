@@ -1,6 +1,15 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
-import { MAX_LISTED, UsageError, type Command, isoOrNull, referenceArgument } from '@gatewright/host/internal'
+import {
+  CommandError,
+  MAX_LISTED,
+  UsageError,
+  type Command,
+  type CommandArguments,
+  isoOrNull,
+  money,
+  referenceArgument,
+} from '@gatewright/host/internal'
 import type { WithdrawalRecords } from './records.ts'
 import { withdrawalTable } from './withdrawal.ts'
 
@@ -35,12 +44,13 @@ export const commands: readonly Command<WithdrawalCommandServices>[] = [
       CREATED: 'createdAt',
       STATUS: 'status',
       ATTENTION: 'attention',
-      CENTS: 'amountCents',
+      AMOUNT: 'amountCents',
       EXCESS: 'excessCents',
       ACCOUNT: 'accountId',
       WITHDRAWAL: 'id',
     },
-    empty: 'No such withdrawals.',
+    dropFirst: ['ACCOUNT', 'EXCESS', 'CREATED'],
+    empty: 'No open withdrawals.',
   }),
   {
     name: 'withdrawals resolve',
@@ -50,22 +60,34 @@ export const commands: readonly Command<WithdrawalCommandServices>[] = [
     example: 'wd_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 failed ticket-42',
     confirm:
       'With failed the account gets its money back: first make sure that the provider pays nothing out.',
-    async run({ backend, withdrawals, clock }, { positional: [id = '', status = '', text = ''] }) {
-      if (status !== 'completed' && status !== 'failed')
-        throw new UsageError('STATUS must be completed or failed')
-      const reference = referenceArgument(text)
+    check: resolutionOf,
+    async subject({ backend }, args) {
+      const { id, status } = resolutionOf(args)
+      const [found] = await withdrawalTable.select(backend.sql, 'where id = $1', [id])
+      if (!found) throw new CommandError(`no withdrawal ${id}: see gatewright withdrawals list`)
+      const { amountCents, accountId, status: now } = found
+      return `Resolve ${id}, ${money(amountCents)} of ${accountId}, which is ${now}, as ${status}.`
+    },
+    async run({ backend, withdrawals, clock }, args) {
+      const { id, status, reference } = resolutionOf(args)
       const resolved = await backend.sql.transaction(tx =>
         withdrawals.resolve(tx, id, { status, reference }, clock.now()),
       )
       if (resolved === 'being_sent')
-        throw new UsageError(
+        throw new CommandError(
           `${id} is being sent at this moment: in half a minute, ask the provider about it again, and repeat the command`,
         )
       if (!resolved)
-        throw new UsageError(
+        throw new CommandError(
           `${id} is not open, and has no attention as ${status}: see gatewright withdrawals list`,
         )
       return { data: { id, status, reference }, lines: [`${id} is ${status}.`] }
     },
   },
 ]
+
+function resolutionOf({ positional: [id = '', status = '', text = ''] }: CommandArguments) {
+  if (status !== 'completed' && status !== 'failed')
+    throw new UsageError(`STATUS must be completed or failed, got ${JSON.stringify(status)}`)
+  return { id, status, reference: referenceArgument(text) } as const
+}

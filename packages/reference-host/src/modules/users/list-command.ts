@@ -1,0 +1,56 @@
+import { rows } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
+import type { HostServices } from '@gatewright/host'
+import { listCommand } from '@gatewright/host/cli'
+import { type Command, type CommandArguments, integerArgument, isoOrNull } from '@gatewright/host/internal'
+import { walletArgument } from './find-account.ts'
+
+const MAX_USERS = 1000
+
+const OF_WALLET = 'join gw_wallets w on w.account_id = u.account_id where w.address = $2'
+const listOf = (condition: string): string => `select u.account_id, u.id, u.partner_id, u.wallet_address,
+  u.kyc_status, u.created_at from gw_users u ${condition} order by u.created_at desc limit $1`
+
+/** The command that finds users. */
+export const listUsersCommand: Command<Pick<HostServices, 'backend'>> = listCommand({
+  name: 'users list',
+  takes: [],
+  options: {
+    wallet: 'only the users who signed in with the wallet of this address',
+    limit: `how many, 1 to ${MAX_USERS}; default 100`,
+  },
+  summary: 'List users, newest first, or find them by their wallet',
+  example: '--wallet 0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  check: queryOf,
+  async rows({ backend }, args) {
+    const { limit, wallet } = queryOf(args)
+    const found =
+      wallet === undefined
+        ? await rows(backend.sql, listOf(''), [limit])
+        : await rows(backend.sql, listOf(OF_WALLET), [limit, wallet])
+    return found.map(row => ({
+      accountId: toText(row['account_id']),
+      userId: toText(row['id']),
+      walletAddress: row['wallet_address'],
+      partnerId: row['partner_id'],
+      kycStatus: toText(row['kyc_status']),
+      createdAt: isoOrNull(toInteger(row['created_at'])),
+    }))
+  },
+  columns: {
+    CREATED: 'createdAt',
+    ACCOUNT: 'accountId',
+    WALLET: 'walletAddress',
+    IDENTITY: 'kycStatus',
+    PARTNER: 'partnerId',
+  },
+  dropFirst: ['PARTNER', 'CREATED', 'IDENTITY'],
+  empty: 'No such users.',
+})
+
+function queryOf({ options: { wallet, limit = '100' } }: CommandArguments) {
+  return {
+    limit: integerArgument('--limit', limit, 1, MAX_USERS),
+    wallet: wallet === undefined ? undefined : walletArgument('--wallet', wallet),
+  }
+}
