@@ -1,5 +1,5 @@
 import { Help, type Command as Program } from 'commander'
-import { styled, type Terminal } from './terminal.ts'
+import { styled, wrap, type Terminal } from './terminal.ts'
 
 /** Sections of a help text: titles, each with the first words of its commands. */
 export type Sections = Readonly<Record<string, readonly string[]>>
@@ -27,7 +27,9 @@ export class SectionedHelp extends Help {
   }
 
   override formatHelp(command: Program, helper: Help): string {
-    return command.parent ? super.formatHelp(command, helper) : this.#overview(command, helper)
+    if (!command.parent) return this.#overview(command, helper)
+    const [usage = '', ...lines] = super.formatHelp(command, helper).split('\n')
+    return [...wrap(usage, helper.helpWidth ?? 80), ...lines].join('\n')
   }
 
   #overview(parser: Program, helper: Help): string {

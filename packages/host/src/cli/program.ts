@@ -1,7 +1,7 @@
 import { Command as Program, CommanderError } from 'commander'
 import { UsageError, type Command, type CommandArguments, type StartCommand } from './command.ts'
 import { SectionedHelp, type HelpOptions, type Sections } from './help.ts'
-import type { Terminal } from './terminal.ts'
+import { wrap, type Terminal } from './terminal.ts'
 
 /** A parsed command line: a text to print (help, version), or a command to run. */
 type CommandLine<S> = { readonly text: string } | RequestedCommand<S>
@@ -100,7 +100,7 @@ function configure(parser: Program, version: string, print: (text: string) => vo
 
 /** Adds a command to its group. `request` is called if the command line names the command. */
 function addCommand(
-  parser: Program,
+  parser: SectionedProgram,
   command: Command<never> | StartCommand,
   request: (positional: readonly string[], leaf: Program) => void,
 ): void {
@@ -113,8 +113,10 @@ function addCommand(
   for (const argument of takes) leaf.argument(argument.startsWith('[') ? argument : `<${argument}>`)
   for (const [option, meaning] of Object.entries(options)) leaf.option(`--${option} <VALUE>`, meaning)
   for (const [flag, meaning] of Object.entries(flags)) leaf.option(`--${flag}`, meaning)
-  if ('confirm' in command)
-    leaf.addHelpText('after', `\nAsks first, unless --yes is given. ${command.confirm}`)
+  if ('confirm' in command) {
+    const asks = `Asks first, unless --yes is given. ${command.confirm}`
+    leaf.addHelpText('after', `\n${wrap(asks, parser.helpWidth).join('\n')}`)
+  }
   leaf.addHelpText('after', `\nExample:\n  $ ${parser.name()} ${`${name} ${example}`.trimEnd()}`)
   leaf.exitOverride(error => refuse(leaf, error))
   leaf.action(() => request(leaf.args, leaf))

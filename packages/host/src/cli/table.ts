@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { cellText, fieldLines, kindOf, shownCell, styleOf, type Column } from './cell.ts'
-import { cut, displayWidth, styled, type Terminal } from './terminal.ts'
+import { cut, displayWidth, styled, wrap, type Terminal } from './terminal.ts'
 
 /** Rows of values below columns. */
 export interface Table {
@@ -40,8 +40,8 @@ export function tableLines(table: Table, terminal: Terminal | undefined, now: Ep
   if (fitting === undefined) return blocks(table, terminal, now)
   const lines = ['', ...table.rows].map((_, row) => lineOf(fitting, row, table, terminal))
   if (dropped.length === 0) return lines
-  const note = `Left out at this width: ${dropped.join(', ')}. --json prints everything.`
-  return [...lines, styled(note, 'dim', terminal)]
+  const note = wrap(`Not shown: ${dropped.join(', ')} (--json prints all).`, available)
+  return [...lines, ...note.map(line => styled(line, 'dim', terminal))]
 }
 
 /** Formats fields, each with its name. On a terminal long values continue below. */
