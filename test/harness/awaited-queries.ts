@@ -9,6 +9,7 @@ import type { SqlTransaction, SqlValue } from '@gatewright/kernel/internal/sql'
 export function withAwaitedQueries(db: SqlClient): SqlClient {
   return {
     dialect: db.dialect,
+    ...(db.features && { features: db.features }),
     query: (text, values) => db.query(text, values),
     transaction: (work, options) =>
       db.transaction(async tx => {
@@ -26,7 +27,12 @@ export function withAwaitedQueries(db: SqlClient): SqlClient {
           if (open) early ??= text
           tx.defer?.(text, values)
         }
-        const wrapped: SqlTransaction = { dialect: tx.dialect, query, ...(tx.defer && { defer }) }
+        const wrapped: SqlTransaction = {
+          dialect: tx.dialect,
+          ...(tx.features && { features: tx.features }),
+          query,
+          ...(tx.defer && { defer }),
+        }
         const result = await work(wrapped)
         if (open) throw new Error('the transaction ends before its last query')
         if (early !== undefined) throw new Error(`a query begins before the last one has ended: ${early}`)

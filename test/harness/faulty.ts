@@ -1,6 +1,6 @@
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
-import { openPostgresPool, openRedis, testPartitions, uniqueName } from './stores.ts'
+import { openPostgresPool, openRedis, testSqlOptions, uniqueName } from './stores.ts'
 import { faultProxy, type FaultProxy, type Harm } from './proxy.ts'
 
 /** One healthy client and three whose connection is hurt, over one real store. */
@@ -59,12 +59,12 @@ export async function faultyPostgres(
 ): Promise<FaultyClients<SqlClient>> {
   const schema = uniqueName()
   const setUp = await openPostgresPool(schema, 1)
-  await migrate(fromPgPool(setUp, { partitions: testPartitions() }))
+  await migrate(fromPgPool(setUp, testSqlOptions()))
   const clients = await faultyClients(process.env['TEST_POSTGRES_URL'] as string, garbleRows, async url => {
     const pool = await openPostgresPool(schema, 1, url)
     // Connects now, while the proxy is still harmless.
     await pool.query('select 1')
-    return { client: fromPgPool(pool), close: () => pool.end() }
+    return { client: fromPgPool(pool, testSqlOptions()), close: () => pool.end() }
   })
   return {
     ...clients,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { testPartitions, uniqueName } from './stores.ts'
+import { testFeatures, testPartitions, uniqueName } from './stores.ts'
 
 /** Which stores a test host runs on. */
 export type HostStores =
@@ -30,6 +30,7 @@ export async function hostStoresEnv(
     ...redis,
     DATABASE_URL: url.href,
     DATABASE_PARTITIONS: String(testPartitions()),
+    DATABASE_FEATURES: testFeatures(),
     KEY_PEPPERS: `test:${randomBytes(24).toString('hex')}`,
     SIGNING_KEY_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     DATA_KEYS: `test:${randomBytes(32).toString('hex')}`,

@@ -7,6 +7,7 @@ import Database from 'libsql'
 import pg from 'pg'
 import { hostStoresEnv } from './host-stores.ts'
 import type { HttpResponse } from './host.ts'
+import { testSqlOptions } from './stores.ts'
 
 /** Stores that outlive the hosts of a test. */
 export interface Place {
@@ -36,7 +37,7 @@ export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
   const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
   return {
     env,
-    open: () => fromPgPool(pool),
+    open: () => fromPgPool(pool, testSqlOptions()),
     async close() {
       await pool.end()
       await drop()

@@ -12,7 +12,7 @@ import { toInteger, type SqlTransaction, type SqlValue } from '@gatewright/kerne
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { faultProxy } from '../harness/proxy.ts'
-import { openPostgresPool, testPartitions, uniqueName } from '../harness/stores.ts'
+import { openPostgresPool, testSqlOptions, uniqueName } from '../harness/stores.ts'
 import { response, write } from './support.ts'
 import { CONTROLLING_TEXTS, SINGLE_STATEMENTS } from './transaction-texts.ts'
 
@@ -26,11 +26,11 @@ async function setUp(t: Test, hosts: number, poolSize: number, options: Idempote
     await setUpPool.query(`drop schema ${schema} cascade`)
     await setUpPool.end()
   })
-  const admin = fromPgPool(setUpPool, { partitions: testPartitions() })
+  const admin = fromPgPool(setUpPool, testSqlOptions())
   await migrateIdempotency(admin)
   await rows(admin, 'create table effects (effect_id text primary key, fence bigint not null)')
   const made = pools.map(pool => {
-    const db = fromPgPool(pool)
+    const db = fromPgPool(pool, testSqlOptions())
     return {
       db,
       pool,
@@ -138,7 +138,7 @@ for (const [harm, moved] of [
     const pool = await openPostgresPool(schema, 1, proxy.url)
     t.teardown(() => pool.end().finally(() => proxy.close()))
     const cut = createTransactionalIdempotency({
-      db: fromPgPool(pool),
+      db: fromPgPool(pool, testSqlOptions()),
       storage: tx => postgresTransactionalIdempotency(tx),
     })
     const dying = cut.run(write(), async (tx, run) => {
@@ -267,6 +267,7 @@ t.test('works with a transaction object whose methods use this', async t => {
   const wrapped = (inner: SqlTransaction) => ({
     inner,
     dialect: inner.dialect,
+    ...(inner.features && { features: inner.features }),
     query(text: string, values?: readonly SqlValue[]) {
       return this.inner.query(text, values)
     },
@@ -278,6 +279,7 @@ t.test('works with a transaction object whose methods use this', async t => {
   const { run } = createTransactionalIdempotency({
     db: {
       dialect: db.dialect,
+      ...(db.features && { features: db.features }),
       query: (text, values) => db.query(text, values),
       transaction: (work, options) => db.transaction(tx => work(wrapped(tx)), options),
     },

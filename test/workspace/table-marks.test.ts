@@ -89,7 +89,7 @@ const CATALOGUE = `
       from pg_index i where i.indrelid = c.oid and i.indisunique) as indexes
   from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-    and c.relname <> 'gw_migrations'
+    and c.relname not in ('gw_migrations', 'gw_lock_rows')
   order by 1`
 
 t.test(

@@ -249,6 +249,7 @@ function withoutTransactionControl(tx: SqlQueries): SqlQueries {
   }
   return {
     dialect: tx.dialect,
+    ...(tx.features && { features: tx.features }),
     async query(text, values) {
       check(text)
       return tx.query(text, values)

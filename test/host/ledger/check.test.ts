@@ -4,7 +4,13 @@ import { migrateHost, systemAccounts } from '@gatewright/reference-host/internal
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { internals } from '../../harness/internals.ts'
-import { openPostgres, openPostgresPool, openSqlite, uniqueName } from '../../harness/stores.ts'
+import {
+  openPostgres,
+  openPostgresPool,
+  openSqlite,
+  testSqlOptions,
+  uniqueName,
+} from '../../harness/stores.ts'
 
 t.test('compares a ledger that takes longer than a statement of the pool may', async t => {
   const schema = uniqueName()
@@ -13,7 +19,7 @@ t.test('compares a ledger that takes longer than a statement of the pool may', a
     await pool.query(`drop schema ${schema} cascade`)
     await pool.end()
   })
-  const db = withAwaitedQueries(fromPgPool(pool))
+  const db = withAwaitedQueries(fromPgPool(pool, testSqlOptions()))
   await migrateHost(db)
   await migrateLedger(db)
   // Each read of the transactions takes half a second, as those of a large ledger do.

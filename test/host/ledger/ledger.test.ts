@@ -345,11 +345,13 @@ t.test('postgres: a check reads all at one instant', async t => {
   /** Changes a balance after the first statement that reads balances. */
   const interrupted: SqlClient = {
     dialect: db.dialect,
+    ...(db.features && { features: db.features }),
     query: (text, values) => db.query(text, values),
     transaction: work =>
       db.transaction(tx =>
         work({
           dialect: tx.dialect,
+          ...(tx.features && { features: tx.features }),
           async query(text, values) {
             const reply = await tx.query(text, values)
             if (text.includes('as added'))

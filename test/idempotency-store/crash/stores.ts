@@ -6,7 +6,7 @@ import { fromPgPool, fromSqlite, rows, type SqlClient, type SqlQueries } from '@
 import { toInteger, type SqliteDatabase } from '@gatewright/kernel/internal/sql'
 import Database from 'libsql'
 import type pg from 'pg'
-import { openPostgresPool } from '../../harness/stores.ts'
+import { openPostgresPool, testSqlOptions } from '../../harness/stores.ts'
 
 /** Called around every statement that a store runs. */
 export interface Steps {
@@ -55,7 +55,7 @@ async function openPostgres(schema: string, steps: Steps): Promise<CrashStore> {
     (query: Query): Query =>
     (text, values) =>
       around(() => query(text, values))
-  const db = fromPgPool({
+  const stepping = {
     query: stepped((text, values) => pool.query(text, values)),
     connect: async () => {
       const connection = await pool.connect()
@@ -73,7 +73,8 @@ async function openPostgres(schema: string, steps: Steps): Promise<CrashStore> {
         off: (event: 'error', listener: () => void) => connection.off(event, listener),
       }
     },
-  })
+  }
+  const db = fromPgPool(stepping, testSqlOptions())
   return {
     db,
     storage: queries => postgresIdempotency(queries),

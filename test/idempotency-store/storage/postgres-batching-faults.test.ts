@@ -7,7 +7,7 @@ import { race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
 import { faultProxy } from '../../harness/proxy.ts'
-import { openPostgresPool, testPartitions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, testSqlOptions, uniqueName } from '../../harness/stores.ts'
 import {
   beginAll,
   done,
@@ -135,8 +135,8 @@ void t.test('does not start a run that another caller ended before its begin is 
 void t.test('fails every call of a statement without a reply, and repeats none', async t => {
   const schema = uniqueName()
   const healthy = await openPostgresPool(schema, 2)
-  await migrateIdempotency(fromPgPool(healthy, { partitions: testPartitions() }))
-  const record = postgresIdempotency(fromPgPool(healthy))
+  await migrateIdempotency(fromPgPool(healthy, testSqlOptions()))
+  const record = postgresIdempotency(fromPgPool(healthy, testSqlOptions()))
   const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, response => response)
   t.teardown(async () => {
     await proxy.close()
@@ -149,7 +149,7 @@ void t.test('fails every call of a statement without a reply, and repeats none',
     // Two connections, made while the proxy is still harmless.
     await race(2, () => pool.query('select pg_sleep(0.05)'))
     proxy.harm = harm
-    const { storage, batchSizes } = watch(fromPgPool(pool))
+    const { storage, batchSizes } = watch(fromPgPool(pool, testSqlOptions()))
     const begun = await Promise.allSettled(keys(4, harm).map(key => storage.begin(key, 'f', LEASE, NOW)))
     for (const each of begun) t.match(each, { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } })
     t.same(batchSizes, [1, 3], harm)

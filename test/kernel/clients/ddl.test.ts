@@ -7,7 +7,7 @@ const { readVersions } = (await import(
 
 t.test('splits a DDL file into its versions', async t => {
   const text = '-- about this file\n-- version 1\na\n-- version 2\nb\n\nc\n'
-  t.same(readVersions(text, 'sqlite'), [['a'], ['b', 'c\n']])
+  t.same(readVersions(text, { dialect: 'sqlite' }), [['a'], ['b', 'c\n']])
 })
 
 t.test('writes what a store calls each name in braces, and leaves {prefix}', async t => {
@@ -22,7 +22,7 @@ create table {prefix}a (
 create table {prefix}b (position {position primary key});
 
 create table {prefix}c (id {id} primary key) {without rowid};`
-  t.same(readVersions(text, 'postgres'), [
+  t.same(readVersions(text, { dialect: 'postgres' }), [
     [
       'create sequence {prefix}a_position_seq',
       `create table {prefix}a (
@@ -38,7 +38,7 @@ create table {prefix}c (id {id} primary key) {without rowid};`
       'create table {prefix}c (id text collate "C" primary key) ;',
     ],
   ])
-  t.same(readVersions(text, 'sqlite'), [
+  t.same(readVersions(text, { dialect: 'sqlite' }), [
     [
       `create table {prefix}a (
   position integer primary key autoincrement,
@@ -67,8 +67,8 @@ create table {prefix}c (id {id} primary key) {global};`
   ]
   const a = 'create table if not exists {prefix}a (\n  account_id text collate "C" primary key\n)'
   const partOf = 'partition of {prefix}a for values with'
-  t.same(readVersions(text, 'postgres'), [[`${a}  ;`, ...undivided]])
-  t.same(readVersions(text, 'postgres', 2), [
+  t.same(readVersions(text, { dialect: 'postgres' }), [[`${a}  ;`, ...undivided]])
+  t.same(readVersions(text, { dialect: 'postgres', partitions: 2 }), [
     [
       `${a}  partition by hash (account_id);`,
       `create table if not exists {prefix}a_p0 ${partOf} (modulus 2, remainder 0)`,
@@ -76,13 +76,13 @@ create table {prefix}c (id {id} primary key) {global};`
       ...undivided,
     ],
   ])
-  t.same(readVersions(text, 'sqlite', 2), readVersions(text, 'sqlite'))
+  t.same(readVersions(text, { dialect: 'sqlite', partitions: 2 }), readVersions(text, { dialect: 'sqlite' }))
 })
 
 t.test('rejects a position or a mark outside a table', async t => {
   for (const words of ['n {position}', '{by account}'])
     for (const dialect of ['postgres', 'sqlite'] as const)
-      t.throws(() => readVersions(`-- version 1\nalter table x add column ${words}`, dialect), {
+      t.throws(() => readVersions(`-- version 1\nalter table x add column ${words}`, { dialect }), {
         name: 'TypeError',
         message: `DDL: "${words}" must be in a "create table", got alter table x add column ${words}`,
       })
@@ -103,8 +103,16 @@ s
 -- sqlite only
 s2
 -- both`
-  t.same(readVersions(text, 'postgres'), [['a (\np\nb\n)'], []])
-  t.same(readVersions(text, 'sqlite'), [['a (\nb\ns\n)'], ['s2']])
+  t.same(readVersions(text, { dialect: 'postgres' }), [['a (\np\nb\n)'], []])
+  t.same(readVersions(text, { dialect: 'sqlite' }), [['a (\nb\ns\n)'], ['s2']])
+})
+
+t.test('leaves lines that need all features out with minimal ones', async t => {
+  const text = '-- version 1\na\n-- postgres with all features only\nb\n-- both'
+  t.same(readVersions(text, { dialect: 'postgres' }), [['a\nb']])
+  t.same(readVersions(text, { dialect: 'postgres', features: 'all' }), [['a\nb']])
+  t.same(readVersions(text, { dialect: 'postgres', features: 'minimal' }), [['a']])
+  t.same(readVersions(text, { dialect: 'sqlite' }), [['a']])
 })
 
 t.test('rejects a DDL file that it cannot read, and names the line', async t => {
@@ -123,7 +131,7 @@ t.test('rejects a DDL file that it cannot read, and names the line', async t => 
     ],
     [
       '-- version 1\n-- mysql only\na\n-- both',
-      'DDL line 2: expected "-- postgres only" or "-- sqlite only", got "-- mysql only"',
+      'DDL line 2: expected one of "-- postgres only", "-- postgres with all features only", "-- sqlite only", got "-- mysql only"',
     ],
     [
       '-- version 1\n-- postgres only\na',
@@ -143,5 +151,5 @@ t.test('rejects a DDL file that it cannot read, and names the line', async t => 
     ],
   ] as const)
     for (const dialect of ['postgres', 'sqlite'] as const)
-      t.throws(() => readVersions(text, dialect), { name: 'TypeError', message }, JSON.stringify(text))
+      t.throws(() => readVersions(text, { dialect }), { name: 'TypeError', message }, JSON.stringify(text))
 })

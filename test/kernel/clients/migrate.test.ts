@@ -2,14 +2,20 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fromSqlite, migrate, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { fromPgPool, fromSqlite, migrate, rows, type SqlClient } from '@gatewright/kernel/sql'
 import { checkedPrefix, type SqlDialect } from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
 import Database from 'libsql'
 import t from 'tap'
 import { startChild } from '../../harness/child.ts'
 import { tableNames } from '../../harness/database-rows.ts'
-import { openPostgres, openSqlite, type Connections } from '../../harness/stores.ts'
+import {
+  openPostgres,
+  openPostgresPool,
+  openSqlite,
+  uniqueName,
+  type Connections,
+} from '../../harness/stores.ts'
 
 const none = async (): Promise<void> => {}
 const stores: Record<SqlDialect, (count: number) => Promise<Connections<SqlClient>>> = {
@@ -270,4 +276,57 @@ create table {prefix}c (id {id} primary key) {without rowid};`
       [1, 2, 3],
     )
   }
+})
+
+t.test('postgres: rejects tables that were created with other features, and writes nothing', async t => {
+  for (const [made, given] of [
+    ['all', 'minimal'],
+    ['minimal', 'all'],
+  ] as const) {
+    const schema = uniqueName()
+    const pool = await openPostgresPool(schema, 1)
+    await migrate(fromPgPool(pool, { features: made }), notes(one))
+    const before = await tableNames(fromPgPool(pool), 'postgres')
+    await t.rejects(migrate(fromPgPool(pool, { features: given }), notes(one, two)), {
+      code: 'ERR_STORE_UNAVAILABLE',
+      cause: {
+        name: 'IncompatibleTables',
+        message: `database postgres was created with features ${made}, this software runs with features ${given}: run with features ${made}, or use a new database`,
+      },
+    })
+    t.same(await tableNames(fromPgPool(pool), 'postgres'), before)
+    await pool.query(`drop schema ${schema} cascade`)
+    await pool.end()
+  }
+})
+
+t.test('postgres: rejects a database whose advisory locks have no effect', async t => {
+  const schema = uniqueName()
+  const pool = await openPostgresPool(schema, 1)
+  await pool.query(
+    `create function ${schema}.pg_advisory_xact_lock(bigint) returns void language sql as 'select'`,
+  )
+  await pool.query(`set search_path = ${schema}, pg_catalog`)
+  await t.rejects(migrate(fromPgPool(pool, { features: 'all' }), notes(one)), {
+    code: 'ERR_STORE_UNAVAILABLE',
+    cause: { message: "advisory locks have no effect on this database: use features 'minimal'" },
+  })
+  t.same(await tableNames(fromPgPool(pool), 'postgres'), [])
+  await migrate(fromPgPool(pool, { features: 'minimal' }), notes(one))
+  await pool.query(`drop schema ${schema} cascade`)
+  await pool.end()
+})
+
+t.test('postgres: of 6 simultaneous calls with minimal features one migrates', async t => {
+  const schema = uniqueName()
+  const pools = [await openPostgresPool(schema, 1)]
+  while (pools.length < 6) pools.push(await openPostgresPool(schema, 1))
+  const dbs = pools.map(pool => fromPgPool(pool, { features: 'minimal', partitions: 4 }))
+  await race(6, index => migrate(dbs[index] as SqlClient, notes(one, two)))
+  t.same(await recorded(dbs[0] as SqlClient), [
+    { namespace: 'notes', version: 1 },
+    { namespace: 'notes', version: 2 },
+  ])
+  await pools[0]?.query(`drop schema ${schema} cascade`)
+  await Promise.all(pools.map(pool => pool.end()))
 })

@@ -33,6 +33,7 @@ function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: 
 function unlocked(db: SqlClient): SqlClient {
   const withoutLock = (tx: SqlQueries): SqlQueries => ({
     dialect: tx.dialect,
+    ...(tx.features && { features: tx.features }),
     query: async (text, values) => (text.includes('advisory') ? { rows: [] } : tx.query(text, values)),
   })
   return { ...withoutLock(db), transaction: work => db.transaction(tx => work(withoutLock(tx))) }

@@ -8,7 +8,7 @@ import { redisCredentials } from '@gatewright/session-issuer/redis'
 import { keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { openPostgresPool, openRedis, testPartitions, uniqueName } from '../../harness/stores.ts'
+import { openPostgresPool, openRedis, testSqlOptions, uniqueName } from '../../harness/stores.ts'
 
 const MILLION = 1_000_000
 const MAX_BUFFERS = 6
@@ -58,7 +58,7 @@ t.test('every look-up among a million rows uses an index and reads at most 6 pag
     await pool.query(`drop schema ${schema} cascade`)
     await pool.end()
   })
-  const db = fromPgPool(pool, { partitions: testPartitions() })
+  const db = fromPgPool(pool, testSqlOptions())
   await migrateCredentials(db)
   await fill(db)
   for (const table of ['accounts', 'keys', 'sessions', 'key_policies', 'session_policies', 'feed']) {

@@ -1,10 +1,21 @@
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
+import { checkOptions } from '@gatewright/kernel/internal'
 import { fromPgPool, migrate } from '@gatewright/kernel/sql'
+import type { SqlFeatures } from '@gatewright/kernel/internal/sql'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import RateLimiterPostgres from 'rate-limiter-flexible/lib/RateLimiterPostgres.js'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
 import type { Store } from '../index.ts'
 import { collector } from './store.ts'
+
+/** Options of `postgresStore`. */
+interface PostgresStoreOptions extends SqlStoreOptions {
+  /** Which features of Postgres are used, as of `fromPgPool`: `all` (the default) or `minimal`. */
+  readonly features?: SqlFeatures
+}
+
+/** How often what conflicts with simultaneous calls runs again. */
+const RETRIES = 10
 
 /** The table as rate-limiter-flexible expects it. It deletes expired rows itself, every five minutes. */
 const RATE_LIMITS = `-- version 1
@@ -22,14 +33,18 @@ create table {prefix}rate_limits (
  */
 export function postgresStore(
   pool: Parameters<typeof fromPgPool>[0],
-  options: SqlStoreOptions = {},
+  options: PostgresStoreOptions = {},
 ): Required<Store> {
-  const prefix = prefixOf('postgresStore', options)
+  const { features, ...rest } = checkOptions('postgresStore', options, {
+    features: { is: ['all', 'minimal'], default: 'all' },
+    prefix: true,
+  })
+  const prefix = prefixOf('postgresStore', rest)
   if (typeof (pool as Partial<typeof pool> | null)?.connect !== 'function')
     throw new TypeError(
       `postgresStore: pool must be a Pool of pg, got ${pool === null ? 'null' : typeof pool}`,
     )
-  const db = fromPgPool(pool)
+  const db = fromPgPool(pool, { features, retries: RETRIES })
   const ports = {
     idempotency: postgresIdempotency(db, { prefix }),
     spends: postgresSpends(db, { prefix }),

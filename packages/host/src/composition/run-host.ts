@@ -124,7 +124,7 @@ export async function runHost<S extends HostServices>(
   let stopGuard = async (): Promise<void> => {}
   try {
     // Reading a service makes it, which may throw.
-    const { guard, metrics, feed, aliasUsage, issuer, idempotency, jobs, aliasTable } = services
+    const { guard, metrics, feed, aliasUsage, issuer, idempotency, jobs, aliasTable, backend } = services
     stopGuard = () => guard.stop()
     await guard.start()
     for (const { start } of modulesOf(services)) await start?.(services)
@@ -132,6 +132,7 @@ export async function runHost<S extends HostServices>(
     running = startChores(chores, { repeat: given.repeatChores ?? true, report })
     await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
     metrics.feedAge(feed.ageSeconds)
+    if (backend.retries) metrics.databaseRetries(backend.retries)
     const table = operationTable(services)
     assertNoShadowing(
       aliasTable,

@@ -25,6 +25,7 @@ export interface HostConfig {
   readonly signingAlgorithm: HostValues['SIGNING_ALGORITHM']
   readonly databaseUrl: string | undefined
   readonly databasePartitions: number
+  readonly databaseFeatures: HostValues['DATABASE_FEATURES']
   readonly redis: RedisTarget | undefined
   readonly trustProxy: readonly string[]
   readonly requireHttps: boolean
@@ -68,6 +69,7 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     signingAlgorithm: values.SIGNING_ALGORITHM,
     databaseUrl: values.DATABASE_URL,
     databasePartitions: values.DATABASE_PARTITIONS,
+    databaseFeatures: values.DATABASE_FEATURES,
     redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
     trustProxy: values.TRUST_PROXY,
     requireHttps: env['REQUIRE_HTTPS'] ? values.REQUIRE_HTTPS : live,

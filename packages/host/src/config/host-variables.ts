@@ -59,6 +59,12 @@ export const hostVariables = {
     '`1`',
     'Into how many [partitions](partitions.md) Postgres divides the tables of account data, 1 to 64. Read when a table is created',
   ),
+  DATABASE_FEATURES: variable(
+    oneOf('all', 'minimal'),
+    'all',
+    '`all`',
+    'Which features of Postgres the host uses: `all` or `minimal`, for [other engines](engines.md) and poolers. Recorded when the tables are created; all hosts of a database have the same',
+  ),
   REDIS_URL: optional(
     redisUrl,
     'none',

@@ -12,7 +12,7 @@ export interface LedgerFindings {
 
 /** How a ledger is checked. */
 interface LedgerCheckMode {
-  /** Whether to add up all transfers, not only those since the last check that found nothing wrong. Default false. SQLite always does. */
+  /** Whether to add up all transfers, not only those since the last check that found nothing wrong. Default false. SQLite and Postgres with minimal features always do. */
   readonly full?: boolean
   /** That of `Ledger.check`. Default: no limit. */
   readonly statementMs?: number

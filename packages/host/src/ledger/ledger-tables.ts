@@ -30,7 +30,7 @@ create table {prefix}ledger_references (
   account_id {id} not null
 ) {without rowid} {lookup};
 
--- postgres only
+-- postgres with all features only
 -- The transaction that inserted a leg, for checks of what was added since the last one.
 alter table {prefix}ledger_legs add column xid xid8 not null default pg_current_xact_id();
 
@@ -62,7 +62,7 @@ create table {prefix}ledger_tail (
   primary key (ledger_account, account_id, transfer_id)
 ) {without rowid} {by account_id};
 
--- postgres only
+-- postgres with all features only
 create function {prefix}ledger_keep() returns trigger language plpgsql as $$
 begin
   raise exception 'ledger transfers are append-only';

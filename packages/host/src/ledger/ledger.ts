@@ -97,7 +97,7 @@ export interface LedgerReport {
 
 /**
  * The double-entry ledger: append-only transfers between two accounts, so that all balances add up to zero. The database itself
- * rejects a statement that would change a transfer, or store a balance below zero for an account that must not have one.
+ * rejects a statement that would change a transfer (but not with minimal features), or store a balance below zero for an account that must not have one.
  */
 export interface Ledger {
   /**
@@ -123,7 +123,7 @@ export interface Ledger {
    * balances there, both read in one snapshot, because another check may move them. Reads all accounts, and these transfers. On
    * Postgres each statement may take `statementMs`; default: no limit. `since` is where this check began, undefined if it added up
    * everything. `position` is where the next check can begin if this one and whatever is compared with it finds nothing wrong;
-   * undefined on SQLite. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
+   * undefined on SQLite and with minimal features. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
    */
   check(
     statementMs?: number,
@@ -233,10 +233,10 @@ async function insert(tx: SqlQueries, transfer: Transfer, accountId: string, now
   if (kind === 'house') await defer(tx, openAccounts(false), ['', debit])
   if (kind !== 'outside' && tx.dialect === 'postgres') await defer(tx, LOCK, [owner ?? '', debit])
   const values = [accountId, id, debit, credit, amountCents, cause, now, ownerOf(credit) ?? accountId]
-  const [first, ...others] = INSERT[kind][tx.dialect]
+  const [first, ...others] = INSERT[kind][tx.dialect === 'sqlite' ? 'sqlite' : (tx.features ?? 'all')]
   const [inserted] = await rows(tx, first, values)
   if (!inserted) return false
-  for (const text of others) await rows(tx, text, values)
+  for (const text of others) await defer(tx, text, values)
   if (owner !== undefined && toInteger(inserted['pending']) === MAX_PENDING)
     for (const text of FOLD_OWN[tx.dialect]) await rows(tx, text, [owner, debit])
   return true

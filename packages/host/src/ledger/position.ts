@@ -1,5 +1,5 @@
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { toText } from '@gatewright/kernel/internal/sql'
+import { hasAllFeatures, toText } from '@gatewright/kernel/internal/sql'
 
 /*
  * A position of the ledger is an id of a Postgres transaction: the check has seen every transfer of the transactions before it. It is
@@ -23,11 +23,11 @@ const MOVE = `update gw_ledger_position set position = cast($2 as xid8), transfe
   select count(*) from gw_ledger_legs where xid >= cast($1 as xid8) and xid < cast($2 as xid8) and side = 'debit')`
 
 /**
- * Reads the position of the last check. Undefined if there was none, on SQLite, and after the database was moved to another cluster, by
+ * Reads the position of the last check. Undefined if there was none, on SQLite and with minimal features, and after the database was moved to another cluster, by
  * a dump or an upgrade: there, new transactions may have ids before the position.
  */
 export async function checkedPosition(db: SqlQueries): Promise<CheckedPosition> {
-  if (db.dialect === 'sqlite') return undefined
+  if (!hasAllFeatures(db)) return undefined
   const [row] = await rows(db, READ)
   const position = row && toText(row['position'])
   return position === '0' ? undefined : position
@@ -35,7 +35,7 @@ export async function checkedPosition(db: SqlQueries): Promise<CheckedPosition> 
 
 /** Reads the position of the snapshot of a transaction. Every transfer before it is visible there. */
 export async function snapshotPosition(tx: SqlQueries): Promise<CheckedPosition> {
-  if (tx.dialect === 'sqlite') return undefined
+  if (!hasAllFeatures(tx)) return undefined
   const [row] = await rows(tx, 'select cast(pg_snapshot_xmin(pg_current_snapshot()) as text) as position')
   return toText(row?.['position'])
 }

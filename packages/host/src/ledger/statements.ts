@@ -1,4 +1,4 @@
-import type { SqlDialect } from '@gatewright/kernel/internal/sql'
+import type { SqlDialect, SqlFeatures } from '@gatewright/kernel/internal/sql'
 
 /** How many pending amounts an account may have before a debit folds them. */
 export const MAX_PENDING = 64
@@ -21,6 +21,9 @@ export const openAccounts = (two: boolean): string =>
 export const LOCK: string =
   'select id from gw_ledger_accounts where account_id = $1 and id = $2 for no key update'
 
+/** The statements that insert a transfer: on SQLite, and on Postgres with all features or minimal ones. */
+type InsertStatements = Readonly<Record<'sqlite' | SqlFeatures, readonly [string, ...string[]]>>
+
 /** Which accounts a transfer may debit: one of a user, with money; one of the house, with money; one outside, always. */
 type DebitKind = 'owned' | 'house' | 'outside'
 
@@ -39,12 +42,12 @@ const UNUSED = `not exists (select 1 from gw_ledger_legs l
   where l.account_id in (cast($1 as text), cast($8 as text)) and l.transfer_id = cast($2 as text))`
 const COLUMNS =
   '(account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)'
-const debitLeg = (kind: DebitKind): string => `insert into gw_ledger_legs ${COLUMNS}
+const HAS_PENDING = `(select count(*) from (select 1 from gw_ledger_tail t
+  where t.account_id = cast($1 as text) and t.ledger_account = cast($3 as text) limit ${MAX_PENDING}) p) as pending`
+const debitLeg = (kind: DebitKind, returning: string): string => `insert into gw_ledger_legs ${COLUMNS}
   select cast($1 as text), cast($2 as text), 'debit', cast($3 as text), cast($4 as text), -cast($5 as bigint),
     cast($6 as text), cast($7 as bigint) ${COVERED[kind]} and ${UNUSED}
-  on conflict (account_id, transfer_id, side) do nothing
-  returning (select count(*) from (select 1 from gw_ledger_tail t
-    where t.account_id = cast($1 as text) and t.ledger_account = cast($3 as text) limit ${MAX_PENDING}) p) as pending`
+  on conflict (account_id, transfer_id, side) do nothing returning ${returning}`
 const creditLeg = (from: string): string => `insert into gw_ledger_legs ${COLUMNS}
   select cast($8 as text), cast($2 as text), 'credit', cast($4 as text), cast($3 as text), cast($5 as bigint),
     cast($6 as text), cast($7 as bigint) ${from}`
@@ -54,17 +57,24 @@ const tailOf = (
   select cast($3 as text), cast($1 as text), cast($2 as text), -cast($5 as bigint) ${from}
   union all select cast($4 as text), cast($8 as text), cast($2 as text), cast($5 as bigint) ${from}`
 
-function insertStatements(kind: DebitKind): Readonly<Record<SqlDialect, readonly [string, ...string[]]>> {
-  const both = `with debit as (${debitLeg(kind)}), credit as (${creditLeg('from debit')}), tail as (${tailOf('from debit')})
-    select pending from debit`
-  return { postgres: [both], sqlite: [debitLeg(kind), creditLeg(''), tailOf('')] }
+function insertStatements(kind: DebitKind): InsertStatements {
+  const debit = debitLeg(kind, '1')
+  const pending = `select ${HAS_PENDING} from debit`
+  return {
+    sqlite: [debitLeg(kind, HAS_PENDING), creditLeg(''), tailOf('')],
+    all: [
+      `with debit as (${debit}), credit as (${creditLeg('from debit')}), tail as (${tailOf('from debit')}) ${pending}`,
+    ],
+    // Some databases refuse a statement that inserts into one table twice.
+    minimal: [`with debit as (${debit}) ${pending}`, `with credit as (${creditLeg('')}) ${tailOf('')}`],
+  }
 }
 
 /**
  * Inserts both legs of a transfer if the debited account holds enough. The first statement returns no row when the id exists or money is
  * missing; otherwise how many pending amounts the debited account had, at most 64, and the other statements must follow it.
  */
-export const INSERT: Readonly<Record<DebitKind, ReturnType<typeof insertStatements>>> = {
+export const INSERT: Readonly<Record<DebitKind, InsertStatements>> = {
   owned: insertStatements('owned'),
   house: insertStatements('house'),
   outside: insertStatements('outside'),

@@ -85,3 +85,20 @@ export function registerFeedAge(registry: Registry, ageSeconds: () => number | u
     },
   })
 }
+
+/** Registers the counter of what the host ran again on Postgres. `counts` is read whenever the metrics are. */
+export function registerDatabaseRetries(
+  registry: Registry,
+  counts: Readonly<Record<string, number>>,
+): Counter {
+  return new Counter({
+    name: 'gatewright_database_retries_total',
+    help: 'Statements and transactions that ran again after Postgres rolled them back because of simultaneous ones, by reason',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [reason, count] of Object.entries(counts)) this.inc({ reason }, count)
+    },
+  })
+}

@@ -1,6 +1,6 @@
 import type { Decision } from '@gatewright/http'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { registerFeedAge, registerMetrics } from './metric-definitions.ts'
+import { registerDatabaseRetries, registerFeedAge, registerMetrics } from './metric-definitions.ts'
 
 /** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded and not secret. */
 export interface Metrics {
@@ -19,6 +19,8 @@ export interface Metrics {
   storeCheck(store: string, seconds: number, ok: boolean): void
   /** Registers the gauge of the revocation feed's age, which `ageSeconds` returns. */
   feedAge(ageSeconds: () => number | undefined): void
+  /** Registers the counter of retries on the database. `counts` holds the number of each reason, and changes. */
+  databaseRetries(counts: Readonly<Record<string, number>>): void
   /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
@@ -35,6 +37,7 @@ export function createMetrics(): Metrics {
       if (!ok) metrics.failedChecks.inc({ store })
     },
     feedAge: ageSeconds => void registerFeedAge(registry, ageSeconds),
+    databaseRetries: counts => void registerDatabaseRetries(registry, counts),
     waitingJobs(kinds) {
       metrics.jobs.reset()
       metrics.oldest.reset()

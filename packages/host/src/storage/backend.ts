@@ -1,4 +1,5 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
+import type { RetryReason, SqlFeatures } from '@gatewright/kernel/internal/sql'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
@@ -22,6 +23,8 @@ export interface Backend {
   readonly idempotency: (tx: SqlQueries) => IdempotencyStorage
   readonly spend: (tx: SqlQueries) => SpendStorage
   readonly aliasUsage: AliasUsageStorage
+  /** How often this process ran statements and transactions again that Postgres had rolled back because of simultaneous ones. */
+  readonly retries?: Readonly<Record<RetryReason, number>>
   /** Store of rate limit counters. Default: this process. */
   readonly limiter?: LimiterStore
   /** Dependency checks by the name that `/readyz` shows. */
@@ -37,6 +40,8 @@ export interface DatabaseOptions {
   readonly migrateModules: (db: SqlClient) => Promise<void>
   /** Into how many partitions new tables of account data are divided on Postgres. Default 1. */
   readonly partitions?: number
+  /** Which features of Postgres are used. Default `all`. */
+  readonly features?: SqlFeatures
   /** Limits each statement on Postgres at the client's side. Default: none. */
   readonly queryMs?: number | undefined
 }

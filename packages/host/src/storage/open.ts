@@ -27,7 +27,8 @@ export async function openStores(
   let backend: Backend | undefined
   try {
     const secrets = loadSecrets(config)
-    const options = { migrateModules, partitions: config.databasePartitions, queryMs }
+    const { databasePartitions: partitions, databaseFeatures: features } = config
+    const options = { migrateModules, partitions, features, queryMs }
     backend = await openDatabase(config, secrets, options)
     await assertEnvironment(backend.sql, config)
     await migrateTables(backend, config)

@@ -1,7 +1,7 @@
 import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { toInteger } from '@gatewright/kernel/internal/sql'
+import { hasAllFeatures, toInteger, type RetryReason } from '@gatewright/kernel/internal/sql'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { postgresCredentials } from '@gatewright/session-issuer/postgres'
@@ -13,6 +13,8 @@ import type { Secrets } from './secrets.ts'
 
 /** Connections per host. More did not help a Postgres with two cores. */
 const POOL_SIZE = 10
+/** How often a transaction runs again that Postgres has rolled back because of simultaneous ones. */
+const RETRIES = 10
 /** A host whose clock differs more from that of its database is not ready. */
 const MAX_SKEW_MS = 2000
 
@@ -23,7 +25,7 @@ const MAX_SKEW_MS = 2000
 export function postgresBackend(
   url: string,
   secrets: Secrets,
-  { migrateModules, partitions = 1, queryMs }: DatabaseOptions,
+  { migrateModules, partitions = 1, features = 'all', queryMs }: DatabaseOptions,
 ): Backend {
   const options: pg.PoolConfig = {
     connectionString: url,
@@ -39,17 +41,25 @@ export function postgresBackend(
     idle_in_transaction_session_timeout: 15_000,
   }
   const pool = openPool({ ...options, query_timeout: queryMs })
-  const sql = fromPgPool(pool, { prepare: true })
+  const retries: Record<RetryReason, number> = { serialization: 0, deadlock: 0 }
+  const onRetry = (reason: RetryReason): void => {
+    retries[reason] += 1
+  }
+  const shared = { features, retries: RETRIES, onRetry }
+  const sql = fromPgPool(pool, { ...shared, prepare: true })
+  const subscribe = (channel: string, listener: () => void): ReturnType<typeof listen> =>
+    listen(url, channel, listener)
   return {
     sql,
     nonces: postgresNonces(sql),
     issuer: postgresCredentials(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
-    feed: sqlRevocationFeed(sql, { subscribe: (channel, listener) => listen(url, channel, listener) }),
+    feed: sqlRevocationFeed(sql, hasAllFeatures(sql) ? { subscribe } : {}),
     idempotency: tx => postgresTransactionalIdempotency(tx),
     spend: tx => postgresSpends(tx),
     aliasUsage: postgresAliasUsage(sql),
     checks: { database: () => assertClock(sql) },
-    migrate: () => migrateOnOwnPool({ ...options, max: 1 }, partitions, migrateModules),
+    migrate: () => migrateOnOwnPool({ ...options, max: 1 }, { ...shared, partitions }, migrateModules),
+    retries,
     close: () => pool.end(),
   }
 }
@@ -64,11 +74,11 @@ function openPool(options: pg.PoolConfig): pg.Pool {
 /** Migrates on a pool of its own, because a migration cannot lift the `query_timeout` of a pool. */
 async function migrateOnOwnPool(
   options: pg.PoolConfig,
-  partitions: number,
+  sqlOptions: Parameters<typeof fromPgPool>[1],
   migrateModules: DatabaseOptions['migrateModules'],
 ): Promise<void> {
   const pool = openPool(options)
-  const sql = fromPgPool(pool, { partitions })
+  const sql = fromPgPool(pool, sqlOptions)
   try {
     await assertIsolation(sql)
     await migrateAll(sql, migrateModules)
@@ -78,13 +88,14 @@ async function migrateOnOwnPool(
 }
 
 /**
- * Throws unless the isolation level is READ COMMITTED. Balances are read after a lock that other transactions held. In stricter
- * levels the snapshot is older than the lock, so that it would miss what they spent.
+ * Throws unless the isolation level is READ COMMITTED, or SERIALIZABLE with minimal features. Balances are read after a lock that other
+ * transactions held. In stricter levels the snapshot is older than the lock, so that it would miss what they spent: SERIALIZABLE rolls
+ * such a transaction back, and it runs again.
  */
 async function assertIsolation(sql: SqlClient): Promise<void> {
   const [row] = await rows(sql, 'show default_transaction_isolation')
   const level = row?.['default_transaction_isolation']
-  if (level === 'read committed') return
+  if (level === 'read committed' || (level === 'serializable' && !hasAllFeatures(sql))) return
   const cause = new Error(
     `default_transaction_isolation is ${String(level)}: set it to read committed for this role or database, or balances could go wrong`,
   )

@@ -1,6 +1,6 @@
 import { checkOptions } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import type { SqlTransaction } from '@gatewright/kernel/internal/sql'
+import { hasAllFeatures, type SqlTransaction } from '@gatewright/kernel/internal/sql'
 import type { IdempotencyStorage, TransactionStorage } from './port.ts'
 import { batchedStatements } from './postgres-batching.ts'
 import { transactionStorage } from './postgres-transaction.ts'
@@ -61,12 +61,14 @@ export function postgresIdempotency(
 /**
  * Stores the records in an open Postgres transaction, for `createTransactionalIdempotency`. A begin tries the key's advisory
  * lock and never waits: it returns `running` immediately if another transaction runs the same key, so a duplicate does not
- * hold its connection while the first one runs. If `end` returns false, roll back.
+ * hold its connection while the first one runs. With `features: 'minimal'` a begin inserts the record, and a duplicate waits for the
+ * transaction of the first one, at most for the `lock_timeout` of its connection, and then gets its response. If `end` returns false, roll back.
  */
 export function postgresTransactionalIdempotency(
   tx: SqlTransaction,
   options: SqlIdempotencyOptions = {},
 ): TransactionStorage {
   const { prefix } = checkOptions('postgresTransactionalIdempotency', options, SQL_OPTIONS)
-  return transactionStorage(tx, () => postgresIdempotency(tx, { prefix, batching: false }), prefix)
+  const storage = (): IdempotencyStorage => postgresIdempotency(tx, { prefix, batching: false })
+  return hasAllFeatures(tx) ? transactionStorage(tx, storage, prefix) : storage()
 }

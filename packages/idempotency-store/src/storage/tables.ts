@@ -22,7 +22,9 @@ create index {prefix}idempotency_until on {prefix}idempotency (until) where stat
 
 -- postgres only
 create index {prefix}idempotency_lost on {prefix}idempotency (began, digest) where state = 'running';
+-- both
 
+-- postgres with all features only
 -- Tries the lock of a key and reads its record: in two statements, since one statement would read what was committed
 -- before it began, and so miss the run that has just given the lock back.
 create function {prefix}idempotency_lock(wanted_account text, wanted text)

@@ -1,4 +1,4 @@
-import type { SqlDialect } from './sql-client.ts'
+import type { SqlDialect, SqlFeatures } from './sql-client.ts'
 
 /** Names in braces with the same text in every table, and their text on each store. */
 const WORDS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
@@ -18,10 +18,27 @@ const OF_TABLE = /^\{(?:position|position primary key|by [a-z_]+)\}$/
 /** All names in braces, as an error lists them. */
 const NAMES = ['{prefix}', '{position}', '{position primary key}', '{by COLUMN}', ...Object.keys(WORDS)]
 
+/** Whose tables are created. */
+export interface DdlTarget {
+  readonly dialect: SqlDialect
+  /** Into how many partitions Postgres divides each table of account data. Default 1, which is no division. */
+  readonly partitions?: number | undefined
+  /** Default `all`. */
+  readonly features?: SqlFeatures | undefined
+}
+
+/** The markers of lines for some stores only, and which stores these are. */
+const ONLY: Readonly<Record<string, (target: DdlTarget) => boolean>> = {
+  'postgres only': ({ dialect }) => dialect === 'postgres',
+  'postgres with all features only': ({ dialect, features }) =>
+    dialect === 'postgres' && features !== 'minimal',
+  'sqlite only': ({ dialect }) => dialect === 'sqlite',
+}
+
 /**
  * Splits a DDL text into the statements of its versions, for one store. A blank line ends a statement. Marker lines:
  * - `-- version N` starts a version; what is above the first is a comment on the file;
- * - `-- postgres only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
+ * - `-- postgres only`, `-- postgres with all features only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
  *
  * Names in braces are replaced by the store's own words: `{id}` (text that is compared byte by byte), `{json}`, `{position}` (a
  * column that numbers the rows), `{position primary key}`, `{primary key}` (the key of a table with a `{position}`) and
@@ -32,8 +49,9 @@ const NAMES = ['{prefix}', '{position}', '{position primary key}', '{by COLUMN}'
  * Throws a `TypeError` that names the line if versions do not count 1, 2, 3 ..., a marker has no counterpart, or a name in
  * braces is unknown; and one that names the statement if a name in braces is used outside a table.
  */
-export function readVersions(text: string, dialect: SqlDialect, partitions = 1): string[][] {
-  return versionTexts(text, dialect).map(version =>
+export function readVersions(text: string, target: DdlTarget): string[][] {
+  const { dialect, partitions = 1 } = target
+  return versionTexts(text, target).map(version =>
     version
       .split(/\n\s*\n/)
       // SQLite refuses to run a statement that is only a comment.
@@ -43,29 +61,35 @@ export function readVersions(text: string, dialect: SqlDialect, partitions = 1):
 }
 
 /** The text of each version for one store, with the names in braces of `OF_TABLE` and `{prefix}`. */
-function versionTexts(text: string, dialect: SqlDialect): string[] {
+function versionTexts(text: string, target: DdlTarget): string[] {
+  const { dialect } = target
   const versions: string[][] = []
-  let only: { readonly dialect: string; readonly line: number } | undefined
+  let only: { readonly marker: string; readonly line: number } | undefined
   const wrong = (line: number, problem: string): never => {
     throw new TypeError(`DDL line ${line}: ${problem}`)
   }
   const endBlock = (): void => {
-    if (only) wrong(only.line, `"-- ${only.dialect} only" must end at a line "-- both" of the same version`)
+    if (only) wrong(only.line, `"-- ${only.marker}" must end at a line "-- both" of the same version`)
   }
   const lines = text.split(/\r?\n/)
   for (const [index, content] of lines.entries()) {
     const line = index + 1
-    const [, version, store] = /^-- (?:version (\S+)|(\w+) only|both)$/.exec(content) ?? [undefined]
+    const [, version, marker] = /^-- (?:version (\S+)|([\w ]+ only)|both)$/.exec(content) ?? [undefined]
     if (version !== undefined) {
       endBlock()
       const expected = `-- version ${versions.length + 1}`
       if (content !== expected) wrong(line, `expected "${expected}", got "${content}"`)
       versions.push([])
-    } else if (store !== undefined) {
+    } else if (marker !== undefined) {
       endBlock()
-      if (store !== 'postgres' && store !== 'sqlite')
-        wrong(line, `expected "-- postgres only" or "-- sqlite only", got "${content}"`)
-      only = { dialect: store, line }
+      if (!Object.hasOwn(ONLY, marker))
+        wrong(
+          line,
+          `expected one of ${Object.keys(ONLY)
+            .map(name => `"-- ${name}"`)
+            .join(', ')}, got "${content}"`,
+        )
+      only = { marker, line }
     } else if (content === '-- both') {
       if (!only) wrong(line, '"-- both" ends nothing: no "-- postgres only" or "-- sqlite only" is above')
       only = undefined
@@ -76,7 +100,7 @@ function versionTexts(text: string, dialect: SqlDialect): string[] {
           : (WORDS[name]?.[dialect] ??
             wrong(line, `${name} is unknown: expected one of ${NAMES.join(', ')}`)),
       )
-      if (!only || only.dialect === dialect) versions.at(-1)?.push(written)
+      if (!only || ONLY[only.marker]?.(target)) versions.at(-1)?.push(written)
     }
   }
   endBlock()

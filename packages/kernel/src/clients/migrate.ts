@@ -1,7 +1,9 @@
 import { Fault } from '../fault.ts'
 import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
 import { readVersions } from './ddl.ts'
+import { createLockTable, lockName, lockTable } from './named-lock.ts'
 import {
+  hasAllFeatures,
   rows,
   toInteger,
   toText,
@@ -24,11 +26,11 @@ export class IncompatibleTables extends Error {
  * `-- version N` starts each version, oldest first, and a blank line ends a statement. The README lists the names in braces
  * that each store replaces. A table that ends with `{by COLUMN}` is divided into as many partitions as the client says
  * (`partitions` of `fromPgPool`) when it is created, and keeps them. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances
- * call it simultaneously, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to
- * do.
+ * call it simultaneously, one runs it (an advisory lock on Postgres, or the lock of a row with `features: 'minimal'`; `BEGIN IMMEDIATE`
+ * on SQLite); the others wait and find nothing to do.
  *
- * Rejects tables that are newer than the DDL, and tables of the DDL that exist without a recorded version, before it writes
- * anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`; nothing is kept then.
+ * Rejects tables that are newer than the DDL, tables of the DDL that exist without a recorded version, tables that were created with
+ * other `features`, and a database on which advisory locks have no effect, before it writes anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`; nothing is kept then.
  * Throws a `TypeError` that names the line of a DDL text that it cannot read.
  */
 export async function migrate(
@@ -36,10 +38,14 @@ export async function migrate(
   { namespace, ddl }: { readonly namespace: string; readonly ddl: string },
   prefix: string = DEFAULT_PREFIX,
 ): Promise<void> {
-  const table = `${checkedPrefix(prefix)}migrations`
-  const versions = readVersions(ddl, db.dialect, db.partitions).map(statements =>
+  const table = migrationTable(checkedPrefix(prefix))
+  const versions = readVersions(ddl, db).map(statements =>
     statements.map(statement => statement.replaceAll('{prefix}', prefix)),
   )
+  if (db.features === 'minimal') {
+    await checkFeatures(db, prefix, await names(db, TABLES.postgres))
+    await createLockTable(db, prefix)
+  }
   await db.transaction(async tx => {
     if (db.dialect === 'postgres') {
       // The pool may limit the time of a statement, but a migration of large tables takes longer.
@@ -47,9 +53,14 @@ export async function migrate(
         tx,
         "select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)",
       )
-      await rows(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table}.migrate`])
+      await lockName(tx, prefix, { kind: 'migrate', id: '' })
     }
-    const done = await checkedVersion(tx, table, namespace, versions)
+    const tables = await names(tx, TABLES[tx.dialect])
+    if (hasAllFeatures(tx)) {
+      await checkFeatures(tx, prefix, tables)
+      await assertLocked(tx)
+    }
+    const done = await checkedVersion(tx, tables, { table, namespace, versions })
     if (done === versions.length) return
     await rows(
       tx,
@@ -63,34 +74,76 @@ export async function migrate(
   })
 }
 
+const migrationTable = (prefix: string): string => `${prefix}migrations`
+
+/**
+ * Throws `IncompatibleTables` if the tables were created with other features: hosts of both kinds would not wait for each other's locks.
+ * Databases with minimal features have the table of the lock rows.
+ */
+async function checkFeatures(db: SqlQueries, prefix: string, tables: ReadonlySet<unknown>): Promise<void> {
+  const { features = 'all' } = db
+  const empty = !tables.has(migrationTable(prefix))
+  const found = tables.has(lockTable(prefix)) ? 'minimal' : empty ? features : 'all'
+  if (found === features) return
+  const remedy = `run with features ${found}, or use a new database`
+  await reject(
+    db,
+    `was created with features ${found}, this software runs with features ${features}: ${remedy}`,
+  )
+}
+
+/**
+ * Throws unless this transaction has an advisory lock. Some databases have the functions for compatibility, but they lock nothing, so
+ * that money could be spent twice.
+ */
+async function assertLocked(tx: SqlQueries): Promise<void> {
+  const held = await rows(
+    tx,
+    "select 1 from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted",
+  )
+  if (held.length > 0) return
+  const cause = new Error("advisory locks have no effect on this database: use features 'minimal'")
+  throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
+}
+
+/** Throws that a database cannot be used. */
+async function reject(db: SqlQueries, problem: string): Promise<never> {
+  const [row] = await rows(db, DATABASE[db.dialect])
+  const cause = new IncompatibleTables(`database ${toText(row?.['name'])} ${problem}`)
+  throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
+}
+
+/** What `migrate` creates. */
+interface NamespaceVersions {
+  /** The table of recorded versions. */
+  readonly table: string
+  readonly namespace: string
+  readonly versions: ReadonlyArray<readonly string[]>
+}
+
 /**
  * Returns the recorded version of a namespace, 0 for none. Throws `IncompatibleTables` if `versions` neither created the tables
  * nor can update them.
  */
 async function checkedVersion(
   tx: SqlQueries,
-  table: string,
-  namespace: string,
-  versions: ReadonlyArray<readonly string[]>,
+  tables: ReadonlySet<unknown>,
+  { table, namespace, versions }: NamespaceVersions,
 ): Promise<number> {
-  const reject = async (problem: string, remedy: string): Promise<never> => {
-    const [row] = await rows(tx, DATABASE[tx.dialect])
-    const known = `this software knows version ${versions.length} of namespace ${namespace}`
-    const cause = new IncompatibleTables(`database ${toText(row?.['name'])} ${problem}, ${known}: ${remedy}`)
-    throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
-  }
+  const known = `this software knows version ${versions.length} of namespace ${namespace}`
+  const rejectTables = (problem: string, remedy: string): Promise<never> =>
+    reject(tx, `${problem}, ${known}: ${remedy}`)
   const unreleased = 'an unreleased build made it, use a new database'
-  const tables = await names(tx, TABLES[tx.dialect])
   let done = 0
   if (tables.has(table)) {
     if (!(await names(tx, COLUMNS[tx.dialect], [table])).has('namespace'))
-      await reject(`has a table ${table} without the column namespace`, unreleased)
+      await rejectTables(`has a table ${table} without the column namespace`, unreleased)
     const recorded = `select coalesce(max(version), 0) as version from ${table} where namespace = $1`
     const [row] = await rows(tx, recorded, [namespace])
     done = toInteger(row?.['version'])
   }
   if (done > versions.length)
-    await reject(
+    await rejectTables(
       `has version ${done}`,
       'start the newer software that made it; if an unreleased build made it, use a new database',
     )
@@ -100,7 +153,7 @@ async function checkedVersion(
     .flat()
     .join('\n')
     .matchAll(/^create table (?!if )(\w+)/gim))
-    if (tables.has(name)) await reject(`has a table ${name} without a recorded version`, unreleased)
+    if (tables.has(name)) await rejectTables(`has a table ${name} without a recorded version`, unreleased)
   return 0
 }
 

@@ -9,10 +9,18 @@ export type SqlRow = Readonly<Record<string, unknown>>
 /** The two SQL stores. */
 export type SqlDialect = 'postgres' | 'sqlite'
 
+/**
+ * Which features of Postgres may be used. `minimal`: no advisory locks, no `LISTEN` and `NOTIFY`, no triggers and no functions of
+ * our own, because databases that speak Postgres's protocol may lack them.
+ */
+export type SqlFeatures = 'all' | 'minimal'
+
 /** Runs one statement. Parameters are `$1`, `$2`, ... on every store. */
 export interface SqlQueries {
   /** Which store runs the statements: only Postgres has row locks, for example. */
   readonly dialect: SqlDialect
+  /** Which features statements on Postgres may use. Absent: `all`. */
+  readonly features?: SqlFeatures
   query(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
   /**
    * Adds a statement whose result is not needed: it is sent in the round trip of the next `query`, or of the commit, before it
@@ -41,6 +49,14 @@ export interface SqlTransactionOptions {
    * statement. Default false. No effect on SQLite.
    */
   readonly lazyBegin?: boolean
+}
+
+/**
+ * Whether statements may use all features of Postgres: advisory locks, notifications and functions of our own. False on SQLite, which
+ * has none of them.
+ */
+export function hasAllFeatures({ dialect, features = 'all' }: SqlQueries): boolean {
+  return dialect === 'postgres' && features === 'all'
 }
 
 /** A SQL database. Made by `fromPgPool` or `fromSqlite`, or an implementation of your own. */

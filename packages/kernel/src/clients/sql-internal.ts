@@ -1,7 +1,9 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
 export { IncompatibleTables } from './migrate.ts'
-export { defer, rowLock, toInteger, toText } from './sql-client.ts'
+export { lockName } from './named-lock.ts'
+export { defer, hasAllFeatures, rowLock, toInteger, toText } from './sql-client.ts'
 export { assertOutsideTransactionScope, withinTransactionScope } from './transaction-scope.ts'
-export type { SqlDialect, SqlRow, SqlTransaction, SqlValue } from './sql-client.ts'
+export type { RetryReason } from './postgres/retries.ts'
+export type { SqlDialect, SqlFeatures, SqlRow, SqlTransaction, SqlValue } from './sql-client.ts'
 export type { SqliteDatabase } from './sqlite.ts'

@@ -1,9 +1,10 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toText } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { hasAllFeatures, toText } from '@gatewright/kernel/internal/sql'
 import type { StorageOptions } from './options.ts'
 import type { SpendStorage } from './port.ts'
 import { readReserveReply } from './postgres-encoding.ts'
+import { sqlSpends } from './sql-spends.ts'
 import { checkedSqlPrefix, deleteExpiredCounters, holdText, counterUsage } from './sql-statements.ts'
 
 export { migrateSpends } from './migrate.ts'
@@ -13,12 +14,13 @@ export { sqlRevocationFeed } from './sql-feed.ts'
 const WHOLE = -1
 
 /**
- * Stores spend counters in Postgres. `migrate` installs the functions that it calls, so each call is one round trip. One
- * lock per account is held to the end of the transaction. Give it a `tx` to reserve in the same transaction as the
- * business rows.
+ * Stores spend counters in Postgres. `migrate` installs the functions that it calls, so each call is one round trip; with
+ * `features: 'minimal'` it runs plain statements in a transaction. One lock per account is held to the end of the transaction. Give it a
+ * `tx` (an object without `transaction`) to reserve in the same transaction as the business rows.
  */
-export function postgresSpends(db: SqlQueries, options: StorageOptions = {}): SpendStorage {
+export function postgresSpends(db: SqlClient | SqlQueries, options: StorageOptions = {}): SpendStorage {
   const prefix = checkedSqlPrefix('postgresSpends', options)
+  if (!hasAllFeatures(db)) return sqlSpends(db, prefix)
   const endHold = async (accountId: string, holdId: string, actual: number | null): Promise<string> => {
     const values = [keyDigest(accountId), keyDigest(holdId), actual]
     const [row] = await rows(db, `select ${prefix}spend_resolve($1, $2, $3) as outcome`, values)

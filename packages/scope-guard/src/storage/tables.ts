@@ -19,7 +19,7 @@ create table {prefix}spend_holds (
   primary key (account, hold)
 ) {without rowid} {by account};
 
--- postgres only
+-- postgres with all features only
 -- Reservations of one account run one after the other: the lock is taken before any statement reads a counter.
 create function {prefix}spend_reserve(p_account text, p_hold text, p_items jsonb, p_kept jsonb, p_now bigint)
 returns text language plpgsql as $$

@@ -1,12 +1,13 @@
 import { sqlFeed, type FeedChange } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { hasAllFeatures, lockName } from '@gatewright/kernel/internal/sql'
 
 /** One lock for each feed table, also if tables in several schemas have the same name. */
 const LOCK = `select pg_advisory_xact_lock(
   hashtextextended('gatewright.feed.' || cast(cast($1 as text) as regclass)::oid::text, 0))`
 
 /**
- * Appends to the feed as the last statements of a transaction. On Postgres it holds one advisory lock from here to the
+ * Appends to the feed as the last statements of a transaction. On Postgres it holds one lock from here to the
  * commit, so positions are assigned in commit order. A position from the sequence alone could become visible after a
  * larger one, and readers would miss it.
  */
@@ -17,9 +18,8 @@ export async function appendToFeed(
 ): Promise<void> {
   if (changes.length === 0) return
   const { table, channel } = sqlFeed(prefix)
-  if (tx.dialect === 'postgres') {
-    await rows(tx, LOCK, [table])
-  }
+  if (hasAllFeatures(tx)) await rows(tx, LOCK, [table])
+  else await lockName(tx, prefix, { kind: 'feed', id: '' })
   for (const { kind, id, version, at, from } of changes) {
     await rows(tx, `insert into ${table} (kind, id, version, at, starts_at) values ($1, $2, $3, $4, $5)`, [
       kind,
@@ -29,5 +29,5 @@ export async function appendToFeed(
       from ?? null,
     ])
   }
-  if (tx.dialect === 'postgres') await rows(tx, 'select pg_notify($1, $2)', [channel, ''])
+  if (hasAllFeatures(tx)) await rows(tx, 'select pg_notify($1, $2)', [channel, ''])
 }

@@ -1,7 +1,8 @@
 import { orFault } from '../../fault.ts'
 import { checkOptions } from '../../options.ts'
-import type { SqlClient, SqlTransactionOptions } from '../sql-client.ts'
+import type { SqlClient, SqlFeatures, SqlTransaction, SqlTransactionOptions } from '../sql-client.ts'
 import { assertOutsideTransactionScope } from '../transaction-scope.ts'
+import { withRetries, type RetryReason } from './retries.ts'
 import { createStatementRunner, type PgConnection, type PgQueryable } from './statement-runner.ts'
 import { openTransaction } from './transaction.ts'
 
@@ -18,6 +19,20 @@ export interface PgPoolOptions {
    * that exist stay as they are.
    */
   readonly partitions?: number
+  /**
+   * Which features statements may use, default `all`. `minimal` is for databases that speak Postgres's protocol but lack some of it, such as
+   * CockroachDB, and for poolers in transaction mode: no advisory locks, no notifications, no triggers and no functions. `migrate` records
+   * it, and rejects a database of the other one.
+   */
+  readonly features?: SqlFeatures
+  /**
+   * How often a statement or transaction runs again that the database has rolled back because of simultaneous ones (SQLSTATE 40001 or
+   * 40P01), 0 to 100, default 0. Each time it waits for up to 4 ms, 8 ms and so on to 500 ms, and no retry begins 10 s after the first
+   * attempt. A transaction runs again with its whole work function, which must have no effect but its statements.
+   */
+  readonly retries?: number
+  /** Called before each retry. Default: nothing. */
+  readonly onRetry?: (reason: RetryReason) => void
 }
 
 const ignore = (): void => {}
@@ -30,40 +45,48 @@ export function fromPgPool(
   pool: PgQueryable & { connect(): Promise<PgConnection> },
   options: PgPoolOptions = {},
 ): SqlClient {
-  const { prepare, partitions } = checkOptions('fromPgPool', options, {
+  const { prepare, partitions, features, retries, onRetry } = checkOptions('fromPgPool', options, {
     prepare: { default: false },
     partitions: { min: 1, max: 64, default: 1 },
+    features: { is: ['all', 'minimal'], default: 'all' },
+    retries: { min: 0, max: 100, default: 0 },
+    onRetry: { is: 'function', default: ignore },
   })
   const runner = createStatementRunner(prepare)
+  const repeated = { most: retries, onRetry }
+  const transact = async <T>(work: (tx: SqlTransaction) => Promise<T>, lazyBegin: boolean): Promise<T> => {
+    const connection = await orFault('postgres', () => pool.connect())
+    // The pool listens to idle connections only. A connection that dies in use fails its statements and also emits an
+    // error, which would end the process without a listener.
+    connection.on('error', ignore)
+    const { tx, commit, rollback } = openTransaction(connection, runner, { lazyBegin, features })
+    let reusable = false
+    try {
+      if (!lazyBegin) await runner.run(connection, 'begin', [])
+      const result = await work(tx)
+      await commit()
+      reusable = true
+      return result
+    } catch (error) {
+      reusable = await rollback()
+      throw error
+    } finally {
+      connection.off('error', ignore)
+      connection.release(!reusable)
+    }
+  }
   const db: SqlClient = {
     dialect: 'postgres',
     partitions,
+    features,
     async query(text, values = []) {
       assertOutsideTransactionScope(db)
-      return runner.run(pool, text, values)
+      return withRetries(repeated, () => runner.run(pool, text, values))
     },
     async transaction(work, transactionOptions: SqlTransactionOptions = {}) {
       const { lazyBegin } = checkOptions('transaction', transactionOptions, { lazyBegin: { default: false } })
       assertOutsideTransactionScope(db)
-      const connection = await orFault('postgres', () => pool.connect())
-      // The pool listens to idle connections only. A connection that dies in use fails its statements and also emits an
-      // error, which would end the process without a listener.
-      connection.on('error', ignore)
-      const { tx, commit, rollback } = openTransaction(connection, runner, lazyBegin)
-      let reusable = false
-      try {
-        if (!lazyBegin) await runner.run(connection, 'begin', [])
-        const result = await work(tx)
-        await commit()
-        reusable = true
-        return result
-      } catch (error) {
-        reusable = await rollback()
-        throw error
-      } finally {
-        connection.off('error', ignore)
-        connection.release(!reusable)
-      }
+      return withRetries(repeated, () => transact(work, lazyBegin))
     },
   }
   return db

@@ -1,4 +1,4 @@
-import type { SqlTransaction, SqlValue } from '../sql-client.ts'
+import type { SqlFeatures, SqlTransaction, SqlValue } from '../sql-client.ts'
 import { canPipeline } from './pipeline.ts'
 import type { ProtocolStatement } from './protocol.ts'
 import {
@@ -18,7 +18,7 @@ const ignore = (): void => {}
 export function openTransaction(
   connection: PgConnection,
   { run, runTogether, toDeferred }: StatementRunner,
-  lazyBegin: boolean,
+  { lazyBegin, features }: { readonly lazyBegin: boolean; readonly features: SqlFeatures },
 ): {
   readonly tx: SqlTransaction
   /** Commits, or waits for the commit that `tx.commit` has sent. */
@@ -58,6 +58,7 @@ export function openTransaction(
   }
   const tx: SqlTransaction = {
     dialect: 'postgres',
+    features,
     query: (text, values = []) => (ended ? Promise.reject(endedError()) : send(text, values, false)),
     commit(text, values = []) {
       if (ended) return Promise.reject(endedError())

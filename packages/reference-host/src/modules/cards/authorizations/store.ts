@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, toInteger } from '@gatewright/kernel/internal/sql'
+import { DEFAULT_PREFIX, lockName, toInteger } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   type Row,
@@ -85,14 +85,13 @@ const COUNTED = `select
   (select coalesce(sum(i.counted_cents), 0) from gw_authorization_increments i
     join gw_authorizations a on a.account_id = $1 and a.id = i.authorization_id
     where i.account_id = $1 and i.card_id = $2 and i.created_at > $3 and a.created_at <= $3) as cents`
-const LOCK_ID = `select pg_advisory_xact_lock(hashtextextended('gatewright authorization ' || $1, 0))`
 
 /**
  * Locks the id of an authorization until the transaction ends. Call it before any other lock, so that simultaneous requests
  * with one id are decided one after the other, whichever card or authorization they name.
  */
 export async function lockAuthorizationId(tx: SqlQueries, id: string): Promise<void> {
-  if (tx.dialect === 'postgres') await defer(tx, LOCK_ID, [id])
+  await lockName(tx, DEFAULT_PREFIX, { kind: 'authorization', id })
 }
 
 /**

@@ -1,0 +1,49 @@
+/** Why the database rolled a transaction back, which may succeed when it runs again: SQLSTATE 40001, or 40P01. */
+export type RetryReason = 'serialization' | 'deadlock'
+
+const REASONS: Readonly<Record<string, RetryReason>> = { '40001': 'serialization', '40P01': 'deadlock' }
+/** No retry begins later than this after the first attempt. */
+const GIVE_UP_MS = 10_000
+const FIRST_PAUSE_MS = 4
+const LONGEST_PAUSE_MS = 500
+/** An error wraps that of the driver, which has the code, once or twice. */
+const DEEPEST_CAUSE = 4
+
+/** Returns why an attempt may run again. Undefined: it may not, or the error is another one. */
+function reasonOf(error: unknown): RetryReason | undefined {
+  let at = error as { readonly code?: unknown; readonly cause?: unknown } | null | undefined
+  for (let depth = 0; depth < DEEPEST_CAUSE && typeof at === 'object' && at !== null; depth++) {
+    const reason = REASONS[String(at.code)]
+    if (reason) return reason
+    at = at.cause as typeof at
+  }
+  return undefined
+}
+
+/** Which attempts run again. */
+export interface Retries {
+  /** How many times, at most. */
+  readonly most: number
+  /** Called before each. */
+  readonly onRetry: (reason: RetryReason) => void
+}
+
+/**
+ * Runs `attempt` again when the database has rolled it back because of simultaneous transactions, after a random pause whose bound doubles
+ * each time. Rethrows the error of the last attempt.
+ */
+export async function withRetries<T>({ most, onRetry }: Retries, attempt: () => Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + GIVE_UP_MS
+  for (let retry = 0; ; retry++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      const reason = retry < most && performance.now() < giveUpAt && reasonOf(error)
+      if (!reason) throw error
+      onRetry(reason)
+      // Random: transactions that failed because of each other would meet again.
+      const bound = Math.min(FIRST_PAUSE_MS * 2 ** retry, LONGEST_PAUSE_MS)
+      await new Promise(resolve => setTimeout(resolve, Math.random() * bound))
+    }
+  }
+}

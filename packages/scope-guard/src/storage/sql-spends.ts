@@ -1,0 +1,112 @@
+import { keyDigest, malformedReply } from '@gatewright/kernel'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, lockName } from '@gatewright/kernel/internal/sql'
+import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
+import { deleteExpiredCounters, counterUsage, holdText } from './sql-statements.ts'
+
+/** One item of a stored hold. */
+type HeldItem = readonly [counter: string, unit: SpendItem['unit'], amount: number]
+
+/** Reads the items of a hold: Postgres sends an array, SQLite its text. */
+function readHold(items: unknown): readonly HeldItem[] {
+  let parsed: unknown
+  try {
+    parsed = typeof items === 'string' ? JSON.parse(items) : items
+  } catch {
+    parsed = undefined
+  }
+  if (!Array.isArray(parsed)) throw malformedReply('database', 'a hold as JSON')
+  return parsed as readonly HeldItem[]
+}
+
+/**
+ * Stores spend counters by plain statements. `reserve`, `settle` and `release` are one transaction each, or run in the `tx` that is
+ * given (an object without `transaction`), with the business rows. The lock of the account is held to the end of the transaction.
+ */
+export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStorage {
+  const holds = `${prefix}spend_holds`
+  const counters = `${prefix}spend_counters`
+  const isHold = 'where account = $1 and hold = $2'
+  const locked = <T>(account: string, work: (tx: SqlQueries) => Promise<T>): Promise<T> => {
+    const lockAndWork = async (tx: SqlQueries): Promise<T> => {
+      await lockName(tx, prefix, { kind: 'spend', accountId: account })
+      return work(tx)
+    }
+    return 'transaction' in db ? db.transaction(lockAndWork) : lockAndWork(db)
+  }
+  const find = async (
+    tx: SqlQueries,
+    account: string,
+    hold: string,
+  ): Promise<readonly HeldItem[] | undefined> => {
+    const [row] = await rows(tx, `select items from ${holds} ${isHold}`, [account, hold])
+    return row && readHold(row['items'])
+  }
+  const upsert = `insert into ${counters} as c (account, counter, used, held, expires_at) values ($1, $2, $3, $4, $5)
+    on conflict (account, counter) do update set used = c.used + excluded.used, held = c.held + excluded.held`
+  const giveBack = `update ${counters} set used = used - $3, held = held - $4 where account = $1 and counter = $2`
+
+  const end = async (
+    tx: SqlQueries,
+    keys: readonly [account: string, hold: string],
+    items: readonly HeldItem[],
+    keep: (item: HeldItem) => number,
+  ): Promise<void> => {
+    for (const item of items) await defer(tx, giveBack, [keys[0], item[0], item[2] - keep(item), item[2]])
+    await defer(tx, `delete from ${holds} ${isHold}`, keys)
+  }
+
+  return {
+    reserve(accountId, holdId, items, now) {
+      const account = keyDigest(accountId)
+      const hold = holdId === null ? null : keyDigest(holdId)
+      return locked(account, async (tx): Promise<ReserveOutcome> => {
+        const text = holdText(items)
+        const stored = hold === null ? undefined : await find(tx, account, hold)
+        if (stored && JSON.stringify(stored) !== text) return { outcome: 'conflict' }
+        const names = items.map(({ counter }) => counter)
+        const before = (await counterUsage(tx, prefix, accountId, names)).map(({ used }) => used)
+        if (stored) return { outcome: 'held', used: before }
+        const after = items.map(({ amount }, index) => (before[index] as number) + amount)
+        const index = items.findIndex(({ cap }, n) => (after[n] as number) > cap)
+        if (index >= 0) return { outcome: 'over', index, used: before[index] as number }
+        for (const { counter, amount, expiresAt } of items)
+          await defer(tx, upsert, [
+            account,
+            keyDigest(counter),
+            amount,
+            hold === null ? 0 : amount,
+            expiresAt,
+          ])
+        if (hold !== null) {
+          const insert = `insert into ${holds} (account, hold, items, held_at) values ($1, $2, $3, $4)`
+          await defer(tx, insert, [account, hold, text, now])
+        }
+        return { outcome: 'held', used: after }
+      })
+    },
+    settle(accountId, holdId, actualCents) {
+      const keys = [keyDigest(accountId), keyDigest(holdId)] as const
+      return locked(keys[0], async tx => {
+        const stored = await find(tx, ...keys)
+        if (stored === undefined) return 'gone'
+        if (stored.some(([, unit, amount]) => unit === 'cents' && (actualCents ?? 0) > amount))
+          return 'exceeds'
+        await end(tx, keys, stored, ([, unit, amount]) =>
+          unit === 'cents' ? (actualCents ?? amount) : amount,
+        )
+        return 'settled'
+      })
+    },
+    release(accountId, holdId) {
+      const keys = [keyDigest(accountId), keyDigest(holdId)] as const
+      return locked(keys[0], async tx => {
+        const stored = await find(tx, ...keys)
+        if (stored) await end(tx, keys, stored, () => 0)
+        return stored !== undefined
+      })
+    },
+    usage: (accountId, names) => counterUsage(db, prefix, accountId, names),
+    collect: (limit, now) => deleteExpiredCounters(db, prefix, limit, now),
+  }
+}

@@ -1,0 +1,130 @@
+import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
+import { race } from '@gatewright/kernel/testing'
+import pg from 'pg'
+import t from 'tap'
+import { openPostgresPool, uniqueName } from '../../../harness/stores.ts'
+
+/** Opens two pools whose transactions have an isolation level, with a table of two accounts. */
+async function open(test: Pick<typeof t, 'teardown'>, level: string): Promise<readonly pg.Pool[]> {
+  const schema = uniqueName()
+  const first = await openPostgresPool(schema, 1)
+  const options = `-c search_path=${schema} -c default_transaction_isolation=${level.replace(' ', '\\ ')}`
+  const pools = [1, 2].map(
+    () => new pg.Pool({ connectionString: process.env['TEST_POSTGRES_URL'], max: 4, options }),
+  )
+  test.teardown(async () => {
+    await Promise.all(pools.map(pool => pool.end()))
+    await first.query(`drop schema ${schema} cascade`)
+    await first.end()
+  })
+  await first.query('create table accounts (id integer primary key, cents integer not null)')
+  await first.query('insert into accounts values (1, 100), (2, 100)')
+  return pools
+}
+
+const read = async (db: SqlQueries, id: number): Promise<number> => {
+  const [row] = await rows(db, 'select cents from accounts where id = $1', [id])
+  return toInteger(row?.['cents'])
+}
+const write = (db: SqlQueries, id: number, cents: number): Promise<unknown> =>
+  rows(db, 'update accounts set cents = $2 where id = $1', [id, cents])
+
+for (const level of ['repeatable read', 'serializable'])
+  t.test(`${level}: transactions that conflict run again until each has taken effect`, async t => {
+    const reasons: string[] = []
+    const pools = await open(t, level)
+    const dbs = pools.map(pool =>
+      fromPgPool(pool, { retries: 50, onRetry: reason => reasons.push(reason) }),
+    ) as [SqlClient, SqlClient]
+    await race(8, index =>
+      (dbs[index % 2] as SqlClient).transaction(async tx => {
+        const cents = await read(tx, 1)
+        await write(tx, 1, cents + 1)
+      }),
+    )
+    t.equal(await read(dbs[0], 1), 108)
+    t.ok(reasons.length > 0, 'some ran again')
+    t.same(new Set(reasons), new Set(['serialization']))
+  })
+
+t.test('serializable: of two that each read what the other writes, one runs again and sees it', async t => {
+  const [one, two] = (await open(t, 'serializable')).map(pool => fromPgPool(pool, { retries: 5 })) as [
+    SqlClient,
+    SqlClient,
+  ]
+  // Each may take 150 of the 200 that both accounts have together.
+  const take = (db: SqlClient, id: number, meanwhile: () => Promise<unknown>): Promise<boolean> =>
+    db.transaction(async tx => {
+      if ((await read(tx, 1)) + (await read(tx, 2)) < 150) return false
+      await meanwhile()
+      await write(tx, id, -50)
+      return true
+    })
+  const taken: boolean[] = []
+  let first = true
+  taken.push(
+    await take(one, 1, async () => {
+      if (first) taken.push(await take(two, 2, async () => {}))
+      first = false
+    }),
+  )
+  t.same(taken, [true, false])
+  t.equal((await read(one, 1)) + (await read(one, 2)), 50)
+})
+
+t.test('two transactions that wait for each other: one runs again', async t => {
+  const reasons: string[] = []
+  const [pool] = (await open(t, 'read committed')) as [pg.Pool]
+  const db = fromPgPool(pool, { retries: 3, onRetry: reason => reasons.push(reason) })
+  const add = (tx: SqlQueries, id: number): Promise<unknown> =>
+    rows(tx, 'update accounts set cents = cents + 1 where id = $1', [id])
+  let arrived = 0
+  let open2 = (): void => {}
+  const both = new Promise<void>(resolve => {
+    open2 = resolve
+  })
+  const addTwo = (from: number, to: number): Promise<unknown> =>
+    db.transaction(async tx => {
+      await add(tx, from)
+      if (++arrived === 2) open2()
+      await both
+      await add(tx, to)
+    })
+  await Promise.all([addTwo(1, 2), addTwo(2, 1)])
+  t.same(reasons, ['deadlock'])
+  t.same([await read(db, 1), await read(db, 2)], [102, 102])
+})
+
+t.test('gives up after its number of retries, with the error of the database', async t => {
+  const reasons: string[] = []
+  const [pool] = (await open(t, 'read committed')) as [pg.Pool]
+  const db = fromPgPool(pool, { retries: 2, onRetry: reason => reasons.push(reason) })
+  const refuse = "do $$ begin raise exception 'refused' using errcode = '40001'; end $$"
+  let runs = 0
+  const attempt = db.transaction(async tx => {
+    runs += 1
+    await write(tx, 1, runs)
+    await rows(tx, refuse)
+  })
+  await t.rejects(attempt, { code: 'ERR_STORE_UNAVAILABLE', cause: { code: '40001' } })
+  t.equal(runs, 3)
+  t.equal(await read(db, 1), 100, 'nothing was kept')
+  await t.rejects(rows(db, refuse), { cause: { code: '40001' } }, 'a single statement is repeated too')
+  t.same(reasons, Array(4).fill('serialization'))
+})
+
+t.test('without retries, and after any other error, runs once', async t => {
+  const [pool] = (await open(t, 'read committed')) as [pg.Pool]
+  const fail = (retries: number, code: string) => async (): Promise<number> => {
+    let runs = 0
+    const attempt = fromPgPool(pool, { retries }).transaction(async tx => {
+      runs += 1
+      await rows(tx, `do $$ begin raise exception 'refused' using errcode = '${code}'; end $$`)
+    })
+    await t.rejects(attempt, { cause: { code } })
+    return runs
+  }
+  t.equal(await fail(0, '40001')(), 1)
+  for (const code of ['23505', '40003', '55P03', '08006']) t.equal(await fail(3, code)(), 1, code)
+})
