@@ -42,7 +42,10 @@ async function bundlePage(name) {
     },
     outdir: '/assets',
     entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
     bundle: true,
+    // What a script imports with `import()` is a file of its own.
+    splitting: true,
     minify: true,
     write: false,
     format: 'esm',
@@ -78,7 +81,7 @@ function documentOf(name, assets) {
   /** @param {RegExp} pattern */
   const address = pattern => `${ASSETS}${assets.find(asset => pattern.test(asset.name))?.name}`
   return readFileSync(join(SOURCES, name, 'index.html'), 'utf8')
-    .replaceAll('./main.ts', address(/\.js$/))
+    .replaceAll('./main.ts', address(new RegExp(`^${name}-.*\\.js$`)))
     .replaceAll('./page.css', address(/\.css$/))
     .replaceAll('./scalar.js', address(/^scalar-/))
 }

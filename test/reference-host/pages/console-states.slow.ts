@@ -139,7 +139,7 @@ const states: Readonly<Record<string, State>> = {
     await page.route('**/user/v1/keys*', route =>
       route.fulfill({ status: 401, json: { error: 'unauthorized' } }),
     )
-    await openTab(page, 'Keys')
+    await page.getByRole('link', { name: 'Keys', exact: true }).click()
     await heading(page, 'Your session has ended')
     return page
   },

@@ -150,12 +150,46 @@ t.test('asks window.ethereum only when no wallet announced itself', async t => {
   t.equal(await both.page.getByRole('button', { name: 'Browser wallet' }).count(), 0)
 })
 
-t.test('says so when there is no wallet, and looks again', async t => {
-  const { page } = await open()
+t.test('says so when there is no wallet, looks again, and goes on with a test wallet', async t => {
+  const { page, faults, kept } = await open()
   await shows(page, 'No wallet was found in this browser')
   await press(page, 'Look again')
   await shows(page, 'No wallet was found in this browser')
-  t.pass()
+  await press(page, 'Continue with a test wallet')
+  await heading(page, 'Overview')
+  const badge = page.getByRole('navigation').getByText('Test wallet', { exact: true })
+  t.ok(await badge.isVisible(), 'it is marked')
+  t.same(await kept(), ['sessionStorage gatewright.test-wallet', 'sessionStorage gatewright.console'])
+  await openTab(page, 'Settings')
+  const address = await page.locator('.console-page .short .unseen').first().textContent()
+  await page.reload()
+  await openTab(page, 'Keys')
+  await press(page, 'Create key')
+  await page.getByLabel('Everything that you may do').check()
+  await press(page, 'Create key')
+  await heading(page, 'Your new key')
+  await press(page, 'Show')
+  const [key = ''] = /gw_\w+_user_\w{16}_\w{36}/.exec(await page.getByRole('main').innerText()) ?? []
+  const { body } = await host.send('/user/v1/sessions', { headers: { 'x-user-key': key }, body: {} })
+  const identity = await host.send('/user/v1/identity', {
+    headers: bearer(body['sessionToken'] as string),
+  })
+  t.match(identity.body['identity'], { walletAddress: address?.toLowerCase() }, 'of the same account')
+  t.same(faults, { reports: [], foreign: [], errors: [] })
+})
+
+t.test('a live host offers no test wallet', async t => {
+  const { page } = await openHelper(browser, `${host.url}/helper`, [], {
+    async prepare(context) {
+      await context.route('**/helper', async route => {
+        const response = await route.fetch()
+        const body = (await response.text()).replace('"environment":"sandbox"', '"environment":"live"')
+        await route.fulfill({ response, body })
+      })
+    },
+  })
+  await shows(page, 'No wallet was found in this browser')
+  t.equal(await page.getByRole('button', { name: 'Continue with a test wallet' }).count(), 0)
 })
 
 t.test('asks for one more signature when the sign-in was used up, and keeps what was typed', async t => {

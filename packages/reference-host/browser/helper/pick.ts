@@ -10,6 +10,8 @@ interface PickOptions {
   readonly step: string
   readonly intro: readonly Child[]
   readonly chosen: (wallet: Wallet) => void
+  /** Goes on with a test wallet. Only a sandbox offers it. */
+  readonly useTestWallet?: () => Promise<unknown>
 }
 
 /** Lets a person choose a wallet of this browser. Wallets appear in the list as they announce themselves. */
@@ -17,7 +19,10 @@ export function showPick(options: PickOptions): void {
   const waiting = el('p', { class: 'waiting muted' }, 'Looking for wallets in this browser.')
   const list = el('ul', { class: 'wallets', 'aria-label': 'Wallets' })
   const state = el('div', { hidden: true })
-  const isShown = show({ ...options, body: [elsewhere(), ...options.intro, list, waiting, state] })
+  const isShown = show({
+    ...options,
+    body: [elsewhere(), ...options.intro, list, waiting, state, testWallet(options)],
+  })
   const stop = findWallets((wallets, searching) => {
     if (!isShown()) return stop()
     update(list, wallets, options.chosen)
@@ -53,17 +58,30 @@ function icon({ icon: source, name }: Wallet): HTMLElement {
     : el('img', { class: 'wallet-icon', src: source, alt: '', width: 32, height: 32 })
 }
 
+/** Makes the way in for somebody without a wallet. */
+function testWallet({ useTestWallet }: PickOptions): Child {
+  return (
+    useTestWallet &&
+    el(
+      'div',
+      { class: 'test-wallet' },
+      button('Continue with a test wallet', useTestWallet),
+      el(
+        'p',
+        { class: 'muted small' },
+        'For this sandbox only. Its key is made in this tab and is gone when you close it.',
+      ),
+    )
+  )
+}
+
 function noWallet(again: () => void): Child[] {
   return [
     el(
       'div',
       { class: 'note warn' },
       el('p', {}, el('strong', {}, 'No wallet was found in this browser.')),
-      el(
-        'p',
-        {},
-        'Nothing happened. Install a wallet extension, or unlock the one that you have, and look again.',
-      ),
+      el('p', {}, 'Install a wallet extension, or unlock the one that you have, and look again.'),
       el('p', {}, 'On a phone, open this page in the browser of your wallet.'),
       el('div', { class: 'buttons' }, button('Look again', again, 'primary')),
     ),

@@ -22,6 +22,7 @@ import {
   type TextToSign,
 } from './sign-in.ts'
 import { connect, isAccount, sign, watchAccount, type Signer, type WalletFailure } from './signer.ts'
+import { isTestWallet, offersTestWallet, openTestWallet } from './test-wallet.ts'
 import type { Wallet } from './wallets.ts'
 
 /** The request of a command line for which this page was opened. */
@@ -56,11 +57,13 @@ const stepOf = (flow: SignInFlow, number: number, what: string): string =>
 /** Starts the flow with the choice of a wallet. */
 export function chooseWallet(flow: SignInFlow): void {
   unwatch()
+  const isOffered = offersTestWallet() && flow.account === undefined
   showPick({
     title: flow.title,
     step: stepOf(flow, 1, 'choose a wallet'),
     intro: [el('p', {}, flow.intro)],
     chosen: wallet => void connectWallet(flow, wallet),
+    ...(isOffered ? { useTestWallet: async () => connectWallet(flow, await openTestWallet()) } : {}),
   })
 }
 
@@ -96,6 +99,8 @@ function useSigner(flow: SignInFlow, signer: Signer): void {
 function beforeSigning(flow: SignInFlow, signer: Signer): void {
   const { request } = flow
   if (request) return confirmRequest(flow, signer, request)
+  // It has no prompt of its own, and the person has chosen it for this sign-in.
+  if (isTestWallet(signer.wallet)) return void askToSign(flow, signer)
   showAccount(signer, stepOf(flow, 2, 'sign'), {
     signIn: () => askToSign(flow, signer),
     otherWallet: () => chooseWallet(flow),

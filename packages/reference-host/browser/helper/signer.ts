@@ -1,3 +1,4 @@
+import { isTestWallet, openTestWallet } from './test-wallet.ts'
 import { findWallets, type Wallet } from './wallets.ts'
 
 /** An account of a wallet that can sign. */
@@ -34,7 +35,8 @@ export async function findSigner(
   { rdns }: Pick<Wallet, 'rdns'>,
   address: string,
 ): Promise<Signer | undefined> {
-  const wallet = rdns === undefined ? undefined : await findWallet(rdns)
+  const wallet =
+    rdns === undefined ? undefined : await (isTestWallet({ rdns }) ? openTestWallet() : findWallet(rdns))
   const connected = wallet ? await connect(wallet) : undefined
   return connected?.ok && isSame(connected.value.address, address) ? connected.value : undefined
 }

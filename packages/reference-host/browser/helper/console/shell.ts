@@ -3,6 +3,7 @@ import { copyButton } from '../../shared/copy.ts'
 import { button, el, fill } from '../../shared/dom.ts'
 import { readHost } from '../../shared/host.ts'
 import { showWhole, type IsShown } from '../screen.ts'
+import { isTestWallet } from '../test-wallet.ts'
 import type { ConsoleContext } from './context.ts'
 import { openDrawer, type Drawer } from './drawer.ts'
 import { icon } from './icons.ts'
@@ -162,7 +163,9 @@ function accountBox({ session }: ConsoleContext, signOut: () => Promise<void>): 
       short(address),
       copyButton('address', () => address),
     ),
-    el('p', { class: 'muted small' }, wallet.name),
+    isTestWallet(wallet)
+      ? el('p', {}, el('span', { class: 'badge warn' }, 'Test wallet'))
+      : el('p', { class: 'muted small' }, wallet.name),
     button('Sign out', signOut, 'small'),
   )
 }
