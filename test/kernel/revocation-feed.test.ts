@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import {
+  FEED_LANES,
   FEED_RETENTION_MS,
+  FEED_START,
   memoryFeed,
+  positionsAfter,
   redisFeed,
   sqlFeed,
   type FeedChange,
@@ -68,12 +71,12 @@ t.test('the memory feed returns each entry once, in order, in pages of any size'
       const feed = memoryFeed()
       for (const ids of given) feed.append(ids.map(id => change({ id })))
       const seen: string[] = []
-      let position = 0
-      for (let page = feed.after(0, limit); page.length > 0; page = feed.after(position, limit)) {
+      let positions = FEED_START
+      for (let page = feed.after(positions, limit); page.length > 0; page = feed.after(positions, limit)) {
         assert.ok(page.length <= limit)
         for (const entry of page) {
-          assert.ok(entry.position > position)
-          position = entry.position
+          assert.ok(entry.position > (positions[0] as number))
+          positions = positionsAfter(positions, [entry])
           seen.push(entry.id)
         }
       }
@@ -88,7 +91,7 @@ t.test('never reuses a position after old entries were deleted', async t => {
   feed.dropBefore(NOW + 1)
   feed.append([change({ id: 'newest', at: NOW + 2 })])
   t.same(
-    feed.after(0, 10).map(({ id, position }) => [id, position]),
+    feed.after(FEED_START, 10).map(({ id, position }) => [id, position]),
     [
       ['new', 2],
       ['newest', 3],
@@ -96,11 +99,44 @@ t.test('never reuses a position after old entries were deleted', async t => {
   )
 })
 
+t.test('numbers the entries of each lane, and reads each lane from its own position', async t => {
+  const feed = memoryFeed()
+  const append = (lane: number, ...ids: string[]): void =>
+    feed.append(
+      ids.map(id => change({ id })),
+      lane,
+    )
+  const places = (positions: readonly number[], limit: number) =>
+    feed.after(positions, limit).map(({ id, lane, position }) => [id, lane, position])
+  append(31, 'a', 'b')
+  append(4, 'c')
+  append(31, 'd')
+  t.same(places(FEED_START, 2), [
+    ['c', 4, 1],
+    ['a', 31, 1],
+    ['b', 31, 2],
+  ])
+  const positions = positionsAfter(FEED_START, feed.after(FEED_START, 2))
+  append(4, 'e')
+  t.same(places(positions, 2), [
+    ['e', 4, 2],
+    ['d', 31, 3],
+  ])
+})
+
+t.test('the positions of a reader never go back', async t => {
+  const at = (lane: number, position: number) => ({ ...change({}), lane, position })
+  const positions = positionsAfter(FEED_START, [at(2, 9), at(0, 1), at(2, 8)])
+  t.same(positions.slice(0, 3), [1, 0, 9])
+  t.same(positionsAfter(positions, [at(2, 3)]), positions)
+  t.ok(FEED_START.every(position => position === 0))
+})
+
 t.test('calls the listener after each append with entries, until the subscription ends', async t => {
   const feed = memoryFeed()
   let seen = 0
   const end = feed.subscribe(() => {
-    seen = feed.after(0, 10).length
+    seen = feed.after(FEED_START, 10).length
   })
   feed.append([])
   t.equal(seen, 0)
@@ -115,5 +151,7 @@ t.test('derives the same names for issuer and guard from the same prefix', async
   t.same(sqlFeed(), { table: 'gw_feed', channel: 'gw_feed' })
   t.same(sqlFeed('x_'), { table: 'x_feed', channel: 'x_feed' })
   t.throws(() => sqlFeed('x; drop table'), TypeError)
-  t.same(redisFeed(), { stream: '{gw}:feed', channel: '{gw}:feed' })
+  const { streams, channel } = redisFeed()
+  t.equal(streams.length, FEED_LANES)
+  t.same([streams[0], streams[31], channel], ['{gw}:feed:0', '{gw}:feed:31', '{gw}:feed'])
 })

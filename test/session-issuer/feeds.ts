@@ -1,13 +1,20 @@
-import { redisFeed, sqlFeed, type FeedChange, type FeedEntry } from '@gatewright/kernel'
+import { FEED_START, redisFeed, sqlFeed, type FeedChange, type FeedEntry } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 
-/** Reads the feed in SQL as every reader does: by position. */
-export async function readSqlFeed(db: SqlQueries, after: number, prefix?: string): Promise<FeedEntry[]> {
+/** Reads the feed in SQL as every reader does: by the position of each lane. */
+export async function readSqlFeed(
+  db: SqlQueries,
+  positions: readonly number[] = FEED_START,
+  prefix?: string,
+): Promise<FeedEntry[]> {
   const { table } = sqlFeed(prefix)
-  const { rows } = await db.query(`select * from ${table} where position > $1 order by position`, [after])
+  const places = positions.map((position, lane) => `(${lane}, ${position})`).join(', ')
+  const { rows } = await db.query(`with places (lane_read, reached) as (values ${places})
+    select * from ${table} join places on lane = lane_read where position > reached order by lane, position`)
   return rows.map(row => ({
+    lane: toInteger(row['lane']),
     position: toInteger(row['position']),
     kind: row['kind'] as FeedEntry['kind'],
     id: row['id'] as string,
@@ -20,13 +27,17 @@ export async function readSqlFeed(db: SqlQueries, after: number, prefix?: string
 /** Reads the feed in Redis. */
 export async function readRedisFeed(
   client: RedisClient,
-  after: number,
+  positions: readonly number[],
   prefix?: string,
 ): Promise<FeedEntry[]> {
-  const { stream } = redisFeed(prefix)
-  const reply = await client.run(stream, ['XRANGE', stream, `(${after}-0`, '+'])
-  return (reply as [string, string[]][]).map(([id, fields]) => ({
-    ...(JSON.parse(fields[1] as string) as FeedChange),
-    position: Number(id.split('-')[0]),
-  }))
+  const { streams } = redisFeed(prefix)
+  const readLane = async (lane: number, stream: string): Promise<FeedEntry[]> => {
+    const reply = await client.run(stream, ['XRANGE', stream, `(${positions[lane]}-0`, '+'])
+    return (reply as [string, string[]][]).map(([id, fields]) => ({
+      ...(JSON.parse(fields[1] as string) as FeedChange),
+      lane,
+      position: Number(id.split('-')[0]),
+    }))
+  }
+  return (await Promise.all(streams.map((stream, lane) => readLane(lane, stream)))).flat()
 }

@@ -82,7 +82,7 @@ const guard: GuardOptions = {
 }
 const limit = { name: 'all', points: 1, windowSeconds: 1 }
 const isLive = async (): Promise<boolean> => true
-const feed = { newest: async () => 0, after: async () => [] }
+const feed = { after: async () => [] }
 const guardWith = (changes: object): unknown => createGuard({ ...guard, ...changes })
 
 const guards: readonly Constructor[] = [

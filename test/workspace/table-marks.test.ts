@@ -12,12 +12,6 @@ import t from 'tap'
 import { filesBelow } from '../harness/files.ts'
 import { openPostgres } from '../harness/stores.ts'
 
-/** Tables without a mark, until what reads them is ready for it. */
-const NOT_YET: readonly string[] = [
-  // session-issuer
-  'feed',
-]
-
 /** A table of a DDL text: its name, its marks, and whether a comment stands above it. */
 interface MarkedTable {
   readonly name: string
@@ -36,7 +30,6 @@ function tablesOf(ddl: string): MarkedTable[] {
 
 /** What is wrong with the marks of a table. */
 function problems({ name, marks, explained }: MarkedTable): string[] {
-  if (NOT_YET.includes(name)) return marks.length === 0 ? [] : [`${name} is marked: remove it from NOT_YET`]
   if (marks.length !== 1) return [`${name} must end with one of {by COLUMN}, {lookup} and {global}`]
   if (!marks[0]?.startsWith('by ') && !explained) return [`${name} must have its reason in a comment above`]
   return []
@@ -65,11 +58,6 @@ t.test('every table says which rows belong together', async t => {
   t.ok(ddls.length >= 9, 'the DDL was found')
   t.same(ddls.flatMap(tablesOf).flatMap(problems), [])
   const names = ddls.flatMap(tablesOf).map(({ name }) => name)
-  t.same(
-    NOT_YET.filter(name => !names.includes(name)),
-    [],
-    'no name is left over',
-  )
   t.equal(
     names.length,
     ddls.flatMap(text => [...text.matchAll(/^create table/gm)]).length,

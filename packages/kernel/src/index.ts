@@ -3,7 +3,15 @@ export { collectBatches } from './collect.ts'
 export { Fault, malformedReply, orFault } from './fault.ts'
 export { keyDigest } from './key-digest.ts'
 export { nothingHappened } from './nothing-happened.ts'
-export { FEED_RETENTION_MS, memoryFeed, redisFeed, sqlFeed } from './revocation-feed.ts'
+export {
+  FEED_LANES,
+  FEED_RETENTION_MS,
+  FEED_START,
+  memoryFeed,
+  positionsAfter,
+  redisFeed,
+  sqlFeed,
+} from './revocation-feed.ts'
 export { scopeCatalogue } from './scope.ts'
 export { SESSION_TOKEN_TYPE, toClaims } from './session.ts'
 export { allow } from './verdict.ts'

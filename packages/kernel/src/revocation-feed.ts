@@ -16,11 +16,34 @@ export interface FeedChange {
 }
 
 /**
- * A revocation with its position in the feed. Positions grow in commit order: once a reader has seen a position, no
- * smaller one appears later. Ending all sessions of a user appends one entry per key and per session.
+ * A revocation with its place in the feed. Positions of one lane grow in commit order: once a reader has seen a position of a lane, no
+ * smaller one appears later in that lane. Entries of different lanes have no order. Ending all sessions of a user appends one
+ * entry per key and per session.
  */
 export interface FeedEntry extends FeedChange {
+  /** 0 to `FEED_LANES - 1`. All entries of one account have the same lane. */
+  readonly lane: number
+  /** At least 1. Two entries of one lane have different positions. */
   readonly position: number
+}
+
+/**
+ * The number of lanes of the feed. Appends to one lane wait for each other, those to different lanes do not. It is part of the
+ * format of every store: a reader and a writer that disagree would miss entries.
+ */
+export const FEED_LANES = 32
+
+/** The positions of a reader that has read nothing: for each lane, the position before its first entry. */
+export const FEED_START: readonly number[] = Array.from({ length: FEED_LANES }, () => 0)
+
+/** The positions of a reader at `positions` that has read some more entries, in any order. */
+export function positionsAfter(
+  positions: readonly number[],
+  entries: readonly FeedEntry[],
+): readonly number[] {
+  const reached = [...positions]
+  for (const { lane, position } of entries) reached[lane] = Math.max(reached[lane] ?? 0, position)
+  return reached
 }
 
 /** How long an entry is kept, in ms: the longest lifetime of a session (24 h) plus `GRACE_MS`. */
@@ -35,8 +58,8 @@ export function endsSession(entry: FeedChange, session: Session, now: EpochMs): 
 }
 
 /**
- * Names the feed's SQL table and its Postgres channel. Columns: `position`, `kind`, `id`, `version`, `at`, `starts_at`
- * (`from`). On Postgres each append ends with a NOTIFY on `channel`. It only wakes readers, who read the table by position.
+ * Names the feed's SQL table and its Postgres channel. Columns: `lane`, `position`, `kind`, `id`, `version`, `at`, `starts_at`
+ * (`from`). On Postgres a NOTIFY on `channel` follows each append. It only wakes readers, who read the table by lane and position.
  */
 export function sqlFeed(prefix: string = DEFAULT_PREFIX): {
   readonly table: string
@@ -50,21 +73,22 @@ export function sqlFeed(prefix: string = DEFAULT_PREFIX): {
 export const DEFAULT_REDIS_PREFIX = '{gw}:'
 
 /**
- * Names the feed's Redis stream and channel. The stream's ids are `<position>-0`; its one field `entry` is a `FeedChange`
- * as JSON. Each append also publishes its position on `channel`, which only wakes readers.
+ * Names the Redis streams of the feed, one for each lane, and its channel. The ids of a stream are `<position>-0`; its one field `entry`
+ * is a `FeedChange` as JSON. Each append also publishes its position on `channel`, which only wakes readers.
  */
 export function redisFeed(prefix: string = DEFAULT_REDIS_PREFIX): {
-  readonly stream: string
+  readonly streams: readonly string[]
   readonly channel: string
 } {
-  return { stream: `${prefix}feed`, channel: `${prefix}feed` }
+  return { streams: FEED_START.map((_, lane) => `${prefix}feed:${lane}`), channel: `${prefix}feed` }
 }
 
 /** The feed of one process. The memory adapters append to it; a guard in the same process reads it. */
 export interface MemoryFeed {
-  append(changes: readonly FeedChange[]): void
-  /** Up to `limit` entries after a position, oldest first. Position 0 is before the first. */
-  after(position: number, limit: number): readonly FeedEntry[]
+  /** Appends to a lane, default 0. */
+  append(changes: readonly FeedChange[], lane?: number): void
+  /** Of each lane up to `limit` entries after its position, oldest first. `FEED_START` is before all. */
+  after(positions: readonly number[], limit: number): readonly FeedEntry[]
   /** Deletes entries appended before an instant. */
   dropBefore(at: EpochMs): void
   /** Calls `listener` after each append. Returns a function that ends the subscription. */
@@ -73,17 +97,24 @@ export interface MemoryFeed {
 
 /** Makes the feed of one process. */
 export function memoryFeed(): MemoryFeed {
-  let entries: FeedEntry[] = []
-  let position = 0
+  const lanes: FeedEntry[][] = FEED_START.map(() => [])
+  const last = [...FEED_START]
   const listeners = new Set<() => void>()
   return {
-    append(changes) {
-      for (const change of changes) entries.push({ ...change, position: ++position })
+    append(changes, lane = 0) {
+      for (const change of changes) {
+        const position = (last[lane] as number) + 1
+        last[lane] = position
+        lanes[lane]?.push({ ...change, lane, position })
+      }
       if (changes.length > 0) for (const listener of listeners) listener()
     },
-    after: (seen, limit) => entries.filter(entry => entry.position > seen).slice(0, limit),
+    after: (positions, limit) =>
+      lanes.flatMap((entries, lane) =>
+        entries.filter(({ position }) => position > (positions[lane] as number)).slice(0, limit),
+      ),
     dropBefore(at) {
-      entries = entries.filter(entry => entry.at >= at)
+      for (const [lane, entries] of lanes.entries()) lanes[lane] = entries.filter(entry => entry.at >= at)
     },
     subscribe(listener) {
       listeners.add(listener)

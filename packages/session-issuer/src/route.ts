@@ -1,4 +1,4 @@
-import { keyDigest } from '@gatewright/kernel'
+import { FEED_LANES, keyDigest } from '@gatewright/kernel'
 
 /** How many characters of an id are the route of its account: 3,844 routes. */
 const LENGTH = 2
@@ -21,6 +21,18 @@ export const routeOfId = (id: string): string => id.slice(0, LENGTH)
 
 /** The route in the id of a policy. */
 export const routeOfPolicy = (id: string): string => id.slice(POLICY.length, POLICY.length + LENGTH)
+
+/** The characters of a route. */
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/**
+ * The lane of a route in the revocation feed, 0 to `FEED_LANES - 1`. The lanes are equally probable to 2 %. A text that is no route has
+ * a lane, too.
+ */
+export function laneOf(route: string): number {
+  const [first = -1, second = -1] = [...route].map(character => ALPHABET.indexOf(character))
+  return (first * ALPHABET.length + second + FEED_LANES * ALPHABET.length) % FEED_LANES
+}
 
 /** A row, as far as its id. */
 interface Named {

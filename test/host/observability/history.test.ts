@@ -1,3 +1,4 @@
+import { FEED_START } from '@gatewright/kernel'
 import fc from 'fast-check'
 import t from 'tap'
 import { internals } from '../../harness/internals.ts'
@@ -51,16 +52,16 @@ t.test('counts the age of the feed from the start of the last read that reached 
   let now = 1000
   let entries = 0
   const page = () =>
-    Array.from({ length: entries }, (_, at) => ({ kind: 'key', id: 'k', at, position: at }) as const)
+    Array.from({ length: entries }, (_, at) => ({ kind: 'key', id: 'k', at, lane: 0, position: at }) as const)
   const measured = measuredFeed({ after: async () => page() }, { now: () => now })
   t.equal(measured.ageSeconds(), undefined)
-  await measured.feed.after(0, 2)
+  await measured.feed.after(FEED_START, 2)
   now = 3500
   t.equal(measured.ageSeconds(), 2.5)
   entries = 2
-  await measured.feed.after(0, 2)
+  await measured.feed.after(FEED_START, 2)
   t.equal(measured.ageSeconds(), 2.5, 'a full page may have a next one')
   const broken = measuredFeed({ after: async () => Promise.reject(new Error('down')) }, { now: () => now })
-  await t.rejects(broken.feed.after(0, 2), /down/)
+  await t.rejects(broken.feed.after(FEED_START, 2), /down/)
   t.equal(broken.ageSeconds(), undefined)
 })

@@ -1,4 +1,4 @@
-import { FEED_RETENTION_MS, type FeedEntry } from '@gatewright/kernel'
+import { FEED_LANES, FEED_RETENTION_MS, type FeedEntry } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import type { RevocationFeed } from '@gatewright/scope-guard'
 import t, { type Test } from 'tap'
@@ -35,16 +35,18 @@ function heldTimers(test: Test): { readonly waiting: (ms: number) => Timer[] } {
 async function follower(options: { readonly held?: boolean; readonly boundMs?: number } = {}) {
   const { held = false, ...bounds } = options
   const entries: FeedEntry[] = []
-  const polls: number[] = []
+  const polls: (readonly number[])[] = []
   const ends: (() => void)[] = []
   let [running, most, unsubscribed] = [0, 0, false]
   let notify = (): void => {}
   let isHeld = false
   const feed: RevocationFeed = {
-    async after(position, limit) {
-      polls.push(position)
+    async after(positions, limit) {
+      polls.push(positions)
       most = Math.max(most, ++running)
-      const found = entries.filter(entry => entry.position > position).slice(0, limit)
+      const found = positions.flatMap((position, lane) =>
+        entries.filter(entry => entry.lane === lane && entry.position > position).slice(0, limit),
+      )
       if (isHeld) await new Promise<void>(resolve => ends.push(resolve))
       running--
       return found
@@ -82,16 +84,34 @@ async function follower(options: { readonly held?: boolean; readonly boundMs?: n
   }
 }
 
-t.test('reads each page of a feed from the end of the one before', async t => {
-  const { entries, polls, guard, notify, clock } = await follower()
+t.test(
+  'reads each page of a lane from the end of the one before, while another lane is read to its end',
+  async t => {
+    const { entries, polls, guard, notify, clock, revoked } = await follower()
+    t.teardown(() => guard.stop())
+    for (let position = 1; position <= 2001; position++)
+      entries.push({ kind: 'session', id: `s${position}`, at: clock.now(), lane: 7, position })
+    entries.push({ kind: 'session', id: 'other', at: clock.now(), lane: 8, position: 5 })
+    notify()
+    await turn()
+    notify()
+    await turn()
+    t.same(
+      polls.map(positions => [positions.length, positions[7], positions[8]]),
+      [0, 0, 1000, 2000, 2001].map((at, poll) => [FEED_LANES, at, poll < 2 ? 0 : 5]),
+    )
+    for (const sessionId of ['s1', 's2001', 'other']) t.equal(await revoked({ sessionId }), true)
+  },
+)
+
+t.test('knows two revocations of a key with one position in two lanes', async t => {
+  const { entries, guard, notify, clock, revoked } = await follower()
   t.teardown(() => guard.stop())
-  for (let position = 1; position <= 1001; position++)
-    entries.push({ kind: 'session', id: `s${position}`, at: clock.now(), position })
+  const entry = { kind: 'key', id: 'key_1', at: clock.now(), position: 1 } as const
+  entries.push({ ...entry, version: 2, lane: 0 }, { ...entry, version: 3, lane: 1 })
   notify()
   await turn()
-  notify()
-  await turn()
-  t.same(polls, [0, 0, 1000, 1001])
+  t.equal(await revoked({ keyVersion: 2 }), true)
 })
 
 t.test(
@@ -103,7 +123,7 @@ t.test(
     await turn()
     t.equal(polls.length, 2)
     // The poll has read the feed before this entry.
-    entries.push({ kind: 'session', id: 'ses_1', at: clock.now(), position: 1 })
+    entries.push({ kind: 'session', id: 'ses_1', at: clock.now(), lane: 0, position: 1 })
     for (let times = 0; times < 3; times++) notify()
     await turn()
     t.equal(polls.length, 2)
@@ -196,10 +216,10 @@ t.test('forgets an entry when the sessions that it ends have expired, and no oth
   t.teardown(() => guard.stop())
   const at = clock.now()
   entries.push(
-    { kind: 'session', id: 'gone', at, position: 1 },
-    { kind: 'key', id: 'key_1', version: 2, at, position: 2 },
-    { kind: 'key', id: 'key_1', version: 3, at: at + 1, position: 3 },
-    { kind: 'session', id: 'later', at, from: at + 1, position: 4 },
+    { kind: 'session', id: 'gone', at, lane: 0, position: 1 },
+    { kind: 'key', id: 'key_1', version: 2, at, lane: 0, position: 2 },
+    { kind: 'key', id: 'key_1', version: 3, at: at + 1, lane: 0, position: 3 },
+    { kind: 'session', id: 'later', at, from: at + 1, lane: 0, position: 4 },
   )
   const refs = entries.map(entry => new WeakRef(entry))
   const poll = async (): Promise<boolean[]> => {

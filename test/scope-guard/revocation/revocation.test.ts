@@ -1,4 +1,4 @@
-import { memoryFeed, type FeedEntry } from '@gatewright/kernel'
+import { memoryFeed } from '@gatewright/kernel'
 import type { MemoryFeed } from '@gatewright/kernel/internal'
 import { manualClock } from '@gatewright/kernel/testing'
 import { createGuard, type RevocationFeed } from '@gatewright/scope-guard'
@@ -17,9 +17,9 @@ async function following(options: { failing?: () => boolean; isLive?: () => Prom
   let asked = 0
   const wake: (() => void)[] = []
   const reader: RevocationFeed = {
-    after: async (position, limit) => {
+    after: async (positions, limit) => {
       if (options.failing?.()) throw new Error('down')
-      return feed.after(position, limit)
+      return feed.after(positions, limit)
     },
     subscribe: async listener => {
       wake.push(listener)
@@ -203,9 +203,7 @@ t.test('strict mode queries the store every time and sees a revocation immediate
 t.test('removes an entry only when its sessions have all expired', async t => {
   const { guard, bearer, feed, push, clock, monotonic } = await following()
   await guard.start()
-  feed.append([
-    { kind: 'key', id: 'key_1', version: 2, at: clock.now() } satisfies Omit<FeedEntry, 'position'>,
-  ])
+  feed.append([{ kind: 'key', id: 'key_1', version: 2, at: clock.now() }])
   await push()
   clock.advance(86_400_000)
   monotonic.advance(86_400_000)

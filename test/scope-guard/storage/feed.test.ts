@@ -1,4 +1,5 @@
-import { memoryFeed, redisFeed, type FeedEntry } from '@gatewright/kernel'
+import { FEED_START, memoryFeed, redisFeed, type FeedEntry } from '@gatewright/kernel'
+import type { MemoryFeed } from '@gatewright/kernel/internal'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { failingTests } from '@gatewright/kernel/testing'
@@ -15,22 +16,24 @@ import { runner } from '../../harness/runner.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 const NOW = 1_767_225_600_000
-const ENTRY: FeedEntry = { kind: 'key', id: 'key_1', version: 2, at: NOW, position: 1 }
+const ENTRY: FeedEntry = { kind: 'key', id: 'key_1', version: 2, at: NOW, lane: 5, position: 1 }
 
 const appendRedis = async (client: RedisClient, prefix: string, entry: FeedEntry): Promise<void> => {
-  const { stream, channel } = redisFeed(prefix)
-  const { position, ...change } = entry
+  const { streams, channel } = redisFeed(prefix)
+  const { lane, position, ...change } = entry
+  const stream = streams[lane] as string
   await client.run(stream, ['XADD', stream, `${position}-0`, 'entry', JSON.stringify(change)])
   await client.run(channel, ['PUBLISH', channel, String(position)])
 }
 
 const createTable = async (db: SqlClient): Promise<void> => {
-  await db.query(`create table gw_feed (position bigint primary key, kind text not null, id text not null,
-    version bigint, at bigint not null, starts_at bigint)`)
+  await db.query(`create table gw_feed (lane integer not null, position bigint not null, kind text not null, id text not null,
+    version bigint, at bigint not null, starts_at bigint, primary key (lane, position))`)
 }
 const appendSql = async (db: SqlClient, entry: FeedEntry): Promise<void> => {
-  const { position, kind, id, version = null, at, from = null } = entry
-  await db.query('insert into gw_feed values ($1, $2, $3, $4, $5, $6)', [
+  const { lane, position, kind, id, version = null, at, from = null } = entry
+  await db.query('insert into gw_feed values ($1, $2, $3, $4, $5, $6, $7)', [
+    lane,
     position,
     kind,
     id,
@@ -40,11 +43,16 @@ const appendSql = async (db: SqlClient, entry: FeedEntry): Promise<void> => {
   ])
 }
 
+/** Appends to a feed in memory, which decides the positions itself. */
+const appendMemory = (source: MemoryFeed) => async (entries: readonly FeedEntry[]) => {
+  for (const { lane, position: _position, ...change } of entries) source.append([change], lane)
+}
+
 revocationFeedContract(runner, 'memory', async () => {
   const source = memoryFeed()
   return {
     feed: memoryRevocationFeed(source),
-    append: async entries => source.append(entries),
+    append: appendMemory(source),
     close: async () => {},
   }
 })
@@ -111,12 +119,26 @@ revocationFeedContract(runner, 'SQLite', async () => {
 
 t.test('the contract detects readers that skip, repeat or reorder entries or drop members', async t => {
   const broken: Record<string, (feed: RevocationFeed) => RevocationFeed['after']> = {
-    'returns entries from a position on, itself included': feed => (position, limit) =>
-      feed.after(position - 1, limit),
-    'ignores the limit': feed => position => feed.after(position, 1000),
-    'newest first': feed => async (position, limit) => [...(await feed.after(position, limit))].reverse(),
-    'drops the start': feed => async (position, limit) =>
-      (await feed.after(position, limit)).map(entry => ({ ...entry, from: 0 })),
+    'returns entries from a position on, itself included': feed => (positions, limit) =>
+      feed.after(
+        positions.map(position => position - 1),
+        limit,
+      ),
+    'ignores the limit': feed => positions => feed.after(positions, 1000),
+    'newest first': feed => async (positions, limit) => [...(await feed.after(positions, limit))].reverse(),
+    'drops the start': feed => async (positions, limit) =>
+      (await feed.after(positions, limit)).map(entry => ({ ...entry, from: 0 })),
+    'reads all lanes from the largest position': feed => (positions, limit) =>
+      feed.after(
+        positions.map(() => Math.max(...positions)),
+        limit,
+      ),
+    'reads all lanes up to one limit': feed => async (positions, limit) =>
+      (await feed.after(positions, limit)).slice(0, limit),
+    'forgets the last lane': feed => async (positions, limit) =>
+      (await feed.after(positions, limit)).filter(({ lane }) => lane < FEED_START.length - 1),
+    'confuses two lanes': feed => async (positions, limit) =>
+      (await feed.after(positions, limit)).map(entry => ({ ...entry, lane: Math.min(entry.lane, 30) })),
   }
   for (const [name, after] of Object.entries(broken)) {
     const failed = await failingTests(contract =>
@@ -125,7 +147,7 @@ t.test('the contract detects readers that skip, repeat or reorder entries or dro
         const feed = memoryRevocationFeed(source)
         return {
           feed: { ...feed, after: after(feed) },
-          append: async entries => source.append(entries),
+          append: appendMemory(source),
           close: async () => {},
         }
       }),
@@ -150,9 +172,9 @@ t.test('throws a fault for a malformed revocation and does not skip it', async t
   ] as const
   for (const [name, value, id = '1-0'] of bad) {
     const prefix = `{${uniqueName()}}:`
-    await client!.run(prefix, ['XADD', redisFeed(prefix).stream, id, name, value])
+    await client!.run(prefix, ['XADD', redisFeed(prefix).streams[0] as string, id, name, value])
     const feed = redisRevocationFeed(client!, { prefix })
-    await t.rejects(feed.after(0, 10), { name: 'Fault', code: 'ERR_STORE_REPLY' }, value)
+    await t.rejects(feed.after(FEED_START, 10), { name: 'Fault', code: 'ERR_STORE_REPLY' }, value)
   }
 })
 
@@ -162,7 +184,7 @@ t.test('throws a fault when the connection to Redis is cut or its reply is malfo
   const prefix = `{${uniqueName()}}:`
   await appendRedis(healthy, prefix, ENTRY)
   for (const client of [cutBefore, cutAfter, malformed]) {
-    await t.rejects(redisRevocationFeed(client, { prefix }).after(0, 10), { name: 'Fault' })
+    await t.rejects(redisRevocationFeed(client, { prefix }).after(FEED_START, 10), { name: 'Fault' })
   }
 })
 
@@ -171,7 +193,7 @@ t.test('throws a fault when the connection to Postgres is cut or its reply is ma
   t.teardown(close)
   await appendSql(healthy, ENTRY)
   for (const client of [cutBefore, cutAfter, malformed]) {
-    await t.rejects(sqlRevocationFeed(client).after(0, 10), { name: 'Fault' })
+    await t.rejects(sqlRevocationFeed(client).after(FEED_START, 10), { name: 'Fault' })
   }
 })
 

@@ -1,3 +1,4 @@
+import { FEED_START } from '@gatewright/kernel'
 import { counterOwner } from '@gatewright/kernel/internal'
 import t from 'tap'
 import { must, newKey, newSession, setUp, USER } from '../fixtures.ts'
@@ -10,7 +11,7 @@ t.test('a change raises the version, ends the sessions of the key, and enters th
   const changed = must(await issuer.changeKey(session, key.id, { scopes: ['a.read'] }))
   t.match(changed, { scopes: ['a.read'], version: 2 })
   t.equal(await issuer.isCurrent(session), false)
-  t.match(feed.after(0, 10), [{ kind: 'key', id: key.id, version: 2, at: clock.now() }])
+  t.match(feed.after(FEED_START, 10), [{ kind: 'key', id: key.id, version: 2, at: clock.now() }])
   t.match(await issuer.changeKey(session, key.id, { scopes: [] }), { code: 'unauthorized' })
 })
 
@@ -24,7 +25,7 @@ t.test('a change to the rights that a key already has ends its sessions, and no 
   t.same([changed.version, [...changed.scopes].sort()], [2, ['a.read', 'b.read']])
   t.equal(await issuer.isCurrent(session), false)
   t.equal(await issuer.isCurrent(below), true)
-  t.match(feed.after(0, 10), [{ kind: 'key', id: key.id, version: 2, at: clock.now() }])
+  t.match(feed.after(FEED_START, 10), [{ kind: 'key', id: key.id, version: 2, at: clock.now() }])
   const by = { by: 'session', keyId: key.id, sessionId: session.sessionId }
   t.match(await issuer.listAudit(key.accountId, 1), [{ action: 'key.change', target: key.id, ...by }])
 })
@@ -129,7 +130,7 @@ t.test(
     t.equal(revoked.revokedAt, clock.now())
     t.equal(await issuer.isCurrent(session), false)
     t.same(
-      feed.after(0, 10).map(entry => entry.id),
+      feed.after(FEED_START, 10).map(entry => entry.id),
       [root.key.id, child.key.id],
     )
     clock.advance(5)

@@ -1,3 +1,4 @@
+import { FEED_START } from '@gatewright/kernel'
 import t from 'tap'
 import { must, newKey, newSession, OWNER, setUp, USER } from '../fixtures.ts'
 
@@ -41,7 +42,7 @@ t.test('a new label ends no session, and is in the audit log', async t => {
   const session = await newSession(issuer, key)
   t.match(must(await issuer.changeKey(session, key.id, { label: 'deploy' })), { label: 'deploy', version: 1 })
   t.ok(await issuer.isCurrent(session))
-  t.same(feed.after(0, 10), [])
+  t.same(feed.after(FEED_START, 10), [])
   const rows = await issuer.listAudit(OWNER.accountId, 9)
   const labels = rows.map(({ action, label }) => `${action} ${label}`).sort()
   t.same(labels, ['key.change deploy', 'key.create ci', 'session.create null'])

@@ -1,3 +1,4 @@
+import { FEED_START } from '@gatewright/kernel'
 import { endsSession } from '@gatewright/kernel/internal'
 import t from 'tap'
 import { must, newKey, newSession, setUp } from '../fixtures.ts'
@@ -26,7 +27,7 @@ t.test('the old key works until the overlap ends, and its sessions with it', asy
   t.equal(after.expiresAt, clock.now() + 100_000)
   clock.advance(99_999)
   t.equal(await issuer.isCurrent(before), true)
-  const [entry] = feed.after(0, 10)
+  const [entry] = feed.after(FEED_START, 10)
   t.match(entry, { version: 2, at: clock.now() - 99_999, from: clock.now() + 1 })
   t.equal(endsSession(entry!, before, clock.now()), false)
   clock.advance(1)
@@ -42,7 +43,7 @@ t.test('without an overlap the old key and its sessions end at once', async t =>
   const { key } = must(await issuer.rotateKey(old.key, old.key.id))
   t.match(await issuer.authenticateKey(old.text, 'user'), { code: 'unauthorized', reason: 'revoked' })
   t.equal(await issuer.isCurrent(session), false)
-  t.match(feed.after(0, 10), [{ id: old.key.id, version: 2 }])
+  t.match(feed.after(FEED_START, 10), [{ id: old.key.id, version: 2 }])
   t.equal(must(await issuer.visibleKeys(key)).find(({ id }) => id === old.key.id)?.successorId, key.id)
 })
 

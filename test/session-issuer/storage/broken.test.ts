@@ -32,7 +32,7 @@ function brokenKeys(
     keyStorageContract(runner, 'broken', async () => {
       const feed = memoryFeed()
       const sound = memoryCredentials({ feed }).keys
-      const readFeed = async (after: number) => feed.after(after, Infinity)
+      const readFeed = async (positions: readonly number[]) => feed.after(positions, Infinity)
       return { connections: [{ ...sound, ...breaking(sound, feed) }], readFeed, close }
     }),
   )
@@ -45,7 +45,7 @@ function brokenSessions(
     sessionStorageContract(runner, 'broken', async () => {
       const feed = memoryFeed()
       const sound = memoryCredentials({ feed }).sessions
-      const readFeed = async (after: number) => feed.after(after, Infinity)
+      const readFeed = async (positions: readonly number[]) => feed.after(positions, Infinity)
       return { connections: [{ ...sound, ...breaking(sound, feed) }], readFeed, close }
     }),
   )

@@ -1,8 +1,10 @@
-// A sequence alone does not order commits: a transaction with position 1 may commit after the one with position 2, and
+// The feed is ordered within a lane, and lanes do not wait for each other. A sequence alone does not order commits: a transaction with position 1 may commit after the one with position 2, and
 // a reader that has read position 2 never reads 1.
+import { randomUUID } from 'node:crypto'
+import { FEED_START, positionsAfter } from '@gatewright/kernel'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
-import { keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
+import { keyRecord, laneOf, routeOf, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { openPostgres } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
@@ -16,12 +18,15 @@ function gate(): { passed: Promise<void>; open: () => void } {
   return { passed, open }
 }
 
-/** A client whose transactions wait for `release` before they commit; `reached` resolves when one waits. */
+/**
+ * A client whose transactions wait for `release` before they commit, when they have run all of their statements; `reached` resolves when
+ * one waits. So does a host that freezes.
+ */
 function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: () => void } {
   const [reached, released] = [gate(), gate()]
   const transaction: SqlClient['transaction'] = work =>
     db.transaction(async tx => {
-      const result = await work(tx)
+      const result = await work({ dialect: tx.dialect, query: (text, values) => tx.query(text, values) })
       reached.open()
       await released.passed
       return result
@@ -41,15 +46,31 @@ function unlocked(db: SqlClient): SqlClient {
 
 type Revoke = (db: SqlClient, which: 0 | 1) => Promise<unknown>
 
+/** Stores a row of each of two accounts; `revoke` revokes that of one of them. */
+type Prepare = (
+  db: SqlClient,
+  accounts: readonly [string, string],
+) => Promise<{ readonly ids: readonly string[]; readonly revoke: Revoke }>
+
+/** An account whose revocations are in a lane. */
+function accountIn(lane: number): string {
+  let account = randomUUID() as string
+  while (laneOf(routeOf(account)) !== lane) account = randomUUID()
+  return account
+}
+const sameLane = () => [accountIn(7), accountIn(7)] as const
+const otherLanes = () => [accountIn(7), accountIn(8)] as const
+
 /** Lets the first revocation append and wait, starts the second, reads, lets the first commit, and reads on. */
 async function interleave(
   wrap: (db: SqlClient) => SqlClient,
-  prepare: (db: SqlClient) => Promise<{ ids: readonly string[]; revoke: Revoke }>,
+  prepare: Prepare,
+  accounts: readonly [string, string],
 ): Promise<{ missed: string[]; secondWaited: boolean }> {
   const { connections, close } = await openPostgres(3, migrateCredentials)
   try {
     const [one, two, reader] = connections as [SqlClient, SqlClient, SqlClient]
-    const { ids, revoke } = await prepare(reader)
+    const { ids, revoke } = await prepare(reader, accounts)
     const { rows } = await two.query('select pg_backend_pid() as pid')
     const pid = rows[0]?.['pid'] as number
     const first = held(wrap(one))
@@ -68,18 +89,18 @@ async function interleave(
       ).rows.length > 0
     while (!done.second && !(await waiting()));
     const secondWaited = !done.second
-    const seen = await readSqlFeed(reader, 0)
+    const seen = await readSqlFeed(reader)
     first.release()
     await Promise.all([firstDone, second])
-    seen.push(...(await readSqlFeed(reader, seen.at(-1)?.position ?? 0)))
+    seen.push(...(await readSqlFeed(reader, positionsAfter(FEED_START, seen))))
     return { missed: ids.filter(id => !seen.some(entry => entry.id === id)), secondWaited }
   } finally {
     await close()
   }
 }
 
-const sessions = async (db: SqlClient): Promise<{ ids: string[]; revoke: Revoke }> => {
-  const both = [sessionRecord(), sessionRecord()] as const
+const sessions: Prepare = async (db, [first, second]) => {
+  const both = [sessionRecord({ accountId: first }), sessionRecord({ accountId: second })] as const
   for (const one of both) await postgresCredentials(db).sessions.insert(one, [])
   return {
     ids: both.map(one => one.sessionId),
@@ -88,8 +109,8 @@ const sessions = async (db: SqlClient): Promise<{ ids: string[]; revoke: Revoke 
   }
 }
 
-const keys = async (): Promise<{ ids: string[]; revoke: Revoke }> => {
-  const both = [keyRecord('one'), keyRecord('two')] as const
+const keys: Prepare = async (_db, [first, second]) => {
+  const both = [keyRecord(first), keyRecord(second)] as const
   return {
     ids: both.map(one => one.id),
     revoke: (client, which) => {
@@ -102,14 +123,21 @@ const keys = async (): Promise<{ ids: string[]; revoke: Revoke }> => {
 
 for (const [what, prepare] of Object.entries({ sessions, keys })) {
   t.test(
-    `of two interleaved transactions that revoke ${what} the later waits, and readers miss neither`,
+    `of two interleaved transactions that revoke ${what} of one lane the later waits, and readers miss neither`,
     async t => {
-      t.same(await interleave(db => db, prepare), { missed: [], secondWaited: true })
+      t.same(await interleave(db => db, prepare, sameLane()), { missed: [], secondWaited: true })
+    },
+  )
+
+  t.test(
+    `a host that freezes while it revokes ${what} holds up no other lane, and readers miss neither`,
+    async t => {
+      t.same(await interleave(db => db, prepare, otherLanes()), { missed: [], secondWaited: false })
     },
   )
 
   t.test(`without the lock a reader misses one of the ${what}, so the test above can fail`, async t => {
-    const { missed, secondWaited } = await interleave(unlocked, prepare)
+    const { missed, secondWaited } = await interleave(unlocked, prepare, sameLane())
     t.equal(missed.length, 1)
     t.equal(secondWaited, false)
   })

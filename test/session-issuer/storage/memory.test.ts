@@ -10,7 +10,7 @@ function open() {
   const feed = memoryFeed()
   return {
     ...memoryCredentials({ feed }),
-    readFeed: async (after: number) => feed.after(after, Infinity),
+    readFeed: async (positions: readonly number[]) => feed.after(positions, Infinity),
     close: async () => {},
   }
 }

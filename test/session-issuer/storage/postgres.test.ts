@@ -21,7 +21,7 @@ import { readSqlFeed } from '../feeds.ts'
 async function open() {
   const { connections, close } = await openPostgres(5, migrateCredentials)
   const [reader, ...writers] = connections
-  return { writers, readFeed: (after: number) => readSqlFeed(reader!, after), close }
+  return { writers, readFeed: (positions: readonly number[]) => readSqlFeed(reader!, positions), close }
 }
 
 keyStorageContract(runner, 'Postgres', async () => {

@@ -17,10 +17,10 @@ export function measuredFeed(feed: RevocationFeed, monotonic: Clock = performanc
   const subscribe = feed.subscribe?.bind(feed)
   return {
     feed: {
-      async after(position, limit) {
+      async after(positions, limit) {
         const startedAt = monotonic.now()
-        const entries = await feed.after(position, limit)
-        // After a full page there may be another.
+        const entries = await feed.after(positions, limit)
+        // With fewer entries no lane has more.
         if (entries.length < limit) readAt = Math.max(readAt ?? startedAt, startedAt)
         return entries
       },

@@ -20,6 +20,7 @@ interface FollowerOptions {
   readonly monotonic: Clock
 }
 
+/** Maximum number of entries of one lane in one page. */
 const PAGE_ENTRIES = 1000
 /** How often expired entries are removed, in ms. */
 const FORGET_EVERY_MS = 60_000
@@ -41,11 +42,9 @@ export function followFeed(options: FollowerOptions): FeedFollower {
 
   const poll = async (): Promise<void> => {
     const started = monotonic.now()
-    let from = known.position
     for (let more = true; more; ) {
-      const entries = await feed.after(from, PAGE_ENTRIES)
+      const entries = await feed.after(known.positions, PAGE_ENTRIES)
       known.add(entries)
-      from = entries.at(-1)?.position ?? from
       more = entries.length >= PAGE_ENTRIES
     }
     polledAt = Math.max(polledAt, started)

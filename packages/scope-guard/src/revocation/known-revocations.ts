@@ -1,10 +1,16 @@
-import { FEED_RETENTION_MS, type FeedEntry, type Session } from '@gatewright/kernel'
+import {
+  FEED_RETENTION_MS,
+  FEED_START,
+  positionsAfter,
+  type FeedEntry,
+  type Session,
+} from '@gatewright/kernel'
 import { endsSession, type EpochMs } from '@gatewright/kernel/internal'
 
 /** The revocations that a process knows, by the key or session that they end. */
 export interface KnownRevocations {
-  /** The highest position of a known entry; 0 if no entry is known. */
-  readonly position: number
+  /** For each lane the highest position of a known entry; 0 if none is known. */
+  readonly positions: readonly number[]
   add(entries: readonly FeedEntry[]): void
   /** Whether any entry ends a session. */
   ends(session: Session, now: EpochMs): boolean
@@ -15,22 +21,23 @@ export interface KnownRevocations {
 /** Makes an empty set of revocations. Adding an entry twice, or in another order, changes nothing. */
 export function knownRevocations(): KnownRevocations {
   const byTarget = new Map<string, FeedEntry[]>()
-  let position = 0
+  let positions = FEED_START
   const target = (kind: FeedEntry['kind'], id: string): string => `${kind} ${id}`
   const ended = (entries: readonly FeedEntry[] | undefined, session: Session, now: EpochMs): boolean =>
     entries !== undefined && entries.some(entry => endsSession(entry, session, now))
   return {
-    get position() {
-      return position
+    get positions() {
+      return positions
     },
     add(entries) {
       for (const entry of entries) {
         const key = target(entry.kind, entry.id)
         const known = byTarget.get(key)
         if (!known) byTarget.set(key, [entry])
-        else if (!known.some(({ position: at }) => at === entry.position)) known.push(entry)
-        position = Math.max(position, entry.position)
+        else if (!known.some(({ lane, position }) => lane === entry.lane && position === entry.position))
+          known.push(entry)
       }
+      positions = positionsAfter(positions, entries)
     },
     ends: (session, now) =>
       byTarget.size > 0 &&

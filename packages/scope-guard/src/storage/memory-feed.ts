@@ -4,7 +4,7 @@ import type { RevocationFeed } from './feed-port.ts'
 /** Makes a reader of the feed of this process, with notifications. */
 export function memoryRevocationFeed(feed: MemoryFeed): RevocationFeed {
   return {
-    after: async (position, limit) => feed.after(position, limit),
+    after: async (positions, limit) => feed.after(positions, limit),
     subscribe: async listener => {
       const end = feed.subscribe(listener)
       return async () => end()

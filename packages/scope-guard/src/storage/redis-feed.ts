@@ -4,8 +4,8 @@ import { checkedEntry } from './feed-entry.ts'
 import type { RevocationFeed } from './feed-port.ts'
 import { checkedFeedOptions, type FeedOptions } from './options.ts'
 
-/** Reads one stream entry: `[id, [field, value, ...]]`. */
-function readEntry(reply: unknown): FeedEntry {
+/** Reads one entry of a lane's stream: `[id, [field, value, ...]]`. */
+function readEntry(lane: number, reply: unknown): FeedEntry {
   const [id, fields] = Array.isArray(reply) ? (reply as unknown[]) : []
   const position = typeof id === 'string' && /^\d+-0$/.test(id) ? Number(id.slice(0, -2)) : undefined
   const [name, value] = Array.isArray(fields) ? (fields as unknown[]) : []
@@ -19,19 +19,27 @@ function readEntry(reply: unknown): FeedEntry {
     throw malformedReply('redis', 'a feed entry as JSON')
   }
   if (typeof change !== 'object' || change === null) throw malformedReply('redis', 'a feed entry')
-  return checkedEntry('redis', position, change as Record<string, unknown>)
+  return checkedEntry('redis', { lane, position }, change as Record<string, unknown>)
 }
 
-/** Reads the issuer's stream in Redis, one round trip per page. With `subscribe`, Redis also notifies of new entries. */
+/**
+ * Reads the issuer's streams in Redis: one command per lane and page, all of them at once. With `subscribe`, Redis also notifies of new
+ * entries.
+ */
 export function redisRevocationFeed(client: RedisClient, options: FeedOptions = {}): RevocationFeed {
   const { prefix, subscribe } = checkedFeedOptions('redisRevocationFeed', options)
-  const { stream, channel } = redisFeed(prefix)
+  const { streams, channel } = redisFeed(prefix)
+  const readLane = async (lane: number, position: number, limit: number): Promise<readonly FeedEntry[]> => {
+    const stream = streams[lane] as string
+    const command = ['XRANGE', stream, `(${position}-0`, '+', 'COUNT', String(limit)]
+    const reply = await orFault('redis', () => client.run(stream, command))
+    if (!Array.isArray(reply)) throw malformedReply('redis', 'a list of entries')
+    return reply.map(entry => readEntry(lane, entry))
+  }
   return {
-    async after(position, limit) {
-      const command = ['XRANGE', stream, `(${position}-0`, '+', 'COUNT', String(limit)]
-      const reply = await orFault('redis', () => client.run(stream, command))
-      if (!Array.isArray(reply)) throw malformedReply('redis', 'a list of entries')
-      return reply.map(readEntry)
+    async after(positions, limit) {
+      const pages = positions.map((position, lane) => readLane(lane, position, limit))
+      return (await Promise.all(pages)).flat()
     },
     ...(subscribe && {
       subscribe: listener =>

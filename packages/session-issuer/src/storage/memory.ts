@@ -1,5 +1,6 @@
 import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
 import { checkOptions, warnMemoryStorage, type EpochMs, type MemoryFeed } from '@gatewright/kernel/internal'
+import { laneOfAccount } from './feed-lane.ts'
 import { endOf, isAfter, keyUsed, newestFirst } from './parse-records.ts'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import type {
@@ -75,7 +76,7 @@ function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
       for (const key of write.keys) records.set(key.id, key)
       for (const id of write.drop ?? []) records.delete(id)
       if (write.drop?.length) deleteOrphanedPolicies()
-      feed.append(write.feed)
+      feed.append(write.feed, laneOfAccount(accountId))
       audit.push(...(write.audit ?? []))
       return true
     },
@@ -105,7 +106,10 @@ function sessionStorage(feed: MemoryFeed, audit: AuditEntry[]): SessionStorage {
       .filter(one => matches(one) && one.revokedAt === null && now < one.expiresAt)
       .slice(0, limit)
     for (const one of ending) records.set(one.sessionId, { ...one, revokedAt: now })
-    feed.append(ending.map(one => ({ kind: 'session', id: one.sessionId, at: now })))
+    // All of them are sessions of one account.
+    const [first] = ending
+    const changes = ending.map(one => ({ kind: 'session' as const, id: one.sessionId, at: now }))
+    if (first) feed.append(changes, laneOfAccount(first.accountId))
     return ending.length
   }
   return {

@@ -1,6 +1,7 @@
 import { keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { runScript } from '@gatewright/kernel/internal/redis'
+import { laneOfAccount } from './feed-lane.ts'
 import type { KeyRecord, KeyStorage } from './port.ts'
 import { parse, readKey, readPolicy } from './parse-records.ts'
 import { COLLECT, COMMIT, commitArgs, LOAD, TOUCH, touchArgs } from './redis-key-scripts.ts'
@@ -33,7 +34,9 @@ export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage
       return { revision: Number(revision), keys: keys.map(toKey) }
     },
     async commit(accountId, revision, write) {
-      const args = commitArgs(prefix, feed, revision, write)
+      const { streams, channel } = feed
+      const stream = streams[laneOfAccount(accountId)] as string
+      const args = commitArgs(prefix, { stream, channel }, revision, write)
       const reply = await runScript(client, COMMIT, accountKey(accountId), args)
       if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')
       return reply === 1

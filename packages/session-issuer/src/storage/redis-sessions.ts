@@ -1,6 +1,7 @@
 import { FEED_RETENTION_MS, keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { runScript, type RedisScript } from '@gatewright/kernel/internal/redis'
+import { laneOf, routeOf, routeOfId } from '../route.ts'
 import type { SessionRecord, SessionStorage } from './port.ts'
 import { parse, readSession } from './parse-records.ts'
 import { auditArgs } from './redis-audit.ts'
@@ -20,6 +21,7 @@ function toSession(stored: unknown): SessionRecord {
 /** `SessionStorage` in Redis: one script, one round trip and one hash slot per method. */
 export function redisSessionStorage(client: RedisClient, prefix: string): SessionStorage {
   const feed = redisFeed(prefix)
+  const streamOf = (route: string): string => feed.streams[laneOf(route)] as string
   const sessionsOf = (accountId: string): string => `${prefix}sessions:${keyDigest(accountId)}`
   const count = async (script: RedisScript, key: string, args: readonly string[]): Promise<number> => {
     const reply = await runScript(client, script, key, args)
@@ -47,7 +49,7 @@ export function redisSessionStorage(client: RedisClient, prefix: string): Sessio
     revoke: (id, now, audit) =>
       count(REVOKE, `${prefix}session:${id}`, [
         prefix,
-        feed.stream,
+        streamOf(routeOfId(id)),
         feed.channel,
         String(now),
         id,
@@ -56,13 +58,19 @@ export function redisSessionStorage(client: RedisClient, prefix: string): Sessio
     revokeAccount: (accountId, limit, now) =>
       count(REVOKE_ACCOUNT, sessionsOf(accountId), [
         prefix,
-        feed.stream,
+        streamOf(routeOf(accountId)),
         feed.channel,
         String(now),
         String(limit),
       ]),
     policies: ids => readPolicies(client, `${prefix}session-policy:`, ids),
     // Sessions expire by themselves.
-    collect: (limit, now) => count(TRIM, feed.stream, [String(now - FEED_RETENTION_MS), String(limit)]),
+    async collect(limit, now) {
+      let trimmed = 0
+      for (const stream of feed.streams)
+        if (trimmed < limit)
+          trimmed += await count(TRIM, stream, [String(now - FEED_RETENTION_MS), String(limit - trimmed)])
+      return trimmed
+    },
   }
 }

@@ -1,33 +1,88 @@
 import { sqlFeed, type FeedChange } from '@gatewright/kernel'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { hasAllFeatures, lockName } from '@gatewright/kernel/internal/sql'
+import type { EpochMs } from '@gatewright/kernel/internal'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, hasAllFeatures, lockName, rowLock } from '@gatewright/kernel/internal/sql'
+import { laneOf } from '../route.ts'
 
-/** One lock for each feed table, also if tables in several schemas have the same name. */
+/** One lock for each lane of each feed table, also if tables in several schemas have the same name. */
 const LOCK = `select pg_advisory_xact_lock(
-  hashtextextended('gatewright.feed.' || cast(cast($1 as text) as regclass)::oid::text, 0))`
+  hashtextextended('gatewright.feed.' || cast(cast($1 as text) as regclass)::oid::text || '.' || $2, 0))`
 
-/**
- * Appends to the feed as the last statements of a transaction. On Postgres it holds one lock from here to the
- * commit, so positions are assigned in commit order. A position from the sequence alone could become visible after a
- * larger one, and readers would miss it.
- */
-export async function appendToFeed(
-  tx: SqlQueries,
-  prefix: string,
-  changes: readonly FeedChange[],
-): Promise<void> {
-  if (changes.length === 0) return
+/** What a transaction has done, and the revocations that it appends to the feed. */
+interface Revoking<T> {
+  readonly result: T
+  readonly changes: readonly FeedChange[]
+}
+
+/** The writing side of the revocation feed. */
+export interface SqlFeed {
+  /**
+   * Runs a transaction of the account with a route, appends its revocations with the commit, and then wakes the readers. On Postgres the
+   * append holds the lock of the account's lane until the commit, so the positions of a lane are assigned in commit order. A
+   * position from the sequence alone could become visible after a larger one, and readers would miss it. Nobody waits for
+   * another lane, and a transaction has one lane, so there is no deadlock.
+   */
+  transaction<T>(route: string, work: (tx: SqlQueries) => Promise<Revoking<T>>): Promise<T>
+  /** Deletes up to `limit` entries that were appended before an instant, and returns their number. */
+  collect(tx: SqlQueries, limit: number, before: EpochMs): Promise<number>
+}
+
+/** Makes the writing side of the feed for one table prefix. */
+export function sqlFeedWriter(db: SqlClient, prefix: string): SqlFeed {
   const { table, channel } = sqlFeed(prefix)
-  if (hasAllFeatures(tx)) await rows(tx, LOCK, [table])
-  else await lockName(tx, prefix, { kind: 'feed', id: '' })
-  for (const { kind, id, version, at, from } of changes) {
-    await rows(tx, `insert into ${table} (kind, id, version, at, starts_at) values ($1, $2, $3, $4, $5)`, [
-      kind,
-      id,
-      version ?? null,
-      at,
-      from ?? null,
-    ])
+  const insert = `insert into ${table} (lane, kind, id, version, at, starts_at) values ($1, $2, $3, $4, $5, $6)`
+
+  /** Sends its statements in the round trip of the commit, which is how long other changes of the lane wait. */
+  const append = async (tx: SqlQueries, lane: number, changes: readonly FeedChange[]): Promise<void> => {
+    if (changes.length === 0) return
+    if (hasAllFeatures(tx)) await defer(tx, LOCK, [table, String(lane)])
+    else await lockName(tx, prefix, { kind: 'feed', accountId: String(lane) })
+    for (const { kind, id, version, at, from } of changes)
+      await defer(tx, insert, [lane, kind, id, version ?? null, at, from ?? null])
   }
-  if (hasAllFeatures(tx)) await rows(tx, 'select pg_notify($1, $2)', [channel, ''])
+
+  /**
+   * Not in the transaction: Postgres lets only one transaction with a NOTIFY commit at a time, and the others wait for its write to the disk.
+   * A failure is not reported, because the change is committed and readers poll.
+   */
+  const wakeReaders = shared(async () => {
+    if (hasAllFeatures(db)) await rows(db, 'select pg_notify($1, $2)', [channel, '']).catch(() => [])
+  })
+
+  return {
+    async transaction(route, work) {
+      const { result, changes } = await db.transaction(async tx => {
+        const done = await work(tx)
+        await append(tx, laneOf(route), done.changes)
+        return done
+      })
+      if (changes.length > 0) await wakeReaders()
+      return result
+    },
+    async collect(tx, limit, before) {
+      // SQLite 3.45 deletes no row by a pair with the rowid, which the position is there.
+      const place = tx.dialect === 'postgres' ? 'lane, position' : 'position'
+      const deleted = await rows(
+        tx,
+        `delete from ${table} where (${place}) in
+          (select ${place} from ${table} where at < $1 order by at limit $2${rowLock(tx, 'for update skip locked')}) returning position`,
+        [before, limit],
+      )
+      return deleted.length
+    },
+  }
+}
+
+/** Runs `work` after each call, once for all calls that come while an earlier run lasts. `work` must not reject. */
+function shared(work: () => Promise<void>): () => Promise<void> {
+  let running = Promise.resolve()
+  let next: Promise<void> | undefined
+  return () => {
+    next ??= running.then(() => {
+      next = undefined
+      running = work()
+      return running
+    })
+    return next
+  }
 }

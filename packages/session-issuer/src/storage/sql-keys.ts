@@ -2,7 +2,7 @@ import { keyDigest, malformedReply } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { rowLock, toInteger, toText, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { appendAudit } from './sql-audit.ts'
-import { appendToFeed } from './sql-feed.ts'
+import { sqlFeedWriter } from './sql-feed.ts'
 import { endOf, parse, readKey, readPolicy } from './parse-records.ts'
 import type { KeyRecord, KeyStorage } from './port.ts'
 import { assertRoute, routeOfDigest, routeOfId, routeOfPolicy } from '../route.ts'
@@ -27,6 +27,7 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
   const accounts = `${prefix}accounts`
   const keys = `${prefix}keys`
   const policies = `${prefix}key_policies`
+  const feed = sqlFeedWriter(db, prefix)
   // Two hosts that collect at the same time lock different rows instead of waiting for each other.
   const skip = rowLock(db, 'for update skip locked')
   const columns = 'k.record, k.digest, k.pepper_id, k.last_used_at'
@@ -54,10 +55,10 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
       const revision = found[0] ? toInteger(found[0]['revision']) : 0
       return { revision, keys: found.filter(row => row['id'] !== null).map(toKey) }
     },
-    commit: (accountId, revision, write) =>
-      db.transaction(async tx => {
-        const account = keyDigest(accountId)
-        const route = routeOfDigest(account)
+    commit: (accountId, revision, write) => {
+      const account = keyDigest(accountId)
+      const route = routeOfDigest(account)
+      return feed.transaction(route, async tx => {
         assertRoute(route, write.keys, write.policies)
         const [won] = await rows(
           tx,
@@ -68,7 +69,7 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
                 returning revision`,
           [account, revision, route],
         )
-        if (!won) return false
+        if (!won) return { result: false, changes: [] }
         if (toInteger(won['revision']) !== revision + 1) throw malformedReply('database', 'the next revision')
         for (const key of write.keys) {
           const { digest, pepperId, lastUsedAt, ...record } = key
@@ -100,9 +101,9 @@ export function sqlKeyStorage(db: SqlClient, prefix: string): KeyStorage {
             ...drop,
           ])
         await appendAudit(tx, prefix, write.audit ?? [])
-        await appendToFeed(tx, prefix, write.feed)
-        return true
-      }),
+        return { result: true, changes: write.feed }
+      })
+    },
     touch: uses => touch(db, accounts, keys, uses),
     async policies(ids) {
       if (ids.length === 0) return []

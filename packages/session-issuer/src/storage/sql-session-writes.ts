@@ -1,10 +1,7 @@
 import { keyDigest } from '@gatewright/kernel'
-import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { AuditEntry } from './audit-port.ts'
 import { appendAudit, AUDIT_COLUMNS, auditTable, auditValues } from './sql-audit.ts'
-import { appendToFeed } from './sql-feed.ts'
 import type { PolicyRecord, SessionRecord } from './port.ts'
 import { assertRoute, routeOfDigest, routeOfId } from '../route.ts'
 
@@ -15,8 +12,6 @@ interface SessionWrites {
   /** Inserts a session and its audit row. False when its parent is unknown or revoked. */
   insert(tx: SqlQueries, session: SessionRecord, audit: AuditEntry | undefined): Promise<boolean>
   insertPolicies(tx: SqlQueries, sessionId: string, own: readonly PolicyRecord[]): Promise<void>
-  /** Appends the revoked sessions to the feed and returns their number. */
-  appendRevocations(tx: SqlQueries, revoked: readonly SqlRow[], now: EpochMs): Promise<number>
 }
 
 /** Makes the writing statements for one table prefix. */
@@ -83,15 +78,5 @@ export function sessionWrites(prefix: string): SessionWrites {
     }
   }
 
-  const appendRevocations = async (
-    tx: SqlQueries,
-    ended: readonly SqlRow[],
-    now: EpochMs,
-  ): Promise<number> => {
-    const changes = ended.map(row => ({ kind: 'session' as const, id: toText(row['id']), at: now }))
-    await appendToFeed(tx, prefix, changes)
-    return ended.length
-  }
-
-  return { lockTree, insert, insertPolicies, appendRevocations }
+  return { lockTree, insert, insertPolicies }
 }

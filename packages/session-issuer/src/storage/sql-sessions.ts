@@ -1,7 +1,9 @@
-import { FEED_RETENTION_MS, GRACE_MS, keyDigest, sqlFeed } from '@gatewright/kernel'
+import { FEED_RETENTION_MS, GRACE_MS, keyDigest, type FeedChange } from '@gatewright/kernel'
+import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { rowLock, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import { appendAudit } from './sql-audit.ts'
+import { sqlFeedWriter } from './sql-feed.ts'
 import { sessionWrites } from './sql-session-writes.ts'
 import { parse, readPolicy, readSession } from './parse-records.ts'
 import { routeOfDigest, routeOfId, routeOfPolicy } from '../route.ts'
@@ -16,6 +18,15 @@ function toSession(row: SqlRow): SessionRecord {
   })
 }
 
+/** How many sessions a transaction has revoked, and what it appends to the feed for them. */
+const revoked = (
+  ended: readonly SqlRow[],
+  now: EpochMs,
+): { readonly result: number; readonly changes: readonly FeedChange[] } => ({
+  result: ended.length,
+  changes: ended.map(row => ({ kind: 'session', id: toText(row['id']), at: now })),
+})
+
 /**
  * `SessionStorage` on either SQL store. Adding to a tree of sessions, or revoking part of it, first locks the row of
  * the tree's root, so an insert under a revoked parent cannot be missed by the statement that revokes its relatives.
@@ -25,6 +36,7 @@ export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage
   // Two hosts that collect at the same time lock different rows instead of waiting for each other.
   const skip = rowLock(db, 'for update skip locked')
   const write = sessionWrites(prefix)
+  const feed = sqlFeedWriter(db, prefix)
 
   return {
     insert: (session, own, audit) => {
@@ -58,13 +70,13 @@ export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage
       return found.map(toSession)
     },
     revoke: (id, now, audit) =>
-      db.transaction(async tx => {
+      feed.transaction(routeOfId(id), async tx => {
         const [target] = await rows(
           tx,
           `select root_id, path from ${sessions} where route = $1 and id = $2`,
           [routeOfId(id), id],
         )
-        if (!target) return 0
+        if (!target) return { result: 0, changes: [] }
         const rootId = toText(target['root_id'])
         await write.lockTree(tx, rootId)
         const path = toText(target['path'])
@@ -75,20 +87,22 @@ export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage
           [now, rootId, path, `${path}/`, routeOfId(rootId)],
         )
         if (audit && ended.length > 0) await appendAudit(tx, prefix, [audit])
-        return write.appendRevocations(tx, ended, now)
+        return revoked(ended, now)
       }),
-    revokeAccount: (accountId, limit, now) =>
-      db.transaction(async tx => {
-        const account = keyDigest(accountId)
+    revokeAccount: (accountId, limit, now) => {
+      const account = keyDigest(accountId)
+      const route = routeOfDigest(account)
+      return feed.transaction(route, async tx => {
         const ended = await rows(
           tx,
           `update ${sessions} set revoked_at = $1 where route = $4 and id in
             (select id from ${sessions} where route = $4 and account = $2 and expires_at > $1 and revoked_at is null
               order by id limit $3) and revoked_at is null returning id`,
-          [now, account, limit, routeOfDigest(account)],
+          [now, account, limit, route],
         )
-        return write.appendRevocations(tx, ended, now)
-      }),
+        return revoked(ended, now)
+      })
+    },
     async policies(ids) {
       if (ids.length === 0) return []
       const { text, values } = whereRouted(ids, routeOfPolicy)
@@ -108,14 +122,7 @@ export function sqlSessionStorage(db: SqlClient, prefix: string): SessionStorage
           const { text, values } = whereRouted(ids, routeOfId, 'session_id')
           await rows(tx, `delete from ${policies} where ${text}`, values)
         }
-        const { table } = sqlFeed(prefix)
-        const trimmed = await rows(
-          tx,
-          `delete from ${table} where position in
-            (select position from ${table} where at < $1 order by at limit $2${skip}) returning position`,
-          [now - FEED_RETENTION_MS, limit],
-        )
-        return Math.max(deleted.length, trimmed.length)
+        return Math.max(deleted.length, await feed.collect(tx, limit, now - FEED_RETENTION_MS))
       })
     },
   }

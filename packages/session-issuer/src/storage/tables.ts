@@ -66,14 +66,17 @@ create table {prefix}session_policies (
 
 create index {prefix}session_policies_session_id on {prefix}session_policies (route, session_id);
 
+-- The lane is computed from the route, so an account has one lane.
 create table {prefix}feed (
-  position {position primary key},
+  lane integer not null,
+  position {position},
   kind text not null,
   id text not null,
   version bigint,
   at bigint not null,
-  starts_at bigint
-);
+  starts_at bigint,
+  {primary key} (lane, position)
+) {by lane};
 
 create index {prefix}feed_at on {prefix}feed (at);
 

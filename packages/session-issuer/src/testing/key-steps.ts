@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { collectBatches } from '@gatewright/kernel'
+import { collectBatches, FEED_LANES, FEED_START, positionsAfter } from '@gatewright/kernel'
 import { race } from '@gatewright/kernel/testing'
 import type { openedTests } from '@gatewright/kernel/internal/testing'
 import type { KeyRecord, KeyStorage } from '../storage/port.ts'
@@ -23,36 +23,45 @@ export function feedTests(test: DefineTest): void {
       connection(store, index).commit(account, 0, { ...write(key), feed }),
     )
     assert.equal(countTrue(results), 1)
-    const seen = (await store.readFeed(0)).filter(({ id }) => id === first || id === second)
+    const seen = (await store.readFeed(FEED_START)).filter(({ id }) => id === first || id === second)
     assert.deepEqual(
-      seen.map(({ position: _position, ...entry }) => entry),
+      seen.map(({ lane: _lane, position: _position, ...entry }) => entry),
       feed,
     )
+    assert.equal(new Set(seen.map(({ lane }) => lane)).size, 1, 'an account has one lane')
   })
 
-  test('never shows a feed reader a position below one that it has read', async store => {
-    const seen: number[] = []
-    const ids: string[] = Array.from({ length: 60 }, () => randomUUID())
+  test('shows a feed reader that goes on from its positions every entry once, in whatever order commits end', async store => {
+    const ids: string[] = Array.from({ length: 120 }, () => randomUUID())
     const missing = new Set(ids)
+    let positions = FEED_START
     let done = false
     const reading = (async () => {
       for (let last = false; !last; ) {
         last = done
-        for (const { position, id } of await store.readFeed(seen.at(-1) ?? 0)) {
-          seen.push(position)
-          missing.delete(id)
+        const entries = await store.readFeed(positions)
+        for (const { lane, position, id } of entries) {
+          assert.ok(Number.isInteger(lane) && lane >= 0 && lane < FEED_LANES, `lane ${lane}`)
+          assert.ok(position > (positions[lane] as number), 'a position that was read already')
+          assert.ok(!ids.includes(id) || missing.delete(id), 'an entry that was read already')
         }
+        positions = positionsAfter(positions, entries)
         await new Promise(resolve => setImmediate(resolve))
       }
     })()
-    await race(60, index => {
-      const feed = [{ kind: 'key', id: ids[index] as string, version: 2, at: NOW }] as const
-      const account = randomUUID()
-      return connection(store, index).commit(account, 0, { ...write(keyRecord(account)), feed })
+    // Several commits of each account, and accounts of many lanes.
+    const accounts = Array.from({ length: 40 }, () => randomUUID())
+    await race(accounts.length, async index => {
+      const account = accounts[index] as string
+      for (const [revision, id] of ids.slice(3 * index, 3 * index + 3).entries()) {
+        const feed = [{ kind: 'key', id, version: 2, at: NOW }] as const
+        const keys = connection(store, index + revision)
+        assert.equal(await keys.commit(account, revision, { ...write(keyRecord(account)), feed }), true)
+      }
     })
     done = true
     await reading
-    assert.equal(missing.size, 0, 'a reader that continues from its last position missed an entry')
+    assert.equal(missing.size, 0, 'a reader that goes on from its positions missed an entry')
   })
 }
 

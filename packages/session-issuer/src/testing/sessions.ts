@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { collectBatches, FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
+import { collectBatches, FEED_RETENTION_MS, FEED_START, GRACE_MS } from '@gatewright/kernel'
 import { race } from '@gatewright/kernel/testing'
 import { openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { ListPosition, SessionRecord, SessionStorage } from '../storage/port.ts'
@@ -127,7 +127,7 @@ export function sessionStorageContract(
       assert.deepEqual(await connection(store, 0).list(accountId, 10, NOW), [])
       assert.equal((await connection(store, 1).find(other.sessionId))?.revokedAt, null)
       const ids = mine.map(one => one.sessionId)
-      const entries = (await store.readFeed(0)).filter(entry => ids.includes(entry.id))
+      const entries = (await store.readFeed(FEED_START)).filter(entry => ids.includes(entry.id))
       assert.deepEqual(entries.map(entry => entry.id).sort(), ids.sort())
     })
 
@@ -137,7 +137,7 @@ export function sessionStorageContract(
       for (const one of [root, child]) await connection(store, 0).insert(one, [])
       await race(5, index => connection(store, index).revoke(root.sessionId, NOW + 1))
       const ids = [root.sessionId, child.sessionId]
-      const entries = (await store.readFeed(0)).filter(entry => ids.includes(entry.id))
+      const entries = (await store.readFeed(FEED_START)).filter(entry => ids.includes(entry.id))
       assert.deepEqual(
         entries
           .map(({ kind, id, at: when }) => ({ kind, id, at: when }))
@@ -190,7 +190,7 @@ export function sessionStorageContract(
       await connection(store, 0).revoke(old.sessionId, NOW)
       await connection(store, 0).revoke(young.sessionId, NOW + 1)
       await connection(store, 1).collect(1000, NOW + FEED_RETENTION_MS)
-      const ids = async (): Promise<string[]> => (await store.readFeed(0)).map(entry => entry.id)
+      const ids = async (): Promise<string[]> => (await store.readFeed(FEED_START)).map(entry => entry.id)
       assert.ok((await ids()).includes(old.sessionId))
       await connection(store, 1).collect(1000, NOW + 1 + FEED_RETENTION_MS)
       assert.ok(!(await ids()).includes(old.sessionId))
@@ -206,7 +206,7 @@ export function sessionStorageContract(
       for (const { sessionId } of old) await connection(store, 0).revoke(sessionId, NOW)
       await connection(store, 0).revoke(young.sessionId, NOW + 1)
       await collectBatches(limit => connection(store, 1).collect(limit, NOW + 1 + FEED_RETENTION_MS), 2)
-      const ids = (await store.readFeed(0)).map(entry => entry.id)
+      const ids = (await store.readFeed(FEED_START)).map(entry => entry.id)
       assert.ok(!old.some(one => ids.includes(one.sessionId)))
       assert.ok(ids.includes(young.sessionId))
     })

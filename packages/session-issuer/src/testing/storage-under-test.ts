@@ -2,8 +2,11 @@ import type { FeedEntry } from '@gatewright/kernel'
 
 /** A fresh or shared store whose revocation feed the suite can read. */
 export interface StorageWithFeedUnderTest<Storage> extends CredentialsUnderTest<Storage> {
-  /** All entries after a position, oldest first, over a connection of its own where the store has connections. */
-  readFeed(after: number): Promise<readonly FeedEntry[]>
+  /**
+   * All entries after the position of their lane (`FEED_START`: all), of each lane oldest first, over a connection of its own where the store
+   * has connections.
+   */
+  readFeed(positions: readonly number[]): Promise<readonly FeedEntry[]>
 }
 
 /** A fresh or shared store that a contract suite reaches over several connections. */
