@@ -2,6 +2,8 @@
 type Host = typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/host/dist/records/sealed.js') &
   typeof import('../../packages/host/dist/records/events.js') &
+  typeof import('../../packages/host/dist/records/request-log.js') &
+  typeof import('../../packages/host/dist/records/requests.js') &
   typeof import('../../packages/host/dist/records/columns.js') &
   typeof import('../../packages/host/dist/records/table.js') &
   typeof import('../../packages/reference-host/dist/product/migrate.js') &
@@ -106,6 +108,8 @@ const FILES = [
   'host/dist/records/jobs',
   'host/dist/records/sealed',
   'host/dist/records/events',
+  'host/dist/records/request-log',
+  'host/dist/records/requests',
   'host/dist/records/columns',
   'host/dist/records/table',
   'reference-host/dist/product/migrate',

@@ -157,6 +157,7 @@ async function createUserRecords(): Promise<AccountRecords> {
     sessionId: (secrets.body.data['secrets'] as { sessionId: string }).sessionId,
     deposits: idOf(deposit, 'deposit'),
     withdrawals: idOf(withdrawal, 'withdrawal'),
+    requests: key.headers.get('x-request-id') as string,
   }
   return {
     token: user.token,

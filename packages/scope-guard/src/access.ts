@@ -1,6 +1,8 @@
 import type { Rule, Session } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { counterOwner, type HeaderField } from '@gatewright/kernel/internal'
 import { deny, type Evidence, type GuardDenial, type SpendDenial } from './codes.ts'
+import { blockMessage, exceededMessage } from './policies/block-words.ts'
+import type { CounterItem } from './policies/caps.ts'
 import type { Chain } from './policies/chain.ts'
 import type { Block } from './policies/predicates.ts'
 import type { LimitState } from './rate-limits/header-fields.ts'
@@ -106,6 +108,25 @@ export function withEvidence(denial: SpendDenial, evidence: Evidence | undefined
 
 /** Denies a request that a policy blocks. `block` becomes the details: the rule and what the caller may know about it. */
 export function blocked(block: Block): GuardDenial & SpendDenial {
-  const message = `Blocked by the policy rule ${block.rule}`
-  return { ...deny('policy_blocked', message, { details: block }), headers: NO_HEADERS }
+  return policyDenial(block, blockMessage(block))
+}
+
+/**
+ * Denies a call that would exceed a cap of which `used` is used. The details say the size of the cap, what remains of it, what was
+ * requested, and when the next window begins.
+ */
+export function exceeded(counter: CounterItem, used: number): GuardDenial & SpendDenial {
+  const { item, rule, policyId, window } = counter
+  const { unit, cap, amount, expiresAt } = item
+  const resetsAt = expiresAt === null ? null : new Date(expiresAt).toISOString()
+  const remaining = Math.max(0, cap - used)
+  const block = { rule, policyId, window, unit, remaining, resetsAt, requested: amount, limit: cap }
+  return policyDenial(block, exceededMessage(counter, remaining))
+}
+
+/** Makes the denial of a policy, with the key that has the policy: the first one of its lineage. A policy of a session has none. */
+function policyDenial(block: Block, message: string): GuardDenial & SpendDenial {
+  const owner = counterOwner(block.policyId)
+  const keyId = owner === block.policyId ? {} : { keyId: owner.slice('pol_'.length) }
+  return { ...deny('policy_blocked', message, { details: { ...block, ...keyId } }), headers: NO_HEADERS }
 }

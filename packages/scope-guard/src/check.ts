@@ -170,7 +170,7 @@ async function decide(
   const access = accessOf(verified, rule, states, headers)
   if (!chain.countsCalls || rule.spends !== undefined) return allow(access)
   const overCount = await countCall(access, dependencies.spending)
-  return overCount ? withEvidenceOf(blocked(overCount), verified, rule, states) : allow(access)
+  return overCount ? withEvidenceOf(overCount, verified, rule, states) : allow(access)
 }
 
 const NO_STATES: readonly LimitState[] = []

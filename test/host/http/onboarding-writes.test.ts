@@ -95,6 +95,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     validated: async () => true,
     observe: () => {},
 
+    operationRules: new Map(),
     issuer: {} as never,
     spendStorage: never as never,
     providerMessages: never,

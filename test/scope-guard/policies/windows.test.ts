@@ -35,6 +35,8 @@ t.test('a UTC day ends exactly at midnight, also on a leap day', async t => {
     unit: 'cents',
     remaining: 0,
     resetsAt: '2028-03-01T00:00:00.000Z',
+    requested: 1,
+    limit: 100,
   })
   clock.set(Date.UTC(2028, 2, 1))
   t.equal(await spend(100), true)

@@ -98,3 +98,48 @@ t.test('reads no store when no counter applies', async t => {
     details: { rule: 'maxAuthAmountCents', remaining: 5 },
   })
 })
+
+t.test('says in words what was requested, what is left, and when it resets', async t => {
+  const money = async (policy: unknown, amountCents: number) =>
+    (await simulator(policy, { spend: memorySpends() })).simulate(WITHDRAWAL, {
+      amountCents,
+      currency: 'USD',
+    })
+  const message = async (policy: unknown, amountCents = 45_000) => {
+    const denied = await money(policy, amountCents)
+    return denied.ok ? '' : denied.message
+  }
+  t.equal(
+    await message({ dailyWithdrawalCapCents: 16_500 }),
+    'Withdrawals with this key are limited to 165.00 USD a day: 165.00 USD left, 450.00 USD requested. It resets at 00:00 UTC.',
+  )
+  t.match(await message({ dailySpendCapCents: 100 }), /^Spending with this key is limited to 1.00 USD a day/)
+  t.equal(
+    await message({ maxAuthAmountCents: 100_000 }, 123_456),
+    'One payment with this key is limited to 1,000.00 USD: 1,234.56 USD requested.',
+  )
+  const operations = ['withdrawals.*', 'a.b', 'c.d', 'e.f']
+  t.equal(
+    await message({ limits: [{ operations, maxCents: 5, window: 'month' }] }, 6),
+    'Calls of a.b, c.d, e.f and 1 more with this key are limited to 0.05 USD a month: 0.05 USD left, 0.06 USD requested. It resets on 2026-02-01 at 00:00 UTC.',
+  )
+  t.match(
+    await message({ limits: [{ operations, maxCount: 0, window: 'total' }] }),
+    /limited to 0 calls in total: 0 left\. It/,
+  )
+  for (const [policy, words] of [
+    [{ denyOperations: ['withdrawals.*'] }, /denies this operation/],
+    [{ allowOperations: [] }, /do not allow this operation/],
+    [{ notAfter: '2020-01-01T00:00:00Z' }, /nothing from 2020-01-01T00:00:00Z on/],
+    [{ notBefore: '2090-01-01T00:00:00Z' }, /nothing before 2090/],
+    [{ allowedIps: ['192.0.2.1'] }, /from this address/],
+  ] as const)
+    t.match(await message(policy), words)
+  const id = 'pol_0123456789abcdef_01234567'
+  const denied = await (await simulator({ denyOperations: ['cards.*'] })).guard.simulate(
+    session(0, { policyIds: [id], expiresAt: Number.MAX_SAFE_INTEGER }),
+    { authorization: undefined },
+    LIST,
+  )
+  t.match(denied, { details: { keyId: '0123456789abcdef' } }, 'names the key that has the policy')
+})

@@ -9,6 +9,8 @@ import { jobRounds } from './job-rounds.ts'
 const MINUTE_MS = 60_000
 /** Pause between two rounds that measure or fold. */
 const SOON_MS = 5000
+/** Pause between two writes of kept requests. */
+const WRITE_REQUESTS_MS = 2000
 /** How often `EndedKeys.keep` is called: often in the 7 days before keys are deleted. */
 const KEEP_ENDED_KEYS_MS = 12 * 3_600_000
 /** Most rows that one statement or one step handles, so that it stays short and does not slow requests down. */
@@ -21,12 +23,13 @@ const ACCOUNTS = 200
  * signing key. A failing task is reported and does not stop the others.
  */
 export function hostChores(services: HostServices): readonly Chore[] {
-  const { jobs, ledger, report } = services
+  const { jobs, ledger, report, requestLog } = services
   return [
     ...modulesOf(services).flatMap(({ chores }) => chores?.(services) ?? []),
     ...jobRounds(jobs),
     { name: 'measure jobs', everyMs: SOON_MS, run: () => measureJobs(services) },
     { name: 'measure stores', everyMs: SOON_MS, run: () => measureStores(services) },
+    { name: 'write requests', everyMs: WRITE_REQUESTS_MS, run: () => requestLog.flush() },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
     garbageCollection(services),
   ]

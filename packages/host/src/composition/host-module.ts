@@ -4,6 +4,7 @@ import { collectMessages, providerEvents } from '../http/provider-events.ts'
 import { systemOperations } from '../http/system-operations.ts'
 import { cacheDocument } from '../http/cached-document.ts'
 import { openApiDocument } from '../openapi/document.ts'
+import { requests } from '../records/requests.ts'
 import { modulesOf, NO_REQUIREMENTS, type HostServices } from './host-services.ts'
 
 /**
@@ -45,7 +46,7 @@ export function operationTable(services: HostServices): readonly Operation[] {
 
 /** What is deleted when it has expired or ended: the rows of every host, then those of its modules. */
 export function collectorsOf(services: HostServices): readonly ((limit: number) => Promise<number>)[] {
-  const { backend, clock } = services
+  const { backend, clock, config } = services
   const { nonces, sql, idempotency, spend, aliasUsage } = backend
   return [
     limit => nonces.collect(limit, clock.now()),
@@ -53,9 +54,11 @@ export function collectorsOf(services: HostServices): readonly ((limit: number) 
     limit => spend(sql).collect(limit, clock.now()),
     limit => aliasUsage.collect(limit, clock.now() - ALIAS_USAGE_MS),
     limit => collectMessages(sql, limit, clock.now()),
+    limit => requests.collect(sql, limit, clock.now() - config.requestLog.days * DAY_MS),
     ...modulesOf(services).flatMap(({ collectors }) => collectors?.(services) ?? []),
   ]
 }
 
+const DAY_MS = 86_400_000
 /** How long the use of a legacy name is kept: 400 days, so that yearly jobs show up. */
-const ALIAS_USAGE_MS = 400 * 86_400_000
+const ALIAS_USAGE_MS = 400 * DAY_MS

@@ -29,6 +29,7 @@ import {
   type MessageVerifier,
   type ReceiveProviderMessage,
 } from '../http/provider-messages.ts'
+import type { OperationRules } from '../http/operation.ts'
 import type { Requirements } from '../http/requirements.ts'
 import type { WebTokens } from '../http/web-session.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
@@ -37,6 +38,7 @@ import { measuredFeed, type MeasuredFeed } from '../observability/feed-age.ts'
 import { createHistory, type History } from '../observability/history.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
+import { createRequestLog, type RequestLog } from '../records/request-log.ts'
 import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
@@ -124,6 +126,16 @@ export class HostFactories {
 
   aliasUsage({ backend, clock, report }: HostServices): UsageLog {
     return createUsageLog({ storage: backend.aliasUsage, clock, onFailure: report })
+  }
+
+  /** What sessions need for each operation. Filled when the operations are mounted. */
+  operationRules(): OperationRules {
+    return new Map()
+  }
+
+  /** The decisions about requests that people can look up. */
+  requestLog({ config, db, clock }: HostServices): RequestLog {
+    return createRequestLog({ db, clock, mode: config.requestLog.mode })
   }
 
   metrics(): Metrics {

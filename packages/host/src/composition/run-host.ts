@@ -124,7 +124,8 @@ export async function runHost<S extends HostServices>(
   let stopGuard = async (): Promise<void> => {}
   try {
     // Reading a service makes it, which may throw.
-    const { guard, metrics, feed, aliasUsage, issuer, idempotency, jobs, aliasTable, backend } = services
+    const { guard, metrics, feed, aliasUsage, issuer, idempotency, jobs } = services
+    const { aliasTable, backend, requestLog } = services
     stopGuard = () => guard.stop()
     await guard.start()
     for (const { start } of modulesOf(services)) await start?.(services)
@@ -133,6 +134,7 @@ export async function runHost<S extends HostServices>(
     await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
     metrics.feedAge(feed.ageSeconds)
     if (backend.retries) metrics.databaseRetries(backend.retries)
+    metrics.droppedRequests(() => requestLog.dropped)
     const table = operationTable(services)
     assertNoShadowing(
       aliasTable,
@@ -162,6 +164,7 @@ export async function runHost<S extends HostServices>(
         await running?.stop()
         await issuer.flush().catch(report)
         await aliasUsage.flush().catch(report)
+        await requestLog.flush().catch(report)
         await guard.stop()
         await closeStores()
       },
@@ -176,7 +179,7 @@ export async function runHost<S extends HostServices>(
 
 /** What the host's gate needs, of its services. */
 function mountServices(services: HostServices): Parameters<typeof createApp>[1] {
-  const { config, observe, metrics, history, aliasUsage } = services
+  const { config, observe, metrics, history, aliasUsage, requestLog } = services
   const { serviceName, directUserKey, requireHttps, trustProxy } = config
   const {
     clock,
@@ -203,6 +206,7 @@ function mountServices(services: HostServices): Parameters<typeof createApp>[1] 
     idempotency,
     db,
     requirements,
+    operationRules: services.operationRules,
     providerMessages: services.providerMessages,
     spendStorage: services.spendStorage,
     scopes: services.scopes,
@@ -213,6 +217,7 @@ function mountServices(services: HostServices): Parameters<typeof createApp>[1] 
     observe(decision) {
       metrics.observe(decision)
       history?.observe(decision)
+      requestLog.record(decision)
       aliasUsage.record(decision.keyId, decision.aliases)
       observe(decision)
     },

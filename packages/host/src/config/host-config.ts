@@ -34,6 +34,8 @@ export interface HostConfig {
   readonly directUserKey: boolean
   /** The listener of the operator page. Undefined if the page is off. Without a token, the host generates one in the data folder. */
   readonly operator: { readonly port: number; readonly token: string | undefined } | undefined
+  /** Which requests are kept, and for how many days. */
+  readonly requestLog: { readonly mode: HostValues['REQUEST_LOG']; readonly days: number }
   readonly logLevel: HostValues['LOG_LEVEL']
 }
 
@@ -77,6 +79,7 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     rateLimits: values.RATE_LIMITS,
     directUserKey: values.DIRECT_USER_KEY,
     operator: values.OPERATOR_PAGE ? { port: values.OPERATOR_PORT, token: values.OPERATOR_TOKEN } : undefined,
+    requestLog: { mode: values.REQUEST_LOG, days: values.REQUEST_LOG_DAYS },
     logLevel: values.LOG_LEVEL,
   }
 }

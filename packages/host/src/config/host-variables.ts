@@ -16,6 +16,7 @@ import {
   type NamedSecret,
   type WebhookSecret,
 } from './parsers.ts'
+import { REQUEST_LOG_MODES } from '../records/request-log.ts'
 import type { RingKey } from '../records/sealed.ts'
 import { DEFAULT_RATE_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
 import { optional, variable, type ValuesOf } from './variable.ts'
@@ -142,6 +143,18 @@ export const hostVariables = {
     operatorToken,
     'generated in a sandbox',
     '32 to 256 visible ASCII characters that the operator types into the operator page',
+  ),
+  REQUEST_LOG: variable(
+    oneOf(...REQUEST_LOG_MODES),
+    'writes',
+    '`writes`',
+    'Which [requests](requests.md) are kept, so that people see why one was refused: `off`, `refusals` (and failures), `writes` (also every write) or `all` (also every read: one more row for each request)',
+  ),
+  REQUEST_LOG_DAYS: variable(
+    wholeNumber(1, 90),
+    7,
+    '`7`',
+    'How long a request is kept, 1 to 90 days. Of each account the newest 1,000 are kept, about',
   ),
   DRAIN_SECONDS: optional(
     wholeNumber(0, 300),

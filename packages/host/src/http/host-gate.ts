@@ -6,7 +6,7 @@ import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendStorage } from '@gatewright/scope-guard'
 import { hostCredentials, type CredentialServices } from './credentials.ts'
 import type { Requirements } from './requirements.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, OperationRules } from './operation.ts'
 import type { ReceiveProviderMessage } from './provider-messages.ts'
 import { renderer, type RenderServices } from './render.ts'
 
@@ -16,6 +16,8 @@ export interface MountServices extends CredentialServices, RenderServices {
   /** The database of writes without an idempotency key. */
   readonly db: SqlClient
   readonly requirements: Requirements
+  /** Takes the rule of each operation with a session, by its surface and id. */
+  readonly operationRules: OperationRules
   readonly providerMessages: ReceiveProviderMessage
   /** Makes the storage of spend counters in the transaction of a write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage

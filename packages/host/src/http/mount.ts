@@ -48,6 +48,7 @@ function mountOperation(
   }
   const { id, credential } = operation
   const rule = ruleOf(operation)
+  services.operationRules.set(`${operation.surface} ${id}`, rule)
   if ('write' in operation) return mountWrite(api, koa, operation, { rule, options, services })
   if (credential === 'provider') return mountSigned(api, koa, operation, { admit: options.admit }, services)
   if (credential === 'none') {

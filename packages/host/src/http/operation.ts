@@ -1,5 +1,5 @@
 import type { CanonicalFacts } from '@gatewright/http/internal'
-import type { Session, Verdict } from '@gatewright/kernel'
+import type { Rule, Session, Verdict } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Access, SpendHold } from '@gatewright/scope-guard'
@@ -188,6 +188,9 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
   prepare?(call: Call<'session', Static<S>>, effectId: string): Promise<Verdict<A>>
   write(call: Call<'session', Static<S>>, context: WriteContext<A>): Promise<Verdict<Success>>
 }
+
+/** What sessions need for each operation of a host, by its surface and id, such as `user cards.create`. */
+export type OperationRules = Map<string, Rule<never>>
 
 /** A row of the operation table. Its own types were checked at its declaration. */
 export type Operation = PlainOperation | LedgerOperation

@@ -102,3 +102,16 @@ export function registerDatabaseRetries(
     },
   })
 }
+
+/** Registers the counter of requests that could not be kept, which calls `dropped` whenever the metrics are read. */
+export function registerDroppedRequests(registry: Registry, dropped: () => number): Counter {
+  return new Counter({
+    name: 'gatewright_requests_not_kept_total',
+    help: 'Requests of this process that are missing from the list of requests, because more came than the database took',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(dropped())
+    },
+  })
+}

@@ -1,6 +1,11 @@
 import type { Decision } from '@gatewright/http'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { registerDatabaseRetries, registerFeedAge, registerMetrics } from './metric-definitions.ts'
+import {
+  registerDatabaseRetries,
+  registerDroppedRequests,
+  registerFeedAge,
+  registerMetrics,
+} from './metric-definitions.ts'
 
 /** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded and not secret. */
 export interface Metrics {
@@ -21,6 +26,8 @@ export interface Metrics {
   feedAge(ageSeconds: () => number | undefined): void
   /** Registers the counter of retries on the database. `counts` holds the number of each reason, and changes. */
   databaseRetries(counts: Readonly<Record<string, number>>): void
+  /** Registers the counter of requests that could not be kept, which `dropped` returns. */
+  droppedRequests(dropped: () => number): void
   /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
@@ -36,6 +43,7 @@ export function createMetrics(): Metrics {
       metrics.checks.observe({ store }, seconds)
       if (!ok) metrics.failedChecks.inc({ store })
     },
+    droppedRequests: dropped => void registerDroppedRequests(registry, dropped),
     feedAge: ageSeconds => void registerFeedAge(registry, ageSeconds),
     databaseRetries: counts => void registerDatabaseRetries(registry, counts),
     waitingJobs(kinds) {

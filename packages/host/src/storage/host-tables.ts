@@ -40,6 +40,31 @@ create table {prefix}jobs (
 
 create index {prefix}jobs_due on {prefix}jobs (due_at);
 
+create table {prefix}requests (
+  account_id {id} not null,
+  at bigint not null,
+  id {id} not null,
+  method text not null,
+  operation text not null,
+  key_id {id},
+  session_id {id},
+  credential text,
+  status integer not null,
+  code text,
+  rule text,
+  reason text,
+  message text,
+  field text,
+  details text,
+  replayed integer not null,
+  duration_us bigint not null,
+  primary key (account_id, at, id)
+) {without rowid} {by account_id};
+
+create index {prefix}requests_id on {prefix}requests (id);
+
+create index {prefix}requests_at on {prefix}requests (at);
+
 -- Messages of providers that were accepted: a message is known by its provider's id before its content is read.
 create table {prefix}provider_messages (
   provider {id} not null,

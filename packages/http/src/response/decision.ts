@@ -1,4 +1,4 @@
-import { Fault } from '@gatewright/kernel'
+import { Fault, type Denial } from '@gatewright/kernel'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import type { CallerIds } from '../ports.ts'
 import type { Outcome } from './outcome.ts'
@@ -22,6 +22,8 @@ export interface Decision extends CallerIds {
   readonly reason: string | undefined
   /** The policy rule that blocked. */
   readonly rule: string | undefined
+  /** The denial of the request: what its response says, and the exact cause. Undefined: it was not denied. */
+  readonly denial: Denial | undefined
   /** The state of the rate limits: the `RateLimit` field of the response. */
   readonly limits: string | undefined
   /** Ids of the old names that the request used. */
@@ -85,18 +87,26 @@ export function newDecisionDraft(): DecisionDraft {
 }
 
 /** Returns the members of a decision event that come from the outcome. */
-export function causeOf(outcome: Outcome): Pick<Decision, 'code' | 'reason' | 'rule' | 'failure'> {
+export function causeOf(outcome: Outcome): Pick<Decision, 'code' | 'reason' | 'rule' | 'denial' | 'failure'> {
   if (outcome.kind === 'failure') {
     const { error } = outcome
     const isFault = error instanceof Fault
     const code = isFault ? 'service_unavailable' : 'internal_error'
-    return { code, reason: isFault ? error.code : undefined, rule: undefined, failure: error }
+    return {
+      code,
+      reason: isFault ? error.code : undefined,
+      rule: undefined,
+      denial: undefined,
+      failure: error,
+    }
   }
-  const { code, reason, details } =
-    outcome.kind === 'denial' ? outcome.denial : errorOf(outcome.response.body)
+  const denial = outcome.kind === 'denial' ? outcome.denial : undefined
+  const { code, reason, details } = denial ?? errorOf((outcome as ResponseOutcome).response.body)
   const rule = details?.['rule']
-  return { code, reason, rule: typeof rule === 'string' ? rule : undefined, failure: undefined }
+  return { code, reason, rule: typeof rule === 'string' ? rule : undefined, denial, failure: undefined }
 }
+
+type ResponseOutcome = Extract<Outcome, { readonly kind: 'response' }>
 
 /** Reads the code of an error object that a handler returned as its response. */
 function errorOf(body: unknown): { code?: string; reason?: string; details?: Record<string, unknown> } {

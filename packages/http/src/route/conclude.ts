@@ -63,7 +63,7 @@ function emitDecision(
   draft.emitted = true
   if (outcome.kind === 'denial') hints.denied(draft.operation, outcome.denial)
   if (!observe) return
-  const { code, reason, rule, failure } = causeOf(outcome)
+  const { code, reason, rule, denial, failure } = causeOf(outcome)
   // No object spreads: they would cost more than all other work of the gate for a plain response (npm run bench --
   // scope-guard-http).
   const decision: Decision = {
@@ -80,6 +80,7 @@ function emitDecision(
     code,
     reason,
     rule,
+    denial,
     limits: fieldValue(headers, 'ratelimit'),
     aliases: aliasIds(facts.oldNames),
     replayed: hasField(headers, dialect.replayedField.toLowerCase()),

@@ -2,7 +2,7 @@ import { allow, type Denial } from '@gatewright/kernel'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import { isJson } from '../request/body.ts'
 import { startRun, type RunDependencies, type RunEnding, type StartedRun } from '../idempotency/run.ts'
-import type { AccessLike, WireResponse } from '../ports.ts'
+import type { AccessLike, CallerIds, WireResponse } from '../ports.ts'
 import { hasOldFields, jsonReader, readInput, type InputSchemas } from '../request/input.ts'
 import { withoutFields } from '../response/http-response.ts'
 import { replayOutcome, withoutMark, type Outcome } from '../response/outcome.ts'
@@ -42,7 +42,10 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
         const authenticated = await authenticate(facts)
         const checkedAtMs = performance.now()
         decision.guardMs = checkedAtMs - startedAt
-        if (!authenticated.ok) return concludeEarly(gate, context, { kind: 'denial', denial: authenticated })
+        if (!authenticated.ok) {
+          decision.ids = deniedIds(authenticated) ?? decision.ids
+          return concludeEarly(gate, context, { kind: 'denial', denial: authenticated })
+        }
         const { credential, caller, headers, ids } = authenticated.value
         decision.credential = credential
         if (ids) decision.ids = ids
@@ -76,6 +79,13 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
       }
     },
   }
+}
+
+/** Returns the ids of a caller who was verified and then denied: a guard gives them with its denial. */
+function deniedIds({ evidence }: Denial & { readonly evidence?: CallerIds }): CallerIds | undefined {
+  if (!evidence) return undefined
+  const { accountId, keyId, sessionId } = evidence
+  return { accountId, keyId, sessionId }
 }
 
 /** Whether the body is recorded or checked. */

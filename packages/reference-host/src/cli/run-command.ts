@@ -15,7 +15,7 @@ export const runCommand: RunCommand = commandRunner({
   sections: {
     'The host': ['start', 'migrate', 'operations', 'jobs', 'lost-runs', 'aliases'],
     'Accounts and people': ['users', 'accounts', 'kyc', 'audit'],
-    'Keys and sessions': ['keys', 'sessions', 'partner-keys', 'signing-keys', 'data-keys'],
+    'Keys and sessions': ['keys', 'sessions', 'requests', 'partner-keys', 'signing-keys', 'data-keys'],
     Money: ['ledger', 'payins', 'deposits', 'withdrawals', 'cards', 'authorizations'],
     'This machine': ['explain-token', 'completion'],
   },

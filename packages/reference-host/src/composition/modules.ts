@@ -24,6 +24,7 @@ import { onboardingOperations } from '../modules/onboarding/operations.ts'
 import { paymentOperations } from '../modules/payments/operations.ts'
 import { providerJobs } from '../modules/provider-reports.ts'
 import { referralOperations } from '../modules/referrals/operations.ts'
+import { requestOperations } from '../modules/requests/operations.ts'
 import { createPartnerSession } from '../modules/sessions/create-for-partner.ts'
 import { createUserSession } from '../modules/sessions/create.ts'
 import { sessionOperations } from '../modules/sessions/list-and-end.ts'
@@ -71,6 +72,7 @@ export const modules: readonly Module<Services>[] = [
     operations: services => [createUserSession(services), ...sessionOperations(services)],
     commands: () => import('../modules/sessions/commands.ts'),
   },
+  { operations: requestOperations, commands: () => import('../modules/requests/commands.ts') },
   { operations: services => [resolveUser(services)], commands: () => import('../modules/users/commands.ts') },
   { operations: services => [createPartnerSession(services)] },
   { commands: () => import('../modules/ledger/commands.ts') },

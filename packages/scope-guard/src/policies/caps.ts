@@ -30,6 +30,8 @@ export interface CounterItem {
   readonly rule: keyof Policy
   readonly policyId: string
   readonly window: Window
+  /** The operations that a limit names; undefined for a cap on all money. */
+  readonly operations: readonly string[] | undefined
 }
 
 /** The caps that apply to one operation. */
@@ -99,14 +101,22 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
     firstWithCounter: counted[0] && blockOf(counted[0]),
     overOneCall(cents) {
       const over = perCall.find(({ most }) => cents > most)
-      return over && { ...blockOf(over), remaining: over.most, unit: 'cents' }
+      return (
+        over && { ...blockOf(over), remaining: over.most, unit: 'cents', requested: cents, limit: over.most }
+      )
     },
     items: (cents, now) =>
-      counted.map(({ rule, policyId, unit, window, most, name }) => {
+      counted.map(({ rule, policyId, unit, window, most, name, operations }) => {
         const { label, endsAt } = windowAt(window as Exclude<Window, 'operation'>, now)
         const counter = `${name}@${label}`
         const amount = unit === 'cents' ? cents : 1
-        return { item: { counter, unit, cap: most, amount, expiresAt: endsAt }, rule, policyId, window }
+        return {
+          item: { counter, unit, cap: most, amount, expiresAt: endsAt },
+          rule,
+          policyId,
+          window,
+          operations,
+        }
       }),
   }
 }

@@ -53,10 +53,3 @@ export function planCall(
   if (!caps.firstWithCounter) return { items: [] }
   return storage ? { items: caps.items(0, clock.now()) } : caps.firstWithCounter
 }
-
-/** Makes the block for a counter that an amount would exceed: what remains under the cap, and when the next window begins. */
-export function exceededBlock({ item, rule, policyId, window }: CounterItem, used: number): Block {
-  const { unit, cap, expiresAt } = item
-  const resetsAt = expiresAt === null ? null : new Date(expiresAt).toISOString()
-  return { rule, policyId, window, unit, remaining: Math.max(0, cap - used), resetsAt }
-}

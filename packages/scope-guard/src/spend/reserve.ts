@@ -1,12 +1,11 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { blocked, withEvidence, type SpendAccess } from '../access.ts'
-import type { SpendDenial } from '../codes.ts'
+import { blocked, exceeded, withEvidence, type SpendAccess } from '../access.ts'
+import type { GuardDenial, SpendDenial } from '../codes.ts'
 import type { CounterItem } from '../policies/caps.ts'
-import type { Block } from '../policies/predicates.ts'
 import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { Amount } from './amount.ts'
-import { exceededBlock, planCall, planSpend, type SpendDependencies } from './plan.ts'
+import { planCall, planSpend, type SpendDependencies } from './plan.ts'
 import type { SpendHold } from './settle.ts'
 
 /** The money that one call moves. Where the server has a price of its own, pass that and never an amount from the body. */
@@ -37,30 +36,27 @@ export async function reserveSpend(
       throw new TypeError('holdId is in use for other amounts: give each reservation its own id')
     }
     if (reserved.outcome === 'over') {
-      return withEvidence(
-        blocked(exceededBlock(items[reserved.index] as CounterItem, reserved.used)),
-        evidence,
-      )
+      return withEvidence(exceeded(items[reserved.index] as CounterItem, reserved.used), evidence)
     }
   }
   return allow({ id: holdId, accountId, amountCents: cents, requested: { amountCents, currency }, held })
 }
 
 /**
- * Counts a call of an operation that moves no money against the chain's `maxCount` limits. Returns the block of the limit that
+ * Counts a call of an operation that moves no money against the chain's `maxCount` limits. Returns the denial of the limit that
  * it exceeds.
  */
 export async function countCall(
   access: SpendAccess,
   dependencies: SpendDependencies,
-): Promise<Block | undefined> {
+): Promise<(GuardDenial & SpendDenial) | undefined> {
   const plan = planCall(access, dependencies)
-  if ('rule' in plan) return plan
+  if ('rule' in plan) return blocked(plan)
   const { items } = plan
   if (items.length === 0) return undefined
   const reserved = await reserveItems(access.session.accountId, null, items, dependencies)
   return reserved.outcome === 'over'
-    ? exceededBlock(items[reserved.index] as CounterItem, reserved.used)
+    ? exceeded(items[reserved.index] as CounterItem, reserved.used)
     : undefined
 }
 
@@ -94,7 +90,5 @@ export async function simulateSpend(
   )
   const used = usage.map(counter => counter.used)
   const index = items.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
-  return index < 0
-    ? allow(undefined)
-    : blocked(exceededBlock(items[index] as CounterItem, used[index] as number))
+  return index < 0 ? allow(undefined) : exceeded(items[index] as CounterItem, used[index] as number)
 }

@@ -1,4 +1,5 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { requests } from '@gatewright/host/internal'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import { userMoney } from '../balances/user-money.ts'
 import { accountOfUser } from './find-account.ts'
@@ -24,7 +25,7 @@ export async function eraseObstacles(db: SqlQueries, accountId: string): Promise
 
 /**
  * Erases the personal data of a user: profile, KYC fields, and the data key, so that texts which the account has encrypted can
- * never be decrypted. Denied while the user has money or an open card, and for an unknown user (without obstacles). The account
+ * never be decrypted, and its kept requests. Denied while the user has money or an open card, and for an unknown user (without obstacles). The account
  * stays, with its transactions and events. Repeating it changes nothing.
  */
 export async function eraseUser(tx: SqlQueries, userId: string): Promise<EraseResult> {
@@ -39,5 +40,6 @@ export async function eraseUser(tx: SqlQueries, userId: string): Promise<EraseRe
   const blank = `update gw_kyc_applications
     set fields = null, reason = null, completion_link = null, verification_link = null where account_id = $1`
   await rows(tx, blank, [accountId])
+  await requests.erase(tx, accountId)
   return { erased: true, accountId }
 }

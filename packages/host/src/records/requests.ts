@@ -1,0 +1,195 @@
+import type { EpochMs } from '@gatewright/kernel/internal'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { flag, instant, integer, json, nullable, text } from './columns.ts'
+import { table, type Row } from './table.ts'
+
+/** The requests whose decision was kept. Those without a verified credential have an empty account. */
+const records = table('gw_requests', {
+  id: text,
+  accountId: text,
+  at: instant,
+  method: text,
+  operation: text,
+  keyId: nullable(text),
+  sessionId: nullable(text),
+  credential: nullable(text),
+  status: integer,
+  code: nullable(text),
+  /** The policy rule that blocked. */
+  rule: nullable(text),
+  /** The exact cause, which is not part of the response. */
+  reason: nullable(text),
+  message: nullable(text),
+  field: nullable(text),
+  /** The facts of a denial that its response contained. */
+  details: nullable(json<Readonly<Record<string, unknown>>>()),
+  replayed: flag,
+  durationUs: integer,
+})
+
+/** A request whose decision was kept. */
+export type RecordedRequest = Row<typeof records>
+
+/** The account of requests without a verified credential. */
+export const NO_ACCOUNT = ''
+
+/** The outcomes by which a list of requests can be filtered, with their statuses. */
+const STATUSES = {
+  allowed: 'status < 400',
+  refused: 'status >= 400 and status < 500 and status <> 429',
+  limited: 'status = 429',
+  failed: 'status >= 500',
+} as const
+/** An outcome by which a list of requests can be filtered. */
+export type RequestOutcome = keyof typeof STATUSES
+export const REQUEST_OUTCOMES: readonly RequestOutcome[] = ['allowed', 'refused', 'limited', 'failed']
+
+/** Which requests a list shows. Newest first, those of one instant by descending id. */
+export interface RequestFilter {
+  readonly limit: number
+  /** Only requests of this account. Undefined: of all accounts. */
+  readonly accountId?: string | undefined
+  /** Only those of these keys. */
+  readonly keyIds?: readonly string[] | undefined
+  readonly outcome?: RequestOutcome | undefined
+  readonly operation?: string | undefined
+  readonly rule?: string | undefined
+  /** Only those after this place in the list. Without an id: only those before this instant. */
+  readonly after?: { readonly at: EpochMs; readonly id?: string } | undefined
+}
+
+/** One kind of refusal, and how often it happened. */
+export interface RefusalCount {
+  readonly accountId: string
+  readonly keyId: string | null
+  readonly operation: string
+  readonly code: string
+  readonly rule: string | null
+  readonly count: number
+  readonly lastAt: EpochMs
+}
+
+/** Inserts rows, except those that are stored already. */
+export async function insertRequests(tx: SqlQueries, all: readonly RecordedRequest[]): Promise<void> {
+  const values: SqlValue[] = []
+  const tuples = all.map(row => {
+    const first = values.length + 1
+    values.push(...valuesOf(row))
+    return `(${Array.from({ length: values.length - first + 1 }, (_, n) => `$${first + n}`).join(', ')})`
+  })
+  const statement = `insert into gw_requests (${COLUMNS.join(', ')}) values ${tuples.join(', ')} on conflict do nothing`
+  await rows(tx, statement, values)
+}
+
+const COLUMNS = [
+  'account_id',
+  'id',
+  'at',
+  'method',
+  'operation',
+  'key_id',
+  'session_id',
+  'credential',
+  'status',
+  'code',
+  'rule',
+  'reason',
+  'message',
+  'field',
+  'details',
+  'replayed',
+  'duration_us',
+]
+
+const valuesOf = (row: RecordedRequest): SqlValue[] => [
+  row.accountId,
+  row.id,
+  row.at,
+  row.method,
+  row.operation,
+  row.keyId,
+  row.sessionId,
+  row.credential,
+  row.status,
+  row.code,
+  row.rule,
+  row.reason,
+  row.message,
+  row.field,
+  row.details === null ? null : JSON.stringify(row.details),
+  Number(row.replayed),
+  row.durationUs,
+]
+
+/** Reads and deletes kept requests. */
+export const requests = {
+  /** Lists requests, newest first. */
+  list(db: SqlQueries, filter: RequestFilter): Promise<RecordedRequest[]> {
+    const values: SqlValue[] = []
+    const place = (value: SqlValue): string => `$${values.push(value)}`
+    const conditions = conditionsOf(filter, place)
+    const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
+    return records.select(db, `${where} order by at desc, id desc limit ${place(filter.limit)}`, values)
+  },
+  /** Finds a request of an account. */
+  find: (db: SqlQueries, accountId: string, id: string): Promise<RecordedRequest | undefined> =>
+    records.find(db, accountId, id),
+  /** Finds a request of any account. */
+  async findAnywhere(db: SqlQueries, id: string): Promise<RecordedRequest | undefined> {
+    return (await records.select(db, 'where id = $1', [id]))[0]
+  },
+  /** Counts the refusals since an instant by account, key, operation, code and rule: the most frequent first. */
+  async topRefusals(db: SqlQueries, since: EpochMs, limit: number): Promise<RefusalCount[]> {
+    const text = `select account_id, key_id, operation, code, rule, count(*) as n, max(at) as last_at from gw_requests
+      where at >= $1 and status >= 400 and status < 500
+      group by account_id, key_id, operation, code, rule order by n desc, last_at desc limit $2`
+    return (await rows(db, text, [since, limit])).map(row => ({
+      accountId: toText(row['account_id']),
+      keyId: textOrNull(row['key_id']),
+      operation: toText(row['operation']),
+      code: toText(row['code'] ?? ''),
+      rule: textOrNull(row['rule']),
+      count: toInteger(row['n']),
+      lastAt: toInteger(row['last_at']),
+    }))
+  },
+  /** Deletes the requests of an account, except its `kept` newest ones. */
+  async trim(tx: SqlQueries, accountId: string, kept: number): Promise<void> {
+    const text = `delete from gw_requests where account_id = $1 and at < (select min(at) from
+      (select at from gw_requests where account_id = $1 order by at desc, id desc limit $2) newest)`
+    await rows(tx, text, [accountId, kept])
+  },
+  /** Deletes all requests of an account. */
+  async erase(tx: SqlQueries, accountId: string): Promise<void> {
+    await rows(tx, 'delete from gw_requests where account_id = $1', [accountId])
+  },
+  /** Deletes up to `limit` requests from before an instant, and resolves to their number. */
+  async collect(db: SqlQueries, limit: number, before: EpochMs): Promise<number> {
+    const text = `delete from gw_requests where (account_id, at, id) in
+      (select account_id, at, id from gw_requests where at < $1 order by at limit $2) returning 1`
+    return (await rows(db, text, [before, limit])).length
+  },
+}
+
+const textOrNull = (value: unknown): string | null => (value === null ? null : toText(value))
+
+/** The conditions of a filter. `place` adds a value and returns its place. */
+function conditionsOf(
+  { accountId, keyIds, outcome, operation, rule, after }: RequestFilter,
+  place: (value: SqlValue) => string,
+): string[] {
+  const conditions: string[] = []
+  if (accountId !== undefined) conditions.push(`account_id = ${place(accountId)}`)
+  if (keyIds !== undefined)
+    conditions.push(keyIds.length === 0 ? 'false' : `key_id in (${keyIds.map(place).join(', ')})`)
+  if (outcome !== undefined) conditions.push(STATUSES[outcome])
+  if (operation !== undefined) conditions.push(`operation = ${place(operation)}`)
+  if (rule !== undefined) conditions.push(`rule = ${place(rule)}`)
+  if (after === undefined) return conditions
+  const at = place(after.at)
+  conditions.push(
+    after.id === undefined ? `at < ${at}` : `at <= ${at} and (at < ${at} or id < ${place(after.id)})`,
+  )
+  return conditions
+}

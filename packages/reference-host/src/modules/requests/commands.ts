@@ -1,0 +1,113 @@
+import type { HostServices } from '@gatewright/host'
+import { listCommand } from '@gatewright/host/cli'
+import {
+  type Command,
+  type CommandArguments,
+  CommandError,
+  instantArgument,
+  integerArgument,
+  REQUEST_OUTCOMES,
+  type RecordedRequest,
+  type RequestFilter,
+  type RequestOutcome,
+  requests,
+  UsageError,
+} from '@gatewright/host/internal'
+import { accountOf } from '../users/find-account.ts'
+import { requestData } from './fields.ts'
+
+const MAX_ROWS = 1000
+
+/** Commands on kept requests. */
+export const commands: readonly Command<Pick<HostServices, 'backend'>>[] = [
+  listCommand({
+    name: 'requests list',
+    takes: [],
+    options: {
+      account:
+        'only requests of this account, user or partner id; default: of all, also of callers without a valid credential',
+      outcome: `only ${REQUEST_OUTCOMES.join(', ')}`,
+      operation: 'only requests of this operation, such as withdrawals.create',
+      rule: 'only those that this policy rule blocked, such as dailyWithdrawalCapCents',
+      key: 'only those of this key',
+      limit: `how many rows, 1 to ${MAX_ROWS}; default 50`,
+      before: 'only rows from before this instant (RFC 3339), or AT/ID: from after this row',
+    },
+    summary: 'List kept requests and what was decided about them, newest first',
+    example: '--outcome refused --limit 20',
+    check: ({ options }) => void filterOf(options),
+    async rows({ backend: { sql } }, { options }) {
+      const { account } = options
+      const accountId = account === undefined ? undefined : await accountOf(sql, account)
+      const found = await requests.list(sql, { accountId, ...filterOf(options) })
+      return found.map(describeRequest)
+    },
+    columns: {
+      AT: 'createdAt',
+      STATUS: 'status',
+      OPERATION: 'operation',
+      ERROR: ({ error, rule }) => [error, rule].filter(Boolean).join(' '),
+      KEY: 'keyId',
+      REQUEST: 'id',
+    },
+    dropFirst: ['KEY', 'ERROR'],
+    empty: 'No requests.',
+    note(rows, { options }) {
+      const last = rows.at(-1)
+      return last && rows.length === limitOf(options)
+        ? `For the next page: --before ${last.createdAt}/${last.id}`
+        : undefined
+    },
+  }),
+  {
+    name: 'requests show',
+    takes: ['REQUEST_ID'],
+    summary: 'Show a kept request and why it was refused. REQUEST_ID is the X-Request-Id of its response',
+    example: '0ffe0345-6c0a-4d53-8a4e-6f4f8a3a2b11',
+    async run({ backend: { sql } }, { positional: [id = ''] }) {
+      const found = await requests.findAnywhere(sql, id)
+      if (!found)
+        throw new CommandError(
+          `no kept request ${id}: it may be a read that succeeded, too old, or not written yet`,
+        )
+      const data = describeRequest(found)
+      return { data, fields: data }
+    },
+  },
+]
+
+/** Returns what the operator sees of a request: also the account and the exact cause. */
+function describeRequest(row: RecordedRequest) {
+  const { accountId, credential, reason } = row
+  return { ...requestData(row), accountId: accountId === '' ? null : accountId, credential, reason }
+}
+
+function filterOf(options: CommandArguments['options']): RequestFilter {
+  const { outcome, operation, rule, key, before } = options
+  return {
+    outcome: outcome === undefined ? undefined : outcomeOf(outcome),
+    operation,
+    rule,
+    keyIds: key === undefined ? undefined : [key],
+    after: before === undefined ? undefined : positionOf(before),
+    limit: limitOf(options),
+  }
+}
+
+function limitOf({ limit = '50' }: CommandArguments['options']): number {
+  return integerArgument('--limit', limit, 1, MAX_ROWS)
+}
+
+function outcomeOf(text: string): RequestOutcome {
+  const outcome = REQUEST_OUTCOMES.find(each => each === text)
+  if (!outcome)
+    throw new UsageError(
+      `--outcome must be one of ${REQUEST_OUTCOMES.join(', ')}, got ${JSON.stringify(text)}`,
+    )
+  return outcome
+}
+
+function positionOf(before: string): { readonly at: number; readonly id?: string } {
+  const [at = '', id] = before.split('/')
+  return { at: instantArgument('--before', at), ...(id === undefined ? {} : { id }) }
+}

@@ -1,0 +1,44 @@
+import type { CanonicalFacts } from '@gatewright/http/internal'
+import type { Guard } from '@gatewright/scope-guard'
+import type { ApiKey } from '@gatewright/session-issuer'
+import * as Type from 'typebox/type'
+import { component } from '@gatewright/host/schemas'
+import { keySession, type OperationRules, type RecordedRequest, textOrNull } from '@gatewright/host/internal'
+
+/** Schema of what would be decided now. */
+export const DecidedNow = Type.Object(
+  {
+    allowed: Type.Boolean({ description: 'Whether the key may do it now' }),
+    error: textOrNull('The code of the error that it would get'),
+    rule: textOrNull('The policy rule that would block it'),
+    message: textOrNull('Why not'),
+  },
+  component(
+    'DecidedNow',
+    'What scopes and policies of the key would decide now, from the address of the caller. Nothing is counted',
+  ),
+)
+
+/**
+ * Decides about a kept request again, with the present rights of its key and from the address of the caller: `Guard.simulate`. Where
+ * a cap refused it, the amount is part of its details and is decided about, too. Undefined: the request used no session or key of
+ * the user surface. It changes no counter.
+ */
+export async function decideAgain(
+  { guard, operationRules }: { readonly guard: Guard; readonly operationRules: OperationRules },
+  { operation, details }: RecordedRequest,
+  key: ApiKey,
+  { address }: Pick<CanonicalFacts, 'address'>,
+): Promise<Type.Static<typeof DecidedNow> | undefined> {
+  const rule = operationRules.get(`user ${operation}`)
+  if (!rule) return undefined
+  const requested = details?.['requested']
+  const isMoney = rule.spends !== undefined && details?.['unit'] === 'cents' && typeof requested === 'number'
+  const spend = isMoney ? { amountCents: requested, currency: 'USD' } : undefined
+  const facts = { authorization: undefined, ...(address === '' ? {} : { address }) }
+  const decided = await guard.simulate(keySession(key), facts, rule, spend)
+  if (decided.ok) return { allowed: true, error: null, rule: null, message: null }
+  const { code, message, details: found } = decided
+  const blocking = found?.['rule']
+  return { allowed: false, error: code, rule: typeof blocking === 'string' ? blocking : null, message }
+}

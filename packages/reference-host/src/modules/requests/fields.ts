@@ -1,0 +1,87 @@
+import * as Type from 'typebox/type'
+import { counterOwner } from '@gatewright/kernel/internal'
+import { component, instant, text } from '@gatewright/host/schemas'
+import { type RecordedRequest, textOrNull } from '@gatewright/host/internal'
+import { AT, key } from '../examples.ts'
+
+/** Schema of a kept request in lists. */
+export const RequestSchema = Type.Object(
+  {
+    id: text('The `X-Request-Id` of the response'),
+    createdAt: instant('When the response was sent'),
+    method: text('The HTTP method'),
+    operation: text('What was requested, such as `cards.create`'),
+    keyId: textOrNull('The key that was used, directly or by a session'),
+    sessionId: textOrNull('The session that was used'),
+    status: Type.Integer({ description: 'The status of the response' }),
+    error: textOrNull('The code of the error; null for a success'),
+    rule: textOrNull('The policy rule that blocked the request'),
+    message: textOrNull('What the response said'),
+    field: textOrNull('The member of the request that the error names'),
+    policyKeyId: textOrNull('The key whose policy blocked the request: its id before any rotation'),
+    details: Type.Unknown({
+      description: 'The facts of the error, such as `remaining` and `resetsAt`; null for none',
+    }),
+    replayed: Type.Boolean({
+      description: 'Whether the response is that of an earlier request with the same idempotency key',
+    }),
+    durationMs: Type.Number({ description: 'How long the host worked on it, in ms' }),
+  },
+  component('KeptRequest', 'A request and what was decided about it. No body, no path and no credential'),
+)
+
+/** A refused withdrawal, for the API description. */
+export const exampleRequest: Type.Static<typeof RequestSchema> = {
+  id: '0ffe0345-6c0a-4d53-8a4e-6f4f8a3a2b11',
+  createdAt: AT,
+  method: 'POST',
+  operation: 'withdrawals.create',
+  keyId: key.userKeyId,
+  sessionId: '9QmZr0c2VbN4xWtYkLs7Pd',
+  status: 403,
+  error: 'policy_blocked',
+  rule: 'dailyWithdrawalCapCents',
+  message:
+    'Withdrawals with this key are limited to 500.00 USD a day: 165.00 USD left, 450.00 USD requested. It resets at 00:00 UTC.',
+  field: null,
+  policyKeyId: key.userKeyId,
+  details: {
+    rule: 'dailyWithdrawalCapCents',
+    window: 'day',
+    unit: 'cents',
+    remaining: 16_500,
+    requested: 45_000,
+    limit: 50_000,
+  },
+  replayed: false,
+  durationMs: 3.2,
+}
+
+/** Converts a kept request for responses and commands. The exact cause is left out: it is for the operator. */
+export function requestData(row: RecordedRequest): Type.Static<typeof RequestSchema> {
+  return {
+    id: row.id,
+    createdAt: new Date(row.at).toISOString(),
+    method: row.method,
+    operation: row.operation,
+    keyId: row.keyId,
+    sessionId: row.sessionId,
+    status: row.status,
+    error: row.code,
+    rule: row.rule,
+    message: row.message,
+    field: row.field,
+    policyKeyId: policyKeyOf(row.details),
+    details: row.details,
+    replayed: row.replayed,
+    durationMs: row.durationUs / 1000,
+  }
+}
+
+/** Returns the key whose policy blocked: the first of its lineage. Null: no policy blocked, or that of a session. */
+function policyKeyOf(details: RecordedRequest['details']): string | null {
+  const policyId = details?.['policyId']
+  if (typeof policyId !== 'string') return null
+  const owner = counterOwner(policyId)
+  return owner === policyId ? null : owner.replace(/^pol_/, '')
+}

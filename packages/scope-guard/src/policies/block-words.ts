@@ -1,0 +1,60 @@
+import type { CounterItem } from './caps.ts'
+import type { Block } from './predicates.ts'
+
+/** Says why a policy blocks a call, for people. Where a cap blocks, `exceededMessage` says it with its numbers. */
+export function blockMessage({ rule, notBefore, notAfter, limit, requested }: Block): string {
+  switch (rule) {
+    case 'denyOperations':
+      return 'A policy of this key denies this operation.'
+    case 'allowOperations':
+      return 'The policies of this key do not allow this operation.'
+    case 'notBefore':
+      return `A policy of this key allows nothing before ${String(notBefore)}.`
+    case 'notAfter':
+      return `A policy of this key allows nothing from ${String(notAfter)} on.`
+    case 'allowedIps':
+      return 'A policy of this key does not allow requests from this address.'
+    case 'allowCardSecrets':
+      return 'A policy of this key does not allow card numbers to be shown.'
+    case 'currency':
+      return 'The limits of this key are in US dollars, and there is no rate for this currency.'
+    case 'maxAuthAmountCents':
+    case 'dailySpendCapCents':
+    case 'dailyWithdrawalCapCents':
+    case 'limits':
+      return typeof limit === 'number' && typeof requested === 'number'
+        ? `One payment with this key is limited to ${dollars(limit)}: ${dollars(requested)} requested.`
+        : 'A limit of this key cannot be counted, because this server counts no spending.'
+  }
+}
+
+/** Says which cap a call would exceed: its size, what is left of it, what was requested, and when it resets. */
+export function exceededMessage({ item, rule, window, operations }: CounterItem, remaining: number): string {
+  const { unit, cap, amount, expiresAt } = item
+  const what = operations === undefined ? (SUBJECTS[rule] ?? 'Spending') : listed(operations)
+  const size = unit === 'cents' ? dollars(cap) : cap === 1 ? '1 call' : `${cap} calls`
+  const left = unit === 'cents' ? dollars(remaining) : String(remaining)
+  const requested = unit === 'cents' ? `, ${dollars(amount)} requested` : ''
+  const verb = what === 'Spending' ? 'is' : 'are'
+  return `${what} with this key ${verb} limited to ${size} ${WINDOWS[window]}: ${left} left${requested}. ${resets(window, expiresAt)}`
+}
+
+const SUBJECTS: Readonly<Record<string, string>> = { dailyWithdrawalCapCents: 'Withdrawals' }
+const WINDOWS = { operation: 'at once', day: 'a day', month: 'a month', total: 'in total' } as const
+/** How many operations of a limit a message names. */
+const NAMED = 3
+
+function listed(operations: readonly string[]): string {
+  const named = operations.slice(0, NAMED).join(', ')
+  const more = operations.length - NAMED
+  return `Calls of ${more > 0 ? `${named} and ${more} more` : named}`
+}
+
+function resets(window: CounterItem['window'], expiresAt: number | null): string {
+  if (expiresAt === null) return 'It does not reset.'
+  if (window === 'day') return 'It resets at 00:00 UTC.'
+  return `It resets on ${new Date(expiresAt).toISOString().slice(0, 10)} at 00:00 UTC.`
+}
+
+const DOLLARS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const dollars = (cents: number): string => `${DOLLARS.format(cents / 100)} USD`

@@ -1,0 +1,226 @@
+import type { Decision } from '@gatewright/http'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import { rows } from '@gatewright/kernel/sql'
+import { manualClock } from '@gatewright/kernel/testing'
+import { onBothDatabases } from '../../harness/host-tables.ts'
+import { internals } from '../../harness/internals.ts'
+
+const { createRequestLog, requests } = internals
+
+let made = 0
+/** A decision about a refused write of Ann's, with changes. */
+function decision(changes: Partial<Decision> = {}): Decision {
+  made += 1
+  const denial = {
+    ok: false,
+    code: 'policy_blocked',
+    status: 403,
+    message: 'No.',
+    details: { left: 5 },
+  } as const
+  return {
+    requestId: `00000000-0000-4000-8000-${String(made).padStart(12, '0')}`,
+    traceId: undefined,
+    method: 'POST',
+    operation: 'cards.create',
+    route: undefined,
+    credential: 'session',
+    accountId: 'ann',
+    keyId: 'key',
+    sessionId: 'session',
+    status: 403,
+    code: 'policy_blocked',
+    reason: 'because',
+    rule: 'limits',
+    denial,
+    limits: undefined,
+    aliases: [],
+    replayed: false,
+    outcome: undefined,
+    effectId: undefined,
+    durationMs: 1.5,
+    guardMs: 1,
+    handlerMs: 0,
+    storeMs: 0,
+    failure: undefined,
+    ...changes,
+  }
+}
+const success = { status: 200, code: undefined, reason: undefined, rule: undefined, denial: undefined }
+const stored = (db: SqlClient, accountId = 'ann') => requests.list(db, { accountId, limit: 5000 })
+
+onBothDatabases('keeps what was decided, and why', async (t, { dbs: [db] }) => {
+  const clock = manualClock()
+  const log = createRequestLog({ db, clock, mode: 'writes' })
+  const refused = decision()
+  log.record(refused)
+  clock.advance(1)
+  const allowed = decision({ ...success, sessionId: 'key:key', replayed: true })
+  log.record(allowed)
+  t.same(await stored(db), [], 'nothing is written by a request')
+  await log.flush()
+  t.match(await stored(db), [
+    { id: allowed.requestId, status: 200, code: null, sessionId: null, details: null, replayed: true },
+    {
+      id: refused.requestId,
+      at: clock.now() - 1,
+      method: 'POST',
+      operation: 'cards.create',
+      keyId: 'key',
+      sessionId: 'session',
+      credential: 'session',
+      status: 403,
+      code: 'policy_blocked',
+      rule: 'limits',
+      reason: 'because',
+      message: 'No.',
+      field: null,
+      details: { left: 5 },
+      replayed: false,
+      durationUs: 1500,
+    },
+  ])
+  t.match(await requests.find(db, 'ann', refused.requestId), { id: refused.requestId })
+  t.equal(await requests.find(db, 'bob', refused.requestId), undefined, 'no other account finds it')
+  t.match(await requests.findAnywhere(db, refused.requestId), { accountId: 'ann' })
+})
+
+onBothDatabases('keeps the decisions that its mode names', async (t, { dbs: [db] }) => {
+  const all: Partial<Decision>[] = [
+    {},
+    { method: 'GET', status: 429 },
+    { method: 'GET', status: 503 },
+    success,
+    { ...success, method: 'GET' },
+    { operation: undefined, status: 404 },
+  ]
+  for (const [mode, count] of [
+    ['off', 0],
+    ['refusals', 3],
+    ['writes', 4],
+    ['all', 5],
+  ] as const) {
+    await rows(db, 'delete from gw_requests')
+    const log = createRequestLog({ db, clock: manualClock(), mode })
+    for (const changes of all) log.record(decision(changes))
+    await log.flush()
+    t.equal((await stored(db)).length, count, mode)
+  }
+})
+
+onBothDatabases('a flood of one account leaves room for others, and is counted', async (t, { dbs: [db] }) => {
+  const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
+  for (let n = 0; n < 500; n++) log.record(decision())
+  log.record(decision({ accountId: 'bob' }))
+  log.record(decision({ accountId: undefined, status: 401, denial: undefined }))
+  t.equal(log.dropped, 300)
+  await log.flush()
+  t.equal((await stored(db)).length, 200)
+  t.equal((await stored(db, 'bob')).length, 1)
+  t.equal((await stored(db, '')).length, 1, 'requests without a credential have no account')
+  for (let n = 0; n < 30; n++)
+    for (let i = 0; i < 100; i++) log.record(decision({ accountId: `account ${i}` }))
+  t.equal(log.dropped, 1300, 'at most 2000 wait')
+})
+
+onBothDatabases(
+  'keeps the newest rows of an account, and none that are too old',
+  async (t, { dbs: [db] }) => {
+    const clock = manualClock()
+    const log = createRequestLog({ db, clock, mode: 'writes' })
+    log.record(decision({ accountId: 'bob' }))
+    for (let n = 0; n < 15; n++) {
+      for (let i = 0; i < 100; i++) {
+        clock.advance(1)
+        log.record(decision())
+      }
+      await log.flush()
+    }
+    const left = await stored(db)
+    t.equal(left.length, 1000)
+    t.equal(left[0]?.at, clock.now(), 'the newest stay')
+    t.equal((await stored(db, 'bob')).length, 1)
+    t.equal(await requests.collect(db, 100, clock.now() - 999), 1, 'that of Bob')
+    t.equal(await requests.collect(db, 400, clock.now() + 1), 400, 'at most so many')
+    await requests.erase(db, 'ann')
+    t.same(await stored(db), [])
+  },
+)
+
+onBothDatabases(
+  'rows wait for a database that is down, and none is stored twice',
+  async (t, { dbs: [db] }) => {
+    let down = true
+    let lost = false
+    const failing: SqlClient = {
+      ...db,
+      async transaction(work) {
+        if (down) throw new Error('down')
+        const result = await db.transaction(work)
+        if (lost) throw new Error('the reply was lost')
+        return result
+      },
+    }
+    const log = createRequestLog({ db: failing, clock: manualClock(), mode: 'writes' })
+    log.record(decision())
+    await t.rejects(log.flush(), /down/)
+    log.record(decision())
+    down = false
+    lost = true
+    await t.rejects(log.flush(), /lost/)
+    lost = false
+    log.record(decision())
+    await Promise.all([log.flush(), log.flush()])
+    t.equal((await stored(db)).length, 3)
+    t.equal(log.dropped, 0)
+  },
+)
+
+onBothDatabases(
+  'lists by page, outcome, key, operation and rule, and counts refusals',
+  async (t, { dbs: [db] }) => {
+    const clock = manualClock()
+    const log = createRequestLog({ db, clock, mode: 'writes' })
+    const kinds: Partial<Decision>[] = [
+      {},
+      { keyId: 'other' },
+      success,
+      { status: 429, code: 'rate_limited', rule: undefined },
+      { status: 503, code: 'service_unavailable', rule: undefined },
+      { operation: 'cards.change', rule: 'denyOperations' },
+      { accountId: 'bob' },
+      {},
+    ]
+    for (const kind of kinds) log.record(decision(kind))
+    await log.flush()
+    const count = async (filter: object) => (await requests.list(db, { limit: 100, ...filter })).length
+    t.equal(await count({}), 8)
+    t.equal(await count({ accountId: 'ann', outcome: 'refused' }), 4)
+    t.equal(await count({ accountId: 'ann', outcome: 'limited' }), 1)
+    t.equal(await count({ accountId: 'ann', outcome: 'failed' }), 1)
+    t.equal(await count({ accountId: 'ann', outcome: 'allowed' }), 1)
+    t.equal(await count({ keyIds: ['other'] }), 1)
+    t.equal(await count({ keyIds: [] }), 0)
+    t.equal(await count({ accountId: 'ann', operation: 'cards.change', rule: 'denyOperations' }), 1)
+    // All of them have one instant: the id decides.
+    const seen: string[] = []
+    for (let after: { at: number; id: string } | undefined; ; ) {
+      const page = await requests.list(db, { accountId: 'ann', limit: 2, after })
+      seen.push(...page.map(({ id }) => id))
+      after = page.at(-1)
+      if (page.length < 2) break
+    }
+    t.equal(new Set(seen).size, 7)
+    t.match(await requests.topRefusals(db, clock.now(), 1), [
+      {
+        accountId: 'ann',
+        keyId: 'key',
+        operation: 'cards.create',
+        code: 'policy_blocked',
+        rule: 'limits',
+        count: 2,
+      },
+    ])
+    t.same(await requests.topRefusals(db, clock.now() + 1, 1), [])
+  },
+)
