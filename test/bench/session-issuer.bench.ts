@@ -139,7 +139,6 @@ await endToEnd(
       peppers: [{ id: 'p1', secret: pepper }],
       ...(stores[name] as Stores),
       signingKeys: { load: async () => ({ revision: 0, keys: [] }), replace: async () => false },
-      keyCacheMs: 0,
     })
     return { name, run: () => expect(cold.authenticateKey(text, 'user')) }
   },

@@ -53,7 +53,6 @@ export function setUp(changes: Partial<IssuerOptions> = {}): SetUp {
     peppers: [PEPPER],
     ...memoryCredentials({ feed }),
     signingKeys: memorySigningKeys(),
-    keyCacheMs: 0,
     clock,
     ...changes,
   }

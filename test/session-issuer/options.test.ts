@@ -8,7 +8,6 @@ t.test('accepts each numeric option at its bounds and refuses it beyond them', a
     maxSessionTtlSeconds: [60, 86_400],
     maxLiveKeys: [1, 1000],
     maxKeysBelow: [1, 1000],
-    keyCacheMs: [0, 1000],
     auditRetentionDays: [1, 3650],
     signingKeyDays: [1, 400],
   }

@@ -1,6 +1,6 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export type { IssuerDenial, IssuerReason, IssuerRule } from './codes.ts'
-export type { KeyReadLimiter } from './keys/authenticate.ts'
+export type { KeyReading, KeyReadLimiter } from './keys/authenticate.ts'
 export type { IssuerCaller, WalletCaller } from './keys/authority.ts'
 export type { KeyChange } from './keys/change-key.ts'
 export type { CreatedKey, KeyRequest } from './keys/create-key.ts'

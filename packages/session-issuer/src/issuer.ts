@@ -2,7 +2,7 @@ import type { Denial, Session, Verdict } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import type { JWK } from 'jose'
 import { createAccountUpdater } from './keys/update-account.ts'
-import { createAuthenticator, type KeyReadLimiter } from './keys/authenticate.ts'
+import { createAuthenticator, type KeyReading } from './keys/authenticate.ts'
 import type { IssuerCaller, WalletCaller } from './keys/authority.ts'
 import { createChainCheck } from './keys/chain-bounds.ts'
 import { CLOCK_SKEW_MS, JWKS_MAX_AGE_SECONDS, MAX_SESSION_SECONDS, SIGNING_KEY_REFRESH_MS } from './limits.ts'
@@ -38,13 +38,13 @@ export interface Issuer {
   /** Creates a key. Its text is returned once and stored only as a keyed digest. */
   createKey(request: KeyRequest): Promise<Verdict<CreatedKey, IssuerDenial>>
   /**
-   * Decides whether a text is a live key of this surface. A malformed text costs no storage call. A key that is not
-   * cached costs one read, which `limitRead` may delay or deny; without it the read runs at once.
+   * Decides whether a text is a live key of this surface. A malformed text costs no storage call, any other one read, unless
+   * `reading` allows a cached key. Throws a `TypeError` for a wrong `cacheMs`.
    */
   authenticateKey<D extends Denial = never>(
     text: unknown,
     surface: Surface,
-    limitRead?: KeyReadLimiter<D>,
+    reading?: KeyReading<D>,
   ): Promise<Verdict<ApiKey, IssuerDenial | D>>
   /**
    * Lists a page of the keys that a caller may see, with their own policies: a root key sees all keys of its account, any other

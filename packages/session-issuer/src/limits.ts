@@ -48,6 +48,8 @@ export const MAX_ENDED_KEYS = 200
 
 /** Maximum number of cached keys, about 10 MB. */
 export const KEY_CACHE_SIZE = 10_000
+/** The longest time for which a key that was read may be trusted, in ms. */
+export const MAX_KEY_CACHE_MS = 1000
 
 /** How long uses of keys are collected before they are written, in ms. */
 export const LAST_USED_FLUSH_MS = 10_000

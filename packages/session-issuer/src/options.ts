@@ -54,11 +54,6 @@ export interface IssuerOptions extends IssuerStorage {
   readonly maxLiveKeys?: number
   /** Maximum number of live keys below any one key, at any depth, 1 to 1000, default 20. A key and its successors count once. */
   readonly maxKeysBelow?: number
-  /**
-   * How long a key read from the store is trusted, in ms, 0 to 1000, default 1000, counted from the start of the read: the longest time
-   * for which a key revoked in another process still creates sessions here. 0 reads the store each time.
-   */
-  readonly keyCacheMs?: number
   /** How long an audit row is kept, in days, 1 to 3650, default 90. */
   readonly auditRetentionDays?: number
   /** Age at which `maintain` rotates the signing key, in days, 1 to 400, default 30. */
@@ -89,7 +84,6 @@ export function checkedOptions(given: IssuerOptions): CheckedOptions {
     defaultSessionTtlSeconds: true,
     maxLiveKeys: { min: 1, max: 1000, default: 50 },
     maxKeysBelow: { min: 1, max: 1000, default: 20 },
-    keyCacheMs: { min: 0, max: 1000, default: 1000 },
     auditRetentionDays: { min: 1, max: 3650, default: 90 },
     signingKeyDays: { min: 1, max: 400, default: 30 },
   })

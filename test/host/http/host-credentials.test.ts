@@ -51,10 +51,10 @@ function setUp({
       async authenticateKey(
         text: string | undefined,
         surface: string,
-        run?: (read: () => unknown) => unknown,
+        reading: { limitRead?: (read: () => unknown) => unknown; cacheMs?: number } = {},
       ) {
         asked.push(['authenticateKey', text, surface])
-        if (run) await run(async () => undefined)
+        await reading.limitRead?.(async () => undefined)
         return found ? allow(found) : { ok: false, code: 'unauthorized', status: 401, message: 'no' }
       },
     },

@@ -33,8 +33,8 @@ export const SESSION_ISSUER: readonly Equivalent[] = [
   ...changes(
     'keys/authenticate.ts',
     'the monotonic clock has fractions of a millisecond, so an age is not exactly the bound',
-    'const fresh = cached !== undefined && performance.now() - cached.readAt < keyCacheMs;',
-    'const fresh = cached !== undefined && performance.now() - cached.readAt <= keyCacheMs;',
+    'const fresh = cached !== undefined && performance.now() - cached.readAt < cacheMs;',
+    'const fresh = cached !== undefined && performance.now() - cached.readAt <= cacheMs;',
   ),
   ...lines(
     'keys/use-log.ts',

@@ -26,6 +26,9 @@ function watchedSetUp(changes: Partial<IssuerOptions> = {}) {
   return { issuer: createIssuer({ ...options, ...changes, keys: storage }), seen, clock, options }
 }
 
+/** Trusts a key that was read within the last second. */
+const CACHED = { cacheMs: 1000 }
+
 t.test('denies malformed texts of every kind without a storage call', async t => {
   const { issuer, seen } = watchedSetUp()
   const { text } = await newKey(issuer, [])
@@ -110,20 +113,43 @@ t.test('accepts a key until 1 ms before its end', async t => {
 })
 
 t.test('a cached key costs no storage call, and a change in this process applies at once', async t => {
-  const { issuer, seen } = watchedSetUp({ keyCacheMs: 1000 })
+  const { issuer, seen } = watchedSetUp()
   const { key, text } = await newKey(issuer, ['a.read'])
-  must(await issuer.authenticateKey(text, 'user'))
+  must(await issuer.authenticateKey(text, 'user', CACHED))
   seen.calls.length = 0
-  for (let n = 0; n < 5; n++) must(await issuer.authenticateKey(text, 'user'))
+  for (let n = 0; n < 5; n++) must(await issuer.authenticateKey(text, 'user', CACHED))
   t.same(seen.calls, [])
   must(await issuer.changeKey('operator', key.id, { scopes: [] }))
-  t.same(must(await issuer.authenticateKey(text, 'user')).scopes, [])
+  t.same(must(await issuer.authenticateKey(text, 'user', CACHED)).scopes, [])
   must(await issuer.revokeKey('operator', key.id))
-  t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized' })
+  t.match(await issuer.authenticateKey(text, 'user', CACHED), { code: 'unauthorized' })
+})
+
+t.test('a key is exchanged with the rights that it has now, whichever process changed it', async t => {
+  const { issuer, options } = setUp()
+  const elsewhere = createIssuer(options)
+  const { key, text } = await newKey(issuer, ['a.read', 'b.read'])
+  must(await issuer.issueSession(must(await issuer.authenticateKey(text, 'user'))))
+  must(await elsewhere.changeKey('operator', key.id, { scopes: ['a.read'] }))
+  const { session } = must(await issuer.issueSession(must(await issuer.authenticateKey(text, 'user'))))
+  t.match(session, { keyVersion: 2, scopes: ['a.read'] })
+  must(await elsewhere.revokeKey('operator', key.id))
+  t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized', reason: 'revoked' })
+})
+
+t.test('refuses a cache time that is no whole number from 0 to 1000', async t => {
+  const { issuer } = setUp()
+  const { text } = await newKey(issuer, [])
+  for (const cacheMs of [-1, 1001, 0.5, '5' as never])
+    t.throws(() => issuer.authenticateKey(text, 'user', { cacheMs }), {
+      name: 'TypeError',
+      message: /^authenticateKey cacheMs must be an integer from 0 to 1000/,
+    })
+  for (const cacheMs of [0, 1000]) must(await issuer.authenticateKey(text, 'user', { cacheMs }))
 })
 
 t.test('throws a fault when the store is down, and never a denial', async t => {
-  const { issuer, seen } = watchedSetUp({ keyCacheMs: 0 })
+  const { issuer, seen } = watchedSetUp()
   const { key, text } = await newKey(issuer, [])
   seen.down = true
   const fault = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
@@ -155,7 +181,7 @@ t.test('writes uses in batches: at once when the recorded use is old, else at th
 })
 
 t.test('keeps a batch that cannot be written for the next write', async t => {
-  const { issuer, seen, clock, options } = watchedSetUp({ keyCacheMs: 1000 })
+  const { issuer, seen, clock, options } = watchedSetUp()
   const { key, text } = await newKey(issuer, [])
   must(await issuer.authenticateKey(text, 'user'))
   clock.advance(1000)
@@ -182,16 +208,16 @@ t.test('keys under an old pepper authenticate and move to the new one', async t 
 })
 
 t.test('a live key under a pepper that this process does not know is a fault, and no denial', async t => {
-  const { issuer, seen, options } = watchedSetUp({ keyCacheMs: 1000 })
+  const { issuer, seen, options } = watchedSetUp()
   const { key, text } = await newKey(issuer, [])
   const rolled = createIssuer({ ...options, peppers: [NEWER, PEPPER] })
   must(await rolled.authenticateKey(text, 'user'))
   const missing = { name: 'Fault', code: 'ERR_PEPPER_MISSING', message: new RegExp(`${key.id}.*"p2"`) }
   seen.calls.length = 0
-  for (let n = 0; n < 3; n++) await t.rejects(issuer.authenticateKey(text, 'user'), missing)
+  for (let n = 0; n < 3; n++) await t.rejects(issuer.authenticateKey(text, 'user', CACHED), missing)
   t.same(seen.calls, ['find'], 'one read, so that nobody makes it a load')
   const unlimited = () => t.fail('a key that is cached is no read')
-  await t.rejects(issuer.authenticateKey(text, 'user', unlimited as never), missing)
+  await t.rejects(issuer.authenticateKey(text, 'user', { ...CACHED, limitRead: unlimited as never }), missing)
 
   must(await rolled.revokeKey('operator', key.id))
   const later = createIssuer(options)
@@ -224,7 +250,7 @@ t.test('denies a digest whose scheme this version does not know', async t => {
 t.test(
   'passes the read of an unknown key to the host, but neither malformed texts nor cached keys',
   async t => {
-    const { issuer, seen } = watchedSetUp({ keyCacheMs: 0 })
+    const { issuer, seen } = watchedSetUp()
     const { text } = await newKey(issuer, [])
     seen.calls.length = 0
     const full = { ok: false, code: 'rate_limited', status: 429, message: 'full' } as const
@@ -233,27 +259,27 @@ t.test(
       asked++
       return full
     }
-    t.match(await issuer.authenticateKey(text, 'user', denyRead), full)
+    t.match(await issuer.authenticateKey(text, 'user', { limitRead: denyRead }), full)
     t.same(seen.calls, [], 'denied without a read')
-    t.match(await issuer.authenticateKey(text, 'user', read => read()), { ok: true })
+    t.match(await issuer.authenticateKey(text, 'user', { limitRead: read => read() }), { ok: true })
     t.match(
-      await issuer.authenticateKey(text, 'user', denyRead),
+      await issuer.authenticateKey(text, 'user', { limitRead: denyRead }),
       { ok: true },
       'proven before, so never put off',
     )
-    t.match(await issuer.authenticateKey('junk', 'user', denyRead), { code: 'unauthorized' })
+    t.match(await issuer.authenticateKey('junk', 'user', { limitRead: denyRead }), { code: 'unauthorized' })
     t.equal(asked, 1)
     const wrong = await newKey(createIssuer(setUp().options), [])
-    t.match(await issuer.authenticateKey(wrong.text, 'user', denyRead), full)
+    t.match(await issuer.authenticateKey(wrong.text, 'user', { limitRead: denyRead }), full)
   },
 )
 
 t.test('caches several keys', async t => {
-  const { issuer, seen } = watchedSetUp({ keyCacheMs: 1000 })
+  const { issuer, seen } = watchedSetUp()
   const texts = [(await newKey(issuer, [])).text, (await newKey(issuer, [])).text]
-  for (const text of texts) must(await issuer.authenticateKey(text, 'user'))
+  for (const text of texts) must(await issuer.authenticateKey(text, 'user', CACHED))
   seen.calls.length = 0
-  for (const text of texts) must(await issuer.authenticateKey(text, 'user'))
+  for (const text of texts) must(await issuer.authenticateKey(text, 'user', CACHED))
   t.same(seen.calls, [])
 })
 

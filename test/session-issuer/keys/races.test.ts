@@ -45,7 +45,6 @@ for (const [name, open] of Object.entries(BACKENDS)) {
         maxKeysBelow: 8,
         signingKeys,
         ...(stores[index % stores.length] as Stores),
-        keyCacheMs: 0,
       }),
     )
     const host = (index: number): Issuer => hosts[index % 4] as Issuer

@@ -194,7 +194,7 @@ t.test('refuses wrong options at construction, by name and without showing a sec
     ],
     [/^createIssuer: keys must be an object, not undefined/, { keys: undefined }],
     [/^createIssuer: maxLiveKeys must be an integer from 1 to 1000, not 0/, { maxLiveKeys: 0 }],
-    [/^createIssuer: keyCacheMs must be an integer from 0 to 1000, not string/, { keyCacheMs: '5' }],
+    [/^createIssuer: maxKeysBelow must be an integer from 1 to 1000, not string/, { maxKeysBelow: '5' }],
   ]
   for (const [message, change] of wrong) {
     t.throws(() => createIssuer({ ...options, ...change }), { name: 'TypeError', message })

@@ -125,6 +125,15 @@ function keyCredential(services: CredentialServices, surface: Surface): Credenti
   }
 }
 
+/** Where a key is presented, and for how long one that was read is trusted: not at all where it is exchanged. */
+interface KeyUse {
+  readonly surface: Surface
+  readonly cacheMs?: number
+}
+
+/** A key in place of a session comes with every request. As long as a revocation of a session takes, a revoked key may work. */
+const DIRECT_KEY_CACHE_MS = 1000
+
 /**
  * Authenticates a key. A failure counts against the client's address. For an address with too many failures, keys that are not
  * cached are read through a bounded queue, and only requests that do not fit into it get 429.
@@ -133,10 +142,13 @@ async function authenticateKey(
   { issuer, limits }: CredentialServices,
   { address }: RequestFacts,
   text: string | undefined,
-  surface: Surface,
+  { surface, cacheMs = 0 }: KeyUse,
 ): Promise<Verdict<ApiKey>> {
   const { runWithinLimit, charge } = limits.failedKeys
-  const key = await issuer.authenticateKey(text, surface, read => runWithinLimit(address, read))
+  const key = await issuer.authenticateKey(text, surface, {
+    limitRead: read => runWithinLimit(address, read),
+    cacheMs,
+  })
   if (!key.ok && key.code === 'unauthorized' && text !== undefined) await charge(address)
   return key
 }
@@ -149,12 +161,12 @@ async function authorizeKeyUse(
   services: CredentialServices,
   facts: RequestFacts,
   text: string | undefined,
-  { surface, by, rule }: { readonly surface: Surface; readonly by: Guard; readonly rule: Rule },
+  use: KeyUse & { readonly by: Guard; readonly rule: Rule },
 ): Promise<Verdict<Access & { readonly session: KeySession }>> {
-  const key = await authenticateKey(services, facts, text, surface)
+  const key = await authenticateKey(services, facts, text, use)
   if (!key.ok) return key
   const session = keySession(key.value)
-  const access = await by.authorize(session, guardFacts(facts), rule)
+  const access = await use.by.authorize(session, guardFacts(facts), use.rule)
   return access.ok ? allow({ ...access.value, session }) : access
 }
 
@@ -193,5 +205,6 @@ async function checkSessionOrUserKey(
       field: 'x-user-key',
     })
   }
-  return authorizeKeyUse(services, facts, named ?? bearer, { surface: 'user', by: guard, rule })
+  const use = { surface: 'user', cacheMs: DIRECT_KEY_CACHE_MS, by: guard, rule } as const
+  return authorizeKeyUse(services, facts, named ?? bearer, use)
 }

@@ -1,10 +1,10 @@
 import { allow, Fault, type Denial, type Verdict } from '@gatewright/kernel'
-import type { Surface } from '@gatewright/kernel/internal'
+import { integerOption, type Surface } from '@gatewright/kernel/internal'
 import { LRUCache } from 'lru-cache'
 import { deny, type IssuerDenial, type IssuerReason } from '../codes.ts'
 import { isLive, toApiKey } from './key.ts'
 import type { KeyTexts } from './key-text.ts'
-import { KEY_CACHE_SIZE } from '../limits.ts'
+import { KEY_CACHE_SIZE, MAX_KEY_CACHE_MS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyDigester } from './peppers.ts'
 import type { ApiKey, KeyRecord } from '../storage/port.ts'
@@ -18,12 +18,25 @@ export type KeyReadLimiter<D extends Denial> = (
   read: () => Promise<Verdict<ApiKey, IssuerDenial>>,
 ) => Promise<Verdict<ApiKey, IssuerDenial> | D>
 
+/** How a key is read. */
+export interface KeyReading<D extends Denial = never> {
+  /** Delays or denies the read of a key. Default: it runs at once. */
+  readonly limitRead?: KeyReadLimiter<D>
+  /**
+   * For how long a key that this process has read is trusted, in ms, 0 to 1000, counted from the start of the read. Default 0:
+   * each call reads the store, so a key whose change another process has acknowledged is seen as it is now. Above 0, for a key
+   * that comes with every request: a key that another process revokes works here for that long, and a session that is issued
+   * with it ends at once.
+   */
+  readonly cacheMs?: number
+}
+
 /** Decides whether a presented text is a live key. */
 interface Authenticator {
   authenticateKey<D extends Denial = never>(
     text: unknown,
     surface: Surface,
-    limitRead?: KeyReadLimiter<D>,
+    reading?: KeyReading<D>,
   ): Promise<Verdict<ApiKey, IssuerDenial | D>>
   /** Removes a changed key from the cache. */
   forget(key: KeyRecord): void
@@ -70,7 +83,7 @@ export function createAuthenticator(
   texts: KeyTexts,
   peppers: KeyDigester,
 ): Authenticator {
-  const { keys, clock, keyCacheMs } = options
+  const { keys, clock } = options
   // `max` is not used, because with it lru-cache allocates all entries at once (2 ms for 10,000).
   const cache = new LRUCache<string, CachedKey>({ maxSize: KEY_CACHE_SIZE })
   const uses = createUseLog(options)
@@ -97,11 +110,12 @@ export function createAuthenticator(
 
   return {
     // Not async, so that malformed and cached keys cost no additional promise.
-    authenticateKey(text, surface, limitRead) {
+    authenticateKey(text, surface, { limitRead, cacheMs = 0 } = {}) {
+      integerOption('authenticateKey cacheMs', cacheMs, 0, MAX_KEY_CACHE_MS)
       const id = texts.readId(surface, text)
       if (id === undefined) return MALFORMED
       const cached = cache.get(id)
-      const fresh = cached !== undefined && performance.now() - cached.readAt < keyCacheMs
+      const fresh = cached !== undefined && performance.now() - cached.readAt < cacheMs
       if (fresh) return decide(text as string, cached)
       const readKey = () => read(id, text as string, surface)
       // The text matched this key before, so the read needs no limit.
