@@ -60,6 +60,8 @@ interface StartContext {
   readonly input: () => Promise<string>
   /** Reports progress on the standard error stream. */
   readonly progress: (text: string) => void
+  /** Asks before what cannot be undone, unless `--yes` was given. Throws a `CommandError` after a no. */
+  readonly confirm: (text: string) => Promise<void>
 }
 
 /** A command that opens no stores: it needs none, or what it starts opens them. */

@@ -117,10 +117,19 @@ async function outputOf<S extends HostServices>(
 
 function start(
   command: StartCommand,
-  { args, json }: Pick<RequestedCommand<unknown>, 'args' | 'json'>,
-  { env, input = async () => '', progress = () => {} }: CommandOptions,
+  { args, json, yes }: Omit<RequestedCommand<unknown>, 'command'>,
+  { env, ask, input = async () => '', progress = () => {} }: CommandOptions,
 ): Promise<CommandOutput> {
-  return command.start({ env, json, args, input, progress })
+  const confirm = async (text: string): Promise<void> => {
+    if (yes) return
+    if (!ask) throw new UsageError(`${command.name} needs --yes without a terminal. ${text}`)
+    if (!(await isConfirmed(ask, text))) throw new CommandError('Canceled.', 'canceled')
+  }
+  return command.start({ env, json, args, input, progress, confirm })
+}
+
+async function isConfirmed(ask: NonNullable<CommandOptions['ask']>, text: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await ask(`${text}\nContinue? [y/N] `)).trim())
 }
 
 /** A command line whose command works on the stores. */
@@ -188,7 +197,7 @@ function questionOf<S>(
   const itself = `${name} ${args.positional.join(' ')}`
   return async services => {
     const about = subject ? await subject(services, args) : itself
-    return /^y(?:es)?$/i.test((await ask(`${about}\n${confirm}\nContinue? [y/N] `)).trim())
+    return isConfirmed(ask, `${about}\n${confirm}`)
   }
 }
 

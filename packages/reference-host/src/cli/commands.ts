@@ -1,5 +1,6 @@
+import { accountCommands } from './account/commands.ts'
 import { explainTokenCommand } from './explain-token.ts'
 import { startCommand } from './start.ts'
 
 /** The commands that open no stores. */
-export const commands = [startCommand, explainTokenCommand]
+export const commands = [startCommand, explainTokenCommand, ...accountCommands]

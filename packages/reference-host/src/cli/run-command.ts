@@ -17,6 +17,7 @@ export const runCommand: RunCommand = commandRunner({
     'Accounts and people': ['users', 'accounts', 'kyc', 'audit'],
     'Keys and sessions': ['keys', 'sessions', 'requests', 'partner-keys', 'signing-keys', 'data-keys'],
     Money: ['ledger', 'payins', 'deposits', 'withdrawals', 'cards', 'authorizations'],
+    'Your account, at any host': ['login', 'logout', 'my-keys', 'pay'],
     'This machine': ['explain-token', 'completion'],
   },
   product,

@@ -149,7 +149,7 @@ function pollOnce({
   return operation({
     ...common,
     id: 'auth.pollCli',
-    title: 'Ask whether a command line is signed in',
+    title: 'Poll a sign-in request',
     paths: ['/auth/cli/poll'],
     limit: 'poll',
     body: PollBody,
@@ -175,7 +175,7 @@ function inspect({ db, clock }: Pick<HostServices, 'db' | 'clock'>): Operation {
   return operation({
     ...common,
     id: 'auth.inspectCli',
-    title: 'Show who asks to be signed in',
+    title: 'Get a sign-in request',
     paths: ['/auth/cli/inspect'],
     limit: 'bootstrap',
     body: InspectBody,

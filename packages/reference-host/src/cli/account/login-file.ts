@@ -1,0 +1,46 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { CommandError } from '@gatewright/host/internal'
+
+/** What `gatewright login` keeps: the key of a person at a host. */
+export interface Login {
+  /** The origin of the host. */
+  readonly host: string
+  readonly keyId: string
+  /** The secret text of the key. */
+  readonly key: string
+  readonly walletAddress: string | null
+}
+
+/** Where the login is kept: `gatewright/login.json` in the user's folder of settings (`XDG_CONFIG_HOME`, default `~/.config`). */
+export function loginFile(env: NodeJS.ProcessEnv): string {
+  return join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gatewright', 'login.json')
+}
+
+/** Reads the login. Throws a `CommandError` if there is none. */
+export async function readLogin(env: NodeJS.ProcessEnv): Promise<Login> {
+  const file = loginFile(env)
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Login
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new CommandError('You are not logged in: run gatewright login HOST', 'not_logged_in')
+    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** Stores the login, readable by its user only. A command that is killed leaves the old file or the new one. */
+export async function writeLogin(env: NodeJS.ProcessEnv, login: Login): Promise<string> {
+  const file = loginFile(env)
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const next = `${file}.${process.pid}`
+  await writeFile(next, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+  await rename(next, file)
+  return file
+}
+
+/** Deletes the login. */
+export async function removeLogin(env: NodeJS.ProcessEnv): Promise<void> {
+  await rm(loginFile(env), { force: true })
+}
