@@ -112,7 +112,7 @@ const postgresPool: Stores = postgresCredentials({
 const stores: Record<string, Stores> = {
   memory: inMemory(),
   SQLite: sqliteCredentials(sqlite.connections[0]!),
-  Redis: redisCredentials(redis.connections[0]!, { prefix: `{${uniqueName()}}:` }),
+  Redis: redisCredentials(redis.connections[0]!, { prefix: `${uniqueName()}:` }),
   Postgres: postgresPool,
 }
 const sides = await Promise.all(

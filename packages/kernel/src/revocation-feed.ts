@@ -69,18 +69,32 @@ export function sqlFeed(prefix: string = DEFAULT_PREFIX): {
   return { table, channel: table }
 }
 
-/** The prefix of the issuer's Redis keys. It is a hash tag, because the feed and the records change in one step. */
-export const DEFAULT_REDIS_PREFIX = '{gw}:'
+/** The prefix of the issuer's Redis keys. */
+export const DEFAULT_REDIS_PREFIX = 'gw:'
+
+/**
+ * What the Redis keys of the accounts of one lane begin with. The hash tag puts rows and feed of a lane into one slot of a cluster, because
+ * they change in one step, and the lanes into different ones.
+ */
+export const redisLane = (prefix: string, lane: number): string => `{${prefix}${lane}}:`
 
 /**
  * Names the Redis streams of the feed, one for each lane, and its channel. The ids of a stream are `<position>-0`; its one field `entry`
- * is a `FeedChange` as JSON. Each append also publishes its position on `channel`, which only wakes readers.
+ * is a `FeedChange` as JSON. Each append also publishes its position on `channel`, which only wakes readers. Throws a `TypeError` if the
+ * prefix contains a brace.
  */
 export function redisFeed(prefix: string = DEFAULT_REDIS_PREFIX): {
   readonly streams: readonly string[]
   readonly channel: string
 } {
-  return { streams: FEED_START.map((_, lane) => `${prefix}feed:${lane}`), channel: `${prefix}feed` }
+  if (/[{}]/.test(prefix))
+    throw new TypeError(
+      `prefix must contain no braces, because each lane has a hash tag of its own, got ${JSON.stringify(prefix)}`,
+    )
+  return {
+    streams: FEED_START.map((_, lane) => `${redisLane(prefix, lane)}feed`),
+    channel: `${prefix}feed`,
+  }
 }
 
 /** The feed of one process. The memory adapters append to it; a guard in the same process reads it. */

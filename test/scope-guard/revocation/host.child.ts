@@ -28,7 +28,7 @@ async function openFeed(): Promise<RevocationFeed> {
       return () => own.unsubscribe(channel)
     }
     return redisRevocationFeed(connections[0]!, {
-      prefix: `{${name}}:`,
+      prefix: `${name}:`,
       ...(push === 'push' ? { subscribe } : {}),
     })
   }

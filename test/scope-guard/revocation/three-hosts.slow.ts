@@ -29,7 +29,7 @@ async function open(backend: string, name: string): Promise<{ issuer: Issuer; cl
   if (backend === 'Redis') {
     const { connections, close } = await openRedis(1)
     return {
-      issuer: createIssuer({ ...options, ...redisCredentials(connections[0]!, { prefix: `{${name}}:` }) }),
+      issuer: createIssuer({ ...options, ...redisCredentials(connections[0]!, { prefix: `${name}:` }) }),
       close,
     }
   }

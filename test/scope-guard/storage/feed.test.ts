@@ -63,7 +63,7 @@ revocationFeedContract(runner, 'Redis, by a channel', async () => {
   own.on('error', () => {})
   await own.connect()
   const [client] = connections
-  const prefix = `{${uniqueName()}}:`
+  const prefix = `${uniqueName()}:`
   const subscribe = async (channel: string, listener: () => void) => {
     await own.subscribe(channel, listener)
     return () => own.unsubscribe(channel)
@@ -171,7 +171,7 @@ t.test('throws a fault for a malformed revocation and does not skip it', async t
     ['entry', '{"kind":"session","id":"a","at":1}', '1-1'],
   ] as const
   for (const [name, value, id = '1-0'] of bad) {
-    const prefix = `{${uniqueName()}}:`
+    const prefix = `${uniqueName()}:`
     await client!.run(prefix, ['XADD', redisFeed(prefix).streams[0] as string, id, name, value])
     const feed = redisRevocationFeed(client!, { prefix })
     await t.rejects(feed.after(FEED_START, 10), { name: 'Fault', code: 'ERR_STORE_REPLY' }, value)
@@ -181,7 +181,7 @@ t.test('throws a fault for a malformed revocation and does not skip it', async t
 t.test('throws a fault when the connection to Redis is cut or its reply is malformed', async t => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   t.teardown(close)
-  const prefix = `{${uniqueName()}}:`
+  const prefix = `${uniqueName()}:`
   await appendRedis(healthy, prefix, ENTRY)
   for (const client of [cutBefore, cutAfter, malformed]) {
     await t.rejects(redisRevocationFeed(client, { prefix }).after(FEED_START, 10), { name: 'Fault' })

@@ -20,7 +20,7 @@ const BACKENDS: Record<string, () => Promise<{ stores: Stores[]; close(): Promis
   },
   Redis: async () => {
     const { connections, close } = await openRedis(4)
-    const prefix = `{${uniqueName()}}:`
+    const prefix = `${uniqueName()}:`
     return { stores: connections.map(client => redisCredentials(client, { prefix })), close }
   },
   SQLite: async () => {

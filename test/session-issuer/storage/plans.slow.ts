@@ -7,7 +7,7 @@ import { race } from '@gatewright/kernel/testing'
 import { sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { migrateCredentials, postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { redisCredentials } from '@gatewright/session-issuer/redis'
-import { keyRecord, sessionRecord } from '@gatewright/session-issuer/internal'
+import { keyRecord, routeOf, sessionRecord } from '@gatewright/session-issuer/internal'
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { openPostgresPool, openRedis, testSqlOptions, uniqueName } from '../../harness/stores.ts'
@@ -126,7 +126,7 @@ t.test('every look-up among a million rows uses an index and reads at most 6 pag
 t.test('measures the memory of a live session in Redis', async t => {
   const { connections, close } = await openRedis(2)
   t.teardown(close)
-  const prefix = `{${uniqueName()}}:`
+  const prefix = `${uniqueName()}:`
   const { sessions } = redisCredentials(connections[0]!, { prefix })
   const used = async (): Promise<number> => {
     const info = String(await connections[1]!.run('', ['INFO', 'memory']))
@@ -137,10 +137,11 @@ t.test('measures the memory of a live session in Redis', async t => {
     const before = await used()
     const insert = (index: number): Promise<boolean> => {
       const account = Math.floor(index / perAccount)
+      const accountId = `acc_${perAccount}_${account}`
       return sessions.insert(
         sessionRecord({
-          sessionId: randomBytes(16).toString('hex').slice(0, 22),
-          accountId: `acc_${perAccount}_${account}`,
+          sessionId: routeOf(accountId) + randomBytes(10).toString('hex'),
+          accountId,
           userId: `usr_${account}`,
           walletAddress: `0x${'ab'.repeat(20)}`,
           keyId: 'k'.repeat(16),

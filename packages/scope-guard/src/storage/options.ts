@@ -8,7 +8,7 @@ export interface StorageOptions {
 
 /** Options of the Redis and SQL readers of the revocation feed. */
 export interface FeedOptions {
-  /** Prefix of the issuer's keys (Redis, default `{gw}:`) or tables (SQL, default `gw_`). */
+  /** Prefix of the issuer's keys (Redis, default `gw:`) or tables (SQL, default `gw_`). */
   readonly prefix?: string
   /**
    * Subscribes a listener to a channel, so that new entries are read immediately, and resolves with the function that ends the

@@ -2,7 +2,9 @@ import { keyDigest, malformedReply } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { redisScript, runScript } from '@gatewright/kernel/internal/redis'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
+import { routeOf } from '../route.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
+import type { RedisLanes } from './redis-lanes.ts'
 
 /*
  *   audit:<digest>  sorted set of an account's rows as JSON, scored by their time. A new row removes the rows that are
@@ -41,10 +43,11 @@ return {same, redis.call('ZREVRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '-inf', 'L
 `)
 
 /** `AuditStorage` in Redis. `collect` has nothing to do, because rows expire by themselves. */
-export function redisAuditStorage(client: RedisClient, prefix: string): AuditStorage {
+export function redisAuditStorage(client: RedisClient, lanes: RedisLanes): AuditStorage {
   return {
     async list(accountId, limit, { at, id = '' }) {
-      const found = await runScript(client, PAGE, auditKey(prefix, accountId), [String(at), String(limit)])
+      const key = auditKey(lanes.of(routeOf(accountId)).prefix, accountId)
+      const found = await runScript(client, PAGE, key, [String(at), String(limit)])
       // Redis sorts rows of one score by their text, which begins with the id.
       const [same, older] = Array.isArray(found) ? found.map(toEntries) : []
       if (!same || !older) throw malformedReply('redis', 'audit rows')

@@ -3,9 +3,10 @@ import type { KeyUse, KeyWrite } from './port.ts'
 import { endOf } from './parse-records.ts'
 import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
 import { APPEND_FEED } from './redis-feed.ts'
+import type { RedisLane } from './redis-lanes.ts'
 
 /*
- * Keys, all with the prefix and so in one hash slot:
+ * Keys, all with the prefix of the lane of their account and so in one hash slot:
  *   account:<digest>  hash: revision, and a field per key id
  *   key:<id>          hash: record (JSON), digest, pepper, used, account, lineage
  *   lineage:<id>      hash: a field k<key id> or p<policy id> for each of its own
@@ -115,8 +116,7 @@ return #ids
 
 /** The arguments of `COMMIT`. */
 export function commitArgs(
-  prefix: string,
-  feed: { readonly stream: string; readonly channel: string },
+  { prefix, stream, channel }: RedisLane,
   revision: number,
   write: KeyWrite,
 ): string[] {
@@ -134,8 +134,8 @@ export function commitArgs(
   ])
   return [
     prefix,
-    feed.stream,
-    feed.channel,
+    stream,
+    channel,
     String(revision),
     String(write.keys.length),
     ...keys,

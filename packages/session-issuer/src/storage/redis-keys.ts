@@ -1,9 +1,10 @@
-import { keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
+import { keyDigest, malformedReply, orFault } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { runScript } from '@gatewright/kernel/internal/redis'
-import { laneOfAccount } from './feed-lane.ts'
-import type { KeyRecord, KeyStorage } from './port.ts'
+import { assertRoute, routeOf, routeOfId, routeOfPolicy } from '../route.ts'
+import type { KeyRecord, KeyStorage, PolicyRecord } from './port.ts'
 import { parse, readKey, readPolicy } from './parse-records.ts'
+import { byLane, collectLanes, type RedisLane, type RedisLanes } from './redis-lanes.ts'
 import { COLLECT, COMMIT, commitArgs, LOAD, TOUCH, touchArgs } from './redis-key-scripts.ts'
 
 /** Parses the fields of a key's hash, as HMGET returns them. */
@@ -14,13 +15,13 @@ function toKey(fields: unknown): KeyRecord {
   return readKey({ ...(parse(record) as object), digest, pepperId, lastUsedAt })
 }
 
-/** `KeyStorage` in Redis: one script, one round trip and one hash slot per method. */
-export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage {
-  const feed = redisFeed(prefix)
-  const accountKey = (accountId: string): string => `${prefix}account:${keyDigest(accountId)}`
+/** `KeyStorage` in Redis: one script, one round trip and one hash slot per method and lane. */
+export function redisKeyStorage(client: RedisClient, lanes: RedisLanes): KeyStorage {
+  const accountKey = ({ prefix }: RedisLane, accountId: string): string =>
+    `${prefix}account:${keyDigest(accountId)}`
   return {
     async find(id) {
-      const key = `${prefix}key:${id}`
+      const key = `${lanes.of(routeOfId(id)).prefix}key:${id}`
       const fields = await orFault('redis', () =>
         client.run(key, ['HMGET', key, 'record', 'digest', 'pepper', 'used']),
       )
@@ -28,47 +29,55 @@ export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage
       return missing ? undefined : toKey(fields)
     },
     async load(accountId) {
-      const reply = await runScript(client, LOAD, accountKey(accountId), [prefix])
+      const lane = lanes.of(routeOf(accountId))
+      const reply = await runScript(client, LOAD, accountKey(lane, accountId), [lane.prefix])
       const [revision, ...keys] = Array.isArray(reply) ? (reply as unknown[]) : []
       if (!/^\d+$/.test(String(revision))) throw malformedReply('redis', 'a revision and keys')
       return { revision: Number(revision), keys: keys.map(toKey) }
     },
     async commit(accountId, revision, write) {
-      const { streams, channel } = feed
-      const stream = streams[laneOfAccount(accountId)] as string
-      const args = commitArgs(prefix, { stream, channel }, revision, write)
-      const reply = await runScript(client, COMMIT, accountKey(accountId), args)
+      const route = routeOf(accountId)
+      assertRoute(route, write.keys, write.policies)
+      const lane = lanes.of(route)
+      const args = commitArgs(lane, revision, write)
+      const reply = await runScript(client, COMMIT, accountKey(lane, accountId), args)
       if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')
       return reply === 1
     },
     async touch(uses) {
-      if (uses.length === 0) return
-      await runScript(client, TOUCH, `${prefix}ended-keys`, touchArgs(prefix, uses))
+      await Promise.all(
+        byLane(lanes, uses, use => routeOfId(use.id)).map(([{ prefix }, group]) =>
+          runScript(client, TOUCH, `${prefix}ended-keys`, touchArgs(prefix, group)),
+        ),
+      )
     },
-    policies: ids => readPolicies(client, `${prefix}key-policy:`, ids),
-    async collect(limit, endedBefore) {
-      const args = [prefix, String(endedBefore), String(limit)]
-      const reply = await runScript(client, COLLECT, `${prefix}ended-keys`, args)
-      if (!Number.isSafeInteger(reply)) throw malformedReply('redis', 'a count')
-      return reply as number
-    },
+    policies: ids => readPolicies(client, lanes, 'key-policy:', ids),
+    collect: (limit, endedBefore) =>
+      collectLanes(lanes, limit, async ({ prefix }, left) => {
+        const args = [prefix, String(endedBefore), String(left)]
+        const reply = await runScript(client, COLLECT, `${prefix}ended-keys`, args)
+        if (!Number.isSafeInteger(reply)) throw malformedReply('redis', 'a count')
+        return reply as number
+      }),
   }
 }
 
-/** Reads the policies that are stored; the others are left out. */
+/** Reads the policies that are stored, by one command for each lane; the others are left out. */
 export async function readPolicies(
   client: RedisClient,
-  prefix: string,
+  lanes: RedisLanes,
+  kind: 'key-policy:' | 'session-policy:',
   ids: readonly string[],
 ): ReturnType<KeyStorage['policies']> {
-  const [first] = ids
-  if (first === undefined) return []
-  const found = await orFault('redis', () =>
-    client.run(prefix + first, ['MGET', ...ids.map(id => prefix + id)]),
-  )
-  if (!Array.isArray(found) || found.length !== ids.length) throw malformedReply('redis', 'policies')
-  return ids.flatMap((id, index) => {
-    const document = (found as unknown[])[index]
-    return document === null ? [] : [readPolicy(id, document)]
-  })
+  const readLane = async ({ prefix }: RedisLane, group: readonly string[]): Promise<PolicyRecord[]> => {
+    const keys = group.map(id => `${prefix}${kind}${id}`)
+    const found = await orFault('redis', () => client.run(keys[0] as string, ['MGET', ...keys]))
+    if (!Array.isArray(found) || found.length !== keys.length) throw malformedReply('redis', 'policies')
+    return group.flatMap((id, index) => {
+      const document = (found as unknown[])[index]
+      return document === null ? [] : [readPolicy(id, document)]
+    })
+  }
+  const groups = byLane(lanes, ids, routeOfPolicy)
+  return (await Promise.all(groups.map(([lane, group]) => readLane(lane, group)))).flat()
 }

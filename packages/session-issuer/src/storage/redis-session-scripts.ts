@@ -6,7 +6,7 @@ import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
 import { APPEND_FEED } from './redis-feed.ts'
 
 /*
- * All keys begin with the prefix, whose hash tag puts them into one hash slot of a cluster. Each key expires `GRACE_MS` after
+ * All keys begin with the prefix of the lane of their account, whose hash tag puts them into one hash slot of a cluster. Each key expires `GRACE_MS` after
  * the last session that it belongs to.
  *   session:<session id>        <revokedAt, empty while live>|<record as JSON>
  *   sessions:<account digest>   sorted set of the ids of an account's sessions, scored by `expiresAt`

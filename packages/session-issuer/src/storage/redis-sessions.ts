@@ -1,10 +1,11 @@
-import { FEED_RETENTION_MS, keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
+import { FEED_RETENTION_MS, keyDigest, malformedReply, orFault } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { runScript, type RedisScript } from '@gatewright/kernel/internal/redis'
-import { laneOf, routeOf, routeOfId } from '../route.ts'
+import { assertRoute, routeOf, routeOfId } from '../route.ts'
 import type { SessionRecord, SessionStorage } from './port.ts'
 import { parse, readSession } from './parse-records.ts'
 import { auditArgs } from './redis-audit.ts'
+import { collectLanes, type RedisLane, type RedisLanes } from './redis-lanes.ts'
 import { INSERT, insertArgs, LIST, REVOKE, REVOKE_ACCOUNT, TRIM } from './redis-session-scripts.ts'
 import { readPolicies } from './redis-keys.ts'
 
@@ -18,11 +19,10 @@ function toSession(stored: unknown): SessionRecord {
   })
 }
 
-/** `SessionStorage` in Redis: one script, one round trip and one hash slot per method. */
-export function redisSessionStorage(client: RedisClient, prefix: string): SessionStorage {
-  const feed = redisFeed(prefix)
-  const streamOf = (route: string): string => feed.streams[laneOf(route)] as string
-  const sessionsOf = (accountId: string): string => `${prefix}sessions:${keyDigest(accountId)}`
+/** `SessionStorage` in Redis: one script, one round trip and one hash slot per method, except `policies` and `collect`. */
+export function redisSessionStorage(client: RedisClient, lanes: RedisLanes): SessionStorage {
+  const sessionsOf = ({ prefix }: RedisLane, accountId: string): string =>
+    `${prefix}sessions:${keyDigest(accountId)}`
   const count = async (script: RedisScript, key: string, args: readonly string[]): Promise<number> => {
     const reply = await runScript(client, script, key, args)
     if (!Number.isSafeInteger(reply)) throw malformedReply('redis', 'a count')
@@ -30,47 +30,42 @@ export function redisSessionStorage(client: RedisClient, prefix: string): Sessio
   }
   return {
     async insert(session, own, audit) {
+      const route = routeOf(session.accountId)
+      const ids = [session.sessionId, ...session.ancestry].map(id => ({ id }))
+      assertRoute(route, ids, own)
+      const { prefix } = lanes.of(route)
       const args = insertArgs(prefix, session, own, audit)
-      const reply = await count(INSERT, `${prefix}session:${session.sessionId}`, args)
-      return reply === 1
+      return (await count(INSERT, `${prefix}session:${session.sessionId}`, args)) === 1
     },
     async find(id) {
-      const key = `${prefix}session:${id}`
+      const key = `${lanes.of(routeOfId(id)).prefix}session:${id}`
       const stored = await orFault('redis', () => client.run(key, ['GET', key]))
       return stored === null ? undefined : toSession(stored)
     },
     async list(accountId, limit, now, after) {
       const from = after ? [String(after.at), after.id] : ['+inf', '']
-      const args = [prefix, String(now), String(limit), ...from]
-      const stored = await runScript(client, LIST, sessionsOf(accountId), args)
+      const lane = lanes.of(routeOf(accountId))
+      const args = [lane.prefix, String(now), String(limit), ...from]
+      const stored = await runScript(client, LIST, sessionsOf(lane, accountId), args)
       if (!Array.isArray(stored)) throw malformedReply('redis', 'sessions')
       return stored.map(toSession)
     },
-    revoke: (id, now, audit) =>
-      count(REVOKE, `${prefix}session:${id}`, [
-        prefix,
-        streamOf(routeOfId(id)),
-        feed.channel,
-        String(now),
-        id,
-        ...auditArgs(prefix, audit ? [audit] : []),
-      ]),
-    revokeAccount: (accountId, limit, now) =>
-      count(REVOKE_ACCOUNT, sessionsOf(accountId), [
-        prefix,
-        streamOf(routeOf(accountId)),
-        feed.channel,
-        String(now),
-        String(limit),
-      ]),
-    policies: ids => readPolicies(client, `${prefix}session-policy:`, ids),
-    // Sessions expire by themselves.
-    async collect(limit, now) {
-      let trimmed = 0
-      for (const stream of feed.streams)
-        if (trimmed < limit)
-          trimmed += await count(TRIM, stream, [String(now - FEED_RETENTION_MS), String(limit - trimmed)])
-      return trimmed
+    async revoke(id, now, audit) {
+      const { prefix, stream, channel } = lanes.of(routeOfId(id))
+      const auditing = auditArgs(prefix, audit ? [audit] : [])
+      const args = [prefix, stream, channel, String(now), id, ...auditing]
+      return count(REVOKE, `${prefix}session:${id}`, args)
     },
+    async revokeAccount(accountId, limit, now) {
+      const lane = lanes.of(routeOf(accountId))
+      const args = [lane.prefix, lane.stream, lane.channel, String(now), String(limit)]
+      return count(REVOKE_ACCOUNT, sessionsOf(lane, accountId), args)
+    },
+    policies: ids => readPolicies(client, lanes, 'session-policy:', ids),
+    // Sessions expire by themselves.
+    collect: (limit, now) =>
+      collectLanes(lanes, limit, ({ stream }, left) =>
+        count(TRIM, stream, [String(now - FEED_RETENTION_MS), String(left)]),
+      ),
   }
 }
