@@ -6,6 +6,7 @@ export interface PlanNode {
   readonly 'Relation Name'?: string
   readonly 'Index Name'?: string
   readonly 'Rows Removed by Filter'?: number
+  readonly 'Actual Rows'?: number
   readonly 'Shared Hit Blocks': number
   readonly 'Shared Read Blocks': number
   readonly Plans?: readonly PlanNode[]

@@ -27,7 +27,7 @@ export interface RequestOptions {
   readonly body?: unknown
 }
 
-/** Sends one request. Every response of the host with a body must be JSON. */
+/** Sends one request. Every response of the host with a body must be JSON; a CSV file is kept as text. */
 export async function request(
   url: string,
   path: string,
@@ -41,11 +41,12 @@ export async function request(
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
+  const isCsv = response.headers.get('content-type')?.startsWith('text/csv')
   reportResponse(url, typeof body === 'string' ? body : JSON.stringify(body ?? ''), response.status, text)
   return {
     status: response.status,
     headers: response.headers,
-    body: (text === '' ? {} : JSON.parse(text)) as HttpResponse['body'],
+    body: (text === '' ? {} : isCsv ? text : JSON.parse(text)) as HttpResponse['body'],
   }
 }
 

@@ -179,7 +179,10 @@ export async function openMoney(
       const { accountId } = await services.users.findOrCreateByWallet(wallet, clock.now())
       if (cents > 0)
         await db.transaction(tx =>
-          internals.creditPlayMoney(services, accountId, cents, { tx, effectId: uniqueName() }),
+          internals.creditPlayMoney(services, { accountId, keyId: 'key_1' }, cents, {
+            tx,
+            effectId: uniqueName(),
+          }),
         )
       return accountId
     },

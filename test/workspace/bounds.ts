@@ -178,7 +178,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user subscriptions.confirmBalance': {
     ...account,
     keeps: 'a ledger transfer, a transaction and an event, in place of a hold',
-    bytes: 500,
+    bytes: 800,
   },
   'user subscriptions.cancel': { ...account, keeps: 'a date and the response', bytes: 1400, until: DAY },
   'user contracts.create': { ...account, keeps: 'a contract, 20 at most', bytes: 1600 },
@@ -186,14 +186,14 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'user payments.create': {
     ...account,
     keeps: 'a ledger transfer, transactions, events, counters',
-    bytes: 5600,
+    bytes: 6000,
     requiresIdentity: true,
   },
   'user bills.create': { ...account, keeps: 'a bill and an event, 100 open at a time', bytes: 2900 },
   'user bills.pay': {
     ...account,
     keeps: 'a ledger transfer, a transaction, an event',
-    bytes: 3700,
+    bytes: 4000,
     requiresIdentity: true,
   },
   'user cards.simulateAuthorization': { ...authorization, keeps: AUTHORIZATION, bytes: 8800 },
@@ -311,6 +311,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     until: 'for good',
   },
   'user notifications.mark': { ...inPlace, keeps: 'when it was read', bytes: 100 },
+  'user notifications.markAll': { ...inPlace, keeps: 'when each was read', bytes: 100 },
   'user kyc.submit': {
     limit: 'account',
     keeps: 'the application, encrypted, in place of the last; an event',

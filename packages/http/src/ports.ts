@@ -133,6 +133,8 @@ export interface WireResponse {
   readonly body: string
   /** The body was too large to store, or is not text: `body` is empty, and the rest is unchanged. */
   readonly bodyOmitted?: true
+  /** The body of a response that is sent piece by piece: `body` is empty. Such a response is never stored. */
+  readonly chunks?: AsyncIterable<string>
 }
 
 /** A response as it is recorded. `spends` are the amounts that the run reserved; they are never sent. */

@@ -9,6 +9,7 @@ import { openPostgres, openSqlite } from '../../harness/stores.ts'
 const { accountsThatDiffer, heldMoney, readUserMoney, transactions, userMoney } = internals
 type Store = typeof transactions
 type Entry = Parameters<Store['write']>[1]
+type Place = NonNullable<Awaited<ReturnType<Store['page']>>['next']>
 const NOW = 1_767_225_600_000
 
 function onBoth(
@@ -58,11 +59,11 @@ onBoth(
       await store.write(db, each, NOW)
     const list = async (filter: Parameters<Store['page']>[3], limit = 50): Promise<string[]> => {
       const found: string[] = []
-      for (let after = 0; ; ) {
+      for (let after: Place | undefined; ; ) {
         const page = await store.page(db, 'ann', { after, limit }, filter)
-        found.push(...page.map(({ description }) => description))
-        if (page.length < limit) return found
-        after = page.at(-1)!.position
+        found.push(...page.rows.map(({ description }) => description))
+        if (!page.next) return found
+        after = page.next
       }
     }
     for (const limit of [1, 2, 50]) {
@@ -86,13 +87,95 @@ onBoth(
   },
 )
 
+onBoth('filters by status, key, object and time of creation, alone and together', async (t, db, store) => {
+  const statuses = ['completed', 'pending', 'declined'] as const
+  for (let n = 0; n < 36; n += 1)
+    await store.write(
+      db,
+      entry(String(n), {
+        source: { kind: n % 2 === 0 ? 'bill' : 'payin', id: `object_${n % 4}`, part: String(n) },
+        status: statuses[n % 3] as Entry['status'],
+        type: n % 4 === 0 ? 'payment' : 'collateral',
+        keyId: n % 5 === 0 ? null : `key_${n % 2}`,
+      }),
+      // Three rows of each millisecond.
+      NOW + Math.floor(n / 3),
+    )
+  const list = async (filter: Parameters<Store['page']>[3], range: object, limit: number) => {
+    const found: number[] = []
+    for (let after: Place | undefined; ; ) {
+      const page = await store.page(db, 'ann', { ...range, after, limit }, filter)
+      t.ok(page.rows.length <= limit)
+      found.push(...page.rows.map(({ description }) => Number(description)))
+      if (!page.next) return found
+      after = page.next
+    }
+  }
+  const wanted = (is: (n: number) => boolean): number[] =>
+    Array.from({ length: 36 }, (_, n) => 35 - n).filter(is)
+  const cases: [Parameters<Store['page']>[3], (n: number) => boolean][] = [
+    [{}, () => true],
+    [{ statuses: ['pending'] }, n => n % 3 === 1],
+    [{ statuses: ['pending', 'declined'] }, n => n % 3 > 0],
+    [{ statuses: ['declined'], types: ['payment'] }, n => n % 3 === 2 && n % 4 === 0],
+    [{ keyId: 'key_1' }, n => n % 2 === 1 && n % 5 > 0],
+    [{ keyId: 'key_1', statuses: ['completed'] }, n => n % 2 === 1 && n % 5 > 0 && n % 3 === 0],
+    [{ keyId: 'key_0', types: ['payment'] }, n => n % 4 === 0 && n % 5 > 0],
+    [{ source: { kind: 'payin', id: 'object_1' } }, n => n % 4 === 1],
+    [
+      { source: { kind: 'payin', id: 'object_1' }, keyId: 'key_1', statuses: ['pending'] },
+      n => n % 12 === 1 && n % 5 > 0,
+    ],
+    [{ source: { kind: 'bill', id: 'object_1' } }, () => false],
+    [{ keyId: 'key_9' }, () => false],
+  ]
+  for (const [filter, is] of cases)
+    for (const limit of [1, 2, 50]) {
+      t.same(await list(filter, {}, limit), wanted(is), JSON.stringify({ filter, limit }))
+      const range = { from: NOW + 2, to: NOW + 9 }
+      const within = (n: number): boolean => n >= 6 && n < 27
+      t.same(
+        await list(filter, range, limit),
+        wanted(n => is(n) && within(n)),
+        JSON.stringify(filter),
+      )
+    }
+  t.same(await list({}, { from: NOW + 12 }, 5), [])
+  t.same(await list({}, { to: NOW }, 5), [])
+  const { rows } = await store.page(db, 'bob', { limit: 9 }, { keyId: 'key_1' })
+  t.same(rows, [], 'only those of the account')
+})
+
+onBoth(
+  'a page that tests rows reads 500 of them, and says where the next page begins',
+  async (t, db, store) => {
+    const all = 1100
+    await db.transaction(async tx => {
+      for (let n = 0; n < all; n += 1)
+        await store.write(
+          tx,
+          entry(String(n), { keyId: 'key', status: n === 3 ? 'failed' : 'completed' }),
+          NOW + n,
+        )
+    })
+    const pages: string[][] = []
+    let after: Place | undefined
+    do {
+      const page = await store.page(db, 'ann', { after, limit: 2 }, { keyId: 'key', statuses: ['failed'] })
+      pages.push(page.rows.map(({ description }) => description))
+      after = page.next
+    } while (after)
+    t.same(pages, [[], [], ['3']])
+  },
+)
+
 onBoth('keeps the merchant, and writes a row again in its place', async (t, db, store) => {
   const merchant = { name: 'Shop', mcc: '5411', city: null, country: 'US' }
   const spent = entry('card', { type: 'spend', cardId: 'card_1', status: 'pending', merchant })
   await store.write(db, spent, NOW)
   await store.write(db, entry('later'), NOW)
   await store.write(db, { ...spent, status: 'completed', amountCents: 4, description: 'cleared' }, NOW + 1)
-  const page = await store.page(db, 'ann', { after: 0, limit: 9 })
+  const { rows: page } = await store.page(db, 'ann', { limit: 9 })
   t.match(page, [
     { description: 'later', merchant: null, cardId: null },
     {
@@ -114,7 +197,7 @@ onBoth('keeps both sides of a payment under one id', async (t, db, store) => {
     entry('whole', { source }),
   ]
   for (const side of sides) await store.write(db, side, NOW)
-  const page = await store.page(db, 'ann', { after: 0, limit: 9 })
+  const { rows: page } = await store.page(db, 'ann', { limit: 9 })
   t.match(page, [
     { ...sides[2], source: { ...source, part: '' }, counterparty: null, memo: null },
     sides[1],

@@ -326,6 +326,7 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
     const [{ id } = { id: '' }] = data['notifications'] as { id: string }[]
     return () => user(`/notifications/${id}`, { read: true }, { method: 'PATCH' })
   },
+  'user notifications.markAll': async () => () => user('/notifications', { read: true }, { method: 'PATCH' }),
   ...onBoth('kyc.submit', (_, surface) => async () => {
     const one = await somebody[surface]()
     return () => one(surface === 'user' ? '/kyc' : '/kyc/applications', fullKyc('Pending'))

@@ -9,7 +9,7 @@ import { operation, type Call, type Operation } from './operation.ts'
 import { cutPage, pageParameters, readCursor } from './paging.ts'
 
 /** What differs between the paged lists of an account's records. */
-interface ListRule<T extends { readonly position: number }, S extends TObject, F extends TProperties> {
+export interface ListRule<T extends { readonly position: number }, S extends TObject, F extends TProperties> {
   readonly id: string
   readonly title: string
   /** Default: `user`. */

@@ -12,7 +12,13 @@ import { callOf, toHandlerResponse, withIgnored, type GateCall } from './gate-ca
 import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
 import { mountSigned } from './mount-signed.ts'
 import { mountWrite } from './mount-write.ts'
-import type { CallerByCredential, LedgerOperation, Operation, PlainOperation } from './operation.ts'
+import {
+  isPublicDocument,
+  type CallerByCredential,
+  type LedgerOperation,
+  type Operation,
+  type PlainOperation,
+} from './operation.ts'
 import { querySchema } from './query.ts'
 import { targetDenial } from './request-target.ts'
 
@@ -121,9 +127,8 @@ async function admit(
   { facts, params, caller }: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>,
   { limits, requireHttps }: MountServices,
 ): Promise<Verdict<readonly HeaderField[], DenialWithHeaders>> {
-  const { id, limit, document } = operation
-  if (requireHttps && !facts.secure && (!document || operation.credential === 'provider'))
-    return httpsRequired
+  const { id, limit } = operation
+  if (requireHttps && !facts.secure && !isPublicDocument(operation)) return httpsRequired
   let limited: Verdict<readonly HeaderField[]> = allow([])
   if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
   else if (limit === 'token-check') limited = await limits.tokenCheck(addressBucket(facts.address))

@@ -56,7 +56,7 @@ export interface Success {
 
 /** A response that is a document without the envelope, such as a JWKS. */
 export interface Document {
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string and a `StreamedBody` are sent as they are. */
   readonly document: unknown
   /** Default 200. */
   readonly status?: number
@@ -194,6 +194,11 @@ export type OperationRules = Map<string, Rule<never>>
 
 /** A row of the operation table. Its own types were checked at its declaration. */
 export type Operation = PlainOperation | LedgerOperation
+
+/** Whether an operation serves a document of the host that anybody may read, also without HTTPS. */
+export function isPublicDocument({ document, credential }: Operation): boolean {
+  return document === true && credential === 'none'
+}
 
 /** Declares an operation that reads, or whose service commits by itself. */
 export function operation<

@@ -46,7 +46,8 @@ export function renderer(table: readonly Operation[], services: RenderServices):
       operation && isSuccess(operation, outcome)
         ? withEnvelope(operation, outcome, aliases)
         : withoutEnvelope(outcome, shape)
-    const wrap = surface !== undefined && surface !== 'public' && wantsOpenResponses(facts)
+    const isDocument = operation?.document === true && outcome.kind === 'response'
+    const wrap = surface !== undefined && surface !== 'public' && !isDocument && wantsOpenResponses(facts)
     const createdAt = Math.floor(clock.now() / 1000)
     const response = wrap
       ? openResponses(plain, facts, { model: `${serviceName}.${surface}`, createdAt })

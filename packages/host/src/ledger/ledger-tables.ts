@@ -101,18 +101,24 @@ create table {prefix}transactions (
   merchant text,
   counterparty text,
   memo text,
+  key_id {id},
   created_at bigint not null,
   updated_at bigint not null,
   check (card_id is null or type = 'spend'),
   unique (account_id, id),
   unique (account_id, source_kind, source_id, part),
-  {primary key} (account_id, position)
+  {primary key} (account_id, created_at, position)
 ) {by account_id};
 
-create index {prefix}transactions_type on {prefix}transactions (account_id, type, position);
+-- Lists are read by one of these: newest first, of all rows of an account or of some.
+create index {prefix}transactions_type
+  on {prefix}transactions (account_id, type, status, created_at, position);
 
-create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, position)
+create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, created_at, position)
   where card_id is not null;
+
+create index {prefix}transactions_key on {prefix}transactions (account_id, key_id, created_at, position)
+  where key_id is not null;
 
 create index {prefix}transactions_payments on {prefix}transactions (account_id, position)
   where source_kind = 'payment';

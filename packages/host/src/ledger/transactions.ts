@@ -1,9 +1,10 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlQueries } from '@gatewright/kernel/sql'
 import { defer } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, json, named, nullable, position, text, oneOf } from '../records/columns.ts'
 import { newId } from '../records/new-id.ts'
-import { table, type PageOf, type Row } from '../records/table.ts'
+import { readNewest, type NewestPage, type Place, type RowFilter } from '../records/newest-page.ts'
+import { table, type Row } from '../records/table.ts'
 
 /** The merchant of a payment by card. */
 export interface Merchant {
@@ -21,7 +22,7 @@ export interface TransactionEntry {
   /** The business object. `part` distinguishes several rows of one object, such as the two sides of a payment. Default: ''. */
   readonly source: { readonly kind: string; readonly id: string; readonly part?: string }
   readonly type: TransactionType
-  readonly status: 'pending' | 'completed' | 'declined' | 'reversed' | 'failed'
+  readonly status: (typeof TRANSACTION_STATUSES)[number]
   /** Integer US cents. */
   readonly amountCents: number
   /** `debit`: leaves the balance. */
@@ -35,16 +36,27 @@ export interface TransactionEntry {
   readonly counterparty?: string | null
   /** What the sender of a payment wrote to its receiver. */
   readonly memo?: string | null
+  /** The API key that caused it: of the session, or for a payment by card the first key of the lineage that made the card. */
+  readonly keyId?: string | null
 }
 
 /** The types of transactions. */
 export const TRANSACTION_TYPES = ['spend', 'collateral', 'payment', 'fee'] as const
 type TransactionType = (typeof TRANSACTION_TYPES)[number]
 
+/** The statuses of transactions. */
+export const TRANSACTION_STATUSES = ['pending', 'completed', 'declined', 'reversed', 'failed'] as const
+
 /** The filter of a list of transactions. An absent member filters nothing. */
-interface TransactionFilter {
+export interface TransactionFilter {
+  /** The transaction with this id. */
+  readonly id?: string | undefined
+  /** Those of this business object. */
+  readonly source?: { readonly kind: string; readonly id: string } | undefined
   readonly cardId?: string | undefined
+  readonly keyId?: string | undefined
   readonly types?: readonly TransactionType[] | undefined
+  readonly statuses?: readonly TransactionEntry['status'][] | undefined
 }
 
 /** The transactions of all accounts: one row per account and business object. */
@@ -62,6 +74,7 @@ export const transactionTable = table('gw_transactions', {
   merchant: nullable(json<Merchant>()),
   counterparty: nullable(text),
   memo: nullable(text),
+  keyId: nullable(text),
   createdAt: instant,
   updatedAt: instant,
 })
@@ -69,30 +82,28 @@ export const transactionTable = table('gw_transactions', {
 export type Transaction = Row<typeof transactionTable>
 
 const WRITE = `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status,
-    amount_cents, direction, description, card_id, merchant, counterparty, memo, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)
+    amount_cents, direction, description, card_id, merchant, counterparty, memo, key_id, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)
   on conflict (account_id, source_kind, source_id, part) do update set status = excluded.status,
     amount_cents = excluded.amount_cents, description = excluded.description, updated_at = excluded.updated_at`
 
 export const transactions = {
-  /** Returns a page of the account's transactions, newest first. */
+  find: transactionTable.find,
+  /** Reads a page of the account's transactions, newest first. See `readNewest`. */
   async page(
     db: SqlQueries,
     accountId: string,
-    page: PageOf,
-    { cardId, types }: TransactionFilter = {},
-  ): Promise<Transaction[]> {
-    if (cardId === undefined)
-      return types === undefined
-        ? transactionTable.page(db, accountId, page)
-        : pageOfTypes(db, accountId, page, types)
-    // Only transactions of the type `spend` have a card (a check in the database).
-    return types?.includes('spend') === false ? [] : transactionTable.page(db, accountId, page, { cardId })
+    page: NewestPage,
+    filter: TransactionFilter = {},
+  ): Promise<{ readonly rows: readonly Transaction[]; readonly next: Place | undefined }> {
+    if (filter.cardId !== undefined && filter.types?.includes('spend') === false)
+      return { rows: [], next: undefined }
+    return readNewest(db, transactionTable, accountId, page, rowFilter(filter))
   },
   /** Writes the row of a business object, in the round trip of the next statement. If the row exists, its status, amount and description change; its position stays. */
   async write(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<void> {
     const { accountId, source, type, status, amountCents, direction, description } = entry
-    const { cardId = null, merchant = null, counterparty = null, memo = null } = entry
+    const { cardId = null, merchant = null, counterparty = null, memo = null, keyId = null } = entry
     await defer(tx, WRITE, [
       newId('txn'),
       accountId,
@@ -108,26 +119,34 @@ export const transactions = {
       merchant === null ? null : JSON.stringify(merchant),
       counterparty,
       memo,
+      keyId,
       now,
     ])
   },
 }
 
 /**
- * Reads a page by one short index scan per type, so that its cost depends neither on its position nor on how rare the types
- * are.
+ * Chooses the index by which a page is read: that of an id, a business object, a card or a key, else that of types and statuses. The
+ * other conditions are tested on the rows that it finds.
  */
-async function pageOfTypes(
-  db: SqlQueries,
-  accountId: string,
-  { after, limit }: PageOf,
-  types: readonly TransactionType[],
-): Promise<Transaction[]> {
-  const parts = types.map(
-    type => `select * from (select * from gw_transactions where account_id = $1 and position < $2
-      and type = '${type}' order by position desc limit $3) of_${type}`,
-  )
-  const text = `${parts.join(' union all ')} order by position desc limit $3`
-  const before = after === 0 ? Number.MAX_SAFE_INTEGER : after
-  return (await rows(db, text, [accountId, before, limit])).map(transactionTable.read)
+function rowFilter({ id, source, cardId, keyId, types, statuses }: TransactionFilter): RowFilter {
+  const indexes: Readonly<Record<string, string>>[] = []
+  if (id !== undefined) indexes.push({ id })
+  if (source) indexes.push({ source_kind: source.kind, source_id: source.id })
+  if (cardId !== undefined) indexes.push({ card_id: cardId })
+  if (keyId !== undefined) indexes.push({ key_id: keyId })
+  const [index, ...others] = indexes
+  if (!index) {
+    if (!types && !statuses) return {}
+    const pairs = (types ?? TRANSACTION_TYPES).flatMap(type =>
+      (statuses ?? TRANSACTION_STATUSES).map(status => ({ type, status })),
+    )
+    return { oneOf: pairs }
+  }
+  const also: Record<string, readonly string[]> = {}
+  for (const [column, value] of others.flatMap(Object.entries<string>)) also[column] = [value]
+  // Only transactions of the type `spend` have a card (a check in the database).
+  if (types && cardId === undefined) also['type'] = types
+  if (statuses) also['status'] = statuses
+  return Object.keys(also).length === 0 ? { oneOf: [index] } : { oneOf: [index], also }
 }

@@ -1,5 +1,5 @@
 import type { TObject } from 'typebox/type'
-import type { Operation } from '../http/operation.ts'
+import { isPublicDocument, type Operation } from '../http/operation.ts'
 import type { NamedOperation } from './operation-names.ts'
 import { headersOf } from './common-components.ts'
 import type { Components, Json } from './components.ts'
@@ -47,7 +47,11 @@ export function responsesOf(operation: NamedOperation, components: Components): 
 /** Lists the statuses with which an operation can deny or fail. */
 function denialStatuses(operation: Operation): readonly number[] {
   const { surface, method, credential, limit, paths, query } = operation
-  const found = new Set<number>([500, ...(operation.document ? [] : [503]), ...(operation.denies ?? [])])
+  const found = new Set<number>([
+    500,
+    ...(isPublicDocument(operation) ? [] : [503]),
+    ...(operation.denies ?? []),
+  ])
   const add = (when: boolean, ...statuses: number[]): void => {
     if (when) for (const status of statuses) found.add(status)
   }
@@ -60,7 +64,7 @@ function denialStatuses(operation: Operation): readonly number[] {
   add(credential !== 'none', 401, 403, 429)
   add(limit === 'document' || limit === 'token-check' || limit === 'bootstrap', 429)
   // Only the host's own documents are served without HTTPS.
-  add(!operation.document, 403)
+  add(!isPublicDocument(operation), 403)
   // Bootstrap checks a wallet's signature instead of a credential.
   add(surface !== 'public' && credential === 'none', 401, 403, 429)
   const documented = new Set(operation.documentStatuses)

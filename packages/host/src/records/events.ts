@@ -60,6 +60,10 @@ const MARK = `update gw_events set read_at =
     case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
   where account_id = $2 and id = $3 returning ${records.columns}`
 
+const MARK_OLDEST = `update gw_events set read_at = $1 where account_id = $2 and read_at is null
+  and position in (select position from gw_events where account_id = $2 and read_at is null order by position limit $3)
+  returning id`
+
 /** Reads and writes the events of all accounts. One table serves as history and as notifications. */
 export const events = {
   /** Returns a page of the account's events. */
@@ -105,6 +109,10 @@ export const events = {
   unread(db: SqlQueries, accountId: string, { after, limit }: PageOf): Promise<RecordedEvent[]> {
     const conditions = `where account_id = $1 and position < $2 and read_at is null order by position desc limit $3`
     return records.select(db, conditions, [accountId, after === 0 ? Number.MAX_SAFE_INTEGER : after, limit])
+  },
+  /** Marks the oldest unread events of an account as read, and returns how many. An event that is marked meanwhile keeps its `readAt`. */
+  async markOldest(tx: SqlQueries, accountId: string, most: number, readAt: EpochMs): Promise<number> {
+    return (await rows(tx, MARK_OLDEST, [readAt, accountId, most])).length
   },
   /**
    * Marks an event as read, or as unread with null. An event that is already read keeps its first `readAt`. Returns undefined for

@@ -1,4 +1,5 @@
-import type { OutgoingHttpHeaders } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import type { WireResponse } from '../ports.ts'
 import type { NodeRequest } from '../request/facts.ts'
@@ -94,21 +95,35 @@ const BODILESS: readonly number[] = [204, 304]
 export function writeWire(
   { method }: Pick<NodeRequest, 'method'>,
   response: NodeResponse,
-  { status, headers, body }: WireResponse,
+  { status, headers, body, chunks }: WireResponse,
 ): void {
   if (response.headersSent) return
-  const hasBody = body !== ''
+  const hasBody = body !== '' || chunks !== undefined
   const fields: string[] = []
   for (const [name, value] of headers) {
     if (name.length === 14 && name.toLowerCase() === 'content-length') continue
     if (hasBody || name.toLowerCase() !== 'content-type') fields.push(name, value)
   }
-  if (!BODILESS.includes(status)) fields.push('Content-Length', String(Buffer.byteLength(body)))
+  if (!BODILESS.includes(status) && !chunks) fields.push('Content-Length', String(Buffer.byteLength(body)))
   const head = response.writeHead.bind(response) as (status: number, fields: string[]) => unknown
   const end = response.end.bind(response) as (text?: string) => unknown
   head(status, fields)
-  if (hasBody && method !== 'HEAD') end(body)
+  if (chunks && method !== 'HEAD') void writeChunks(response as unknown as ServerResponse, chunks)
+  else if (hasBody && method !== 'HEAD') end(body)
   else end()
+}
+
+/** How long a client may read nothing of a streamed body, in ms. */
+const STALLED_MS = 30_000
+
+/** Sends a body piece by piece. A client that disconnects or stops reading ends the iterator, and a failure of the iterator the connection. */
+async function writeChunks(response: ServerResponse, chunks: AsyncIterable<string>): Promise<void> {
+  response.setTimeout(STALLED_MS, () => response.destroy())
+  try {
+    await pipeline(chunks, response)
+  } catch {
+    // `pipeline` has closed the connection: nothing can be sent any more. The iterator reports its own failures.
+  }
 }
 
 class NodeConnection implements Connection {

@@ -1,6 +1,7 @@
 import type { Denial, Fault } from '@gatewright/kernel'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import type { WireResponse } from '../ports.ts'
+import { StreamedBody } from './streamed-body.ts'
 import { statusPhrase } from './status-phrase.ts'
 
 /** An HTTP response as plain data, before a framework sends it. If `body` is undefined, it has no body. */
@@ -140,11 +141,12 @@ export function jsonOf(value: unknown): string {
 }
 
 /**
- * Encodes the body of a response: a string as it is, anything else as JSON. If the response has no `Content-Type`, sets that of JSON.
+ * Encodes the body of a response: a string and a `StreamedBody` as they are, anything else as JSON. If the response has no `Content-Type`, sets that of JSON.
  * Throws a `TypeError` for a body that JSON cannot represent.
  */
 export function wire({ status, headers, body }: HttpResponse): WireResponse {
   if (body === undefined) return { status, headers, body: '' }
+  if (body instanceof StreamedBody) return { status, headers, body: '', chunks: body.chunks }
   const withType: readonly HeaderField[] = hasField(headers, 'content-type')
     ? headers
     : [['Content-Type', 'application/json; charset=utf-8'], ...headers]

@@ -59,6 +59,7 @@ export function storedForm(outcome: Outcome): WireResponse {
   if (outcome.kind === 'denial') return marked(wire(denialResponse(outcome.denial, 'plain')), DENIAL_MARK)
   const { response } = outcome
   const encoded = wire(response)
+  if (encoded.chunks) throw new TypeError('a response that is sent piece by piece cannot be stored')
   return response.body === undefined || typeof response.body === 'string' ? encoded : marked(encoded, VALUE)
 }
 

@@ -236,6 +236,7 @@ create table {prefix}payins (
   account_id {id} not null,
   user_id text,
   effect_id {id} not null,
+  key_id {id},
   operation {id} not null default 'subscriptions.payin',
   subscription_id {id},
   plan_id text,
@@ -262,7 +263,7 @@ create table {prefix}payins (
   created_at bigint not null,
   expires_at bigint not null,
   due_at bigint not null,
-  {primary key} (account_id, position),
+  {primary key} (account_id, created_at, position),
   unique (account_id, id),
   unique (account_id, effect_id),
   foreign key (account_id, subscription_id) references {prefix}subscriptions (account_id, id),
@@ -285,6 +286,12 @@ create index {prefix}payins_unpaid on {prefix}payins (due_at)
 
 create index {prefix}payins_subscription on {prefix}payins (account_id, subscription_id)
   where subscription_id is not null;
+
+-- Lists are read by one of these: newest first, of some pay-ins of an account.
+create index {prefix}payins_status on {prefix}payins (account_id, status, created_at, position);
+
+create index {prefix}payins_key on {prefix}payins (account_id, key_id, created_at, position)
+  where key_id is not null;
 
 create table {prefix}payin_moves (
   account_id {id} not null,

@@ -344,7 +344,7 @@ t.test('moves money between the balance and contracts of the account', async t =
   t.same(await sums(), [400, 350, 250])
   await transfer(50, two, null)
   t.same(await sums(), [450, 350, 200])
-  const rowsOf = await internals.transactions.page(db, accountId, { after: 0, limit: 9 })
+  const { rows: rowsOf } = await internals.transactions.page(db, accountId, { limit: 9 })
   t.match(rowsOf, [
     { direction: 'credit', description: 'Taken back', amountCents: 50 },
     { direction: 'debit', description: 'Put aside', amountCents: 600 },

@@ -131,3 +131,21 @@ t.test('a notification of another account is the same 404 as one that never was'
   t.match(shown(await list(ann)), [{ read: false }])
   t.same(host.failures, [])
 })
+
+t.test('marks all notifications of the account as read', async t => {
+  const [user, other] = [await newUser(), await newUser()]
+  await pay(user, 3)
+  await pay(other, 1)
+  const [first] = shown(await list(user))
+  await mark(user, first?.id as string, true)
+  const markAll = (read: unknown) =>
+    host.send('/user/v1/notifications', { method: 'PATCH', body: { read }, headers: bearer(user) })
+  clock.advance(1000)
+  t.match((await markAll(true)).body.data, { marked: 2, unreadCount: 0 })
+  const readAt = shown(await list(user)).map(each => each.readAt)
+  const later = new Date(clock.now()).toISOString()
+  t.same(readAt, [new Date(clock.now() - 1000).toISOString(), later, later], 'what was read keeps its time')
+  t.match((await markAll(true)).body.data, { marked: 0, unreadCount: 0 })
+  t.match(await markAll(false), { status: 400, body: { field: 'read' } })
+  t.equal((await list(other)).body.data['unreadCount'], 1)
+})

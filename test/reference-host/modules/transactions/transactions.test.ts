@@ -34,12 +34,32 @@ const write = (accountId: string, entry: Partial<Entry> = {}): Promise<void> =>
     ),
   )
 const merchant = { name: 'Corner Café', mcc: '5814', city: null, country: 'US' }
+/** A transaction of a response. */
+type Item = Record<string, unknown> & { readonly id: string; readonly source: { readonly id: string } }
+/** Adds rows of one account by one statement. */
+const fill = (accountId: string, count: number): Promise<unknown> =>
+  db.query(
+    `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents, direction,
+        description, created_at, updated_at)
+      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})
+      select 'txn_' || $1 || n, $1, 'bill', 'bill_' || n, '', 'payment', 'completed', n, 'debit', 'A bill',
+        ${clock.now()} - n, ${clock.now()} from numbers`,
+    [accountId],
+  )
 const itemsOf = ({ body }: HttpResponse) => body.data['transactions'] as Record<string, unknown>[]
 
 async function newAccount() {
   const user = await newMoneyUser(host.send, clock.now())
   const accountId = await accountOf(user.userId)
-  return { ...user, accountId, list: (query = '') => user.read(`/transactions${query}`) }
+  const { body } = await user.read('/keys')
+  const [{ id: keyId }] = body.data['keys'] as [{ id: string }]
+  return {
+    ...user,
+    accountId,
+    keyId,
+    authorization: bearer(user.token),
+    list: (query = '') => user.read(`/transactions${query}`),
+  }
 }
 
 async function partnerUser(userId: string) {
@@ -68,6 +88,7 @@ t.test('returns a card payment in the form of each surface', async t => {
     direction: 'debit',
     description: 'Coffee',
     cardId,
+    keyId: null,
     createdAt: at,
     updatedAt: at,
   }
@@ -79,6 +100,8 @@ t.test('returns a card payment in the form of each surface', async t => {
     displayAmount: '$12.34',
     merchant: 'Corner Café',
     merchantDetails: { mcc: '5814', city: null, country: 'US' },
+    counterparty: null,
+    memo: null,
   })
   const [theirs] = itemsOf(await partner.list())
   const { transactionId, ...others } = theirs as { transactionId: string }
@@ -184,4 +207,150 @@ t.test('shows play money, payments on a plan and operator credits of the account
     { type: 'payment', direction: 'debit', amountCents: 500, source: { kind: 'payin', id: payinId } },
     { type: 'collateral', direction: 'credit', amountCents: 1000, source: { kind: 'deposit' } },
   ])
+})
+
+t.test('says who was paid, what for and by which key, and what happened to it', async t => {
+  const [ann, bob] = [await newAccount(), await newAccount()]
+  await ann.fund(1000)
+  const to = { walletAddress: bob.address }
+  await ann.write('/payments', { to, amountCents: 12, memo: 'Lunch' })
+  const [sent, funded] = itemsOf(await ann.list()) as [Item, Item]
+  t.match(sent, {
+    direction: 'debit',
+    counterparty: { walletAddress: bob.address },
+    memo: 'Lunch',
+    keyId: ann.keyId,
+  })
+  t.match(funded, { keyId: ann.keyId, counterparty: null, memo: null })
+  const [received] = itemsOf(await bob.list()) as [Item]
+  t.match(received, { direction: 'credit', memo: 'Lunch', keyId: null }, 'not the key of the sender')
+
+  const detail = (await ann.read(`/transactions/${sent.id}`)).body.data['transaction']
+  t.same(detail, { ...sent, history: [] })
+  for (const id of ['txn_never', received.id, sent.source.id])
+    t.match(await ann.read(`/transactions/${id}`), { status: 404, body: { error: 'not_found' } })
+
+  const checkout = await ann.write('/subscriptions/checkout', { plan: 'basic' })
+  const payinId = (checkout.body.data['payin'] as { id: string }).id
+  await ann.write('/subscriptions/payin/confirm-balance', { payinId })
+  const [paid] = itemsOf(await ann.list(`?id=${payinId}`)) as [Item]
+  t.match((await ann.read(`/transactions/${paid.id}`)).body.data['transaction'], {
+    id: paid.id,
+    keyId: ann.keyId,
+    history: [{ from: 'awaiting_payment', to: 'settled', cause: 'paid_from_balance', amountCents: 500 }],
+  })
+  const idsOf = async (query: string) => itemsOf(await ann.list(query)).map(({ id }) => id)
+  t.same(await idsOf(`?id=${sent.id}`), [sent.id])
+  t.same(await idsOf(`?id=${sent.source.id}`), [sent.id], 'the own side of a payment')
+  t.same(await idsOf(`?id=${received.id}`), [], 'not that of others')
+  t.same(await idsOf(`?keyId=${ann.keyId}&status=completed&type=payment`), [paid.id, sent.id])
+  t.same(await idsOf(`?keyId=${bob.keyId}`), [])
+  t.same(await idsOf('?status=pending,failed'), [])
+  for (const [query, field] of [
+    ['id=lunch', 'id'],
+    ['keyId=%20', 'keyId'],
+    ['status=done', 'status'],
+    ['from=yesterday', 'from'],
+    ['from=2026-02-30', 'from'],
+    ['to=2026-02-01T25:00:00Z', 'to'],
+    ['from=2026-02-02&to=2026-02-01', 'to'],
+    ['cursor=YWZ0ZXI6MQ', 'cursor'],
+  ] as const)
+    t.match(await ann.list(`?${query}`), { status: 400, body: { field } }, query)
+})
+
+t.test('chooses by the day of creation, in UTC', async t => {
+  const { accountId, list } = await newAccount()
+  const days = ['2026-01-30T23:59:59.999Z', '2026-01-31T00:00:00.000Z', '2026-02-01T00:00:00.000Z']
+  for (const day of days) {
+    clock.set(Date.parse(day))
+    await write(accountId)
+  }
+  const on = async (query: string) => itemsOf(await list(query)).map(each => each['createdAt'])
+  t.same(await on('?from=2026-01-31'), [days[2], days[1]])
+  t.same(await on('?to=2026-01-31'), [days[1], days[0]], 'to the end of the day')
+  t.same(await on('?from=2026-01-31&to=2026-01-31'), [days[1]])
+  t.same(await on('?to=2026-01-31T00:00:00Z'), [days[0]], 'before a time')
+  t.same(await on('?from=2026-01-31T00:00:00.001Z'), [days[2]])
+})
+
+t.test('exports transactions as CSV, and no text of others as a formula', async t => {
+  const user = await newAccount()
+  const at = new Date(clock.now()).toISOString()
+  const memos = ['=1+1', '+1', '-1', '@x', ' =1', '＝1', 'a "b", c', "it's", null]
+  for (const [index, memo] of memos.entries())
+    await write(user.accountId, {
+      source: { kind: 'payment', id: `pay_${index}`, part: 'received' },
+      type: 'payment',
+      direction: 'credit',
+      counterparty: '0x1',
+      description: 'Payment received',
+      memo,
+    })
+  await write(user.accountId, { merchant: { ...merchant, name: '=cmd|x' }, cardId: 'card_1', keyId: 'key_1' })
+  clock.advance(1)
+  const read = async (query = '') => {
+    const response = await fetch(`${host.url}/user/v1/transactions.csv${query}`, {
+      headers: user.authorization,
+    })
+    return { response, text: await response.text() }
+  }
+  const { response, text } = await read()
+  t.equal(response.status, 200)
+  t.match(response.headers.get('content-type'), /^text\/csv; charset=utf-8/)
+  t.equal(response.headers.get('content-disposition'), 'attachment; filename="transactions.csv"')
+  t.equal(response.headers.get('cache-control'), 'no-store')
+  const [header, card, ...lines] = text.split('\r\n')
+  t.equal(
+    header,
+    'id,created_at,updated_at,type,status,direction,amount,amount_cents,currency,description,counterparty,merchant,memo,card_id,key_id,source_kind,source_id',
+  )
+  t.match(
+    card,
+    `,${at},${at},spend,completed,debit,12.34,1234,USD,Coffee,,'=cmd|x,,card_1,key_1,authorization,auth_`,
+  )
+  t.same(
+    lines.slice(0, -1).map(line => line.split('USD,Payment received,0x1,,')[1]),
+    ["'=1+1", "'+1", "'-1", "'@x", "' =1", "'＝1", '"a ""b"", c"', "it's", '']
+      .map((memo, index) => `${memo},,,payment,pay_${index}`)
+      .toReversed(),
+  )
+  t.equal((await read('?type=spend')).text, `${header}\r\n${card}\r\n`)
+  t.equal((await read('?to=2020-01-01')).text, `${header}\r\n`)
+  for (const [query, field] of [
+    ['from=2020-01-01&to=2026-01-01', 'from'],
+    ['form=2026-01-01', 'form'],
+    ['limit=5', 'limit'],
+    ['from=x', 'from'],
+  ] as const) {
+    const denied = await read(`?${query}`)
+    t.match([denied.response.status, JSON.parse(denied.text)], [400, { field }], query)
+  }
+  t.equal((await fetch(`${host.url}/user/v1/transactions.csv`)).status, 401)
+})
+
+t.test('sends an export of any length as the client reads it, two at a time', async t => {
+  const { accountId, authorization, read } = await newAccount()
+  const count = 60_000
+  await fill(accountId, count)
+  const url = `${host.url}/user/v1/transactions.csv`
+  const whole = await (await fetch(url, { headers: authorization })).text()
+  const ids = whole
+    .split('\r\n')
+    .slice(1, -1)
+    .map(line => line.split(',')[16])
+  t.same([ids.length, ids[0], ids.at(-1)], [count, 'bill_1', `bill_${count}`])
+  t.equal(new Set(ids).size, count)
+
+  const stop = new AbortController()
+  const unread = [1, 2].map(() => fetch(url, { headers: authorization, signal: stop.signal }))
+  for (const response of await Promise.all(unread)) t.equal(response.status, 200)
+  const denied = await read('/transactions.csv')
+  t.match(denied, { status: 429, body: { error: 'rate_limited' } })
+  t.equal(denied.headers.get('retry-after'), '5')
+  stop.abort()
+  // A client that has gone ends its export.
+  let status = 429
+  while (status === 429) status = (await fetch(url, { headers: authorization })).status
+  t.equal(status, 200)
 })

@@ -156,6 +156,7 @@ function payBill(
         source: { kind: 'bill', id },
         amountCents,
         description: 'Bill',
+        keyId: caller.session.keyId,
       }
       const paid = await payAtOnce(services, context, payment, [entry], now)
       if (!paid.ok) return paid

@@ -104,7 +104,7 @@ export function createDeposit(
       const { accountId } = call.caller.session
       const { amountCents } = call.body
       if (isPlay(call.body) && amountCents !== undefined)
-        return creditPlayMoney(services, accountId, amountCents, { tx, effectId })
+        return creditPlayMoney(services, call.caller.session, amountCents, { tx, effectId })
       const passed = await passes(tx, call)
       if (!passed.ok) return passed
       const id = `dep_${effectId}`

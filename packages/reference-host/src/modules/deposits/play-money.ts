@@ -1,4 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, type Session, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, instant, text } from '@gatewright/host/schemas'
 import { Currency } from '@gatewright/host/internal'
@@ -21,7 +21,7 @@ export const PlayMoney = Type.Object(
 /** Credits play money immediately. A live host has no play money: its money comes from pay-ins, deposits or the operator. */
 export async function creditPlayMoney(
   { clock, money }: Pick<HostServices, 'clock' | 'money'>,
-  accountId: string,
+  { accountId, keyId }: Pick<Session, 'accountId' | 'keyId'>,
   amountCents: number,
   { tx, effectId }: Pick<WriteContext, 'tx' | 'effectId'>,
 ): Promise<Verdict<Success>> {
@@ -43,6 +43,7 @@ export async function creditPlayMoney(
         amountCents,
         direction: 'credit',
         description: 'Play money',
+        keyId,
       },
     ],
     now,

@@ -1,4 +1,4 @@
-import { allow } from '@gatewright/kernel'
+import { allow, type Session } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { component, idText, instant, text } from '@gatewright/host/schemas'
@@ -91,7 +91,7 @@ export function transferDeposit({
         cause: 'move',
         cover: { exempt: 'own_money' },
       } as const
-      const result = await money.move(tx, transfer, entriesOf(id, accountId, body), now)
+      const result = await money.move(tx, transfer, entriesOf(id, caller.session, body), now)
       if (result === 'insufficient') return tooLittleMoney(await ledger.balance(tx, transfer.debit))
       const createdAt = result === 'done' ? now : await ledger.transferredAt(tx, accountId, transfer.id)
       return allow({
@@ -111,7 +111,11 @@ export function transferDeposit({
 }
 
 /** Makes the transaction row of a transfer. A transfer between two contracts does not change the balance, and has none. */
-function entriesOf(id: string, accountId: string, body: Static<typeof Body>): TransactionEntry[] {
+function entriesOf(
+  id: string,
+  { accountId, keyId }: Pick<Session, 'accountId' | 'keyId'>,
+  body: Static<typeof Body>,
+): TransactionEntry[] {
   const { amountCents, fromContractId: from, toContractId: to } = body
   if (from !== null && to !== null) return []
   return [
@@ -124,6 +128,7 @@ function entriesOf(id: string, accountId: string, body: Static<typeof Body>): Tr
         ? { direction: 'debit', description: 'Put aside' }
         : { direction: 'credit', description: 'Taken back' }),
       amountCents,
+      keyId,
     },
   ]
 }

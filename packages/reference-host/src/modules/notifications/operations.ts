@@ -53,11 +53,11 @@ const example = {
 const common = { surface: 'user', credential: 'session' } as const
 
 /**
- * `GET /user/v1/notifications` and `PATCH /user/v1/notifications/{id}`: lists notifications of the account, and marks one as
- * read or unread.
+ * `GET /user/v1/notifications`, `PATCH /user/v1/notifications/{id}` and `PATCH /user/v1/notifications`: lists notifications of the
+ * account, marks one as read or unread, and marks all as read.
  */
 export function notificationOperations(services: Pick<HostServices, 'db' | 'clock'>): Operation[] {
-  return [listNotifications(services), markNotification(services)]
+  return [listNotifications(services), markNotification(services), markAllRead(services)]
 }
 
 function listNotifications({ db }: Pick<HostServices, 'db'>): Operation {
@@ -118,6 +118,42 @@ function markNotification({ clock }: Pick<HostServices, 'clock'>): Operation {
         data: { notification: notificationData(event) },
         summary: read ? 'Marked as read.' : 'Marked as unread.',
       })
+    },
+  })
+}
+
+const AllReadBody = Type.Object(
+  { read: Type.Literal(true, { description: 'Only `true`: all cannot become unread again' }) },
+  component('MarkAllNotificationsRequest', 'That all were read'),
+)
+const AllReadResponse = Type.Object(
+  {
+    marked: Type.Integer({ minimum: 0, description: 'How many were marked' }),
+    unreadCount: Type.Integer({ minimum: 0, description: 'How many are unread now' }),
+  },
+  component('AllReadResponse', 'How many notifications were marked as read'),
+)
+
+/** How many notifications one request marks at most, so that its transaction stays short. */
+const MOST_MARKED = 1000
+
+function markAllRead({ clock }: Pick<HostServices, 'clock'>): Operation {
+  return ledgerWrite({
+    ...common,
+    id: 'notifications.markAll',
+    title: `Mark all notifications as read, the oldest ${MOST_MARKED} at a time`,
+    method: 'PATCH',
+    paths: ['/user/v1/notifications'],
+    idempotency: 'none',
+    spends: false,
+    scopes: ['notifications.write'],
+    body: AllReadBody,
+    response: AllReadResponse,
+    example: { body: { read: true }, response: { marked: 3, unreadCount: 0 } },
+    async write({ caller: { session } }, { tx }) {
+      const marked = await events.markOldest(tx, session.accountId, MOST_MARKED, clock.now())
+      const unreadCount = await events.unreadCount(tx, session.accountId)
+      return allow({ data: { marked, unreadCount }, summary: `${marked} marked as read.` })
     },
   })
 }

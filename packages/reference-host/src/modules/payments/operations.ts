@@ -132,6 +132,7 @@ function createPayment(services: PaymentServices): Operation {
       const sent: TransactionEntry = {
         ...common,
         accountId,
+        keyId: caller.session.keyId,
         source: side('sent'),
         direction: 'debit',
         description: 'Payment sent',

@@ -1,56 +1,76 @@
 import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
-import { type HostServices, type Operation, listOperation, transactions } from '@gatewright/host'
-import { TRANSACTION_TYPES } from '@gatewright/host/internal'
+import { type HostServices, type Operation, events, readOperation, transactions } from '@gatewright/host'
+import { newestListOperation } from '@gatewright/host/internal'
 import { component } from '@gatewright/host/schemas'
-import { partnerForm, userForm } from './wire.ts'
+import { deny } from '../../product/denials.ts'
+import { exportTransactions } from './export.ts'
+import { filterOf, transactionFilters } from './filters.ts'
+import { detailExample, detailOf, partnerForm, TransactionDetail, userForm } from './wire.ts'
 
 /** The differences between the surfaces: the form of a transaction, and the size of a page. */
 const FORMS = {
   user: { form: userForm, listName: 'TransactionList', most: 100 },
   partner: { form: partnerForm, listName: 'PartnerTransactionList', most: 200 },
 } as const
-const types = TRANSACTION_TYPES.join(', ')
-const filters = {
-  cardId: Type.Optional(
-    Type.String({
-      // The form of every card id. One of another account finds nothing; a text of another form is a mistake.
-      pattern: '^card_[A-Za-z0-9_-]{1,115}$',
-      description: 'Only transactions of this card',
-      expected: 'must be the id of a card',
-    }),
-  ),
-  type: Type.Optional(
-    Type.Array(Type.Enum([...TRANSACTION_TYPES]), {
-      description: `Only these types, with commas between them: ${types}`,
-      expected: `must be a comma list of ${types}`,
-    }),
-  ),
-}
 
-/** `GET /user/v1/transactions` and `GET /partner/v1/transactions`: lists the transactions of the account, newest first. */
-export function transactionOperations(services: Pick<HostServices, 'db'>): Operation[] {
-  return (['user', 'partner'] as const).map(surface => listTransactions(surface, services))
+/**
+ * `GET /user/v1/transactions` and `GET /partner/v1/transactions`: lists the transactions of the account, newest first. `GET
+ * /user/v1/transactions/{id}` reads one with what happened to it. `GET /user/v1/transactions.csv` exports them.
+ */
+export function transactionOperations(services: Pick<HostServices, 'clock' | 'db' | 'report'>): Operation[] {
+  return [
+    ...(['user', 'partner'] as const).map(surface => listTransactions(surface, services)),
+    readTransaction(services),
+    exportTransactions(services),
+  ]
 }
 
 function listTransactions(surface: Surface, { db }: Pick<HostServices, 'db'>): Operation {
   const { form, listName, most } = FORMS[surface]
-  return listOperation({
+  return newestListOperation({
     id: 'transactions.list',
     title: 'List the transactions, newest first',
     surface,
     path: `/${surface}/v1/transactions`,
     scopes: ['transactions.read'],
     most,
-    filters,
+    filters: transactionFilters,
     name: 'transactions',
-    component: component(listName, 'A page of transactions'),
+    component: component(
+      listName,
+      'A page of transactions. With several filters it can be short before the last one',
+    ),
     item: form.schema,
     example: form.example,
-    rows(accountId, page, { query: { cardId, type } }) {
-      const types = type && TRANSACTION_TYPES.filter(each => type.includes(each))
-      return transactions.page(db, accountId, page, { cardId, types })
-    },
+    rows: (accountId, page, query) => transactions.page(db, accountId, page, filterOf(query)),
     write: rows => rows.map(form.write),
+  })
+}
+
+const DetailResponse = Type.Object(
+  { transaction: TransactionDetail },
+  component('TransactionResponse', 'A transaction and what happened to it'),
+)
+
+function readTransaction({ db }: Pick<HostServices, 'db'>): Operation {
+  return readOperation({
+    id: 'transactions.read',
+    title: 'Read a transaction and what happened to it',
+    paths: ['/user/v1/transactions/{id}'],
+    scopes: ['transactions.read'],
+    response: DetailResponse,
+    example: { transaction: detailExample },
+    notFound: deny('not_found', 'no such transaction'),
+    async read({ accountId }, id) {
+      const found = await transactions.find(db, accountId, id)
+      if (!found) return undefined
+      const { kind, id: subjectId } = found.source
+      const histories = await events.histories(db, accountId, kind, [subjectId])
+      return {
+        data: { transaction: detailOf(found, histories.get(subjectId) ?? []) },
+        summary: `The transaction is ${found.status}.`,
+      }
+    },
   })
 }

@@ -1,4 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, type Session, type Verdict } from '@gatewright/kernel'
 import type { Surface } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { type HostServices, type Operation, type Success, ledgerWrite } from '@gatewright/host'
@@ -86,7 +86,7 @@ export function createWithdrawal(
           : permitted
       }
       if (!('terms' in prepared)) throw new Error('a withdrawal without terms must exist')
-      const made = await make(services, provider.name, accountId, prepared.terms, context)
+      const made = await make(services, provider.name, caller.session, prepared.terms, context)
       return made.ok ? response(surface, services, tx, made.value, false) : made
     },
   })
@@ -102,7 +102,7 @@ async function make(
     receivers,
   }: Pick<CreateWithdrawalServices, 'withdrawals' | 'clock' | 'jobs' | 'ledger' | 'receivers'>,
   provider: string,
-  accountId: string,
+  { accountId, keyId }: Pick<Session, 'accountId' | 'keyId'>,
   terms: NewWithdrawal,
   { tx, effectId, reserve }: WriteContext<PreparedWithdrawal>,
 ): Promise<Verdict<Withdrawal>> {
@@ -117,7 +117,8 @@ async function make(
   if (isOwnAddress || receivers.some(({ receiver }) => receiver === address)) return denyOwnAddress
   const hold = await reserve({ amountCents: terms.amountCents, currency: 'USD' })
   if (!hold.ok) return hold
-  const made = await withdrawals.create(tx, { ...terms, id, accountId, provider, hold: hold.value }, now)
+  const withdrawal = { ...terms, id, accountId, keyId, provider, hold: hold.value }
+  const made = await withdrawals.create(tx, withdrawal, now)
   if (made === 'insufficient') {
     const availableCents = await ledger.balance(tx, ledgerAccounts.user(accountId))
     return tooLittleMoney(availableCents)

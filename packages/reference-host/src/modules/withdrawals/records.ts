@@ -20,7 +20,11 @@ export interface WithdrawalRecords {
   /** Holds the money and stores the withdrawal, whose id must be new. `insufficient`: the balance is too small; roll the transaction back. */
   create(
     tx: SqlQueries,
-    withdrawal: NewWithdrawal & Pick<Withdrawal, 'id' | 'accountId' | 'provider' | 'hold'>,
+    withdrawal: NewWithdrawal &
+      Pick<Withdrawal, 'id' | 'accountId' | 'provider' | 'hold'> & {
+        /** The key that asked for it. Default: none. */
+        readonly keyId?: string
+      },
     now: EpochMs,
   ): Promise<Withdrawal | 'insufficient'>
   /** Returns the withdrawals of an account that are open to polling, newest first. */
@@ -90,7 +94,12 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
         cause: KIND,
         credit: ledgerAccounts.held(accountId, 'withdrawals'),
       }
-      const result = await money.move(tx, transfer, [entryOf(stored, 'pending')], now)
+      const result = await money.move(
+        tx,
+        transfer,
+        [{ ...entryOf(stored, 'pending'), keyId: withdrawal.keyId ?? null }],
+        now,
+      )
       if (result === 'insufficient') return result
       if (result !== 'done') throw new Error(`the ledger already has withdrawal ${id}: ${result}`)
       await recordEvent(tx, stored, { to: 'pending', cause: 'created' }, now)

@@ -56,7 +56,9 @@ t.test('undoes a decision whose commit was not confirmed', async t => {
     'authorized authorized incremented 50 ',
     'authorized authorized increment_declined 50 unavailable',
   ])
-  const [entry] = await internals.transactions.page(db, accountId, { after: 0, limit: 1 })
+  const {
+    rows: [entry],
+  } = await internals.transactions.page(db, accountId, { limit: 1 })
   t.match(entry, { status: 'pending', amountCents: 100, source: { id: made.decision.authorizationId } })
   t.same(reported, [])
 })

@@ -17,6 +17,7 @@ export type Payin = Awaited<ReturnType<Payins['insert']>>
 export const SEEN = { txHash: '0x1', logIndex: 2, blockNumber: 3, blockHash: '0x4' }
 const TERMS = {
   userId: null,
+  keyId: 'key_1',
   subscriptionId: null,
   planId: 'pro',
   amountCents: 100,

@@ -14,7 +14,7 @@ const usedInAll = async (accountId: string): Promise<number> =>
 const denial = { ok: false, code: 'policy_blocked', status: 403, message: 'no' } as const
 const CREATED = [null, 'awaiting_payment', 'created', null]
 const entries = async (accountId: string): Promise<unknown[]> =>
-  (await internals.transactions.page(db, accountId, { after: 0, limit: 20 }))
+  (await internals.transactions.page(db, accountId, { limit: 20 })).rows
     .filter(({ source }) => source.kind === 'payin')
     .map(each => [each.direction, each.amountCents, each.status, each.description])
 const eventsOf = async (accountId: string, id: string): Promise<readonly unknown[]> =>
@@ -35,7 +35,12 @@ t.test('a payment from the balance counts under the caps of the payer only', asy
   const before = await sums(accountId)
   clock.advance(1)
   const paid = await locked(id, (tx, payin) =>
-    settlement.payFromBalance(tx, payin, () => reserve(tx, accountId, 'payer'), clock.now()),
+    settlement.payFromBalance(
+      tx,
+      payin,
+      { keyId: 'payer', reserve: () => reserve(tx, accountId, 'payer') },
+      clock.now(),
+    ),
   )
   t.match(paid, { ok: true, value: { status: 'settled', method: 'balance', moves: 2 } })
   const { [asker]: ofAsker, ...ofPayer } = await used(accountId)
@@ -57,7 +62,12 @@ t.test('pays without caps, too, and extends the subscription that it is for', as
   const { id } = await make(accountId, { subscriptionId })
   const pay = (payinId: string) =>
     locked(payinId, (tx, payin) =>
-      settlement.payFromBalance(tx, payin, () => reserve(tx, accountId), clock.now()),
+      settlement.payFromBalance(
+        tx,
+        payin,
+        { keyId: 'payer', reserve: () => reserve(tx, accountId) },
+        clock.now(),
+      ),
     )
   t.match(await pay(id), { ok: true })
   t.same(await termOf(accountId, subscriptionId), { anchorAt: clock.now(), months: 1 })
@@ -75,7 +85,7 @@ t.test('denies what the caps or the balance of the payer do not allow', async t 
       const result = await settlement.payFromBalance(
         tx,
         payin,
-        async () => answer ?? reserve(tx, accountId),
+        { keyId: 'payer', reserve: async () => answer ?? reserve(tx, accountId) },
         clock.now(),
       )
       throw Object.assign(new Error('rolled back'), { result })

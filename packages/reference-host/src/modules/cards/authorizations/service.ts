@@ -54,7 +54,8 @@ export function authorizations(services: AuthorizationServices): Authorizations 
       const { accountId, issuer } = card
       const known = await authorizationTable.find(tx, accountId, id)
       if (known) return { row: known, history: undefined }
-      const entry = entryOf({ ...request, accountId, cardId: card.id }, 'pending', amountCents)
+      const keyId = card.keyLineage?.lineageId ?? null
+      const entry = { ...entryOf({ ...request, accountId, cardId: card.id }, 'pending', amountCents), keyId }
       const result = await holdMoney(services, tx, at, request, entry)
       const declined = 'reason' in result ? result : undefined
       const status = declined ? 'declined' : 'authorized'
@@ -82,7 +83,7 @@ export function authorizations(services: AuthorizationServices): Authorizations 
       await addObject(tx, 'authorization', row)
       // Events and transactions are in US cents. A payment in another currency is declined, whatever its amount.
       const cents = currency === 'USD' ? amountCents : 0
-      if (declined) await transactions.write(tx, entryOf(row, 'declined', cents), now)
+      if (declined) await transactions.write(tx, { ...entryOf(row, 'declined', cents), keyId }, now)
       const cause = declined?.reason ?? 'requested'
       const change = { from: null, to: status, cause, amountCents: currency === 'USD' ? amountCents : null }
       await events.record(tx, { accountId, subject: { kind: 'authorization', id }, ...change }, now)

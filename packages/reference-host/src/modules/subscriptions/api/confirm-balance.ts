@@ -53,12 +53,13 @@ export function confirmBalance(services: ConfirmBalanceServices): Operation {
       if (planId === null) return denyPayin('fills the balance: it cannot be paid from it')
       if (status === 'confirming') return denyPayin('has a payment under way')
       if (now >= expiresAt) return denyPayin('has expired: ask for a new one')
-      const { accountId } = caller.session
+      const { accountId, keyId } = caller.session
       const subscription =
         subscriptionId === null ? null : await subscriptions.findForPayin(tx, accountId, subscriptionId)
       if (subscription && subscription.canceledAt !== null) return denyPayin('is for a canceled subscription')
       const spend = { amountCents, currency, countsAs: [operation] }
-      const paid = await settlement.payFromBalance(tx, payin.value, () => reserve(spend), now)
+      const payer = { keyId, reserve: () => reserve(spend) }
+      const paid = await settlement.payFromBalance(tx, payin.value, payer, now)
       return paid.ok ? payinSuccess(paid.value) : paid
     },
   })

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox/type'
-import { AT, WALLET } from '../../examples.ts'
+import { AT, key, WALLET } from '../../examples.ts'
 import type { PayinDetailSchema, PayinSchema, SubscriptionSchema } from './fields.ts'
 
 /** The hash of the paying transaction. */
@@ -27,6 +27,7 @@ const payin: Static<typeof PayinSchema> = {
   currency: 'USD',
   method: 'onchain',
   txHash: null,
+  keyId: key.userKeyId,
   expiresAt: '2026-11-02T12:00:00.000Z',
   createdAt: AT,
 }

@@ -39,6 +39,7 @@ const payinFields = {
   method: Type.Enum(['onchain', 'balance'], { description: 'How it is paid' }),
   payTo: Type.Optional(PayToSchema),
   txHash: textOrNull('The transaction that pays it, once it is known'),
+  keyId: textOrNull('The API key that asked for it'),
   expiresAt: instant('Until when it can be paid'),
   createdAt: instant('When it was created'),
 }
@@ -111,7 +112,7 @@ export const PlanSchema = Type.Object(
 
 /** Converts a pay-in for responses. */
 export function payinData(payin: Payin): Record<string, unknown> {
-  const { id, status, subscriptionId, planId, amountCents, currency, method, payTo, seen } = payin
+  const { id, status, subscriptionId, planId, amountCents, currency, method, payTo, seen, keyId } = payin
   return {
     id,
     status,
@@ -134,6 +135,7 @@ export function payinData(payin: Payin): Record<string, unknown> {
         }
       : {}),
     txHash: seen?.txHash ?? payin.submittedTx,
+    keyId,
     expiresAt: isoTime(payin.expiresAt),
     createdAt: isoTime(payin.createdAt),
   }

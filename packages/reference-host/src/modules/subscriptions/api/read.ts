@@ -1,7 +1,9 @@
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, listOperation, readOperation } from '@gatewright/host'
+import { newestListOperation } from '@gatewright/host/internal'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../../product/denials.ts'
+import { keyFilter } from '../../transactions/filters.ts'
 import * as examples from './examples.ts'
 import {
   PayinDetailSchema,
@@ -14,12 +16,31 @@ import {
   subscriptionData,
 } from './fields.ts'
 import { payins } from '../payins/payin-store.ts'
+import { PAYIN_STATUSES } from '../payins/states.ts'
 import { subscriptions } from '../subscription-store.ts'
 import type { Plan } from '../../../product/plans.ts'
 
 /** What the reads of plans and pay-ins work with. */
 interface SubscriptionServices extends Pick<HostServices, 'db' | 'clock'> {
   readonly plans: readonly Plan[]
+}
+
+const statuses = PAYIN_STATUSES.join(', ')
+const payinFilters = {
+  id: Type.Optional(
+    Type.String({
+      pattern: '^payin_[A-Za-z0-9_-]{1,110}$',
+      description: 'Only the pay-in with this id',
+      expected: 'must be the id of a pay-in',
+    }),
+  ),
+  keyId: keyFilter,
+  status: Type.Optional(
+    Type.Array(Type.Enum([...PAYIN_STATUSES]), {
+      description: `Only these statuses, with commas between them: ${statuses}`,
+      expected: `must be a comma list of ${statuses}`,
+    }),
+  ),
 }
 
 /** Read operations on subscriptions, plans and pay-ins. */
@@ -51,7 +72,7 @@ export function subscriptionReads(services: SubscriptionServices): readonly Oper
       rows: async (_accountId, { after, limit }) => numbered.slice(after, after + limit),
       write: rows => rows.map(({ plan }) => planData(plan)),
     }),
-    listOperation({
+    newestListOperation({
       id: 'subscriptions.payins',
       title: 'List the pay-ins, newest first',
       path: '/user/v1/subscriptions/payins',
@@ -60,7 +81,13 @@ export function subscriptionReads(services: SubscriptionServices): readonly Oper
       component: component('PayinList', 'A page of payins'),
       item: PayinSchema,
       example: examples.onchainPayin,
-      rows: (accountId, page) => payins.page(db, accountId, page),
+      filters: payinFilters,
+      rows: (accountId, page, { id, keyId, status }) =>
+        payins.page(db, accountId, page, {
+          id,
+          keyId,
+          statuses: status && PAYIN_STATUSES.filter(each => status.includes(each)),
+        }),
       write: rows => rows.map(payinData),
     }),
     readPayin(services),

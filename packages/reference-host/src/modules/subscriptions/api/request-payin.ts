@@ -90,7 +90,7 @@ export async function requestPayin(
   { tx, effectId, reserve, permits, spendsNothing }: WriteContext,
   purchase: Purchase,
 ): Promise<Verdict<Payin>> {
-  const { accountId, userId } = caller.session
+  const { accountId, userId, keyId } = caller.session
   const { currency = 'USD', method = 'onchain' } = body
   const { amountCents } = purchase
   const now = services.clock.now()
@@ -122,6 +122,7 @@ export async function requestPayin(
   const payin = {
     accountId,
     userId,
+    keyId,
     operation,
     ...purchase,
     currency,

@@ -2,7 +2,7 @@ import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { newId } from '@gatewright/host/internal'
+import { newId, readNewest, type NewestPage, type Place, type RowFilter } from '@gatewright/host/internal'
 import { addOpenPayin, changeLookups } from './payin-lookups.ts'
 import { payinTable, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
@@ -15,6 +15,13 @@ interface PayinChange {
   readonly detail?: string
 }
 
+/** The filter of a list of pay-ins. An absent member filters nothing. */
+interface PayinFilter {
+  readonly id?: string | undefined
+  readonly keyId?: string | undefined
+  readonly statuses?: readonly PayinStatus[] | undefined
+}
+
 /** How many of a pay-in's latest moves a response shows. */
 export const MAX_MOVES = 100
 
@@ -23,8 +30,8 @@ const OPEN_MS = 86_400_000
 
 const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subscription_id, plan_id, amount_cents,
     currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
-    created_at, expires_at, due_at, operation)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21)`
+    created_at, expires_at, due_at, operation, key_id)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21, $22)`
 const INSERT_MOVE = `insert into gw_payin_moves (account_id, payin_id, number, from_status, to_status, cause, detail, at)
   values ($1, $2, $3, $4, $5, $6, $7, $8)`
 const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
@@ -45,10 +52,30 @@ function dueAt({ dueAt, expiresAt }: Payin, cause: PayinCause, now: EpochMs): Ep
   return cause === 'reorganised' ? Math.max(expiresAt, now + REMINE_MS) : dueAt
 }
 
+/** Chooses the index by which a page is read: that of an id or a key, else that of statuses. */
+function rowFilter({ id, keyId, statuses }: PayinFilter): RowFilter {
+  if (id === undefined && keyId === undefined)
+    return statuses ? { oneOf: statuses.map(status => ({ status })) } : {}
+  const also = {
+    ...(id !== undefined && keyId !== undefined ? { key_id: [keyId] } : {}),
+    ...(statuses ? { status: statuses } : {}),
+  }
+  const oneOf = [id === undefined ? { key_id: keyId as string } : { id }]
+  return Object.keys(also).length === 0 ? { oneOf } : { oneOf, also }
+}
+
 /** The host's pay-in records. Writes work in the caller's transaction. */
 export const payins = {
   find: payinTable.find,
-  page: payinTable.page,
+  /** Reads a page of the account's pay-ins, newest first. See `readNewest`. */
+  page(
+    db: SqlQueries,
+    accountId: string,
+    page: NewestPage,
+    filter: PayinFilter = {},
+  ): Promise<{ readonly rows: readonly Payin[]; readonly next: Place | undefined }> {
+    return readNewest(db, payinTable, accountId, page, rowFilter(filter))
+  },
   /** Locks a pay-in of an account until the transaction ends, so that moves happen one after another. */
   lock: payinTable.lock,
   /**
@@ -110,6 +137,7 @@ export const payins = {
       now,
       expiresAt,
       payin.operation,
+      payin.keyId,
     ])
     await defer(tx, INSERT_MOVE, [accountId, created.id, 1, null, status, 'created', null, now])
     await addOpenPayin(tx, created)

@@ -35,6 +35,8 @@ export interface PayTo {
 export interface NewPayin {
   readonly accountId: string
   readonly userId: string | null
+  /** The API key that requested it. */
+  readonly keyId: string | null
   /** The operation that requested it. Limits on that operation apply to its payment too. */
   readonly operation: string
   readonly subscriptionId: string | null
@@ -63,6 +65,7 @@ export const payinTable = table('gw_payins', {
   position,
   accountId: text,
   userId: nullable(text),
+  keyId: nullable(text),
   operation: text,
   subscriptionId: nullable(text),
   planId: nullable(text),

@@ -24,14 +24,14 @@ interface SettlementServices {
 export interface PayinSettlement {
   /**
    * Pays from the account's balance. The caller who pays is the spender: the hold of whoever requested the
-   * pay-in is released, and `reserve` holds the amount under the payer's policies on the day of payment.
-   * Denials, after which the caller must roll back `tx`: those of `reserve`, and `invalid_request` when the
+   * pay-in is released, and `payer.reserve` holds the amount under the payer's policies on the day of payment.
+   * Denials, after which the caller must roll back `tx`: those of `payer.reserve`, and `invalid_request` when the
    * balance is too small.
    */
   payFromBalance(
     tx: SqlQueries,
     payin: Payin,
-    reserve: () => Promise<Verdict<SpendHold>>,
+    payer: { readonly keyId: string; reserve(): Promise<Verdict<SpendHold>> },
     now: EpochMs,
   ): Promise<Verdict<Payin>>
   /** Settles with a matching transfer that has its confirmations. */
@@ -49,12 +49,9 @@ export interface PayinSettlement {
  * Makes the transaction rows of a paid pay-in. If it is paid on chain and buys a plan, the balance does not change, and there
  * are none.
  */
-function entriesOf(
-  { id, planId, accountId, amountCents }: Pick<Payin, 'id' | 'planId' | 'accountId' | 'amountCents'>,
-  from: Debit,
-): TransactionEntry[] {
+function entriesOf({ id, planId, accountId, amountCents, keyId }: Payin, from: Debit): TransactionEntry[] {
   const source = { kind: 'payin', id }
-  const common = { accountId, source, type: 'payment', status: 'completed', amountCents } as const
+  const common = { accountId, source, type: 'payment', status: 'completed', amountCents, keyId } as const
   if (planId === null) return [{ ...common, direction: 'credit', description: 'Payment into the balance' }]
   const paidFromBalance = from.cover !== undefined
   return paidFromBalance ? [{ ...common, direction: 'debit', description: `Plan ${planId}` }] : []
@@ -73,21 +70,12 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
   const { money, guard, spendStorage } = services
 
   /** Moves the money; false when the balance is too small. */
-  const moveMoney = async (
-    tx: SqlQueries,
-    { id, planId, subscriptionId, accountId, amountCents }: Payin,
-    from: Debit,
-    now: EpochMs,
-  ): Promise<boolean> => {
+  const moveMoney = async (tx: SqlQueries, payin: Payin, from: Debit, now: EpochMs): Promise<boolean> => {
+    const { id, planId, subscriptionId, accountId, amountCents } = payin
     // A pay-in without a plan fills the balance; others buy something.
     const credit = planId === null ? ledgerAccounts.user(accountId) : systemAccounts.revenue
     const transfer = { ...from, id: `payin:${id}`, accountId, credit, amountCents, cause: 'payin' }
-    const result = await money.move(
-      tx,
-      transfer,
-      entriesOf({ id, planId, accountId, amountCents }, from),
-      now,
-    )
+    const result = await money.move(tx, transfer, entriesOf(payin, from), now)
     if (result === 'insufficient') return false
     if (result !== 'done') throw new Error(`pay-in ${id} was open, but the ledger already has it: ${result}`)
     if (subscriptionId !== null) await subscriptions.extend(tx, accountId, subscriptionId, now)
@@ -105,14 +93,14 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
   }
 
   return {
-    async payFromBalance(tx, payin, reserve, now) {
+    async payFromBalance(tx, payin, { keyId, reserve }, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
       const hold = await reserve()
       if (!hold.ok) return hold
       const { value: cover } = hold
       if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))
       const debit = ledgerAccounts.user(payin.accountId)
-      if (!(await moveMoney(tx, payin, { debit, cover }, now))) return insufficientBalance
+      if (!(await moveMoney(tx, { ...payin, keyId }, { debit, cover }, now))) return insufficientBalance
       return allow(await end(tx, payin, 'paid_from_balance', { method: 'balance' }, now))
     },
     async settleOnChain(tx, payin, seen, now) {
