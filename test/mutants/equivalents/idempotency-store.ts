@@ -21,23 +21,23 @@ export const IDEMPOTENCY_STORE: readonly Equivalent[] = [
     reason: 'a text whose first line is empty is also malformed without this check',
   })),
   {
-    source: `${SOURCES}/storage/batching.ts`,
+    source: 'packages/kernel/src/batching.ts',
     before: 'stalledMs: 0,',
     reason: 'without a limit of commands in flight, no call waits and nothing is measured',
   },
   {
-    source: `${SOURCES}/storage/batching.ts`,
+    source: 'packages/kernel/src/batching.ts',
     before: 'let endedCommands = 0;',
     reason: 'a counter whose values are compared with each other only',
   },
   {
-    source: `${SOURCES}/storage/batching.ts`,
+    source: 'packages/kernel/src/batching.ts',
     before: 'endedCommands++;',
     after: 'endedCommands--;',
     reason: 'a counter whose values are compared with each other only',
   },
   {
-    source: `${SOURCES}/storage/batching.ts`,
+    source: 'packages/kernel/src/batching.ts',
     before: 'watching = true;',
     reason: 'a further timer finds the same; it costs work only',
   },

@@ -1,7 +1,7 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
+import { batch } from '@gatewright/kernel/internal'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { runScriptOnKeys } from '@gatewright/kernel/internal/redis'
-import { batch } from './batching.ts'
 import type { ScriptPair } from './redis-scripts.ts'
 
 /** Records per command. It is small because the server serves no other client while a script runs. */

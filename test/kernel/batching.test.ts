@@ -1,16 +1,5 @@
+import { batch } from '@gatewright/kernel/internal'
 import t from 'tap'
-
-// Not exported by the package.
-const { batch } = (await import(`${process.cwd()}/packages/idempotency-store/dist/storage/batching.js`)) as {
-  batch<Call, Reply>(
-    batchSize: number,
-    commands: {
-      sendSingle(call: Call): Promise<Reply>
-      sendBatch(calls: readonly Call[]): Promise<readonly (Reply | Promise<Reply>)[]>
-    },
-    limits?: { maxInFlight: number; stalledMs: number },
-  ): (call: Call) => Promise<Reply>
-}
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const task = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
