@@ -1,14 +1,22 @@
 import { malformedReply } from '@gatewright/kernel'
-import type { ReserveOutcome } from './port.ts'
+import type { ReserveOutcome, SettleOutcome } from './port.ts'
 
 /** Reads the reply of the SQL function `spend_reserve`, which is JSON text. `items` is the number of items of the reservation. */
 export function readReserveReply(text: string, items: number): ReserveOutcome {
-  let reply: unknown
+  return readReserveOutcome(readJson(text), items)
+}
+
+/** Reads JSON text of a reply. Fault: `ERR_STORE_REPLY`. */
+export function readJson(text: string): unknown {
   try {
-    reply = JSON.parse(text)
+    return JSON.parse(text)
   } catch {
     throw malformedReply('postgres', 'JSON')
   }
+}
+
+/** Reads the outcome of a reservation. Fault: `ERR_STORE_REPLY`. */
+export function readReserveOutcome(reply: unknown, items: number): ReserveOutcome {
   const [outcome, first, second] = Array.isArray(reply) ? (reply as unknown[]) : []
   if (outcome === 'conflict') return { outcome }
   if (
@@ -23,4 +31,10 @@ export function readReserveReply(text: string, items: number): ReserveOutcome {
     return { outcome, index: first as number, used: second as number }
   }
   throw malformedReply('postgres', 'held, over or conflict')
+}
+
+/** Reads the outcome of a settlement or a release. Fault: `ERR_STORE_REPLY`. */
+export function readEndOutcome(outcome: unknown): SettleOutcome {
+  if (outcome === 'settled' || outcome === 'gone' || outcome === 'exceeds') return outcome
+  throw malformedReply('postgres', 'settled, gone or exceeds')
 }

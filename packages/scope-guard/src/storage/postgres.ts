@@ -1,11 +1,13 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { hasAllFeatures, toText } from '@gatewright/kernel/internal/sql'
-import type { StorageOptions } from './options.ts'
-import type { SpendStorage } from './port.ts'
-import { readReserveReply } from './postgres-encoding.ts'
+import { checkedPrefix, DEFAULT_PREFIX, hasAllFeatures, toText } from '@gatewright/kernel/internal/sql'
+import { checkedEscrow, type PostgresSpendsOptions } from './options.ts'
+import type { SettleOutcome, SpendStorage } from './port.ts'
+import { readEndOutcome, readReserveReply } from './postgres-encoding.ts'
+import { collectCounters, slicedSpends } from './postgres-slices.ts'
 import { sqlSpends } from './sql-spends.ts'
-import { checkedSqlPrefix, deleteExpiredCounters, holdText, counterUsage } from './sql-statements.ts'
+import { counterUsage, holdText } from './sql-statements.ts'
 
 export { migrateSpends } from './migrate.ts'
 export { sqlRevocationFeed } from './sql-feed.ts'
@@ -18,15 +20,35 @@ const WHOLE = -1
  * `features: 'minimal'` it runs plain statements in a transaction. One lock per account is held to the end of the transaction. Give it a
  * `tx` (an object without `transaction`) to reserve in the same transaction as the business rows.
  */
-export function postgresSpends(db: SqlClient | SqlQueries, options: StorageOptions = {}): SpendStorage {
-  const prefix = checkedSqlPrefix('postgresSpends', options)
+export function postgresSpends(
+  db: SqlClient | SqlQueries,
+  options: PostgresSpendsOptions = {},
+): SpendStorage {
+  const { escrow, ...checked } = checkOptions('postgresSpends', options, {
+    prefix: { default: DEFAULT_PREFIX },
+    escrow: { is: 'object', default: undefined },
+  })
+  const prefix = checkedPrefix(checked.prefix)
+  const slices = escrow && checkedEscrow('postgresSpends escrow', escrow)
+  if (slices && !hasAllFeatures(db))
+    throw new TypeError(
+      "postgresSpends: escrow calls functions in the database, which features: 'minimal' does not create. Leave one of them out",
+    )
   if (!hasAllFeatures(db)) return sqlSpends(db, prefix)
-  const endHold = async (accountId: string, holdId: string, actual: number | null): Promise<string> => {
+  if (slices && !('transaction' in db))
+    throw new TypeError(
+      'postgresSpends: escrow must not be set for an open transaction: a slice would stay locked until it ends. Leave it out there',
+    )
+  const endHold = async (
+    accountId: string,
+    holdId: string,
+    actual: number | null,
+  ): Promise<SettleOutcome> => {
     const values = [keyDigest(accountId), keyDigest(holdId), actual]
     const [row] = await rows(db, `select ${prefix}spend_resolve($1, $2, $3) as outcome`, values)
-    return toText(row?.['outcome'])
+    return readEndOutcome(row?.['outcome'])
   }
-  return {
+  const storage: SpendStorage = {
     async reserve(accountId, holdId, items, now) {
       const sent = items.map(({ counter, amount, cap, expiresAt }) => [
         keyDigest(counter),
@@ -43,17 +65,14 @@ export function postgresSpends(db: SqlClient | SqlQueries, options: StorageOptio
       ])
       return readReserveReply(toText(row?.['reply']), items.length)
     },
-    async settle(accountId, holdId, actualCents) {
-      const outcome = await endHold(accountId, holdId, actualCents ?? WHOLE)
-      if (outcome === 'settled' || outcome === 'gone' || outcome === 'exceeds') return outcome
-      throw malformedReply('postgres', 'settled, gone or exceeds')
-    },
+    settle: (accountId, holdId, actualCents) => endHold(accountId, holdId, actualCents ?? WHOLE),
     async release(accountId, holdId) {
       const outcome = await endHold(accountId, holdId, null)
-      if (outcome !== 'settled' && outcome !== 'gone') throw malformedReply('postgres', 'settled or gone')
+      if (outcome === 'exceeds') throw malformedReply('postgres', 'settled or gone')
       return outcome === 'settled'
     },
     usage: (accountId, counters) => counterUsage(db, prefix, accountId, counters),
-    collect: (limit, now) => deleteExpiredCounters(db, prefix, limit, now),
+    collect: (limit, now) => collectCounters(db, prefix, limit, now),
   }
+  return slices ? slicedSpends(db as SqlClient, prefix, storage, slices) : storage
 }

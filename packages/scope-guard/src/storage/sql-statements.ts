@@ -1,7 +1,13 @@
 import { GRACE_MS, keyDigest } from '@gatewright/kernel'
 import { checkOptions, type EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { checkedPrefix, DEFAULT_PREFIX, toInteger, toText } from '@gatewright/kernel/internal/sql'
+import {
+  checkedPrefix,
+  DEFAULT_PREFIX,
+  toInteger,
+  toText,
+  type SqlRow,
+} from '@gatewright/kernel/internal/sql'
 import type { StorageOptions } from './options.ts'
 import type { CounterUsage, SpendItem } from './port.ts'
 
@@ -10,9 +16,16 @@ export function checkedSqlPrefix(where: string, options: StorageOptions): string
   return checkedPrefix(checkOptions(where, options, { prefix: { default: DEFAULT_PREFIX } }).prefix)
 }
 
-/** Encodes the items of a hold for its row: counter digest, unit, amount. A repeated reservation is recognised by its equal text. */
+/** Encodes the items of a hold for its row. A repeated reservation is recognised by its equal text. */
 export function holdText(items: readonly SpendItem[]): string {
-  return JSON.stringify(items.map(({ counter, unit, amount }) => [keyDigest(counter), unit, amount]))
+  return JSON.stringify(heldItems(items))
+}
+
+/** The items of a hold as they are stored: counter digest, unit, amount. */
+export function heldItems(
+  items: readonly SpendItem[],
+): readonly (readonly [counter: string, unit: SpendItem['unit'], amount: number])[] {
+  return items.map(({ counter, unit, amount }) => [keyDigest(counter), unit, amount])
 }
 
 /** Implements `SpendStorage.usage` in one statement: the usage of each counter in the order given, zeros if it has no row. */
@@ -30,6 +43,11 @@ export async function counterUsage(
     `select counter, used, held from ${prefix}spend_counters where account = $1 and counter in (${placeholders})`,
     [keyDigest(accountId), ...digests],
   )
+  return readUsage(digests, found)
+}
+
+/** Reads rows of counters: the usage of each counter in the order given, zeros if it has no row. */
+export function readUsage(digests: readonly string[], found: readonly SqlRow[]): CounterUsage[] {
   const usage = new Map(
     found.map(row => [
       toText(row['counter']),
@@ -39,18 +57,22 @@ export async function counterUsage(
   return digests.map(digest => usage.get(digest) ?? { used: 0, held: 0 })
 }
 
-/** Implements `SpendStorage.collect` in one statement: deletes the counters that expired first, and returns how many. */
+/**
+ * Implements `SpendStorage.collect` in one statement: deletes the counters that expired first, and returns how many. `condition`, such as
+ * `and c.used = 0`, restricts them.
+ */
 export async function deleteExpiredCounters(
   db: SqlQueries,
   prefix: string,
   limit: number,
   now: EpochMs,
+  condition = '',
 ): Promise<number> {
   const table = `${prefix}spend_counters`
   const deleted = await rows(
     db,
     `delete from ${table} where (account, counter) in
-      (select account, counter from ${table} where expires_at <= $1 order by expires_at limit $2)
+      (select account, counter from ${table} c where expires_at <= $1 ${condition} order by expires_at limit $2)
       returning 1 as deleted`,
     [now - GRACE_MS, limit],
   )

@@ -1,5 +1,7 @@
+import { SLICE_DDL } from './slice-tables.ts'
+
 /** The DDL of the tables of this package, for `migrate` of the kernel. It is code and not a file, so that it is part of a bundle. */
-export const DDL = `-- version 1
+export const DDL: string = `-- version 1
 create table {prefix}spend_counters (
   account {id} not null,
   counter {id} not null,
@@ -82,5 +84,5 @@ begin
   delete from {prefix}spend_holds where account = p_account and hold = p_hold;
   return 'settled';
 end $$;
--- both
+${SLICE_DDL}-- both
 `
