@@ -8,8 +8,11 @@ export interface SentStatement {
 
 type Query = (this: pg.Client, statement: unknown, ...rest: unknown[]) => unknown
 
-/** Records the statements on our tables that this process sends to Postgres, until `stop` is called. */
-export function recordStatements(): { readonly sent: SentStatement[]; stop(): void } {
+/** Records statements that this process sends to Postgres, by default those on our tables, until `stop` is called. */
+export function recordStatements(matches = (text: string): boolean => text.includes('gw_')): {
+  readonly sent: SentStatement[]
+  stop(): void
+} {
   const sent: SentStatement[] = []
   const real = pg.Client.prototype.query as unknown as Query
   pg.Client.prototype.query = function (statement, ...rest) {
@@ -18,7 +21,7 @@ export function recordStatements(): { readonly sent: SentStatement[]; stop(): vo
         ? { text: statement, values: Array.isArray(rest[0]) ? rest[0] : [] }
         : (statement as SentStatement)
     for (const { text, values = [] } of given.statements ?? [given as SentStatement])
-      if (text.includes('gw_')) sent.push({ text, values })
+      if (matches(text)) sent.push({ text, values })
     return Reflect.apply(real, this, [statement, ...rest])
   } satisfies Query as unknown as typeof pg.Client.prototype.query
   return {

@@ -77,13 +77,14 @@ export function testSqlOptions(): { readonly partitions: number; readonly featur
 export async function openPostgres(
   count: number,
   migrate: (db: SqlClient) => Promise<void>,
+  features: SqlFeatures = testFeatures(),
 ): Promise<Connections<SqlClient>> {
   const schema = uniqueName()
   // The first alone: `create schema if not exists` fails when two run it at once.
   const first = await openPostgresPool(schema, 1)
   const others = Array.from({ length: count - 1 }, () => openPostgresPool(schema, 1))
   const pools = [first, ...(await Promise.all(others))]
-  const connections = pools.map(pool => fromPgPool(pool, testSqlOptions()))
+  const connections = pools.map(pool => fromPgPool(pool, { ...testSqlOptions(), features }))
   await migrate(connections[0] as SqlClient)
   return {
     connections,

@@ -8,16 +8,29 @@ import {
 } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger, type SqlTransaction, type SqlValue } from '@gatewright/kernel/internal/sql'
+import {
+  toInteger,
+  type SqlTransaction,
+  type SqlValue,
+  type SqlFeatures,
+} from '@gatewright/kernel/internal/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { faultProxy } from '../harness/proxy.ts'
-import { openPostgresPool, testSqlOptions, uniqueName } from '../harness/stores.ts'
+import { openPostgresPool, testFeatures, testSqlOptions, uniqueName } from '../harness/stores.ts'
 import { response, write } from './support.ts'
 import { CONTROLLING_TEXTS, SINGLE_STATEMENTS } from './transaction-texts.ts'
 
 /** Hosts of one database, each with a pool of its own. */
-async function setUp(t: Test, hosts: number, poolSize: number, options: IdempotencyBaseOptions = {}) {
+async function setUp(
+  t: Test,
+  hosts: number,
+  poolSize: number,
+  {
+    features = testFeatures(),
+    ...options
+  }: IdempotencyBaseOptions & { readonly features?: SqlFeatures } = {},
+) {
   const schema = uniqueName()
   const setUpPool = await openPostgresPool(schema, 1)
   const pools = await Promise.all(Array.from({ length: hosts }, () => openPostgresPool(schema, poolSize)))
@@ -26,11 +39,11 @@ async function setUp(t: Test, hosts: number, poolSize: number, options: Idempote
     await setUpPool.query(`drop schema ${schema} cascade`)
     await setUpPool.end()
   })
-  const admin = fromPgPool(setUpPool, testSqlOptions())
+  const admin = fromPgPool(setUpPool, { ...testSqlOptions(), features })
   await migrateIdempotency(admin)
   await rows(admin, 'create table effects (effect_id text primary key, fence bigint not null)')
   const made = pools.map(pool => {
-    const db = fromPgPool(pool, testSqlOptions())
+    const db = fromPgPool(pool, { ...testSqlOptions(), features })
     return {
       db,
       pool,
@@ -86,7 +99,7 @@ t.test('starts no run of a key that another transaction has just completed', asy
 })
 
 t.test('holds no connection while duplicates wait for another host', async t => {
-  const { hosts, effects } = await setUp(t, 2, 1)
+  const { hosts, effects } = await setUp(t, 2, 1, { features: 'all' })
   const [first, second] = hosts
   let finish: () => void = () => {}
   const finished = new Promise<void>(resolve => {

@@ -64,10 +64,12 @@ t.test('says in a sentence what is wrong', async t => {
 
 /** Opens a ledger on Postgres with connections of its own, and what checks it. */
 async function openChecked(t: Test, count = 1) {
-  const { connections, close } = await openPostgres(count, async db => {
+  const migrate = async (db: SqlClient): Promise<void> => {
     await migrateHost(db)
     await migrateLedger(db)
-  })
+  }
+  // Positions need transaction ids.
+  const { connections, close } = await openPostgres(count, migrate, 'all')
   t.teardown(close)
   const [db, ...others] = connections.map(withAwaitedQueries) as [SqlClient, ...SqlClient[]]
   const ledger = createLedger(db)

@@ -283,9 +283,13 @@ onBoth(
     const forged = (side: string, cents: number, counterpart: string = user('ann')): string =>
       `insert into gw_ledger_legs (account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)
       values ('ann', 'forged', '${side}', '${revenue}', '${counterpart}', ${cents}, 'x', 0)`
-    for (const statement of [
+    // With minimal features there is no trigger.
+    const changed = [
       "update gw_ledger_legs set amount_cents = 1 where transfer_id = 'a'",
       "delete from gw_ledger_legs where transfer_id = 'a'",
+    ]
+    for (const statement of [
+      ...(db.features === 'minimal' ? [] : changed),
       forged('debit', 5),
       forged('credit', -5),
       forged('debit', 0),

@@ -14,7 +14,7 @@ import { openPostgres } from '../../harness/stores.ts'
 const done = (response: string, expiresAt = 9000): Ending => ({ state: 'done', response, expiresAt })
 
 async function setUp(t: Test) {
-  const { connections, close } = await openPostgres(2, migrateIdempotency)
+  const { connections, close } = await openPostgres(2, migrateIdempotency, 'all')
   t.teardown(close)
   const [db, other] = connections as [SqlClient, SqlClient]
   /** Runs work on the storage of an open transaction. */

@@ -88,12 +88,13 @@ export async function cancelCardsOf(
   let canceled = 0
   for (const { accountId, lineageId } of lineages) {
     for (const row of await rows(db, OPEN_BY_KEY, [accountId, lineageId])) {
-      await db.transaction(async tx => {
+      const done = await db.transaction(async tx => {
         const card = await cards.lock(tx, toText(row['account_id']), toText(row['id']))
-        if (!card || card.status === 'canceled') return
+        if (!card || card.status === 'canceled') return false
         await cards.cancelCard(tx, card, reason, now)
-        canceled += 1
+        return true
       })
+      if (done) canceled += 1
     }
   }
   return canceled
