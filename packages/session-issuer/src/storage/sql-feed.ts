@@ -3,10 +3,16 @@ import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, hasAllFeatures, lockName, rowLock } from '@gatewright/kernel/internal/sql'
 import { laneOf } from '../route.ts'
+import { parameters } from './sql-parameters.ts'
 
 /** One lock for each lane of each feed table, also if tables in several schemas have the same name. */
 const LOCK = `select pg_advisory_xact_lock(
   hashtextextended('gatewright.feed.' || cast(cast($1 as text) as regclass)::oid::text || '.' || $2, 0))`
+
+/** How many columns an entry has. */
+const COLUMNS = 6
+/** Maximum number of entries that one statement appends, as a power of two. */
+const MOST_ROWS_LOG2 = 6
 
 /** What a transaction has done, and the revocations that it appends to the feed. */
 interface Revoking<T> {
@@ -30,15 +36,25 @@ export interface SqlFeed {
 /** Makes the writing side of the feed for one table prefix. */
 export function sqlFeedWriter(db: SqlClient, prefix: string): SqlFeed {
   const { table, channel } = sqlFeed(prefix)
-  const insert = `insert into ${table} (lane, kind, id, version, at, starts_at) values ($1, $2, $3, $4, $5, $6)`
+  const insertOf = (count: number): string => {
+    const tuples = Array.from({ length: count }, (_, n) => `(${parameters(COLUMNS, COLUMNS * n + 1)})`)
+    return `insert into ${table} (lane, kind, id, version, at, starts_at) values ${tuples.join(', ')}`
+  }
 
   /** Sends its statements in the round trip of the commit, which is how long other changes of the lane wait. */
   const append = async (tx: SqlQueries, lane: number, changes: readonly FeedChange[]): Promise<void> => {
     if (changes.length === 0) return
     if (hasAllFeatures(tx)) await defer(tx, LOCK, [table, String(lane)])
     else await lockName(tx, prefix, { kind: 'feed', accountId: String(lane) })
-    for (const { kind, id, version, at, from } of changes)
-      await defer(tx, insert, [lane, kind, id, version ?? null, at, from ?? null])
+    for (let done = 0; done < changes.length; ) {
+      // Powers of two, so that there are few texts: a connection keeps each prepared text.
+      const count = 2 ** Math.min(Math.floor(Math.log2(changes.length - done)), MOST_ROWS_LOG2)
+      const values = changes
+        .slice(done, done + count)
+        .flatMap(({ kind, id, version, at, from }) => [lane, kind, id, version ?? null, at, from ?? null])
+      await defer(tx, insertOf(count), values)
+      done += count
+    }
   }
 
   /**
