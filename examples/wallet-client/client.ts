@@ -1,9 +1,10 @@
 // A wallet client of a running Gatewright host. It uses no Gatewright package.
-// Start the host first (npm start). It listens on PORT, as this client assumes. Another address: npm run demo -- http://127.0.0.1:4000
+// Start the host first (npm start). It listens on HOST and PORT, as this client assumes. Another address: npm run demo -- http://127.0.0.1:4000
 import { randomUUID } from 'node:crypto'
 import { newProof } from './proof.ts'
 
-const host = process.argv[2] ?? `http://127.0.0.1:${process.env['PORT'] ?? 3000}`
+const { HOST: hostname = '127.0.0.1', PORT: port = '3000' } = process.env
+const host = process.argv[2] ?? `http://${hostname}:${port}`
 
 interface HttpResponse {
   readonly status: number
@@ -43,6 +44,8 @@ function step(title: string, reply: HttpResponse, expected: number, lines: reado
 const shown = (credential: unknown): string => `${String(credential).slice(0, 24)}...`
 const bearer = (token: unknown): Record<string, string> => ({ authorization: `Bearer ${String(token)}` })
 
+// Fails before anything is signed if no host responds.
+await post('/auth/session', {})
 const { message, body: proof } = await newProof()
 console.log(`A new wallet signs:\n\n${message.replace(/^/gm, '   ')}`)
 
@@ -54,8 +57,8 @@ step('1. The signature becomes a key and a session', first, 200, [
 ])
 
 const replayed = await post('/user/v1/bootstrap', proof)
-step('2. The same statement again is denied: its nonce is used', replayed, 401, [
-  String(replayed.body['message']),
+step('2. The same statement again is refused on purpose: its nonce is used', replayed, 401, [
+  `error     ${String(replayed.body['error'])}`,
 ])
 
 const key = String(first.body['userApiKey'])
@@ -70,11 +73,11 @@ const once = { 'idempotency-key': randomUUID() }
 const headers = { ...bearer(narrow.body['sessionToken']), ...once }
 const paid = await post('/user/v1/subscriptions/payin', order, headers)
 const payin = (reply: HttpResponse): string =>
-  JSON.stringify((reply.body['data'] as { payin?: { id?: string } } | undefined)?.payin?.id)
+  String((reply.body['data'] as { payin?: { id?: string } } | undefined)?.payin?.id)
 step('4. A pay-in of 25.00 USD is created', paid, 200, [`pay-in    ${payin(paid)}`])
 
 const again = await post('/user/v1/subscriptions/payin', order, headers)
-step('5. Sent again with the same idempotency key: the stored response, no second pay-in', again, 200, [
+step('5. Sent again with the same idempotency key: no second pay-in', again, 200, [
   `pay-in    ${payin(again)}`,
   `Idempotency-Replayed: ${again.headers.get('idempotency-replayed')}`,
 ])
@@ -85,13 +88,40 @@ step('6. The same through the legacy path: still the same operation', legacy, 20
   `Deprecation: ${legacy.headers.get('deprecation')}`,
 ])
 
+// The step that people come for: a key with an allowance of 50 USD a day, and a payment above it.
+const all = await post('/user/v1/sessions', {}, { 'x-user-key': key })
+const allowance = await post(
+  '/user/v1/keys',
+  { scopes: ['subscriptions.write'], policy: { dailySpendCapCents: 5000 } },
+  bearer(all.body['sessionToken']),
+)
+step('7. A second key may spend 50.00 USD a day', allowance, 200, [
+  `key       ${shown(allowance.body['userApiKey'])}`,
+])
+const agent = await post('/user/v1/sessions', {}, { 'x-user-key': String(allowance.body['userApiKey']) })
+const asAgent = (): Record<string, string> => ({
+  ...bearer(agent.body['sessionToken']),
+  'idempotency-key': randomUUID(),
+})
+const within = await post('/user/v1/subscriptions/payin', { amountCents: 3000 }, asAgent())
+step('8. It asks for 30.00 USD', within, 200, [`pay-in    ${payin(within)}`])
+const above = await post('/user/v1/subscriptions/payin', { amountCents: 3000 }, asAgent())
+step('9. It asks for 30.00 USD more: its limit refuses', above, 403, [
+  `error     ${String(above.body['error'])}`,
+  `rule      ${String(above.body['rule'])}`,
+  `left      ${(Number(above.body['remaining']) / 100).toFixed(2)} USD until ${String(above.body['resetsAt'])}`,
+])
+
 const reader = await post('/user/v1/sessions', { scopes: ['users.read'] }, { 'x-user-key': key })
 const denied = await post('/user/v1/subscriptions/payin', order, {
   ...bearer(reader.body['sessionToken']),
   'idempotency-key': randomUUID(),
 })
-step('7. A session without subscriptions.write is denied', denied, 403, [
+step('10. A session without subscriptions.write is denied', denied, 403, [
   `error     ${String(denied.body['error'])}`,
-  `message   ${String(denied.body['message'])}`,
 ])
-console.log('\nDone.')
+console.log(`
+Done. Next:
+   ${host}/helper   sign in with a test wallet
+   ${host}/docs     every operation
+   npm run demo:payment             one guarded route in your own server`)

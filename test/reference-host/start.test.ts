@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,30 +22,51 @@ const run = promisify(execFile)
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
 
-/** Runs the printed lines in a shell, unchanged. */
-async function paste(output: string, env: Record<string, string> = {}): Promise<string> {
-  const lines = output
-    .split('\n')
-    .filter(line => line.startsWith('  '))
-    .join('\n')
-  const { stdout } = await run('sh', ['-c', lines], { env: { PATH: process.env['PATH'], ...env } })
+/** Runs the printed curl lines in a shell, unchanged. */
+async function paste(output: string): Promise<string> {
+  const [lines = ''] = /^ {4}curl [^]*?\n(?=\n)/m.exec(output) ?? []
+  const { stdout } = await run('sh', ['-c', lines], { env: { PATH: process.env['PATH'] } })
   return stdout
 }
 
-t.test('prints a partner key once, and curl lines that work as pasted on every start', async t => {
-  const first = await spawnHost(dataDir)
-  const key = /gw_sandbox_partner_\w+/.exec(first.output())?.[0] as string
-  t.ok(key)
-  t.match(await paste(first.output()), /"userId":"user-1"[^]*"cardId":/)
+const keyOf = (folder: string): string => readFileSync(join(folder, 'partner-key'), 'utf8').trim()
 
+t.test(
+  'names its addresses and the file of the partner key at 80 columns, with curl lines that work as pasted',
+  async t => {
+    // The folder as a person has it: `.data`.
+    const top = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
+    t.teardown(() => rmSync(top, { recursive: true, force: true }))
+    const first = await spawnHost(join(top, '.data'), { OPERATOR_PAGE: 'on', OPERATOR_PORT: '0' })
+    const printed = first.output().replaceAll(top, '')
+    const wide = printed.split('\n').filter(line => line.length > 80)
+    t.same(wide, [], 'no line is longer than 80 characters')
+    t.match(printed, /Opening .* s\n/)
+    for (const name of ['Home', 'Console', 'API docs', 'Operator', 'npm run demo', '.data/partner-key'])
+      t.ok(printed.includes(name), name)
+    t.notMatch(printed, /gw_sandbox_partner_\w+/, 'the key is only in its file')
+    t.equal(statSync(join(top, '.data', 'partner-key')).mode & 0o777, 0o600)
+    t.match(await paste(first.output()), /"userId":"user-1"/)
+    const key = keyOf(join(top, '.data'))
+    await first.stop('SIGTERM')
+
+    const later = await spawnHost(join(top, '.data'))
+    t.match(await paste(later.output()), /"userId":"user-1"/)
+    t.equal(keyOf(join(top, '.data')), key, 'a later start keeps it')
+    await later.stop('SIGTERM')
+
+    rmSync(join(top, '.data', 'partner-key'))
+    const gone = await spawnHost(join(top, '.data'))
+    t.match(gone.output(), /partner-key is gone\. [^]*partner-keys create NAME/)
+    await gone.stop('SIGTERM')
+  },
+)
+
+t.test('uses its data folder alone', async t => {
+  const first = await spawnHost(dataDir)
   const second = spawnHost(dataDir)
   await t.rejects(second, /DATA_DIR .* is in use by another host/, 'one process per data folder')
   t.equal(await first.stop('SIGTERM'), 0)
-
-  const later = await spawnHost(dataDir)
-  t.notMatch(later.output(), key)
-  t.match(await paste(later.output(), { PARTNER_KEY: key }), /"userId":"user-1"[^]*"cardId":/)
-  t.equal(await later.stop('SIGTERM'), 0)
 })
 
 t.test('lists every configuration problem and exits with 1', async t => {
@@ -62,8 +83,9 @@ t.test('names the port that is in use', async t => {
   const { port } = new URL(one.url)
   await t.rejects(spawnHost(other, { PORT: port }), /exit 1[^]*PORT \d+ is in use/)
   await one.stop('SIGTERM')
+  t.notOk(existsSync(join(other, 'partner-key')), 'the failed start did not create the key')
   const again = await spawnHost(other)
-  t.match(again.output(), /gw_sandbox_partner_\w+/, 'the failed start did not create the key')
+  t.match(keyOf(other), /^gw_sandbox_partner_\w+$/)
   await again.stop('SIGTERM')
 })
 
@@ -71,7 +93,7 @@ t.test('shows no secret in logs, errors or metrics, whatever clients send', asyn
   const own = mkdtempSync(join(tmpdir(), 'gatewright-secrets-'))
   t.teardown(() => rmSync(own, { recursive: true, force: true }))
   const first = await spawnHost(own)
-  const partnerKey = /gw_sandbox_partner_\w+/.exec(first.output())?.[0] as string
+  const partnerKey = keyOf(own)
   await first.stop('SIGTERM')
   const host = await spawnHost(own, { LOG_LEVEL: 'debug' })
   const errors: string[] = []
@@ -162,10 +184,19 @@ t.test('finishes a running request on SIGTERM and then exits', async t => {
   t.equal(await ended, 0)
 })
 
-t.test('runs the demo against a running host', async t => {
+t.test('runs the demo against a running host, whose limit refuses its second payment', async t => {
   const host = await spawnHost(dataDir)
-  const { output } = await runNode(['build/examples/wallet-client/client.js', host.url])
-  t.match(output, /Idempotency-Replayed: true[^]*Deprecation: @\d+[^]*insufficient_scope[^]*Done\./)
+  const { hostname, port } = new URL(host.url)
+  const { output } = await runNode(['build/examples/wallet-client/client.js'], {
+    ...process.env,
+    HOST: hostname,
+    PORT: port,
+  })
+  t.match(output, /Idempotency-Replayed: true[^]*dailySpendCapCents[^]*insufficient_scope[^]*\/helper/)
+  t.same(
+    output.split('\n').filter(line => line.length > 80 && !line.includes('wants you')),
+    [],
+  )
   t.notMatch(output, /gw_sandbox_user_\w{16}_\w{36}/)
   await host.stop('SIGTERM')
 })

@@ -104,6 +104,7 @@ t.test('reads the given variables, and takes the defaults of the others', async 
     helperPage: false,
     signingAlgorithm: 'ES256',
     logLevel: 'info',
+    logFormat: undefined,
   })
   t.match(readConfig({ RATE_LIMITS: 'off' }), { value: { rateLimits: 'off' } })
 })

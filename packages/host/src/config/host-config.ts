@@ -37,6 +37,7 @@ export interface HostConfig {
   /** Which requests are kept, and for how many days. */
   readonly requestLog: { readonly mode: HostValues['REQUEST_LOG']; readonly days: number }
   readonly logLevel: HostValues['LOG_LEVEL']
+  readonly logFormat: HostValues['LOG_FORMAT']
 }
 
 /** A configuration, or all of its problems: one line each, starting with the variable's name. */
@@ -81,6 +82,7 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     operator: values.OPERATOR_PAGE ? { port: values.OPERATOR_PORT, token: values.OPERATOR_TOKEN } : undefined,
     requestLog: { mode: values.REQUEST_LOG, days: values.REQUEST_LOG_DAYS },
     logLevel: values.LOG_LEVEL,
+    logFormat: values.LOG_FORMAT,
   }
 }
 

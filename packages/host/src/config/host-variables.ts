@@ -165,7 +165,12 @@ export const hostVariables = {
     oneOf('silent', 'fatal', 'error', 'warn', 'info', 'debug'),
     'info',
     '`info`',
-    '`silent`, `fatal`, `error`, `warn`, `info` (one line a request) or `debug`; logs are JSON on stderr',
+    '`silent`, `fatal`, `error`, `warn`, `info` (one line a request) or `debug`; logs go to stderr',
+  ),
+  LOG_FORMAT: optional(
+    oneOf('json', 'line'),
+    '`line` on a terminal, else `json`',
+    '`json` for programs, or `line`: one short line a request for a person',
   ),
 } as const
 

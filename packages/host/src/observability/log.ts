@@ -2,12 +2,17 @@ import type { Decision } from '@gatewright/http'
 import { Fault } from '@gatewright/kernel'
 import { pino, type Logger } from 'pino'
 import { standardErrorWriter } from './line-writer.ts'
+import { requestLine } from './request-line.ts'
+
+/** How log lines look: JSON for programs, or short lines for a person. */
+export type LogFormat = 'json' | 'line'
 
 /**
- * Creates a logger of JSON lines on stderr: one line per request at `info`, faults at `error`. It never waits for a slow reader:
- * see `standardErrorWriter`. In lines other than decisions, members with the names of credentials are redacted.
+ * Creates a logger of lines on stderr: one line per request at `info`, faults at `error`. It never waits for a slow reader: see
+ * `standardErrorWriter`. In lines other than decisions, members with the names of credentials are redacted. `format` default: `line`
+ * on a terminal, else `json`.
  */
-export function createLogger(level: string): Logger {
+export function createLogger(level: string, format?: LogFormat): Logger {
   const secrets = ['token', 'key', 'signature', 'authorization', 'secret', 'password', 'text']
   return pino(
     {
@@ -16,8 +21,15 @@ export function createLogger(level: string): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: secrets.flatMap(name => [name, `*.${name}`]), censor: '[redacted]' },
     },
-    standardErrorWriter(),
+    writerOf(format ?? (process.stderr.isTTY ? 'line' : 'json')),
   )
+}
+
+function writerOf(format: LogFormat): { write(line: string): void } {
+  const writer = standardErrorWriter()
+  if (format === 'json') return writer
+  const terminal = { colors: process.stderr.isTTY && process.stderr.hasColors() }
+  return { write: line => writer.write(requestLine(line, terminal)) }
 }
 
 /** The logger of decisions that belongs to a logger. */

@@ -1,7 +1,10 @@
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Clock } from '@gatewright/kernel/internal'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import { partnerScopes } from '../product/scopes.ts'
+import { PARTNER_KEY_FILE, type PartnerKeyPlace } from './greeting.ts'
 
 /** The same id on every host, so that of several hosts that start simultaneously on one database only one creates the partner. */
 const SANDBOX_PARTNER = 'ptn_sandbox'
@@ -29,13 +32,20 @@ export async function firstPartnerKey(
   return first ? created.value.text : undefined
 }
 
-/** Shell lines that resolve a user, open a session and list cards. */
-export function curlLines(url: string, partnerKey: string | undefined): string {
-  const lines = [
-    ...(partnerKey === undefined ? [] : [`export PARTNER_KEY=${partnerKey}`]),
-    `curl -s ${url}/partner/v1/users/resolve -H "X-Partner-Key: $PARTNER_KEY" -H 'Content-Type: application/json' -d '{"userId":"user-1"}'`,
-    `SESSION=$(curl -s ${url}/partner/v1/sessions -H "X-Partner-Key: $PARTNER_KEY" -H 'Content-Type: application/json' -d '{"userId":"user-1","scopes":["cards.read"]}' | grep -o '"sessionToken":"[^"]*' | cut -d'"' -f4)`,
-    `curl -s "${url}/partner/v1/cards?limit=5" -H "Authorization: Bearer $SESSION"`,
-  ]
-  return lines.map(line => `  ${line}`).join('\n')
+/**
+ * Writes the key of the sandbox partner into the data folder, for the host's own user only, and returns where it is. A key whose file
+ * cannot be written is returned as text, since nothing else can show it.
+ */
+export function storePartnerKey(dataDir: string, key: string | undefined): PartnerKeyPlace {
+  const path = join(dataDir, PARTNER_KEY_FILE)
+  if (key === undefined) return { kind: existsSync(path) ? 'file' : 'none' }
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    // The mode of a file that exists already, such as one of an earlier database, stays unless it is set.
+    writeFileSync(path, `${key}\n`, { mode: 0o600 })
+    chmodSync(path, 0o600)
+    return { kind: 'file' }
+  } catch {
+    return { kind: 'text', text: key }
+  }
 }

@@ -8,7 +8,8 @@ import {
 } from '@gatewright/host/internal'
 import { readConfig, type Config } from '../config/config.ts'
 import { startHost, type RunningHost } from './host.ts'
-import { curlLines } from './sandbox.ts'
+import { greetingLines, type Greeting } from './greeting.ts'
+import { storePartnerKey } from './sandbox.ts'
 
 /** A host that serves until the process gets a signal, or why it could not start. */
 type ServeResult =
@@ -19,7 +20,9 @@ type ServeResult =
 export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void): Promise<ServeResult> {
   const config = readConfig(env)
   if (!config.ok) return failed(config.problems)
-  const logger = createLogger(config.value.logLevel)
+  const { logLevel, logFormat, dataDir, databaseUrl } = config.value
+  const logger = createLogger(logLevel, logFormat)
+  const began = Date.now()
   try {
     const host = await startHost(config.value, {
       observe: decision => logDecision(logger, decision),
@@ -29,10 +32,9 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
       },
     })
     closeOnSignals(host, say)
-    say(`${config.value.serviceName} listens on ${host.url}`)
-    if (config.value.environment === 'sandbox') greetSandbox(host, say)
-    if (host.operatorUrl !== undefined) say(operatorLine(host.operatorUrl, config.value))
-    say('Ready. Stop it with Ctrl-C.')
+    const store = databaseUrl === undefined ? `${dataDir} (SQLite)` : 'the database'
+    say(`  Opening   ${store}, ${((Date.now() - began) / 1000).toFixed(1)} s`)
+    for (const line of greetingLines(greetingOf(host, config.value))) say(line)
     return { ok: true, url: host.url, partnerKey: host.partnerKey }
   } catch (error) {
     return failed([reasonOf(error, config.value)])
@@ -48,19 +50,20 @@ function closeOnSignals(host: RunningHost, say: (text: string) => void): void {
   }
 }
 
-function greetSandbox({ url, partnerKey }: RunningHost, say: (text: string) => void): void {
-  say(
-    partnerKey === undefined
-      ? 'Set PARTNER_KEY to the key that the first start printed, then:'
-      : 'A sandbox partner key was created. It is shown only now; keep it:',
-  )
-  say(`\n${curlLines(url, partnerKey)}\n`)
-}
-
-/** Makes the line with the address of the operator page and the place of its token. The token itself is never printed. */
-function operatorLine(url: string, { operator, dataDir }: Config): string {
-  const place = operator?.token === undefined ? `operatorToken in ${dataDir}/secrets.json` : 'OPERATOR_TOKEN'
-  return `Operator page: ${url} (this machine only; its token is ${place})`
+function greetingOf({ url, partnerKey, operatorUrl }: RunningHost, config: Config): Greeting {
+  const { serviceName, environment, helperPage, docsPage, operator, dataDir } = config
+  // The token of the operator page is never printed.
+  const token = operator?.token === undefined ? `operatorToken in ${dataDir}/secrets.json` : 'OPERATOR_TOKEN'
+  return {
+    serviceName,
+    environment,
+    url,
+    helperPage,
+    docsPage,
+    dataDir,
+    operator: operatorUrl === undefined ? undefined : { url: operatorUrl, token },
+    partnerKey: environment === 'sandbox' ? storePartnerKey(dataDir, partnerKey) : { kind: 'none' },
+  }
 }
 
 /** Explains a failed start to the operator. */

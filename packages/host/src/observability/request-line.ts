@@ -1,0 +1,66 @@
+import { styled, type Style, type Terminal } from '../cli/terminal.ts'
+
+/** The members of a log line that its short form shows. */
+interface LogLine {
+  readonly time?: string
+  readonly level?: number
+  readonly msg?: string
+  readonly method?: string
+  readonly route?: string
+  readonly operation?: string
+  readonly status?: number
+  readonly durationMs?: number
+  readonly code?: string
+  readonly rule?: string
+  readonly requestId?: string
+  readonly failure?: { readonly message?: string; readonly stack?: string; readonly cause?: string }
+}
+
+const WARNING = 40
+const ERROR = 50
+const ROUTE_WIDTH = 29
+
+/**
+ * Shortens a JSON log line for a person: time, method, route, status and duration of a request; for a denial or a fault also its
+ * code or policy rule, and the first characters of the request id. A line that is no JSON is returned as it is.
+ */
+export function requestLine(json: string, terminal: Pick<Terminal, 'colors'>): string {
+  let line: LogLine
+  try {
+    line = JSON.parse(json) as LogLine
+  } catch {
+    return json
+  }
+  const { time = new Date().toISOString(), level = 0, status, failure } = line
+  const paint = (text: string, style: Style | undefined): string =>
+    styled(text, style, { width: 0, colors: terminal.colors })
+  const at = paint(clockTime(time), 'dim')
+  const why = failure === undefined ? '' : `\n${failure.stack ?? failure.message ?? ''}${causeOf(failure)}`
+  if (status === undefined) {
+    const style = level >= ERROR ? 'red' : level >= WARNING ? 'yellow' : undefined
+    return `${at}  ${paint(line.msg ?? '', style)}${why}\n`
+  }
+  const { method = '', route = line.operation ?? '-', durationMs = 0 } = line
+  const ms = `${Math.round(durationMs)} ms`.padStart(7)
+  const request = `${method.padEnd(6)} ${route.padEnd(ROUTE_WIDTH)}`
+  const cause = status < 400 ? [] : [line.rule ?? line.code ?? '', paint(shortId(line.requestId), 'dim')]
+  const words = ['', ...cause.filter(text => text !== '')].join('  ')
+  return `${at}  ${request} ${paint(String(status), colourOf(status))} ${ms}${words}${why}\n`
+}
+
+const causeOf = ({ cause }: NonNullable<LogLine['failure']>): string =>
+  cause === undefined ? '' : `\n  caused by ${cause}`
+const shortId = (id = ''): string => id.slice(0, 8)
+
+/** The time of day on this machine. */
+function clockTime(time: string): string {
+  const at = new Date(time)
+  return [at.getHours(), at.getMinutes(), at.getSeconds()]
+    .map(part => String(part).padStart(2, '0'))
+    .join(':')
+}
+
+function colourOf(status: number): Style {
+  if (status >= 500) return 'red'
+  return status >= 400 ? 'yellow' : 'green'
+}
