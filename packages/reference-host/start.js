@@ -31,9 +31,9 @@ try {
   await run([TSC, '-b', HERE])
   await run([join(HERE, 'browser', 'bundle.js')])
 } catch (error) {
-  console.error(`\nThe build failed:\n${/** @type {Error} */ (error).message}`)
+  process.stderr.write(`\nThe build failed:\n${/** @type {Error} */ (error).message}\n`)
   process.exit(1)
 }
 if (process.stdout.isTTY) process.stdout.write('\r\u001b[K')
-console.log(`  Building  ${((Date.now() - started) / 1000).toFixed(1)} s`)
+process.stdout.write(`  Building  ${((Date.now() - started) / 1000).toFixed(1)} s\n`)
 await import('./dist/main.js')

@@ -44,8 +44,8 @@ t.test(
 
 t.test('the package with bundled libraries has their licenses in its tarball', t => {
   const notices = readFileSync('packages/reference-host/dist/browser/third-party-notices.txt', 'utf8')
-  for (const library of ['uplot', '@scalar/fastify-api-reference'])
+  for (const library of ['uplot', '@noble/curves', '@noble/hashes', '@scalar/fastify-api-reference'])
     t.match(notices, new RegExp(`^${library} \\d+\\.\\d+\\.\\d+$`, 'm'))
-  t.equal(notices.match(/permission notice shall be included/g)?.length, 2)
+  t.equal(notices.match(/permission notice shall be included/g)?.length, 4)
   t.end()
 })
