@@ -178,6 +178,7 @@ t.test('refuses two different schemas with one name, and an invalid name', async
       serviceName: 'Test',
       url: '/',
       aliases: {},
+      documentation: { introduction: '', groups: {} },
       directUserKey: false,
     })
   }

@@ -12,8 +12,19 @@ import { modulesOf, NO_REQUIREMENTS, type HostServices } from './host-services.t
  * access rules and the API description are derived from it.
  */
 export function operationTable(services: HostServices): readonly Operation[] {
-  const { db, clock, eventTypes, metrics, issuer, backend, draining, config, aliasTable, requirements } =
-    services
+  const {
+    db,
+    clock,
+    eventTypes,
+    metrics,
+    issuer,
+    backend,
+    draining,
+    config,
+    aliasTable,
+    documentation,
+    requirements,
+  } = services
   const table: readonly Operation[] = [
     ...modulesOf(services).flatMap(({ operations }) => operations?.(services) ?? []),
     providerEvents({
@@ -39,7 +50,13 @@ export function operationTable(services: HostServices): readonly Operation[] {
     )
   const { serviceName, publicUrl = '/', directUserKey } = config
   const description = cacheDocument(
-    openApiDocument(table, { serviceName, url: publicUrl, aliases: aliasTable, directUserKey }),
+    openApiDocument(table, {
+      serviceName,
+      url: publicUrl,
+      aliases: aliasTable,
+      documentation,
+      directUserKey,
+    }),
   )
   return table
 }

@@ -1,3 +1,4 @@
+import type { Documentation } from '../openapi/document.ts'
 import type { Observe } from '@gatewright/http/internal'
 import {
   createTransactionalIdempotency,
@@ -63,6 +64,7 @@ export interface HostInputs {
   readonly scopes: ScopeCatalogue<string>
   /** The old names that the host accepts. */
   readonly aliasTable: AliasTable
+  readonly documentation: Documentation
 }
 
 /** What happens to a key before the issuer deletes it, 7 days after its end. */

@@ -7,6 +7,7 @@ import type { Observe } from '@gatewright/http/internal'
 import { createApp, type Pages } from '../http/app.ts'
 import { requestTimeLimit } from '../http/request-time.ts'
 import { safely } from '../observability/safely.ts'
+import type { Documentation } from '../openapi/document.ts'
 import { openStores } from '../storage/open.ts'
 import { startChores, type Chore, type RunningChores } from './chores.ts'
 import { hostChores } from './host-chores.ts'
@@ -25,6 +26,8 @@ export interface Product<S> {
   readonly scopes: ScopeCatalogue<string>
   /** Default: none. */
   readonly aliases?: AliasTable
+  /** What the API description says beside its operations. Default: nothing, and groups in the order of the operations. */
+  readonly documentation?: Documentation
 }
 
 /** Options of a start. */
@@ -100,6 +103,7 @@ export async function openProduct<S extends HostServices>(
     draining,
     scopes: product.scopes,
     aliasTable: product.aliases ?? {},
+    documentation: product.documentation ?? { introduction: '', groups: {} },
   }
   const factories = product.services ?? new HostFactories()
   const services = makeServices<S>(factories, { ...inputs, ...(clock ? { clock } : {}) } as Partial<S>)

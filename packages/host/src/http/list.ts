@@ -12,6 +12,7 @@ import { cutPage, pageParameters, readCursor } from './paging.ts'
 export interface ListRule<T extends { readonly position: number }, S extends TObject, F extends TProperties> {
   readonly id: string
   readonly title: string
+  readonly details?: string
   /** Default: `user`. */
   readonly surface?: Surface
   readonly path: string
@@ -48,10 +49,11 @@ export function listOperation<
   S extends TObject,
   F extends TProperties = TProperties,
 >(rule: ListRule<T, S, F>): Operation {
-  const { id, title, surface = 'user', path, scopes, name, component, item, example } = rule
+  const { id, title, details, surface = 'user', path, scopes, name, component, item, example } = rule
   return operation({
     id,
     title,
+    ...(details === undefined ? {} : { details }),
     surface,
     method: 'GET',
     paths: [path],

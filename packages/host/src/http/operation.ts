@@ -109,6 +109,8 @@ interface OperationDeclaration<
   readonly id: string
   /** One line for the API description. */
   readonly title: string
+  /** What the title does not say, in sentences for the API description. */
+  readonly details?: string
   readonly surface: Surface | 'public'
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Paths with `{name}` parameters. Documentation shows the first one. */

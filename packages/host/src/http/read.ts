@@ -8,7 +8,7 @@ import { operation, type Operation, type PlainOperation, type Success } from './
 interface ReadRule<D extends TObject>
   extends Pick<
     PlainOperation<'session', TObject, D>,
-    'id' | 'title' | 'paths' | 'response' | 'topLevel' | 'denies'
+    'id' | 'title' | 'details' | 'paths' | 'response' | 'topLevel' | 'denies'
   > {
   /** Default: `user`. */
   readonly surface?: Surface

@@ -83,18 +83,22 @@ const field = (name: string, description: string, schema: Json, required = false
   schema,
 })
 
-const FIELDS = {
-  IdempotencyKey: field(
+/** The header field of an idempotency key, where a write requires one or takes one. */
+export const KEY_FIELDS: Readonly<Record<'required' | 'optional', Json>> = {
+  required: field(
     'idempotency-key',
-    'Chosen by the client, one per intended write. The same key with the same body gets the first answer again',
+    'Chosen by the client, one per intended write. The same key with the same body gets the first response again',
     { type: 'string', minLength: 8, maxLength: 255 },
     true,
   ),
-  OptionalIdempotencyKey: field(
+  optional: field(
     'idempotency-key',
-    'Chosen by the client, one for each intent. With it a repeat gets the first answer again; without it nothing is replayed',
+    'Chosen by the client, one for each intent. With it a repeat gets the first response again; without it nothing is replayed',
     { type: 'string', minLength: 8, maxLength: 255 },
   ),
+}
+
+const FIELDS = {
   OpenResponses: field(
     'X-Open-Responses',
     'Asks for the answer as an Open Responses object: every answer of the operation, errors too',

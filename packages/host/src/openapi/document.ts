@@ -3,7 +3,7 @@ import type { Operation } from '../http/operation.ts'
 import { closed } from '../schemas/unknown-members.ts'
 import { schemeNames, withLegacyFields, withLegacySchemes } from './aliases.ts'
 import { namesOf, type NamedOperation } from './operation-names.ts'
-import { fieldsOf, securitySchemes } from './common-components.ts'
+import { fieldsOf, KEY_FIELDS, securitySchemes } from './common-components.ts'
 import { createComponents, type Components, type Json } from './components.ts'
 import { responsesOf } from './responses.ts'
 
@@ -13,8 +13,17 @@ export interface DescribedHost {
   /** The server URL for clients; `/` means the origin of the description itself. */
   readonly url: string
   readonly aliases: AliasTable
+  readonly documentation: Documentation
   /** Whether user operations accept a user API key in place of a session. */
   readonly directUserKey: boolean
+}
+
+/** What the API description says beside its operations. */
+export interface Documentation {
+  /** Markdown before the operations. */
+  readonly introduction: string
+  /** The titles of groups of operations by their tags, in their order. Other tags follow. */
+  readonly groups: Readonly<Record<string, string>>
 }
 
 /** Version of the API description. Existing clients expect this one. */
@@ -42,9 +51,13 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
   }
   return {
     openapi: '3.1.0',
-    info: { title: host.serviceName, version: VERSION },
+    info: {
+      title: host.serviceName,
+      version: VERSION,
+      ...(host.documentation.introduction === '' ? {} : { description: host.documentation.introduction }),
+    },
     servers: [{ url: host.url }],
-    tags: [...new Set(table.map(({ id }) => tagOf(id)))].map(name => ({ name })),
+    tags: tagsOf(table, host.documentation.groups),
     paths,
     components: {
       ...components.collected(),
@@ -69,12 +82,15 @@ function describeOperation(
   host: DescribedHost,
   components: Components,
 ): Json & { readonly operationId: string } {
-  const { id, name: operationId, title, unknownMembers } = operation
+  const { name: operationId, title, details, unknownMembers } = operation
+  const description = [details, unknownMembers === 'deny' ? DENIES_UNKNOWN : undefined]
+    .filter(Boolean)
+    .join(' ')
   return {
     operationId,
-    tags: [tagOf(id)],
+    tags: [tagOf(operation)],
     summary: title,
-    ...(unknownMembers === 'deny' ? { description: DENIES_UNKNOWN } : {}),
+    ...(description === '' ? {} : { description }),
     parameters: parameters(operation, components),
     security: securityRequirements(operation, host),
     ...requestBody(operation, host, components),
@@ -85,7 +101,19 @@ function describeOperation(
 const DENIES_UNKNOWN =
   'Refuses a member of the body and a query parameter that it does not know: 400 `invalid_request`, with the name as `field`.'
 
-const tagOf = (id: string): string => id.split('.')[0] as string
+/** The tag of an operation: the first word of its id. What only a sandbox serves has a tag of its own. */
+function tagOf({ id, paths }: Pick<Operation, 'id' | 'paths'>): string {
+  return paths[0]?.includes('/sandbox/') ? 'sandbox' : (id.split('.')[0] as string)
+}
+
+function tagsOf(table: readonly Operation[], groups: Documentation['groups']): Json[] {
+  const used = new Set(table.map(tagOf))
+  const ordered = [...Object.keys(groups).filter(name => used.has(name)), ...used]
+  return [...new Set(ordered)].map(name => ({
+    name,
+    ...(groups[name] === undefined ? {} : { 'x-displayName': groups[name] }),
+  }))
+}
 
 function requestBody(
   { id, name, body, example, unknownMembers }: NamedOperation,
@@ -107,8 +135,9 @@ function parameters(operation: Operation, components: Components): Json[] {
     name,
     in: 'path',
     required: true,
-    description: 'An id from an earlier answer',
+    description: 'An id from an earlier response',
     schema: { type: 'string' },
+    example: `${name}-0001`,
   }))
   const names: readonly string[] = operation.query?.required ?? []
   const query = Object.entries(operation.query?.properties ?? {}).map(([name, given]) => {
@@ -118,15 +147,14 @@ function parameters(operation: Operation, components: Components): Json[] {
     return { name, in: 'query', required, description, ...list, schema }
   })
   if (operation.surface === 'public') return [...path, ...query]
-  const key = 'write' in operation ? KEY_FIELD[operation.idempotency ?? 'required'] : []
-  return [...path, ...query, ...fieldsOf(components, ...key, 'OpenResponses', 'OpenResponsesCallId')]
+  const key = 'write' in operation ? keyField(operation.idempotency ?? 'required', operation.id) : []
+  return [...path, ...query, ...key, ...fieldsOf(components, 'OpenResponses', 'OpenResponsesCallId')]
 }
 
-const KEY_FIELD = {
-  required: ['IdempotencyKey'],
-  optional: ['OptionalIdempotencyKey'],
-  none: [],
-} as const
+/** The field of an idempotency key, with an example of its own: a key that was used for another operation is refused. */
+function keyField(idempotency: 'required' | 'optional' | 'none', id: string): Json[] {
+  return idempotency === 'none' ? [] : [{ ...KEY_FIELDS[idempotency], example: `${id}-0001` }]
+}
 
 /**
  * Lists the credentials that an operation accepts, any one of which is enough. A session, or a key in its place, needs the

@@ -1,13 +1,16 @@
+import { readStoredSession } from '../helper/console/stored-session.ts'
 import type { HostFacts } from '../shared/host.ts'
 
 /**
  * Configures the API reference: it loads nothing from other hosts, stores nothing in the browser, and looks like the other
- * pages.
+ * pages. If this tab has a console session, its token is filled in: it reads everything and moves no money.
  */
 export function configuration(
   { serviceName }: HostFacts,
   description: object,
 ): Readonly<Record<string, unknown>> {
+  const session = readStoredSession()
+  const filled = session && { UserSessionBearer: { token: session.sessionToken } }
   return {
     content: description,
     slug: 'api',
@@ -29,6 +32,9 @@ export function configuration(
     documentDownloadType: 'none',
     defaultOpenAllTags: false,
     defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
-    authentication: { preferredSecurityScheme: 'UserSessionBearer' },
+    authentication: {
+      preferredSecurityScheme: 'UserSessionBearer',
+      ...(filled ? { securitySchemes: filled } : {}),
+    },
   }
 }

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts'
 import type { OperatorListener } from '../operator/listener.ts'
 import { createPages } from '../pages/serve.ts'
 import { aliasTable } from '../product/aliases.ts'
+import { documentation } from '../product/documentation.ts'
 import { allScopes } from '../product/scopes.ts'
 import type { Providers } from '../providers/ports.ts'
 import { ProductFactories, type Services } from '../services/services.ts'
@@ -41,6 +42,7 @@ export const product: Product<Services> = {
   services: new ProductFactories(),
   scopes: allScopes,
   aliases: aliasTable,
+  documentation,
 }
 
 /**

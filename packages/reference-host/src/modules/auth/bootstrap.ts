@@ -66,7 +66,7 @@ const ResponseData = Type.Object(
 const example: Example<typeof Body, typeof ResponseData> = {
   body: {
     address: '0x52908400098527886E0F7030069857D2E4169EE7',
-    signature: '0x...',
+    signature: `0x${'5b'.repeat(64)}1c`,
     nonce: '2478963d-df90-4e94-82d6-f2b67c430166',
     issuedAt: examples.AT,
     expiresAt: '2026-11-01T12:05:00.000Z',
@@ -83,7 +83,9 @@ const example: Example<typeof Body, typeof ResponseData> = {
 export function bootstrap({ verifier, issuer, users, aliases, clock }: BootstrapServices): Operation {
   return operation({
     id: 'auth.bootstrap',
-    title: 'Turn a signed wallet statement into an API key and a session',
+    title: 'Create a key by a signed statement',
+    details:
+      'Turns a statement that a wallet has signed into an API key and a session. Needs no other credential.',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/bootstrap'],

@@ -82,7 +82,8 @@ export function openSecrets(
   return operation({
     ...common,
     id: 'cards.openSecrets',
-    title: 'Get the key that opens what reveals answer',
+    title: 'Get the key for card details',
+    details: 'The key that opens what reveals return.',
     surface,
     paths: [`/${surface}/v1/cards/secrets/session`],
     response: Opened[surface] as typeof Opened.user,
@@ -135,7 +136,8 @@ export function revealCard(
   return ledgerWrite<typeof RevealBody, typeof Revealed.user, { secrets: CardSecrets; key: Buffer }>({
     ...common,
     id: 'cards.reveal',
-    title: 'Reveal number and security code of a card',
+    title: 'Reveal a card',
+    details: 'Its number and security code, encrypted for the caller.',
     surface,
     paths: [`/${surface}/v1/cards/{cardId}/secrets`],
     idempotency: 'none',

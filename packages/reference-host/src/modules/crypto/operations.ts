@@ -72,7 +72,8 @@ export function cryptoOperations({ cipher }: { readonly cipher: AccountCipher })
     operation({
       ...common,
       id: 'crypto.encrypt',
-      title: 'Encrypt texts with the key of the account',
+      title: 'Encrypt texts',
+      details: 'With the key of the account.',
       paths: ['/user/v1/crypto/encrypt'],
       scopes: ['encryption.write'],
       body: EncryptBody,
@@ -90,7 +91,8 @@ export function cryptoOperations({ cipher }: { readonly cipher: AccountCipher })
     operation({
       ...common,
       id: 'crypto.decrypt',
-      title: 'Decrypt texts that this account encrypted',
+      title: 'Decrypt texts',
+      details: 'Texts that this account encrypted.',
       paths: ['/user/v1/crypto/decrypt'],
       scopes: ['encryption.read'],
       body: DecryptBody,

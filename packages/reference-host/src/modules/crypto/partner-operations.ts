@@ -21,7 +21,8 @@ export function partnerCryptoOperations({ cipher }: { readonly cipher: AccountCi
     operation({
       ...common,
       id: 'crypto.encrypt',
-      title: 'Encrypt a text with the key of the user',
+      title: 'Encrypt a text',
+      details: 'With the key of the user.',
       paths: ['/partner/v1/encryption/encrypt'],
       scopes: ['encryption.write'],
       body: PlainValue('EncryptValueRequest', 'A text to encrypt'),

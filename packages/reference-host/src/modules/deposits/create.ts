@@ -70,7 +70,10 @@ export function createDeposit(
 
   return ledgerWrite<typeof SandboxBody, typeof SandboxResponse, (NewDeposit & OpenDeposit) | undefined>({
     id: 'deposits.create',
-    title: playable ? 'Fund the balance with play money, or open a deposit' : 'Open a deposit',
+    title: 'Create a deposit',
+    details: playable
+      ? 'Adds play money to the balance at once, or opens a deposit in the named asset.'
+      : 'Opens a deposit in the named asset.',
     surface,
     method: 'POST',
     paths: [`/${surface}/v1/deposits`],

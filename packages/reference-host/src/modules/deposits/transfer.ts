@@ -49,7 +49,8 @@ export function transferDeposit({
 }: Pick<HostServices, 'clock' | 'ledger' | 'money'>): Operation {
   return ledgerWrite({
     id: 'deposits.transfer',
-    title: 'Move money between the balance and contracts',
+    title: 'Move money to or from savings',
+    details: 'Between the balance and contracts.',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/deposits/transfer'],

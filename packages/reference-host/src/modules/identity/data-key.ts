@@ -22,7 +22,8 @@ export function denyDataKey(): Operation[] {
     const { path, scope, instead } = OF_SURFACE[surface]
     return operation({
       id: 'identity.dataKey',
-      title: 'Always denied: the data key never leaves the host',
+      title: 'Get the data key',
+      details: 'Always denied: the data key never leaves the host.',
       surface,
       method: 'GET',
       paths: [path],

@@ -109,7 +109,8 @@ export function identityOperations({ users, issuer, guard, db }: IdentityService
     readOperation({
       ...common,
       id: 'identity.read',
-      title: 'Read what the credential of this request is and may do',
+      title: 'Inspect a credential',
+      details: 'What the credential of this request is and may do.',
       scopes: ['identity.read'],
       example,
       async read(session) {

@@ -30,7 +30,8 @@ const ResponseData = Type.Object(
 export function readKeyCaps({ issuer, guard }: Pick<HostServices, 'issuer' | 'guard'>): Operation {
   return operation({
     id: 'keys.caps',
-    title: 'Read the caps of a key, and how much of each is used',
+    title: 'List the caps of a key',
+    details: 'With how much of each is used.',
     surface: 'user',
     method: 'GET',
     credential: 'session',

@@ -100,7 +100,8 @@ function createKey({
   return operation({
     ...common,
     id: 'keys.create',
-    title: 'Create an API key below the calling one, or with a web token one of the wallet',
+    title: 'Create an API key',
+    details: 'Below the calling key, or with a web token one of the wallet.',
     credential: 'session-or-web-token',
     method: 'POST',
     paths: keyPaths(''),
@@ -163,7 +164,8 @@ function listKeys({ issuer }: Pick<HostServices, 'issuer'>): Operation {
   return operation({
     ...common,
     id: 'keys.list',
-    title: 'List the API keys that the caller may see',
+    title: 'List API keys',
+    details: 'Those that the caller may see.',
     method: 'GET',
     paths: keyPaths(''),
     scopes: ['keys.read'],
@@ -194,7 +196,8 @@ function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases'>): Operation
   return operation({
     ...common,
     id: 'keys.change',
-    title: 'Change the label, scopes or policy of a key, or revoke it',
+    title: 'Change an API key',
+    details: 'Its label, scopes or policy; or revokes it.',
     method: 'PATCH',
     paths: keyPaths('/{keyId}'),
     // Replaced policies stay stored with the key, so changes are limited like mints.
@@ -242,8 +245,9 @@ function rotateKey({ issuer, webTokens }: Pick<KeyServices, 'issuer' | 'webToken
   return operation({
     ...common,
     id: 'keys.rotate',
-    title:
-      'Replace a key by a successor; the old one works until the overlap ends. With a web token any key of the wallet',
+    title: 'Rotate an API key',
+    details:
+      'Replaces it by a successor; the old one works until the overlap ends. With a web token any key of the wallet.',
     method: 'POST',
     paths: keyPaths('/{keyId}/rotate'),
     credential: 'user-key-web-token-or-session',

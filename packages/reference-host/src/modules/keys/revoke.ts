@@ -19,8 +19,8 @@ export function revokeKey(services: Pick<HostServices, 'issuer' | 'clock' | 'db'
     credential: 'session',
     topLevel: true,
     id: 'keys.revoke',
-    title:
-      'Revoke a key and end its sessions; cards=cancel also cancels the cards of it and of keys below it',
+    title: 'Revoke an API key',
+    details: 'Ends its sessions. `cards=cancel` also cancels the cards of it and of keys below it.',
     method: 'DELETE',
     limit: 'ending',
     paths: keyPaths('/{keyId}'),

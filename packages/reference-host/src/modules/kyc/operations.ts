@@ -142,7 +142,8 @@ function simulate(
   const { db, clock, kyc, jobs } = services
   return operation({
     id: 'kyc.simulate',
-    title: 'Decide the identity check (sandbox only)',
+    title: 'Decide an identity check',
+    details: 'As the provider of identity checks does.',
     surface,
     method: 'POST',
     paths: [`/${surface}/v1/sandbox/kyc`],

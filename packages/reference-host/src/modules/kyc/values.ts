@@ -44,7 +44,8 @@ export function kycValues(surface: Surface): Operation {
   }
   return readOperation({
     id: 'kyc.values',
-    title: 'List the fields and values of an application',
+    title: 'List fields of an application',
+    details: 'With the values that each may have.',
     surface,
     paths:
       surface === 'user' ? ['/user/v1/kyc/values'] : ['/partner/v1/kyc/values', '/partner/v1/kyc/schema'],

@@ -80,7 +80,8 @@ export function paymentOperations(services: PaymentServices): Operation[] {
   return [
     listOperation({
       id: 'payments.list',
-      title: 'List payments, sent and received, newest first',
+      title: 'List payments',
+      details: 'Sent and received, newest first.',
       path: '/user/v1/payments',
       scopes: ['payments.read'],
       name: 'payments',

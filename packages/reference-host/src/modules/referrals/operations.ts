@@ -28,7 +28,8 @@ export function referralOperations({ db }: Pick<HostServices, 'db'>): Operation[
   return [
     readOperation({
       id: 'referrals.read',
-      title: 'Read the code of the account, and how many have applied it',
+      title: 'Get the referral code',
+      details: 'The code of the account, and how many have applied it.',
       paths: ['/user/v1/referrals'],
       scopes: ['referrals.read'],
       response: ResponseData,
@@ -40,7 +41,8 @@ export function referralOperations({ db }: Pick<HostServices, 'db'>): Operation[
     }),
     ledgerWrite({
       id: 'referrals.apply',
-      title: 'Apply the code of another account, once',
+      title: 'Apply a referral code',
+      details: 'The code of another account, once.',
       surface: 'user',
       method: 'POST',
       paths: ['/user/v1/referrals'],

@@ -46,7 +46,8 @@ function listRequests({ db, issuer, requestLog }: RequestServices): Operation {
   return operation({
     ...common,
     id: 'requests.list',
-    title: 'List the requests of the account and what was decided about them, newest first',
+    title: 'List requests',
+    details: 'The requests of the account and what was decided about them, newest first.',
     paths: ['/user/v1/requests'],
     query: Type.Object({
       ...pageParameters(100, 50),
@@ -95,7 +96,8 @@ function readRequest(services: RequestServices): Operation {
   return operation({
     ...common,
     id: 'requests.read',
-    title: 'Read what was decided about a request, and what would be decided now',
+    title: 'Get a request',
+    details: 'What was decided about it, and what would be decided now.',
     paths: ['/user/v1/requests/{requestId}'],
     response: OneRequest,
     example: {

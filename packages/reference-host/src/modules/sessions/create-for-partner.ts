@@ -38,7 +38,8 @@ const ResponseData = Type.Object(
 export function createPartnerSession({ issuer, users, aliases }: PartnerSessionServices): Operation {
   return operation({
     id: 'sessions.createForPartner',
-    title: 'Mint a session for a user of the partner',
+    title: 'Create a session for a user',
+    details: 'For a user of the partner.',
     surface: 'partner',
     method: 'POST',
     paths: ['/partner/v1/sessions'],

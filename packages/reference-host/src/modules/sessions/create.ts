@@ -31,7 +31,8 @@ const NewSession = Type.Object(newSessionFields, component('NewSession', 'A new 
 export function createUserSession({ issuer, aliases }: Pick<HostServices, 'issuer' | 'aliases'>): Operation {
   return operation({
     id: 'sessions.create',
-    title: 'Mint a session from a user key, or from a session',
+    title: 'Create a session',
+    details: 'From a user key, or from a session.',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/sessions'],

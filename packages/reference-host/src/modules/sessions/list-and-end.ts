@@ -46,7 +46,8 @@ function listSessions({ issuer }: Pick<HostServices, 'issuer'>): Operation {
   return operation({
     ...common,
     id: 'sessions.list',
-    title: 'List the live sessions of the keys that the caller may see',
+    title: 'List sessions',
+    details: 'The live sessions of the keys that the caller may see.',
     method: 'GET',
     paths: ['/user/v1/sessions'],
     query: Type.Object(pageParameters(100, 50)),
@@ -96,8 +97,9 @@ function endSession({ issuer }: Pick<HostServices, 'issuer'>): Operation {
   return operation({
     ...common,
     id: 'sessions.end',
-    title:
-      'End a session and those minted from it; "current" is the calling one; keys=revoke ends the keys they made',
+    title: 'End a session',
+    details:
+      'Ends it with the sessions that were created from it. `current` is the calling one. With `keys=revoke` the keys that they made are revoked.',
     method: 'DELETE',
     limit: 'ending',
     paths: ['/user/v1/sessions/{sessionId}'],

@@ -33,7 +33,8 @@ const ResponseData = Type.Object(
 export function readSupport({ product: { support }, environment }: SupportServices): Operation {
   return readOperation({
     id: 'support.read',
-    title: 'Read where to find help, and what to quote there',
+    title: 'Get support contacts',
+    details: 'Where to find help, and what to quote there.',
     paths: ['/user/v1/support'],
     scopes: ['support.read'],
     response: ResponseData,

@@ -35,7 +35,8 @@ const Token = Type.Object(
 export function listTokens({ receivers, providerTokens }: TokenServices): Operation {
   return listOperation({
     id: 'tokens.list',
-    title: 'List the tokens that this host takes or pays',
+    title: 'List tokens',
+    details: 'Those that this host takes or pays.',
     path: '/user/v1/tokens',
     scopes: ['tokens.read'],
     // Existing clients read one page, which has every token of most hosts.

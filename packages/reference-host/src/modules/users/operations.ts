@@ -106,7 +106,8 @@ function changeUser(
 ): Operation {
   return ledgerWrite({
     id: 'users.change',
-    title: 'Change the name or e-mail address of the user',
+    title: 'Change the profile',
+    details: 'The name or e-mail address of the user.',
     surface,
     method: 'PATCH',
     paths: [`/${surface}/v1/users`],

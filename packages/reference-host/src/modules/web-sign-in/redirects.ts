@@ -28,7 +28,8 @@ export function signInRedirects(): Operation[] {
     operation({
       ...common,
       id: 'auth.openCli',
-      title: 'Open the page that approves a command line',
+      title: 'Open the approval page',
+      details: 'Leads to the page that approves the sign-in of a command line.',
       paths: ['/auth/cli'],
       query: Query,
       async handle({ query: { request = '' } }) {

@@ -97,7 +97,8 @@ function challenge({
   return operation({
     ...common,
     id: 'auth.challenge',
-    title: 'Get the text that a wallet signs to sign in',
+    title: 'Get a sign-in challenge',
+    details: 'The text that a wallet signs to sign in.',
     paths: ['/auth/challenge'],
     limit: 'bootstrap',
     body: ChallengeBody,

@@ -66,7 +66,8 @@ export function authorizationOperations(
 function listAuthorizations({ db }: Pick<HostServices, 'db'>): Operation {
   return listOperation({
     id: 'cards.authorizations',
-    title: 'List the authorizations of a card, newest first',
+    title: 'List authorizations of a card',
+    details: 'Newest first.',
     path: '/user/v1/cards/{cardId}/authorizations',
     scopes: ['transactions.read'],
     name: 'authorizations',
@@ -94,7 +95,8 @@ function simulateAuthorization(
   const { db, clock, cardKeyPolicies, authorizations } = services
   return ledgerWrite({
     id: 'cards.simulateAuthorization',
-    title: 'Pay with a card, as a merchant (sandbox only)',
+    title: 'Simulate a card payment',
+    details: 'Pays with a card, as a merchant does.',
     surface,
     method: 'POST',
     paths: [`/${surface}/v1/sandbox/authorizations`],
@@ -142,6 +144,7 @@ interface Ending {
   readonly verb: 'clear' | 'reverse' | 'refund'
   readonly id: string
   readonly title: string
+  readonly details?: string
   /** The status that it requires. */
   readonly from: Authorization['status']
   /** Returns the amount that is left for this action. */
@@ -159,7 +162,8 @@ const ENDINGS: readonly Ending[] = [
     verb: 'clear',
     id: 'cards.simulateClearing',
     from: 'authorized',
-    title: 'Clear an authorization, as a merchant (sandbox only)',
+    title: 'Simulate a clearing',
+    details: 'Clears an authorization, as a merchant does.',
     most: row => row.amountCents,
     apply: (all, tx, row, { amountCents, now }) => all.clear(tx, row, amountCents, now),
   },
@@ -167,7 +171,8 @@ const ENDINGS: readonly Ending[] = [
     verb: 'reverse',
     id: 'cards.simulateReversal',
     from: 'authorized',
-    title: 'Reverse an authorization, as a merchant (sandbox only)',
+    title: 'Simulate a reversal',
+    details: 'Reverses an authorization, as a merchant does.',
     most: row => row.amountCents,
     apply: (all, tx, row, { now }) => all.reverse(tx, row, 'reversed', now),
   },
@@ -175,7 +180,8 @@ const ENDINGS: readonly Ending[] = [
     verb: 'refund',
     id: 'cards.simulateRefund',
     from: 'cleared',
-    title: 'Refund a cleared authorization, as a merchant (sandbox only)',
+    title: 'Simulate a refund',
+    details: 'Refunds a cleared authorization, as a merchant does.',
     most: row => row.clearedCents - row.refundedCents,
     apply: (all, tx, row, { amountCents, effectId: id, now }) =>
       all.refund(tx, row, { id, amountCents }, now),
@@ -187,12 +193,13 @@ function simulateEnding(
   ending: Ending,
   services: Pick<CardServices, 'authorizations' | 'clock'>,
 ): Operation {
-  const { id, title, verb, from, most, apply } = ending
+  const { id, title, details, verb, from, most, apply } = ending
   const { clock, authorizations } = services
   const response = { clear: 'cleared', reverse: 'reversed', refund: 'cleared' } as const
   return ledgerWrite({
     id,
     title,
+    ...(details === undefined ? {} : { details }),
     surface,
     method: 'POST',
     credential: 'session',

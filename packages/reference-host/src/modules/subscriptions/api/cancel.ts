@@ -17,7 +17,8 @@ const ResponseData = Type.Object(
 export function cancelSubscription({ clock }: Pick<HostServices, 'clock'>): Operation {
   return ledgerWrite({
     id: 'subscriptions.cancel',
-    title: 'Cancel a subscription: no further period',
+    title: 'Cancel a subscription',
+    details: 'There is no further period.',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/subscriptions/{id}/cancel'],

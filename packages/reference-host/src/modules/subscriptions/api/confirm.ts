@@ -36,7 +36,8 @@ export function confirmPayin(services: ConfirmServices): Operation {
   const { clock } = services
   return ledgerWrite({
     id: 'subscriptions.confirm',
-    title: 'Submit the transaction that pays a pay-in',
+    title: 'Submit a transaction',
+    details: 'The one that pays a pay-in.',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/subscriptions/payin/confirm'],

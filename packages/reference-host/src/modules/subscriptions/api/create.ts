@@ -56,7 +56,8 @@ const CheckoutResponse = Type.Object(
 export function createPayin(services: PurchaseServices): Operation {
   return ledgerWrite({
     id: 'subscriptions.payin',
-    title: 'Ask for a payment: for a subscription, a plan, or into the balance',
+    title: 'Create a pay-in',
+    details: 'For a subscription, a plan, or into the balance.',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/subscriptions/payin'],
@@ -88,7 +89,8 @@ export function checkout(services: PurchaseServices): Operation {
   const { clock, plans } = services
   return ledgerWrite({
     id: 'subscriptions.checkout',
-    title: 'Subscribe to a plan: makes the subscription and its first pay-in',
+    title: 'Subscribe to a plan',
+    details: 'Makes the subscription and its first pay-in.',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/subscriptions/checkout'],
