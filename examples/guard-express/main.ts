@@ -3,7 +3,10 @@ import { memorySpends } from '@gatewright/scope-guard/memory'
 import { createServer } from './server.ts'
 
 const { ISSUER, AUDIENCE, JWKS_URL, PORT = '3000' } = process.env
-if (!ISSUER || !AUDIENCE || !JWKS_URL) throw new Error('set ISSUER, AUDIENCE and JWKS_URL')
+if (!ISSUER || !AUDIENCE || !JWKS_URL) {
+  console.error('Set ISSUER, AUDIENCE and JWKS_URL: see examples/guard-express/README.md')
+  process.exit(1)
+}
 
 const app = createServer({
   issuer: ISSUER,

@@ -11,7 +11,10 @@ import { AUDIENCE, demoIssuer, ISSUER } from '../support/demo-issuer.ts'
 import { openStores } from './stores.ts'
 
 const { REDIS_URL, DATABASE_URL, STORE_NAME, PORT } = process.env
-if (!REDIS_URL || !DATABASE_URL) throw new Error('set REDIS_URL and DATABASE_URL')
+if (!REDIS_URL || !DATABASE_URL) {
+  console.error('Set REDIS_URL and DATABASE_URL: see examples/redis-postgres/README.md')
+  process.exit(1)
+}
 const stores = await openStores(REDIS_URL, DATABASE_URL, STORE_NAME)
 
 const issuer = await demoIssuer()

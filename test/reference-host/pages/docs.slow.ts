@@ -8,7 +8,9 @@ const host = await startPageHost()
 t.teardown(() => host.close())
 const browser = await startBrowser()
 t.teardown(() => browser.close())
-const { tags } = (await (await fetch(`${host.url}/openapi.json`)).json()) as { tags: { name: string }[] }
+const { tags } = (await (await fetch(`${host.url}/openapi.json`)).json()) as {
+  tags: { 'x-displayName': string }[]
+}
 
 async function drawn(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'Gatewright Sandbox' }).waitFor()
@@ -21,7 +23,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await drawn(page)
     const sidebar = page.locator('aside.t-doc__sidebar')
     t.ok(tags.length >= 20)
-    for (const { name } of tags)
+    for (const { 'x-displayName': name } of tags)
       t.ok(await sidebar.getByText(name, { exact: true }).first().isVisible(), `${name} is in the sidebar`)
     t.same(faults, { reports: [], foreign: [], errors: [] })
     t.same(await kept(), [])
@@ -37,7 +39,7 @@ await t.test('sends a request with a session that was pasted, and keeps it nowhe
   await drawn(page)
   await page.getByPlaceholder('Token').first().fill(user.token)
   const sidebar = page.locator('aside.t-doc__sidebar')
-  await sidebar.getByText('keys', { exact: true }).first().click()
+  await sidebar.getByText('API keys', { exact: true }).first().click()
   await page.getByRole('button', { name: 'Test Request (get /user/v1/keys)' }).first().click()
   const responded = page.waitForResponse(response => new URL(response.url()).pathname === '/user/v1/keys')
   await page.getByRole('button', { name: /^Send/ }).first().click()
@@ -50,6 +52,30 @@ await t.test('sends a request with a session that was pasted, and keeps it nowhe
   t.same(await kept(), [])
   t.notOk(addresses.some(address => address.includes(user.token)))
 })
+
+await t.test(
+  'fills in the session of the console of this tab, and shows old paths only on request',
+  async t => {
+    const user = await bootstrapUser(host.send)
+    const viewport = { width: 1280, height: 900 }
+    const { page } = await openPage(browser, `${host.url}/helper`, { viewport })
+    const session = {
+      sessionToken: user.token,
+      sessionId: 'of-this-test',
+      expiresAt: new Date(Date.now() + 600_000).toISOString(),
+      address: user.address,
+      wallet: { name: 'Test', rdns: 'test' },
+    }
+    await page.evaluate(
+      `sessionStorage.setItem('gatewright.console', ${JSON.stringify(JSON.stringify(session))})`,
+    )
+    await page.goto(`${host.url}/docs`)
+    await drawn(page)
+    t.equal(await page.getByPlaceholder('Token').first().inputValue(), user.token)
+    t.equal(await page.getByText('/consumer/v1/bootstrap').count(), 0)
+    await page.context().close()
+  },
+)
 
 await t.test(
   'shows its frame and a sentence before the library is there, and another way without scripts',

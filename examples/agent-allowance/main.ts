@@ -1,0 +1,52 @@
+// An agent that may pay up to 50 USD a day, and 25 USD at once, by its own. Whatever it tries, the caps hold.
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { gatewright } from 'gatewright/express'
+import { testGateway, testSession } from 'gatewright/testing'
+import { z } from 'zod'
+
+// An identity provider in memory. Yours signs the tokens of agents, and `issuer` names it.
+const gateway = testGateway({
+  issuer: 'https://auth.example/',
+  audience: 'https://payments.example',
+  policy: { dailySpendCapCents: 5_000, maxAuthAmountCents: 2_500 },
+})
+const gw = gatewright(gateway.options)
+const pay = gw.write(
+  'payments.create',
+  {
+    scope: 'payments.write',
+    body: z.object({ amountCents: z.number().int().positive(), shop: z.string().max(60) }),
+    spends: body => ({ amountCents: body.amountCents, currency: 'USD' }),
+  },
+  ({ body, effectId }) => ({ status: 201, body: { id: effectId, shop: body.shop } }),
+)
+const server = express().post('/payments', pay).listen(0, '127.0.0.1')
+await new Promise(resolve => server.once('listening', resolve))
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/payments`
+
+const token = await gateway.token(testSession({ accountId: 'agent', scopes: ['payments.write'] }))
+let order = 0
+
+/** What the agent does: it asks to pay, and reads why not. */
+async function agentPays(shop: string, amountCents: number): Promise<void> {
+  const reply = await fetch(url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'idempotency-key': `order-${String(++order).padStart(4, '0')}`,
+    },
+    body: JSON.stringify({ amountCents, shop }),
+  })
+  const { rule = '' } = (await reply.json()) as { rule?: string }
+  const amount = (amountCents / 100).toFixed(2).padStart(6)
+  console.log(`${shop.padEnd(10)} ${amount} USD  ${reply.status === 201 ? 'paid' : `refused  ${rule}`}`)
+}
+
+await agentPays('Groceries', 2_000)
+await agentPays('Laptop', 90_000)
+await agentPays('Train', 2_500)
+await agentPays('Dinner', 1_000)
+await agentPays('Coffee', 500)
+server.close()
