@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { type Style, wrap } from './terminal.ts'
+import { type Style, wrap } from '../observability/terminal.ts'
 
 /** How a value is shown. An `id` is never cut: it is pasted into the next command. */
 export type CellKind = 'text' | 'id' | 'cents' | 'instant' | 'state' | 'list'

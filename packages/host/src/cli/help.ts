@@ -1,5 +1,5 @@
 import { Help, type Command as Program } from 'commander'
-import { styled, wrap, type Terminal } from './terminal.ts'
+import { styled, wrap, type Terminal } from '../observability/terminal.ts'
 
 /** Sections of a help text: titles, each with the first words of its commands. */
 export type Sections = Readonly<Record<string, readonly string[]>>

@@ -1,7 +1,7 @@
 import { Command as Program, CommanderError } from 'commander'
 import { UsageError, type Command, type CommandArguments, type StartCommand } from './command.ts'
 import { SectionedHelp, type HelpOptions, type Sections } from './help.ts'
-import { wrap, type Terminal } from './terminal.ts'
+import { wrap, type Terminal } from '../observability/terminal.ts'
 
 /** A parsed command line: a text to print (help, version), or a command to run. */
 type CommandLine<S> = { readonly text: string } | RequestedCommand<S>

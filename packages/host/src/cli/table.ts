@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { cellText, fieldLines, kindOf, shownCell, styleOf, type Column } from './cell.ts'
-import { cut, displayWidth, styled, wrap, type Terminal } from './terminal.ts'
+import { cut, displayWidth, styled, wrap, type Terminal } from '../observability/terminal.ts'
 
 /** Rows of values below columns. */
 export interface Table {

@@ -20,7 +20,7 @@ import { completionCommand } from '../cli/completion.ts'
 import type { Sections } from '../cli/help.ts'
 import type { RequestedCommand } from '../cli/program.ts'
 import { fieldTable, tableLines } from '../cli/table.ts'
-import { styled, type Terminal } from '../cli/terminal.ts'
+import { styled, type Terminal } from '../observability/terminal.ts'
 
 /** The result of one command. */
 export interface CommandResult {

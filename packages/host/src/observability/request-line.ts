@@ -1,4 +1,4 @@
-import { styled, type Style, type Terminal } from '../cli/terminal.ts'
+import { styled, type Style, type Terminal } from './terminal.ts'
 
 /** The members of a log line that its short form shows. */
 interface LogLine {
