@@ -27,7 +27,7 @@ idempotencyStorageFaults(runner, 'Postgres', async () => {
 })
 
 t.test('returns running immediately while another transaction has the key', async t => {
-  const { connections, close } = await openPostgres(2, migrateIdempotency)
+  const { connections, close } = await openPostgres(2, migrateIdempotency, 'all')
   t.teardown(close)
   const [one, two] = connections
   await one!.transaction(async tx => {
