@@ -19,7 +19,8 @@ import {
 
 const none = async (): Promise<void> => {}
 const stores: Record<SqlDialect, (count: number) => Promise<Connections<SqlClient>>> = {
-  postgres: count => openPostgres(count, none),
+  // With minimal features there is one more table.
+  postgres: count => openPostgres(count, none, 'all'),
   sqlite: count => openSqlite(count, none),
 }
 
@@ -216,7 +217,7 @@ create table {prefix}b (id {id} primary key) {lookup};
 
 create table {prefix}c (position {position primary key}) {global};`
     for (const partitions of [1, 3]) {
-      const { connections, close } = await openPostgres(1, none)
+      const { connections, close } = await openPostgres(1, none, 'all')
       t.teardown(close)
       const db: SqlClient = { ...(connections[0] as SqlClient), partitions }
       await migrate(db, { namespace: 'notes', ddl })
