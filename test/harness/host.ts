@@ -46,8 +46,22 @@ export async function request(
   return {
     status: response.status,
     headers: response.headers,
-    body: (text === '' ? {} : isCsv ? text : JSON.parse(text)) as HttpResponse['body'],
+    body: withoutHelp(response, (text === '' ? {} : isCsv ? text : JSON.parse(text)) as HttpResponse['body']),
   }
+}
+
+/**
+ * Checks the members of an error that say where to look, and removes them: `requestId`, which is that of the header field, and `docs`.
+ * Otherwise no two errors of one cause would be equal.
+ */
+function withoutHelp({ headers }: Response, body: HttpResponse['body']): HttpResponse['body'] {
+  if (typeof body !== 'object' || typeof body['error'] !== 'string') return body
+  const { requestId, docs, ...rest } = body
+  if (requestId !== undefined && requestId !== headers.get('x-request-id'))
+    throw new Error('an error must name the request that its header field names')
+  if (docs !== undefined && !(typeof docs === 'string' && docs.endsWith(`errors.md#${body['error']}`)))
+    throw new Error('docs of an error must lead to its code')
+  return rest
 }
 
 /** A host in this process on a free port, with a data folder of its own. */

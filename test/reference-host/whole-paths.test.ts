@@ -54,7 +54,7 @@ for (const requirements of GATES) {
       t.match(await call('/agreements', { accepted: true }), early)
       t.match((await call('/kyc/applications', kycBody('Approved'))).body.data, { status: 'approved' })
       t.match((await call('/kyc/status')).body.data, { status: 'approved', isActive: true })
-      const late = { status: 409, body: { message: /^agreements required/ } }
+      const late = { status: 409, body: { message: /^agreements required/i } }
       t.match(await call('/cards', {}), late)
       t.match((await call('/agreements', { accepted: true })).body.data, { accepted: true })
 

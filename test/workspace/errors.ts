@@ -21,6 +21,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   not_found: 'The caller has no object with this id. Another account may have it.',
   outcome_unknown:
     'An earlier run of this write was lost. Ask the operator about `operationId`; do not use a new key.',
+  payee_not_found:
+    'Nobody can be paid at this address. Send the address of a wallet that has signed in here.',
   payload_too_large: 'Send a smaller body: `message` has the limit.',
   policy_blocked:
     'A rule of the key or session forbids it; `rule` names it, with what remains and when it resets.',
@@ -74,7 +76,7 @@ export async function errorsPage(): Promise<string> {
     .toSorted(([a, { status: s }], [b, { status: r }]) => s - r || a.localeCompare(b))
     .map(
       ([code, { status, packages }]) =>
-        `| ${status} | \`${code}\` | ${ADVICE[code]} | ${packages.join(', ')} |`,
+        `| ${status} | <a id="${code}"></a>\`${code}\` | ${ADVICE[code]} | ${packages.join(', ')} |`,
     )
   const faults = faultCodes(readFileSync('packages/kernel/src/fault.ts', 'utf8')).map(
     ([code, meaning]) => `| \`${code}\` | ${meaning} |`,
@@ -90,7 +92,9 @@ const PAGE = `# Errors
 <!-- Written by \`npm run docs:update\` from the code lists of the packages. -->
 
 An expected "no" is a denial: data with a \`code\`, a \`status\` and a \`message\`, never thrown. On the wire it is
-\`{ "error": code, "message": ... }\`, with \`field\` if one field is the cause, and the further members of the code. Partner responses
+\`{ "error": code, "message": ... }\`, with \`field\` if one field is the cause, and the further members of the code. The host adds \`docs\`, the address of the code on this page, and
+\`requestId\`, by which [the request](requests.md) is found. A 404 or 409 of a write has no \`requestId\` in its body, because a replay under its idempotency
+key repeats the body to the byte; its header field \`X-Request-Id\` has it. Partner responses
 (\`errors: 'partner'\`) also have \`ok: false\`, an empty \`data\`, \`summary\` (the message) and \`errors\` (a list of one, with \`error\`, \`code\` and
 \`message\`); \`application/problem+json\` (RFC 9457) has the code as \`code\`. Codes are spelled the same in packages and on the wire. No error
 holds a token, a key, a signature, a request body or internal text.

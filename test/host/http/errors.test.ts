@@ -128,3 +128,85 @@ t.test('keeps the legacy names of all operations, with a deprecation date on leg
   }
 })
 t.test('reports no failure for any of these requests', async t => t.same(host.failures, []))
+
+t.test('an error begins with its code, then says what is wrong and where to look', async t => {
+  const response = await fetch(`${host.url}/user/v1/keys`, {
+    method: 'POST',
+    headers: { ...bearer(user.token), 'content-type': 'application/json' },
+    body: JSON.stringify({ scopes: ['card.read'] }),
+  })
+  const body = (await response.json()) as Record<string, unknown>
+  t.same(Object.keys(body), ['error', 'message', 'field', 'requestId', 'docs'])
+  t.match(body, {
+    message: 'scopes has an unknown scope: "card.read"; did you mean cards.read?',
+    requestId: response.headers.get('x-request-id'),
+    docs: /errors\.md#invalid_request$/,
+  })
+})
+
+t.test('a stored denial has no request id in its body, so that a replay is the same to the byte', async t => {
+  const send = async () => {
+    const response = await fetch(`${host.url}/user/v1/payments`, {
+      method: 'POST',
+      headers: { ...headers, 'idempotency-key': 'stored-denial-1', 'content-type': 'application/json' },
+      body: JSON.stringify({ to: { walletAddress: `0x${'1'.repeat(40)}` }, amountCents: 5 }),
+    })
+    return { id: response.headers.get('x-request-id'), text: await response.text() }
+  }
+  const [first, again] = [await send(), await send()]
+  t.match(JSON.parse(first.text), { error: 'payee_not_found', field: 'to', docs: String })
+  t.equal(again.text, first.text)
+  t.not(again.id, first.id)
+})
+
+t.test('says which credential came in place of a session token', async t => {
+  const message = async (sent: Record<string, string>) => {
+    const { status, body } = await host.send('/user/v1/cards', { headers: sent })
+    t.equal(status, 401)
+    return body['message'] as string
+  }
+  t.match(await message(bearer(user.key)), /^This is an API key, not a session token\. Send the user key/)
+  t.match(await message(bearer('gw_live_partner_junk')), /A partner key belongs to \/partner\/v1/)
+  t.match(await message({ 'x-partner-key': host.partnerKey }), /A partner key belongs to \/partner\/v1/)
+  t.match(
+    await message({ 'x-user-key': user.key }),
+    /Send the user key as X-User-Key to POST \/user\/v1\/sessions/,
+  )
+  t.equal(await message(bearer('junk')), 'The session token is not valid.')
+})
+
+t.test('names the path that was probably meant', async t => {
+  const meant = async (path: string) => {
+    const { body } = await host.send(path)
+    return /did you mean (.*)\?$/.exec(body['message'] as string)?.[1]
+  }
+  t.equal(await meant('/user/v1/card'), '/user/v1/cards')
+  t.equal(await meant('/user/v1/cards/'), '/user/v1/cards')
+  t.equal(await meant('/user/v1/crads/card_1/lock'), undefined)
+  t.equal(await meant('/user/v1/keys/some-key/cap'), '/user/v1/keys/{keyId}/caps')
+  t.equal(await meant('/nothing/like/it'), undefined)
+  t.equal(await meant(`/${'a'.repeat(300)}`), undefined)
+})
+
+t.test('a policy must not misspell an operation, or it would deny nothing', async t => {
+  const make = (policy: object) => host.send('/user/v1/keys', { body: { policy }, headers })
+  const limits = [{ operations: ['withdrawal.*'], window: 'day', maxCents: 1 }]
+  for (const [policy, field, near] of [
+    [{ denyOperations: ['card.create'] }, 'policy.denyOperations', 'cards.create'],
+    [{ allowOperations: ['cards.list', 'cards.crate'] }, 'policy.allowOperations', 'cards.create'],
+    [{ limits }, 'policy.limits[0].operations', 'withdrawals.*'],
+  ] as const)
+    t.match(await make(policy), {
+      status: 400,
+      body: { field, message: new RegExp(`did you mean ${near.replace('*', '\\*')}`) },
+    })
+  for (const operation of ['cards.authorize', 'cards.*', 'elsewhere.unheardOf'])
+    t.equal((await make({ denyOperations: [operation] })).status, 200, operation)
+})
+
+t.test('says in words what a text must be', async t => {
+  const pay = (walletAddress: unknown) =>
+    host.send('/user/v1/payments', { body: { to: { walletAddress }, amountCents: 5 }, headers })
+  t.match((await pay('bob')).body, { message: 'to.walletAddress must be 0x and 40 hex digits.' })
+  t.match((await pay(7)).body, { message: 'to.walletAddress must be a text.' })
+})

@@ -138,7 +138,7 @@ const deniedWith = (surface: Surface, rule: string): object =>
     : {
         status: 409,
         replayed: null,
-        body: { error: 'invalid_state', message: new RegExp(`^${rule.replace('_', ' ')}`) },
+        body: { error: 'invalid_state', message: new RegExp(`^${rule.replace('_', ' ')}`, 'i') },
       }
 
 const DIALECTS: readonly SqlDialect[] = ['sqlite', 'postgres']

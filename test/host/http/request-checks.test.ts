@@ -35,6 +35,7 @@ t.test('each denial has its status', async t => {
     https_required: 403,
     not_found: 404,
     challenge_not_found: 404,
+    payee_not_found: 404,
     method_not_allowed: 405,
     invalid_state: 409,
   })

@@ -94,6 +94,7 @@ export async function serveOperations(
       failedKeys: { runWithinLimit: async (_: string, run: () => unknown) => run(), charge: async () => {} },
     },
     webTokens: { authenticate: () => allow({ webSession: { accountId: 'acc_1', sessionId: 'web_1' } }) },
+    operationRules: new Map(),
     providerMessages: async () => allow({ provider: 'acme', messageId: 'msg_1' }),
     validated: async () => true,
     directUserKey: false,

@@ -44,7 +44,7 @@ t.test(
           .find(({ id }) => id === alias)!
           .users.map(({ principal, count }) => [principal, count]),
       )
-    t.same(usersOf('prefix:/consumer/v1'), { [id]: 3, anonymous: 3 })
+    t.same(usersOf('prefix:/consumer/v1'), { [id]: 3, [narrow.key.split('_')[3] as string]: 1, anonymous: 2 })
     t.same(usersOf('header:x-consumer-key'), { [id]: 3, anonymous: 1 })
     t.same(usersOf('prefix:/identity/consumer-api-keys'), {}, 'an unused name is listed too')
   },

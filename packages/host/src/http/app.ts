@@ -4,6 +4,7 @@ import Koa, { type Context } from 'koa'
 import { deny } from './codes.ts'
 import { optionsResponse } from './cors.ts'
 import type { MountServices } from './host-gate.ts'
+import { nearestPathOf } from './nearest-path.ts'
 import { mount } from './mount.ts'
 import type { Operation } from './operation.ts'
 import { createRouteTable, type RouteTable } from './route-table.ts'
@@ -38,9 +39,10 @@ export function createApp(
       paths.map(path => ({ method, pattern: path.replaceAll(/\{(\w+)\}/g, ':$1'), value })),
     ),
   )
+  const nearestPath = nearestPathOf(operations.flatMap(([{ paths }]) => paths))
   const serve = bind.serve(({ method, path }) => {
     const found = routes.find(method, path)
-    if (!found) return noSuchRoute(routes, path, method)
+    if (!found) return noSuchRoute(routes, nearestPath, path, method)
     return { operation: found.value, params: found.params, pattern: found.pattern }
   })
   const app = new Koa()
@@ -75,14 +77,23 @@ export function createApp(
 }
 
 /** Returns the response for a path or method without an operation: 404, or 405 with `Allow`. */
-function noSuchRoute(routes: RouteTable<unknown>, path: string, method: string): Outcome {
+function noSuchRoute(
+  routes: RouteTable<unknown>,
+  nearestPath: (path: string) => string | undefined,
+  path: string,
+  method: string,
+): Outcome {
   const methods = routes.methodsOf(path)
-  if (methods.length === 0) return { kind: 'denial', denial: deny('not_found', 'no operation has this path') }
+  if (methods.length === 0) {
+    const near = nearestPath(path)
+    const meant = near === undefined ? '.' : `; did you mean ${near}?`
+    return { kind: 'denial', denial: deny('not_found', `No operation has this path${meant}`) }
+  }
   const all = [...methods, 'OPTIONS']
   if (method === 'OPTIONS') return { kind: 'response', response: optionsResponse(all) }
   const names = all.join(', ')
   return {
     kind: 'denial',
-    denial: { ...deny('method_not_allowed', `this path allows ${names}`), headers: [['Allow', names]] },
+    denial: { ...deny('method_not_allowed', `This path allows ${names}.`), headers: [['Allow', names]] },
   }
 }

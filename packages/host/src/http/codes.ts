@@ -11,6 +11,7 @@ export const codes = {
   https_required: 403,
   not_found: 404,
   challenge_not_found: 404,
+  payee_not_found: 404,
   method_not_allowed: 405,
   invalid_state: 409,
 } as const

@@ -52,10 +52,12 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
     <T>(check: Credential<T>['check']): Credential<T>['check'] =>
     async (facts, rule) =>
       requireHttps && !facts.secure ? httpsRequired : check(facts, rule)
+  const checkSessionAlone: Credential<Access>['check'] = async (facts, rule) =>
+    namingMistakes(await guard.check(guardFacts(facts), rule), facts)
   const checkSession: Credential<Access>['check'] = async (facts, rule) =>
     directUserKey && rule.surface === 'user'
       ? checkSessionOrUserKey(services, facts, rule)
-      : guard.check(guardFacts(facts), rule)
+      : checkSessionAlone(facts, rule)
   const user = keyCredential(services, 'user')
   const partner = keyCredential(services, 'partner')
   const sessionParts: Pick<Credential<Access>, 'prepare' | 'recheck' | 'headersOf' | 'idsOf'> = {
@@ -68,7 +70,7 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
     session: { ...sessionParts, check: onlyOverHttps(checkSession) },
     'session-alone': {
       ...sessionParts,
-      check: onlyOverHttps((facts, rule) => guard.check(guardFacts(facts), rule)),
+      check: onlyOverHttps(checkSessionAlone),
     },
     'web-token': webTokenCredential(services.webTokens, onlyOverHttps),
     'user-key': { ...user, check: onlyOverHttps(user.check) },
@@ -180,6 +182,32 @@ function onlyValidated(
     return deny('key_not_validated', 'this partner key is not validated for production yet: ask the operator')
   }
 }
+
+/**
+ * Says in the denial of a missing or wrong session token that the request has an API key in its place. It recognises the form of a key
+ * and does not say whether the key is valid.
+ */
+function namingMistakes<T>(verdict: Verdict<T>, { header }: RequestFacts): Verdict<T> {
+  if (verdict.ok || verdict.code !== 'unauthorized') return verdict
+  const authorization = header('authorization')
+  const [, surface] = /^bearer +gw_(?:live|sandbox)_(user|partner)_/i.exec(authorization ?? '') ?? []
+  if (surface !== undefined) return { ...verdict, message: keyAsToken(surface.toLowerCase()) }
+  if (authorization !== undefined) return verdict
+  if (header('x-partner-key') !== undefined)
+    return { ...verdict, message: `This operation takes a session token. ${EXCHANGE.partner}` }
+  if (header('x-user-key') !== undefined)
+    return { ...verdict, message: `This operation takes a session token. ${EXCHANGE.user}` }
+  return verdict
+}
+
+const EXCHANGE = {
+  user: 'Send the user key as X-User-Key to POST /user/v1/sessions, which returns one.',
+  partner:
+    'A partner key belongs to /partner/v1: send it as X-Partner-Key to POST /partner/v1/sessions, which returns one.',
+} as const
+
+const keyAsToken = (surface: string): string =>
+  `This is an API key, not a session token. ${EXCHANGE[surface as keyof typeof EXCHANGE]}`
 
 const guardFacts = (facts: RequestFacts): GuardFacts => ({
   authorization: facts.header('authorization'),

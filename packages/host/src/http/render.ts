@@ -1,5 +1,6 @@
 import { denialResponse } from '@gatewright/http'
 import {
+  type DenialWithHeaders,
   type HttpResponse,
   failureResponse,
   type ErrorShape,
@@ -11,6 +12,7 @@ import type { Clock } from '@gatewright/kernel/internal'
 import type { Aliases } from '@gatewright/legacy-alias-router/internal'
 import { commonHeaders } from './cors.ts'
 import { openResponses, wantsOpenResponses } from './open-responses.ts'
+import { sentence } from './sentence.ts'
 import type { Operation, Success } from './operation.ts'
 
 /** The services that rendering uses. */
@@ -45,7 +47,7 @@ export function renderer(table: readonly Operation[], services: RenderServices):
     const plain =
       operation && isSuccess(operation, outcome)
         ? withEnvelope(operation, outcome, aliases)
-        : withoutEnvelope(outcome, shape)
+        : withoutEnvelope(outcome, shape, isStoredDenial(operation, outcome) ? undefined : requestId)
     const isDocument = operation?.document === true && outcome.kind === 'response'
     const wrap = surface !== undefined && surface !== 'public' && !isDocument && wantsOpenResponses(facts)
     const createdAt = Math.floor(clock.now() / 1000)
@@ -95,11 +97,32 @@ function withEnvelope(
   return { ...response, body }
 }
 
-function withoutEnvelope(outcome: Outcome, shape: ErrorShape): HttpResponse {
+/** The page that explains each code, under the code as anchor. */
+const ERRORS_PAGE = 'https://github.com/gatewright/gatewright/blob/main/docs/errors.md'
+
+/**
+ * Whether a denial may be stored with an idempotency key. Its body has no request id: that of a replay is the same to the byte. The
+ * header field has it.
+ */
+function isStoredDenial(operation: Operation | undefined, outcome: Outcome): boolean {
+  if (operation === undefined || !('write' in operation) || outcome.kind !== 'denial') return false
+  return outcome.denial.status === 404 || outcome.denial.status === 409
+}
+
+function withoutEnvelope(outcome: Outcome, shape: ErrorShape, requestId: string | undefined): HttpResponse {
   if (outcome.kind === 'response') return outcome.response
-  return outcome.kind === 'denial'
-    ? denialResponse(outcome.denial, shape)
-    : failureResponse(outcome.error, shape)
+  const response =
+    outcome.kind === 'denial'
+      ? denialResponse(inSentences(outcome.denial), shape)
+      : failureResponse(outcome.error, shape)
+  const body = response.body as { readonly error: string }
+  const more = { ...(requestId === undefined ? {} : { requestId }), docs: `${ERRORS_PAGE}#${body.error}` }
+  return { ...response, body: { ...body, ...more } }
+}
+
+function inSentences(denial: DenialWithHeaders): DenialWithHeaders {
+  const message = sentence(denial.message, denial.field)
+  return { ...denial, message }
 }
 
 /** Returns the common header fields that a response does not set itself. */

@@ -7,9 +7,17 @@ const errorMembers = {
   field: Type.Optional(Type.String({ description: 'The member, parameter or header field that was wrong' })),
 }
 
+/** Members that say where to look. */
+const helpMembers = {
+  requestId: Type.Optional(
+    Type.String({ description: 'The `X-Request-Id`. Absent where an idempotency key stores the error' }),
+  ),
+  docs: Type.Optional(Type.String({ description: 'A page that explains the code' })),
+}
+
 /** Schema of every error. Some codes add members, such as `scope` or `limit`. */
 export const ErrorSchema = Type.Object(
-  errorMembers,
+  { ...errorMembers, ...helpMembers },
   component('Error', 'Why a request failed. Some codes add members, such as `scope` or `limit`'),
 )
 
@@ -22,6 +30,7 @@ const ErrorItem = Type.Object(
 export const PartnerErrorSchema = Type.Object(
   {
     ...errorMembers,
+    ...helpMembers,
     ok: Type.Literal(false),
     data: Type.Object({}, { maxProperties: 0 }),
     summary: Type.String({ description: 'The same as `message`' }),

@@ -15,6 +15,8 @@ const ajv = new Ajv({
   },
   // What a query parameter must be, in the words of a denial: see `querySchema`.
   keywords: ['expected'],
+  // An error then has its schema, whose description says what a text must be.
+  verbose: true,
   meta: false,
   validateSchema: false,
 })
@@ -49,15 +51,48 @@ const FORMATS: Readonly<Record<string, string>> = {
   [INSTANT_FORMAT]: 'must be an instant (RFC 3339) with Z or an offset, such as 2026-01-31T12:00:00Z',
 }
 
-function explain({ keyword, instancePath, params, message }: ErrorObject): SchemaProblem {
+const TYPES: Readonly<Record<string, string>> = {
+  object: 'an object',
+  array: 'a list',
+  string: 'a text',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+}
+
+/** What a text of common patterns must be. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  '^0x[0-9a-fA-F]{40}$': '0x and 40 hex digits',
+  '^0x[0-9a-fA-F]{64}$': '0x and 64 hex digits',
+  '^[A-Z]{3}$': 'three capital letters',
+  '^[A-Z]{2}$': 'two capital letters',
+  '^[A-Za-z]{2}$': 'two letters',
+  '^\\d{4}$': 'four digits',
+  '^\\d{4}-\\d{2}-\\d{2}$': 'a date such as 2026-01-31',
+}
+
+/** Says what a text of a pattern must be; of other patterns, what the description of the member says. */
+function patternWords(pattern: string, description: unknown): string {
+  const most = /^\^\[!-~\]\{1,(\d+)\}\$$/.exec(pattern)?.[1]
+  const known = most === undefined ? PATTERNS[pattern] : `1 to ${most} visible ASCII characters`
+  if (known !== undefined) return `must be ${known}`
+  return typeof description === 'string' ? `has a wrong form. Expected: ${description}` : 'has a wrong form'
+}
+
+function explain({ keyword, instancePath, params, message, parentSchema }: ErrorObject): SchemaProblem {
   const path = instancePath.split('/').slice(1)
   if (keyword === 'required') path.push(String(params['missingProperty']))
-  return { path, message: `${path.join('.') || 'body'} ${expectation(keyword, params, message)}` }
+  return {
+    path,
+    message: `${path.join('.') || 'body'} ${expectation(keyword, { ...params, description: parentSchema?.['description'] }, message)}`,
+  }
 }
 
 function expectation(keyword: string, params: ErrorObject['params'], message: string | undefined): string {
   if (keyword === 'required') return 'is required'
   if (keyword === 'format') return FORMATS[String(params['format'])] ?? 'is not valid'
+  if (keyword === 'type') return `must be ${TYPES[String(params['type'])] ?? String(params['type'])}`
+  if (keyword === 'pattern') return patternWords(String(params['pattern']), params['description'])
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
   return message ?? 'is not valid'
 }

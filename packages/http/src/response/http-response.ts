@@ -25,14 +25,17 @@ type RenderedDenial = Pick<
 }
 
 function errorBody(denial: RenderedDenial, shape: ErrorShape): Record<string, unknown> {
-  const { code, status, message, field, details } = denial
+  const { code, status, message, field, details = {} } = denial
   const named = field === undefined ? {} : { field }
+  // What programs and people read first comes first.
   if (shape === 'problem') {
     // RFC 9457 section 4.2.1: with `about:blank`, the title is the status phrase.
     const title = statusPhrase(status)
-    return { ...details, ...named, type: 'about:blank', title, status, detail: message, code }
+    const first = { type: 'about:blank', title, status, detail: message, code, ...named }
+    return { ...first, ...details, ...first }
   }
-  const plain = { ...details, error: code, message, ...named }
+  const first = { error: code, message, ...named }
+  const plain = { ...first, ...details, ...first }
   if (shape === 'plain') return plain
   const errors = [{ error: code, code, message, ...named }]
   return { ...plain, ok: false, data: {}, summary: message, errors }
@@ -57,7 +60,7 @@ export function faultResponse(fault: Pick<Fault, 'retryAfterSeconds'>, shape: Er
     {
       code: 'service_unavailable',
       status: 503,
-      message: 'a service this request needs is not available: try again later',
+      message: 'A service that this request needs is not available. Try again later.',
       retryAfterSeconds: fault.retryAfterSeconds,
     },
     shape,
@@ -67,7 +70,7 @@ export function faultResponse(fault: Pick<Fault, 'retryAfterSeconds'>, shape: Er
 /** Renders an unexpected error: 500 with a fixed text. */
 export function errorResponse(shape: ErrorShape): HttpResponse {
   return denialResponse(
-    { code: 'internal_error', status: 500, message: 'an unexpected error happened' },
+    { code: 'internal_error', status: 500, message: 'An unexpected error happened.' },
     shape,
   )
 }

@@ -1,12 +1,12 @@
 import type { CanonicalFacts } from '@gatewright/http/internal'
-import { allow, type Session, type Verdict } from '@gatewright/kernel'
-import type { Surface } from '@gatewright/kernel/internal'
+import { allow, type Denial, type Session, type Verdict } from '@gatewright/kernel'
+import { nearestName, type Surface } from '@gatewright/kernel/internal'
 import type { Aliases } from '@gatewright/legacy-alias-router/internal'
-import { parsePolicy } from '@gatewright/scope-guard'
+import { parsePolicy, type Policy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import { idText, instant, nameText, text } from '@gatewright/host/schemas'
-import { grantedScopes, ignoredScopes } from '@gatewright/host/internal'
+import { grantedScopes, ignoredScopes, type OperationRules } from '@gatewright/host/internal'
 import { deny } from '../product/denials.ts'
 import { partnerScopes, userScopes } from '../product/scopes.ts'
 
@@ -46,22 +46,58 @@ export function parseRequestedScopes(
   const { scopes, ignored } = read.value
   const unknown = scopes.find(name => !catalogue.has(name))
   if (unknown === undefined) return allow({ scopes, ignored })
-  return deny('invalid_request', `${field} has an unknown scope: ${JSON.stringify(unknown.slice(0, 64))}`, {
-    field,
-  })
+  const near = nearestName(unknown, catalogue.names)
+  const meant = near === undefined ? '' : `; did you mean ${near}?`
+  const message = `${field} has an unknown scope: ${JSON.stringify(unknown.slice(0, 64))}${meant}`
+  return deny('invalid_request', message, { field })
 }
 
 /**
  * Checks a policy object before it is stored: its members and the bounds of a single policy. The issuer checks the whole chain.
  * Returns an empty object when the request has none.
  */
-export function checkPolicy(policy: unknown, field: string): Verdict<{ policy?: object }> {
+export function checkPolicy(
+  policy: unknown,
+  field: string,
+  rules?: OperationRules,
+): Verdict<{ policy?: object }> {
   if (policy === undefined || policy === null) return allow({})
   const parsed = parsePolicy(policy)
-  if (parsed.ok) return allow({ policy })
+  if (parsed.ok) return (rules && denyMisspelt(parsed.value, field, rules)) ?? allow({ policy })
   // `policy` names the whole value, unless the value has a member of that name.
   const isWhole = parsed.field === 'policy' && !Object.hasOwn(Object(policy) as object, 'policy')
   return { ...parsed, field: isWhole ? field : `${field}.${parsed.field}` }
+}
+
+/** The operation of payments by card, which no request names. */
+const PAID_BY_CARD = 'cards.authorize'
+
+/**
+ * Denies a policy that names an operation which the host does not have, but nearly: a misspelt name in `denyOperations` would deny
+ * nothing. Names that are near to none are accepted, because another host on the database may serve them.
+ */
+function denyMisspelt(
+  { allowOperations = [], denyOperations = [], limits = [] }: Policy,
+  field: string,
+  rules: OperationRules,
+): Denial | undefined {
+  const ids = [...new Set([...rules.keys()].map(name => name.slice(name.indexOf(' ') + 1)))]
+  const known = [...ids, PAID_BY_CARD]
+  const tags = [...new Set(known.map(id => `${id.slice(0, id.indexOf('.'))}.*`))]
+  const lists: readonly (readonly [name: string, operations: readonly string[]])[] = [
+    ['allowOperations', allowOperations],
+    ['denyOperations', denyOperations],
+    ...limits.map(({ operations }, index) => [`limits[${index}].operations`, operations] as const),
+  ]
+  for (const [name, operations] of lists) {
+    const unknown = operations.find(each => !known.includes(each) && !tags.includes(each))
+    const near =
+      unknown === undefined ? undefined : nearestName(unknown, unknown.endsWith('.*') ? tags : known)
+    if (unknown === undefined || near === undefined) continue
+    const message = `${field}.${name} has an unknown operation: ${JSON.stringify(unknown.slice(0, 64))}; did you mean ${near}?`
+    return deny('invalid_request', message, { field: `${field}.${name}` })
+  }
+  return undefined
 }
 
 /** Schema of `newKeyData`, with the legacy names of its members. */

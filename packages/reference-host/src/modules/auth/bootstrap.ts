@@ -8,7 +8,7 @@ import { type Verifier, requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { component, nameText, text } from '@gatewright/host/schemas'
-import { PolicySchema, textOrNull, type Example } from '@gatewright/host/internal'
+import { type OperationRules, PolicySchema, textOrNull, type Example } from '@gatewright/host/internal'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
 import { deny } from '../../product/denials.ts'
 import { checkPolicy, keyLabel, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
@@ -23,7 +23,7 @@ import * as examples from '../examples.ts'
 import type { UserStore } from '../users/store.ts'
 
 /** What the first sign-in of a wallet works with. */
-interface BootstrapServices extends Pick<HostServices, 'issuer' | 'aliases' | 'clock'> {
+interface BootstrapServices extends Pick<HostServices, 'issuer' | 'aliases' | 'clock' | 'operationRules'> {
   readonly verifier: Verifier
   readonly users: UserStore
 }
@@ -80,7 +80,14 @@ const example: Example<typeof Body, typeof ResponseData> = {
 /**
  * `POST /user/v1/bootstrap`: turns a wallet's signed statement into a user, a key and a session.
  */
-export function bootstrap({ verifier, issuer, users, aliases, clock }: BootstrapServices): Operation {
+export function bootstrap({
+  verifier,
+  issuer,
+  users,
+  aliases,
+  clock,
+  operationRules,
+}: BootstrapServices): Operation {
   return operation({
     id: 'auth.bootstrap',
     title: 'Create a key by a signed statement',
@@ -98,7 +105,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: Bootstrap
     example,
     async handle({ body, facts }) {
       // Checked before the nonce is claimed, so that a denial stores nothing.
-      const requested = requestedRights(body, { aliases, facts })
+      const requested = requestedRights(body, { aliases, facts }, operationRules)
       if (!requested.ok) return requested
       const { scopes, sessionScopes, policy, sessionPolicy, ignored } = requested.value
       // Throws a fault if no session can be signed. Otherwise each retry would use up a statement and count towards the
@@ -180,6 +187,7 @@ interface RequestedRights {
 function requestedRights(
   body: Static<typeof Body>,
   names: Parameters<typeof parseRequestedScopes>[3],
+  rules: OperationRules,
 ): Verdict<RequestedRights> {
   const key = parseRequestedScopes('user', body.scopes, 'scopes', names)
   if (!key.ok) return key
@@ -192,9 +200,9 @@ function requestedRights(
     const message = `sessionScopes asks for more than the key has: ${beyond}`
     return deny('insufficient_scope', message, { field: 'sessionScopes', details: { scope: beyond } })
   }
-  const policy = checkPolicy(body.policy, 'policy')
+  const policy = checkPolicy(body.policy, 'policy', rules)
   if (!policy.ok) return policy
-  const sessionPolicy = checkPolicy(body.sessionPolicy, 'sessionPolicy')
+  const sessionPolicy = checkPolicy(body.sessionPolicy, 'sessionPolicy', rules)
   if (!sessionPolicy.ok) return sessionPolicy
   // The issuer checks this, too, but only after the signed statement is used up.
   const chain = [policy.value, sessionPolicy.value].flatMap(({ policy: document }, index) =>

@@ -25,7 +25,8 @@ import { keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
 import { keyResponse, REVOKED, revokeKey } from './revoke.ts'
 
 /** What the operations on API keys work with. */
-interface KeyServices extends Pick<HostServices, 'issuer' | 'aliases' | 'guard' | 'db' | 'clock'> {
+interface KeyServices
+  extends Pick<HostServices, 'issuer' | 'aliases' | 'guard' | 'db' | 'clock' | 'operationRules'> {
   readonly webTokens: WebTokens
 }
 
@@ -96,7 +97,8 @@ function createKey({
   aliases,
   webTokens,
   clock,
-}: Pick<KeyServices, 'issuer' | 'aliases' | 'webTokens' | 'clock'>): Operation {
+  operationRules,
+}: Pick<KeyServices, 'issuer' | 'aliases' | 'webTokens' | 'clock' | 'operationRules'>): Operation {
   return operation({
     ...common,
     id: 'keys.create',
@@ -121,7 +123,7 @@ function createKey({
       const ownScopes = 'webSession' in authenticated ? undefined : callerOf(authenticated).scopes
       const scopes = parseRequestedScopes('user', body.scopes ?? ownScopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
-      const policy = checkPolicy(body.policy, 'policy')
+      const policy = checkPolicy(body.policy, 'policy', operationRules)
       if (!policy.ok) return policy
       const expiresAt = parseExpiry(body.expiresAt, clock.now())
       if (!expiresAt.ok) return expiresAt
@@ -191,8 +193,8 @@ function listKeys({ issuer }: Pick<HostServices, 'issuer'>): Operation {
 /** The members of a change that may be given together. */
 const CHANGES = ['label', 'scopes', 'policy'] as const
 
-function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases'>): Operation {
-  const { issuer, aliases } = services
+function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases' | 'operationRules'>): Operation {
+  const { issuer, aliases, operationRules } = services
   return operation({
     ...common,
     id: 'keys.change',
@@ -212,7 +214,7 @@ function changeKey(services: Pick<KeyServices, 'issuer' | 'aliases'>): Operation
       const caller = callerOf(authenticated)
       const scopes = body.scopes && parseRequestedScopes('user', body.scopes, 'scopes', { aliases, facts })
       if (scopes && !scopes.ok) return scopes
-      const policy = checkPolicy(body.policy, 'policy')
+      const policy = checkPolicy(body.policy, 'policy', operationRules)
       if (!policy.ok) return policy
       const keyId = params['keyId'] as string
       if (CHANGES.every(name => body[name] === undefined) && body.revoke !== true) {

@@ -19,7 +19,7 @@ export function onboardingRequirements(
       const status = await kycStatus(db, accountId)
       if (LOCKED_STATUSES.includes(status)) return accountLocked(surface)
       if (!surfaces.includes(surface)) return allow(undefined)
-      if (status !== 'approved') return requirementDenied(surface, 'kyc_required', 'kyc required')
+      if (status !== 'approved') return requirementDenied(surface, 'kyc_required', 'KYC required')
       const acceptedAt = await acceptances.acceptedAt(db, accountId)
       return acceptedAt === undefined
         ? requirementDenied(surface, 'agreements_required', 'agreements required')

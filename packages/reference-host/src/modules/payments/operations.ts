@@ -183,7 +183,7 @@ async function findReceiver(
 
 // The request names no chain, and the same contract address on two chains can have two owners.
 const noReceiver = deny(
-  'not_found',
+  'payee_not_found',
   'no user signs with a key of this address. A contract wallet cannot be paid: send the address of another wallet of the receiver',
   { field: 'to' },
 )

@@ -28,7 +28,11 @@ const NewSession = Type.Object(newSessionFields, component('NewSession', 'A new 
  * `POST /user/v1/sessions`: creates a session from a user key or a session, with at most the same rights. Names of retired scopes
  * are left out and returned as `ignoredScopes`.
  */
-export function createUserSession({ issuer, aliases }: Pick<HostServices, 'issuer' | 'aliases'>): Operation {
+export function createUserSession({
+  issuer,
+  aliases,
+  operationRules,
+}: Pick<HostServices, 'issuer' | 'aliases' | 'operationRules'>): Operation {
   return operation({
     id: 'sessions.create',
     title: 'Create a session',
@@ -49,7 +53,7 @@ export function createUserSession({ issuer, aliases }: Pick<HostServices, 'issue
       // The caller's own scopes are parsed, too, which removes scopes that were retired since the caller was created.
       const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
-      const policy = checkPolicy(body.policy, 'policy')
+      const policy = checkPolicy(body.policy, 'policy', operationRules)
       if (!policy.ok) return policy
       const session = await issuer.issueSession(caller, {
         scopes: scopes.value.scopes,

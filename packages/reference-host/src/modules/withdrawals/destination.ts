@@ -75,7 +75,7 @@ export function checkDestination(
   given: string = address,
 ): Verdict<AssetOnNetwork, HostDenial> {
   const asset = findAsset(assets, ({ ticker, network }) => ticker === currency && network.id === on)
-  if (!asset) return badField('currency', 'and network must be those of an asset of withdrawals/assets')
+  if (!asset) return unknownAsset(assets, currency)
   const { network } = asset
   if (network.chainId === null) {
     if (ADDRESSES[network.id]?.test(address) === false)
@@ -89,6 +89,20 @@ export function checkDestination(
   if (extraId !== null && !network.supportsExtraId)
     return badField('extraId', `must be left out: ${network.label} has none`)
   return allow(asset)
+}
+
+/** How many names of currencies or networks a message lists. */
+const MOST_NAMED = 12
+
+/** Denies a currency that no asset has, or else a network that its assets do not have, and lists those that they have. */
+function unknownAsset(assets: readonly Asset[], currency: string): HostDenial {
+  const networks = assets.find(({ ticker }) => ticker === currency)?.networks
+  const names = networks ? networks.map(({ id }) => id) : assets.map(({ ticker }) => ticker)
+  const listed = names.slice(0, MOST_NAMED).join(', ')
+  const more = names.length > MOST_NAMED ? ' or another one of withdrawals/assets' : ''
+  return networks
+    ? badField('network', `must be a network of ${currency}: ${listed}${more}`)
+    : badField('currency', `must be one of ${listed}${more}`)
 }
 
 /** Whether a text is an Ethereum address. In mixed case its checksum (EIP-55) must be valid. */
