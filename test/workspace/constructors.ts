@@ -193,6 +193,7 @@ const storages: readonly Constructor[] = [
   ...[sqliteCredentials, sqliteNonces, sqliteSpends, sqliteAliasUsage, sqliteIdempotency].map(open =>
     row(open.name, {}, options => open(db, options)),
   ),
+  row('postgresSpends escrow', {}, escrow => postgresSpends(postgres, { escrow })),
   row('createLostRuns', { storage: memoryIdempotency() }, createLostRuns),
   row('redisRevocationFeed', {}, options => redisRevocationFeed(redis, options)),
   row('runCommand', { env: {}, ask: undefined }, options => runCommand(['help'], options)),

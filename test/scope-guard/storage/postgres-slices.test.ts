@@ -12,7 +12,7 @@ import { openPostgres } from '../../harness/stores.ts'
 import { runSteps, step } from './slices-model.ts'
 
 /** Caps of the contract suite are lower. */
-const LARGE = 10 ** 15
+const LARGE = 10 ** 12
 
 /**
  * A storage whose calls all go through `spend_by_slices`: an account gets there by a reservation under a large cap, whatever its

@@ -2,6 +2,7 @@ import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency
 import { checkOptions } from '@gatewright/kernel/internal'
 import { fromPgPool, migrate } from '@gatewright/kernel/sql'
 import type { SqlFeatures } from '@gatewright/kernel/internal/sql'
+import type { EscrowOptions } from '@gatewright/scope-guard/internal'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import RateLimiterPostgres from 'rate-limiter-flexible/lib/RateLimiterPostgres.js'
 import { prefixOf, type SqlStoreOptions } from './sql.ts'
@@ -10,6 +11,11 @@ import { collector } from './store.ts'
 
 /** Options of `postgresStore`. */
 interface PostgresStoreOptions extends SqlStoreOptions {
+  /**
+   * Lets this process reserve under large caps from a part that it takes in advance: the option `escrow` of `postgresSpends`. A
+   * reservation may then be denied early. Default: no such parts.
+   */
+  readonly escrow?: EscrowOptions
   /** Which features of Postgres are used, as of `fromPgPool`: `all` (the default) or `minimal`. */
   readonly features?: SqlFeatures
 }
@@ -35,8 +41,9 @@ export function postgresStore(
   pool: Parameters<typeof fromPgPool>[0],
   options: PostgresStoreOptions = {},
 ): Required<Store> {
-  const { features, ...rest } = checkOptions('postgresStore', options, {
+  const { features, escrow, ...rest } = checkOptions('postgresStore', options, {
     features: { is: ['all', 'minimal'], default: 'all' },
+    escrow: true,
     prefix: true,
   })
   const prefix = prefixOf('postgresStore', rest)
@@ -47,7 +54,7 @@ export function postgresStore(
   const db = fromPgPool(pool, { features, retries: RETRIES })
   const ports = {
     idempotency: postgresIdempotency(db, { prefix }),
-    spends: postgresSpends(db, { prefix }),
+    spends: postgresSpends(db, escrow === undefined ? { prefix } : { prefix, escrow }),
   }
   return {
     ...ports,

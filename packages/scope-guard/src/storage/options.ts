@@ -10,7 +10,8 @@ export interface StorageOptions {
 export interface EscrowOptions {
   /**
    * Caps of at least this number are divided into slices: US cents of a cap on money, calls of a `maxCount`. Lower caps are counted
-   * as without the option. 1 to 2^53 - 1, default 1 000 000.
+   * as without the option. 1 to 1 000 000 000 000, default
+   * 1 000 000.
    */
   readonly leastCap?: number
   /** How much of what remains under a cap a host takes beyond what it needs now, in percent, 1 to 50, default 5. */
@@ -38,7 +39,7 @@ export type CheckedEscrow = Required<EscrowOptions>
 /** Checks the options of `escrow`. Throws a `TypeError` for a wrong one. */
 export function checkedEscrow(where: string, options: EscrowOptions): CheckedEscrow {
   return checkOptions(where, options, {
-    leastCap: { min: 1, max: Number.MAX_SAFE_INTEGER, default: 1_000_000 },
+    leastCap: { min: 1, max: 1_000_000_000_000, default: 1_000_000 },
     sharePercent: { min: 1, max: 50, default: 5 },
     leaseSeconds: { min: 1, max: 3600, default: 10 },
   })

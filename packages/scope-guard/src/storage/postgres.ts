@@ -26,10 +26,10 @@ export function postgresSpends(
 ): SpendStorage {
   const { escrow, ...checked } = checkOptions('postgresSpends', options, {
     prefix: { default: DEFAULT_PREFIX },
-    escrow: { is: 'object', default: undefined },
+    escrow: true,
   })
   const prefix = checkedPrefix(checked.prefix)
-  const slices = escrow && checkedEscrow('postgresSpends escrow', escrow)
+  const slices = escrow === undefined ? undefined : checkedEscrow('postgresSpends escrow', escrow)
   if (slices && !hasAllFeatures(db))
     throw new TypeError(
       "postgresSpends: escrow calls functions in the database, which features: 'minimal' does not create. Leave one of them out",
