@@ -106,6 +106,7 @@ t.test('reads the given variables, and takes the defaults of the others', async 
     signingAlgorithm: 'ES256',
     logLevel: 'info',
     logFormat: undefined,
+    requestLog: { mode: 'writes', days: 7 },
   })
   t.match(readConfig({ RATE_LIMITS: 'off' }), { value: { rateLimits: 'off' } })
 })

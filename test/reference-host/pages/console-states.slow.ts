@@ -135,7 +135,7 @@ const states: Readonly<Record<string, State>> = {
   expired: async scheme => {
     const page = await at(scheme, funded)
     // The overview has read the keys.
-    await page.locator('.cap').first().waitFor()
+    await page.locator('.closest .cap').first().waitFor()
     await page.route('**/user/v1/keys*', route =>
       route.fulfill({ status: 401, json: { error: 'unauthorized' } }),
     )

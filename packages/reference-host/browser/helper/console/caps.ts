@@ -3,7 +3,7 @@ import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { readAllKeys } from './all-keys.ts'
 import { capAmount, capName, capReset, capUnit, tightestFirst } from './cap-words.ts'
 import type { ConsoleContext } from './context.ts'
-import { empty, load, problemNote, section } from './states.ts'
+import { empty, load, problemNote, section, skeleton } from './states.ts'
 import { isLive, type Cap, type Key } from './wire.ts'
 
 /** For how many keys the caps are read at the same time. */
@@ -17,16 +17,40 @@ export function limitsSection(context: ConsoleContext): HTMLElement {
     if (live.length === 0) return [noKeys(context)]
     const blocks = live.map(key => ({ key, element: el('div', { class: 'key-caps' }) }))
     const rest = el('p', { class: 'muted' })
-    void readAll(context, blocks, rest)
-    return [...blocks.map(({ element }) => element), rest]
+    const closest = el('ul', { class: 'cap-list closest' }, skeleton('your limits'))
+    void readAll(context, blocks, rest).then(read => fill(closest, ...closestBars(read)))
+    const all = blocks.map(({ element }) => element)
+    return [
+      closest,
+      el('details', {}, el('summary', {}, 'All limits'), el('div', { class: 'lines' }, ...all, rest)),
+    ]
   }
   const what = { what: 'your limits', read: () => readAllKeys(context), show }
   void load(body, what)
   return section(
-    'Limits',
+    'Closest to their limits',
     [body],
-    button('Read again', () => load(body, what), 'small'),
+    button('Refresh', () => load(body, what), 'small'),
   )
+}
+
+/** How many limits the overview shows. */
+const CLOSEST = 3
+
+/** Makes the bars of the caps of which the smallest part is left. A cap that keys below inherit is shown once, for its own key. */
+function closestBars(read: ReadonlyMap<Block, readonly Cap[]>): Child[] {
+  const own = [...read].flatMap(([{ key }, caps]) =>
+    caps.filter(cap => !cap.inherited && cap.window !== 'operation').map(cap => ({ key, cap })),
+  )
+  const left = ({ cap: { cap, remaining } }: (typeof own)[number]): number =>
+    cap === 0 ? 0 : remaining / cap
+  const closest = own.toSorted((a, b) => left(a) - left(b)).slice(0, CLOSEST)
+  if (closest.length === 0)
+    return [el('li', { class: 'muted' }, 'No key has a limit on what it spends over time.')]
+  return closest.map(({ key, cap }) => {
+    const name = key.label ?? short(key.keyPrefix)
+    return capBar(cap, false, el('span', { class: 'muted small' }, 'of ', name))
+  })
 }
 
 const noKeys = ({ actions, show }: ConsoleContext): HTMLElement =>
@@ -42,7 +66,11 @@ interface Block {
 }
 
 /** Reads the caps of all keys, a few at a time. At the end it marks the caps that come from a key above. */
-async function readAll(context: ConsoleContext, blocks: readonly Block[], rest: HTMLElement): Promise<void> {
+async function readAll(
+  context: ConsoleContext,
+  blocks: readonly Block[],
+  rest: HTMLElement,
+): Promise<ReadonlyMap<Block, readonly Cap[]>> {
   const waiting = [...blocks]
   const read = new Map<Block, readonly Cap[]>()
   const next = async (): Promise<void> => {
@@ -56,11 +84,15 @@ async function readAll(context: ConsoleContext, blocks: readonly Block[], rest: 
   await Promise.all(Array.from({ length: AT_ONCE }, next))
   for (const [block, caps] of read) show(block, caps, cap => originOf(cap, ownerOf(cap, read)))
   const unlimited = [...read.values()].filter(({ length }) => length === 0).length
-  if (unlimited === 0) return rest.remove()
+  if (unlimited === 0) {
+    rest.remove()
+    return read
+  }
   rest.textContent =
     unlimited === 1
       ? '1 key has no limit: it may spend the whole balance, if its scopes move money.'
       : `${unlimited} keys have no limit: they may spend the whole balance, if their scopes move money.`
+  return read
 }
 
 /** Finds the live key whose own cap this is: the newest, since during a rotation the old key has it, too. */
@@ -108,7 +140,7 @@ function capBar(cap: Cap, binds: boolean, origin: Child): HTMLElement {
       'p',
       { class: 'cap-name' },
       el('span', {}, capName(cap)),
-      binds && el('span', { class: 'badge warn' }, 'Binds first'),
+      binds && el('span', { class: 'badge warn' }, 'Closest limit'),
       origin,
     ),
     cap.window !== 'operation' && usageBar(cap.cap, used, reserved),

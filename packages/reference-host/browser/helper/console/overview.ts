@@ -1,50 +1,24 @@
-import { button, el } from '../../shared/dom.ts'
-import { money } from '../../shared/money.ts'
+import { el } from '../../shared/dom.ts'
 import { limitsSection } from './caps.ts'
-import type { ConsoleContext } from './context.ts'
+import { latestSection } from './latest.ts'
 import type { ConsolePage } from './page.ts'
 import { spendSection } from './spend.ts'
-import { load, section } from './states.ts'
 import { stepsSection } from './steps.ts'
-import type { Balance } from './wire.ts'
+import { tiles } from './tiles.ts'
 
-/** The first page: the balance, the open onboarding steps, the caps of every key, and the spending of 30 days. */
+/** The first page: four figures, the open steps of the set-up, what was spent by day, the tightest limits, and the latest transactions. */
 export const overviewPage: ConsolePage = {
   id: 'overview',
   title: 'Overview',
   icon: 'overview',
-  render: context => [
-    balanceSection(context),
-    stepsSection(context),
-    limitsSection(context),
-    spendSection(context),
-  ],
-}
-
-function balanceSection(context: ConsoleContext): HTMLElement {
-  const body = el('div', { class: 'lines' })
-  void load<{ balances: readonly Balance[] }>(body, {
-    what: 'your balance',
-    read: () => context.call('/balances'),
-    show: ({ balances: [balance] }) => [balance && balanceFigures(balance)],
-  })
-  const all = button('All transactions', () => context.open('transactions'), 'small')
-  return section('Balance', [body], all)
-}
-
-function balanceFigures({ availableCents, pendingCents, contractsCents }: Balance): HTMLElement {
-  const figureOf = (name: string, cents: number, main = false): HTMLElement =>
-    el(
-      'div',
-      { class: main ? 'figure main' : 'figure' },
-      el('dt', {}, name),
-      el('dd', { class: 'amount' }, money(cents), el('span', { class: 'currency' }, ' USD')),
-    )
-  return el(
-    'dl',
-    { class: 'figures' },
-    figureOf('Free to spend', availableCents, true),
-    figureOf('Promised, not yet paid', pendingCents),
-    figureOf('Put aside', contractsCents),
-  )
+  render(context) {
+    // All parts read the same feed. It is read again, to be as new as the balance: a payment may have been reversed.
+    context.transactions.clear()
+    return [
+      tiles(context),
+      stepsSection(context),
+      el('div', { class: 'overview-columns' }, spendSection(context), limitsSection(context)),
+      latestSection(context),
+    ]
+  },
 }

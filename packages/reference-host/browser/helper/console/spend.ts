@@ -1,28 +1,30 @@
 import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
+import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { firstOf, spendingOf, type Spending } from './spend-days.ts'
 import { spendPlot } from './spend-plot.ts'
 import { empty, problemNote, section, skeleton } from './states.ts'
+import type { Transaction } from './wire.ts'
 
 const DAYS = 30
 const dayName = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 /** Makes the section about the spending of each of the last 30 days: a plot, and a table with the same numbers. */
 export function spendSection(context: ConsoleContext): HTMLElement {
-  const body = el('div', { class: 'lines' })
+  const body = el('div', { class: 'lines spend' })
   const reload = (): Promise<void> => {
-    // Read again, to be as new as the balance and the caps beside it: a payment may have been reversed.
     context.transactions.clear()
     fill(body, skeleton('what was spent'))
     return read(context, body)
   }
-  void reload()
+  fill(body, skeleton('what was spent'))
+  void read(context, body)
   const unit = el('span', { class: 'muted small' }, 'USD a day, in UTC')
   return section(
     'Spent in 30 days',
     [body],
-    el('span', { class: 'buttons' }, unit, button('Read again', reload, 'small')),
+    el('span', { class: 'buttons' }, unit, button('Refresh', reload, 'small')),
   )
 }
 
@@ -39,7 +41,34 @@ async function read(context: ConsoleContext, body: HTMLElement): Promise<void> {
     const reload = (): Promise<void> => read(context, body)
     return fill(body, problemNote('What was spent cannot be shown. Nothing was changed.', problem, reload))
   }
-  fill(body, ...render(spendingOf(feed.items, DAYS)))
+  const names = await readKeyNames(context)
+  fill(body, ...withFilter(feed.items, names))
+}
+
+/** The names of the keys by their ids. Without them, keys are named by their ids. */
+async function readKeyNames(context: ConsoleContext): Promise<ReadonlyMap<string, string>> {
+  const keys = await readAllKeys(context)
+  return new Map(keys.ok ? keys.data.map(({ id, label, keyPrefix }) => [id, label ?? keyPrefix]) : [])
+}
+
+/** Adds a choice of the key, if more than one has spent. */
+function withFilter(all: readonly Transaction[], names: ReadonlyMap<string, string>): Child[] {
+  const result = el('div', { class: 'lines' })
+  const show = (keyId: string): void => {
+    const chosen = keyId === '' ? all : all.filter(each => each.keyId === keyId)
+    fill(result, ...render(spendingOf(chosen, DAYS)))
+  }
+  show('')
+  const ids = [...new Set(all.flatMap(({ keyId }) => (keyId === null ? [] : [keyId])))]
+  if (ids.length < 2) return [result]
+  const choice = el(
+    'select',
+    { class: 'input', id: 'spend-key' },
+    el('option', { value: '' }, 'All keys'),
+    ...ids.map(id => el('option', { value: id }, names.get(id) ?? id)),
+  )
+  choice.addEventListener('change', () => show(choice.value))
+  return [el('div', { class: 'filter' }, el('label', { for: 'spend-key' }, 'Key'), choice), result]
 }
 
 function render(spending: Spending): Child[] {

@@ -1,17 +1,19 @@
 import { ask } from '../../shared/dialog.ts'
-import { button, el, fill, type Child } from '../../shared/dom.ts'
+import { button, byId, el, fill, type Child } from '../../shared/dom.ts'
+import { readHost } from '../../shared/host.ts'
 import { announce } from '../../shared/live.ts'
 import type { ConsoleContext } from './context.ts'
+import { withSandboxKey } from './sandbox-key.ts'
 import { load, problemNote, section } from './states.ts'
 import type { Agreement, Application, Step } from './wire.ts'
 
 /** The title of each onboarding step, and a text about how to complete it. */
 const STEPS: Readonly<Record<string, readonly [name: string, how: string]>> = {
   wallet: ['Sign in with your wallet', ''],
-  kyc: ['Have your identity checked', 'The program that uses your account asks who you are and sends it.'],
+  kyc: ['Have your identity checked', 'Your app collects and submits identity details.'],
   agreements: ['Accept the agreements', ''],
-  funding: ['Put money in', 'A program with a key of yours does this. You can skip it.'],
-  card: ['Create a card', 'A program with a key of yours does this. You can skip it.'],
+  funding: ['Put money in', 'Your app does this with a key. You can skip it.'],
+  card: ['Create a card', 'Your app does this with a key. You can skip it.'],
 }
 const STATUSES = { done: ['ok', 'Done'], open: ['warn', 'Open'], skipped: ['', 'Skipped'] } as const
 const CAN_SKIP = ['funding', 'card']
@@ -41,18 +43,31 @@ export function stepsSection(context: ConsoleContext): HTMLElement {
       show: onboarding => render(context, onboarding, reload),
     })
   void reload()
-  return section('Set-up', [body])
+  const made = section('Set-up', [body])
+  made.classList.add('setup')
+  return made
 }
 
 function render(context: ConsoleContext, { steps, next }: Onboarding, reload: () => Promise<void>): Child[] {
   const rows = steps.map(step => stepRow(context, step, step.step === next, reload))
   const list = el('ol', { class: 'rows' }, ...rows)
   const open = steps.filter(({ status }) => status === 'open').length
-  if (open > 0) return [list]
-  return [
-    el('p', {}, el('span', { class: 'badge ok' }, 'Done'), ' Your account is set up.'),
-    el('details', {}, el('summary', {}, `All ${steps.length} steps`), list),
-  ]
+  if (open > 0) return [progress(steps.length - open, steps.length), list]
+  // The caller has the section in the document by now, or puts it there in this turn.
+  queueMicrotask(() => document.querySelector('.setup')?.remove())
+  return []
+}
+
+/** Shows how many of the steps are done, as a bar and in words. */
+function progress(done: number, count: number): HTMLElement {
+  const bar = el('span', { class: 'bar-used' })
+  bar.style.inlineSize = `${(done / count) * 100}%`
+  return el(
+    'div',
+    { class: 'progress' },
+    el('p', { class: 'small muted' }, `${done} of ${count} done`),
+    el('div', { class: 'bar', 'aria-hidden': 'true' }, bar),
+  )
 }
 
 function stepRow(
@@ -75,6 +90,7 @@ function stepRow(
         isNext ? 'primary small' : 'small',
       ),
     )
+  if (status === 'open') actions.push(...sandboxActions(context, step, { problemBox, reload, isNext }))
   if (status === 'open' && CAN_SKIP.includes(step))
     actions.push(button('Skip this step', () => skip(context, step, problemBox, reload), 'small'))
   return el(
@@ -89,6 +105,53 @@ function stepRow(
     ),
     actions.length > 0 && el('div', { class: 'row-actions' }, ...actions),
   )
+}
+
+interface StepParts {
+  readonly problemBox: HTMLElement
+  readonly reload: () => Promise<void>
+  readonly isNext: boolean
+}
+
+/** Makes the buttons that do a step in a sandbox, where money is play money and nobody is checked. */
+function sandboxActions(
+  context: ConsoleContext,
+  step: string,
+  { problemBox, reload, isNext }: StepParts,
+): Child[] {
+  if (readHost().environment !== 'sandbox') return []
+  const kind = isNext ? 'primary small' : 'small'
+  const withKey = (scope: string, path: string, body: object, what: string): Promise<unknown> =>
+    withSandboxKey(
+      context,
+      [scope],
+      callWithKey => callWithKey(path, body),
+      reply => {
+        announce(reply.ok ? `${what} was done.` : `${what} was not done.`)
+        if (!reply.ok)
+          byId('app')
+            .querySelector('.setup')
+            ?.append(problemNote(`${what} was not done.`, reply.problem))
+      },
+    )
+  if (step === 'funding') {
+    const add = (): unknown =>
+      withKey('deposits.write', '/deposits', { amountCents: 10_000 }, 'Adding play money')
+    return [button('Add 100 USD play money', add, kind)]
+  }
+  if (step === 'card') {
+    const limit = { amount: 5000, frequency: 'per30DayPeriod' }
+    const create = (): unknown => withKey('cards.write', '/cards', { limit }, 'Creating a test card')
+    return [button('Create a test card', create, kind)]
+  }
+  if (step !== 'kyc') return []
+  const approve = async (): Promise<void> => {
+    const reply = await context.call('/sandbox/kyc', { body: { status: 'approved' } })
+    if (!reply.ok) return fill(problemBox, problemNote('Your identity was not approved.', reply.problem))
+    announce('Your identity is approved.')
+    return reload()
+  }
+  return [button('Approve my identity (sandbox)', approve, kind)]
 }
 
 /** Shows the status of the identity check, if an application was sent. */

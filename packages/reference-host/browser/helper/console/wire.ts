@@ -28,6 +28,8 @@ interface KeyMaker {
 /** An API key without its text. */
 export interface Key {
   readonly id: string
+  /** What people call it. */
+  readonly label: string | null
   readonly keyPrefix: string
   readonly scopes: readonly string[]
   /** The key's own policies: an object for one, a list for several, or null. */
@@ -74,6 +76,8 @@ export interface Transaction {
   readonly direction: 'debit' | 'credit'
   readonly description: string
   readonly merchant: string | null
+  /** The key that caused it. */
+  readonly keyId: string | null
   readonly createdAt: string
   readonly source: { readonly kind: string; readonly id: string }
 }
