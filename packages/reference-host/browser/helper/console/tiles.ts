@@ -48,6 +48,7 @@ async function spentToday({ transactions: feed }: ConsoleContext): Promise<Reply
 
 interface RefusedRequest {
   readonly createdAt: string
+  readonly error: string | null
 }
 
 async function refusedToday({ call }: ConsoleContext): Promise<Reply<Child>> {
@@ -55,7 +56,9 @@ async function refusedToday({ call }: ConsoleContext): Promise<Reply<Child>> {
     `/requests?outcome=refused&limit=${MOST_COUNTED}`,
   )
   if (!reply.ok) return reply
-  const count = reply.data.requests.filter(({ createdAt }) => Date.parse(createdAt) >= firstOf(1)).length
+  // What is not there was not refused: this page asks for the identity check of accounts that have none.
+  const refused = reply.data.requests.filter(({ error }) => error !== 'not_found')
+  const count = refused.filter(({ createdAt }) => Date.parse(createdAt) >= firstOf(1)).length
   if (count === 0) return { ok: true, data: '0' }
   const words = count === MOST_COUNTED ? `${count}+` : String(count)
   return {
