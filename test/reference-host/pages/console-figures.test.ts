@@ -22,8 +22,8 @@ const folder = `${process.cwd()}/build/packages/reference-host/browser/helper/co
 const { spendingOf } = (await import(`${folder}/spend-days.js`)) as {
   spendingOf(transactions: readonly Transaction[], count: number, now: number): Spending
 }
-const { transactionFeed } = (await import(`${folder}/transaction-feed.js`)) as {
-  transactionFeed(read: () => Promise<object>): {
+const { pagedFeed } = (await import(`${folder}/transaction-feed.js`)) as {
+  pagedFeed(read: () => Promise<object>): {
     readonly items: readonly unknown[]
     more(): Promise<unknown>
     clear(): void
@@ -147,8 +147,8 @@ t.test('a key whose policy allows no operation is frozen, and says so', t => {
 
 t.test('a list that is read again does not wait for the page of the list before', async t => {
   const responses: ((page: object) => void)[] = []
-  const feed = transactionFeed(() => new Promise(resolve => responses.push(resolve)))
-  const page = (id: string) => ({ ok: true, data: { transactions: [id], nextCursor: null } })
+  const feed = pagedFeed(() => new Promise(resolve => responses.push(resolve)))
+  const page = (id: string) => ({ ok: true, data: { items: [id], nextCursor: null } })
   void feed.more()
   feed.clear()
   const second = feed.more()

@@ -40,6 +40,7 @@ const program = await programOf(host, funded, {
   limits,
 })
 await spendSome(host, program)
+await program.write('/subscriptions/checkout', { plan: 'basic' })
 await programOf(host, funded)
 const child = {
   scopes: ['users.read', 'keys.read'],
@@ -116,6 +117,28 @@ const states: Readonly<Record<string, State>> = {
   cards: part(funded, 'Cards'),
   'transactions-empty': part(fresh, 'Transactions'),
   transactions: part(funded, 'Transactions', page => page.getByRole('row').nth(5).waitFor()),
+  'transactions-filtered': part(funded, 'Transactions', async page => {
+    await page.getByLabel('Status').selectOption('Declined')
+    await shows(page, 'No transactions match these filters.')
+  }),
+  'transactions-failed': async scheme => {
+    const page = await at(scheme, funded)
+    await page.route('**/user/v1/transactions*', failing)
+    await openTab(page, 'Transactions')
+    await page.getByLabel('Type').selectOption('Card payments')
+    await shows(page, '4bf92f3577b34da6')
+    return page
+  },
+  transaction: part(funded, 'Transactions', async page => {
+    await page.getByRole('row').nth(2).getByRole('link').click()
+    await page.getByRole('heading', { name: 'Time line' }).waitFor()
+  }),
+  'payins-empty': part(fresh, 'Pay-ins'),
+  payins: part(funded, 'Pay-ins', page => page.getByRole('row').nth(1).waitFor()),
+  payin: part(funded, 'Pay-ins', async page => {
+    await page.getByRole('row').nth(1).getByRole('link').click()
+    await page.getByRole('heading', { name: 'Time line' }).waitFor()
+  }),
   'notifications-empty': part(fresh, 'Notifications'),
   notifications: part(funded, 'Notifications'),
   loading: async scheme => {

@@ -59,7 +59,7 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
   }
 }
 
-const UNREACHABLE: Problem = {
+export const UNREACHABLE: Problem = {
   status: 0,
   code: 'unreachable',
   message: 'no response',
@@ -67,7 +67,7 @@ const UNREACHABLE: Problem = {
   retryAfterSeconds: null,
 }
 
-function problemOf({ status, headers }: Response, json: Record<string, unknown>): Problem {
+export function problemOf({ status, headers }: Response, json: Record<string, unknown>): Problem {
   const text = (name: string): string | undefined => {
     const value = json[name]
     return typeof value === 'string' ? value : undefined

@@ -2,7 +2,8 @@ import { call, type CallOptions, type Reply } from '../../shared/api.ts'
 import type { SignedIn } from '../sign-in.ts'
 import type { PageId } from './route.ts'
 import type { StoredSession } from './stored-session.ts'
-import { transactionFeed, type TransactionFeed } from './transaction-feed.ts'
+import { pagedFeed, pageReader, type TransactionFeed } from './transaction-feed.ts'
+import type { Transaction } from './wire.ts'
 
 /** The functions of the page that the console can call. */
 export interface ConsoleActions {
@@ -57,10 +58,8 @@ export function caller(
 
 /** Makes the transaction feed that all parts of a console session share. */
 export function feedOf(calls: ConsoleContext['call']): TransactionFeed {
-  return transactionFeed(cursor => {
-    const after = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    return calls(`/transactions?limit=100${after}`)
-  })
+  const list = { path: '/transactions', name: 'transactions', query: new URLSearchParams() }
+  return pagedFeed(pageReader<Transaction>(calls, list))
 }
 
 const END_TIMEOUT_MS = 10_000

@@ -3,6 +3,7 @@ import { keysPage } from './keys.ts'
 import { notificationsPage } from './notifications.ts'
 import { overviewPage } from './overview.ts'
 import type { ConsolePage } from './page.ts'
+import { payinsPage } from './payins.ts'
 import { sessionsPage } from './sessions.ts'
 import { settingsPage } from './settings.ts'
 import { transactionsPage } from './transactions.ts'
@@ -13,6 +14,7 @@ export const PAGES: readonly ConsolePage[] = [
   transactionsPage,
   cardsPage,
   keysPage,
+  payinsPage,
   sessionsPage,
   notificationsPage,
   settingsPage,

@@ -1,16 +1,19 @@
 import type { Problem, Reply } from '../../shared/api.ts'
 import type { Transaction } from './wire.ts'
 
-/** A page of transactions, newest first. */
-interface Page {
-  readonly transactions: readonly Transaction[]
+/** A page of a list, newest first. */
+interface Page<T> {
+  readonly items: readonly T[]
   readonly nextCursor: string | null
 }
 
-/** The transactions of the account, read page by page and kept while the console is open. */
-export interface TransactionFeed {
-  /** The transactions that were read so far, newest first. */
-  readonly items: readonly Transaction[]
+/** The transactions of the account, kept while the console is open. */
+export type TransactionFeed = Feed<Transaction>
+
+/** A list of the account that is read page by page. */
+export interface Feed<T> {
+  /** What was read so far, newest first. */
+  readonly items: readonly T[]
   /** Whether all of them were read. */
   readonly complete: boolean
   /** Reads one more page. Resolves to the problem, if any. Simultaneous calls share one read. */
@@ -24,9 +27,9 @@ export interface TransactionFeed {
 /** How many seconds to wait at most when the host responds with 429. */
 const MAX_WAIT_S = 60
 
-/** Makes the feed over a function that reads one page. */
-export function transactionFeed(read: (cursor: string | undefined) => Promise<Reply<Page>>): TransactionFeed {
-  let items: Transaction[] = []
+/** Makes a feed over a function that reads one page. */
+export function pagedFeed<T>(read: (cursor: string | undefined) => Promise<Reply<Page<T>>>): Feed<T> {
+  let items: T[] = []
   let cursor: string | undefined
   let complete = false
   let reading: Promise<Problem | undefined> | undefined
@@ -37,7 +40,7 @@ export function transactionFeed(read: (cursor: string | undefined) => Promise<Re
     const reply = await read(cursor)
     if (mine !== round) return undefined
     if (!reply.ok) return reply.problem
-    items.push(...reply.data.transactions)
+    items.push(...reply.data.items)
     cursor = reply.data.nextCursor ?? undefined
     complete = cursor === undefined
     return undefined
@@ -78,5 +81,26 @@ export function transactionFeed(read: (cursor: string | undefined) => Promise<Re
       cursor = undefined
       complete = false
     },
+  }
+}
+
+/** Makes the function that reads a page of a list of the host, under the name that the list has in its response. */
+export function pageReader<T>(
+  call: (path: string) => Promise<Reply<Record<string, unknown>>>,
+  { path, name, query }: { readonly path: string; readonly name: string; readonly query: URLSearchParams },
+): (cursor: string | undefined) => Promise<Reply<Page<T>>> {
+  return async cursor => {
+    const all = new URLSearchParams(query)
+    all.set('limit', '100')
+    if (cursor !== undefined) all.set('cursor', cursor)
+    const reply = await call(`${path}?${all}`)
+    if (!reply.ok) return reply
+    return {
+      ok: true,
+      data: {
+        items: reply.data[name] as readonly T[],
+        nextCursor: reply.data['nextCursor'] as string | null,
+      },
+    }
   }
 }

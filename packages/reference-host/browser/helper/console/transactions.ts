@@ -1,12 +1,21 @@
-import type { Problem } from '../../shared/api.ts'
-import { button, el, fill, type Child } from '../../shared/dom.ts'
+import { sentence } from '../../shared/api.ts'
+import { shortened } from '../../shared/address.ts'
+import { button, el } from '../../shared/dom.ts'
+import { announce } from '../../shared/live.ts'
 import { money } from '../../shared/money.ts'
 import { fromNow, utc } from '../../shared/time.ts'
+import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
+import { saveExport } from './export.ts'
+import { keyName } from './key-name.ts'
+import { copiedId, factList, timeLine } from './money-drawer.ts'
+import { moneyList, queryOf } from './money-list.ts'
+import { fillCells, makeCells } from './money-row.ts'
 import type { ConsolePage } from './page.ts'
-import { empty, problemNote, skeleton } from './states.ts'
-import { virtualList } from './virtual-list.ts'
-import type { Transaction } from './wire.ts'
+import { addressOf } from './route.ts'
+import { load } from './states.ts'
+import { pagedFeed, pageReader } from './transaction-feed.ts'
+import type { Transaction, TransactionDetail } from './wire.ts'
 
 const STATUSES: Readonly<Record<Transaction['status'], readonly [tone: string, word: string]>> = {
   pending: ['warn', 'Pending'],
@@ -15,13 +24,30 @@ const STATUSES: Readonly<Record<Transaction['status'], readonly [tone: string, w
   reversed: ['', 'Reversed'],
   failed: ['bad', 'Failed'],
 }
+const METHODS: Readonly<Record<string, string>> = {
+  authorization: 'Card',
+  bill: 'Bill',
+  credit: 'Credit',
+  deposit: 'Deposit',
+  move: 'Set aside',
+  payin: 'Pay-in',
+  payment: 'Payment',
+  withdrawal: 'Withdrawal',
+}
+const TYPES = [
+  ['spend', 'Card payments'],
+  ['payment', 'Payments, bills, pay-ins'],
+  ['collateral', 'Deposits, withdrawals'],
+] as const
+const FILTERS = ['id', 'keyId', 'cardId', 'from', 'to', 'status', 'type']
 
-/** The page of the account's transactions, newest first. Scrolling reads more. */
+/** The page of the account's transactions, newest first. */
 export const transactionsPage: ConsolePage = {
   id: 'transactions',
   title: 'Transactions',
   icon: 'transactions',
   actions: context => [
+    button('Export CSV', () => exportCsv(context), 'small'),
     button(
       'Refresh',
       () => {
@@ -31,69 +57,122 @@ export const transactionsPage: ConsolePage = {
       'small',
     ),
   ],
-  render,
+  render: context =>
+    moneyList<Transaction>(context, {
+      what: 'transactions',
+      columns: ['Amount', 'Status', 'Description', 'Method', 'Date'],
+      searchHint: 'txn_…, pay_…, auth_…',
+      choices: {
+        status: ['Status', Object.entries(STATUSES).map(([value, [, word]]) => [value, word])],
+        type: ['Type', TYPES],
+      },
+      feed: query =>
+        query.size === 0
+          ? context.transactions
+          : pagedFeed(
+              pageReader<Transaction>(context.call, { path: '/transactions', name: 'transactions', query }),
+            ),
+      make: makeCells,
+      fill: fillRow,
+      empty: ['No money has moved yet.', 'Deposits, card payments, payments and withdrawals show up here.'],
+    }),
+  drawer(context, id) {
+    const body = el('div', { class: 'lines' })
+    void load<Detail>(body, {
+      what: 'this transaction',
+      read: () => readDetail(context, id),
+      show: detail => drawerOf(detail),
+    })
+    return { title: 'Transaction', body: [body] }
+  },
 }
 
-function render(context: ConsoleContext): Child[] {
-  const { transactions: feed } = context
-  const body = el('div', { class: 'lines' }, skeleton('your transactions'))
-  const state = el('p', { class: 'muted small' })
-  const problemBox = el('div')
-  const list = virtualList({
-    label: 'Transactions',
-    columns: ['When', 'What', 'Status', 'USD'],
-    count: () => feed.items.length,
-    complete: () => feed.complete,
-    make: makeRow,
-    fill: (row, place) => fillRow(row, feed.items[place] as Transaction),
-    nearEnd: () => void more(),
-  })
-  const more = async (): Promise<void> => showState(await feed.more())
-  const showState = (problem: Problem | undefined): void => {
-    state.textContent = feed.complete
-      ? `All ${feed.items.length} shown.`
-      : `${feed.items.length} read so far. Scroll for more.`
-    fill(problemBox, problem && problemNote('Older transactions cannot be shown.', problem, more))
-    if (!problem) list.update()
-  }
-  const first = async (): Promise<void> => {
-    const problem = feed.items.length > 0 ? undefined : await feed.more()
-    if (problem)
-      fill(body, problemNote('Your transactions cannot be shown. Nothing was changed.', problem, first))
-    else if (feed.items.length === 0) fill(body, noTransactions())
-    else {
-      fill(body, list.element, state, problemBox)
-      showState(undefined)
-    }
-  }
-  void first()
-  return [el('div', { class: 'card' }, body)]
+interface Detail {
+  readonly transaction: TransactionDetail
+  readonly key: string | null
 }
 
-const noTransactions = (): HTMLElement =>
-  empty('No money has moved yet.', 'Deposits, card payments, payments and withdrawals show up here.')
+async function readDetail(context: ConsoleContext, id: string) {
+  const [reply, keys] = await Promise.all([
+    context.call<{ transaction: TransactionDetail }>(`/transactions/${encodeURIComponent(id)}`),
+    readAllKeys(context),
+  ])
+  if (!reply.ok) return reply
+  const { transaction } = reply.data
+  const key = keys.ok ? keys.data.find(each => each.id === transaction.keyId) : undefined
+  return { ok: true as const, data: { transaction, key: key ? keyName(key) : null } }
+}
 
-function makeRow(): HTMLElement {
-  const cell = (name: string): HTMLElement => el('span', { role: 'cell', class: `cell ${name}` })
-  const row = el('div', { class: 'virtual-row' }, cell('at'), cell('what'), cell('state'), cell('amount'))
-  row.children[0]?.append(el('time'))
-  row.children[2]?.append(el('span'))
-  return row
+const signed = ({ direction, amountCents }: Transaction): string =>
+  direction === 'debit' ? money(-amountCents) : `+${money(amountCents)}`
+
+const isVoid = ({ status }: Transaction): boolean => status !== 'pending' && status !== 'completed'
+
+/** The second line of a description: who was paid, and what for. */
+function secondLine({
+  counterparty,
+  memo,
+  merchant,
+  merchantDetails,
+  direction,
+  description,
+}: Transaction): string {
+  const other =
+    counterparty && `${direction === 'debit' ? 'to' : 'from'} ${shortened(counterparty.walletAddress)}`
+  const place = merchantDetails && [merchantDetails.city, merchantDetails.country].filter(Boolean).join(', ')
+  return [merchant !== null && description, place, other, memo && `“${memo}”`].filter(Boolean).join(' · ')
 }
 
 /** Fills a row for another transaction. Only texts and attributes change. */
 function fillRow(row: HTMLElement, transaction: Transaction): void {
-  const { createdAt, description, merchant, status, direction, amountCents } = transaction
-  const [at, what, state, amount] = row.children as unknown as HTMLElement[]
-  const time = at?.firstElementChild as HTMLTimeElement
-  time.dateTime = createdAt
-  time.title = utc(createdAt)
-  time.textContent = fromNow(createdAt)
-  if (what) what.textContent = merchant ?? description
+  const { id, createdAt, description, merchant, status, source } = transaction
+  fillCells(row, {
+    href: addressOf('transactions', { row: id }),
+    amount: signed(transaction),
+    status: STATUSES[status],
+    name: merchant ?? description,
+    second: secondLine(transaction),
+    method: METHODS[source.kind] ?? source.kind,
+    at: createdAt,
+    isVoid: isVoid(transaction),
+  })
+}
+
+function drawerOf({ transaction, key }: Detail): HTMLElement[] {
+  const { id, status, description, merchant, counterparty, memo, source, history, createdAt, keyId, cardId } =
+    transaction
   const [tone, word] = STATUSES[status]
-  const badge = state?.firstElementChild as HTMLElement
-  badge.className = `badge ${tone}`.trim()
-  badge.textContent = word
-  if (amount) amount.textContent = direction === 'debit' ? money(-amountCents) : `+${money(amountCents)}`
-  row.classList.toggle('void', status !== 'pending' && status !== 'completed')
+  const other = counterparty && copiedId('wallet', counterparty.walletAddress)
+  return [
+    el(
+      'p',
+      { class: isVoid(transaction) ? 'money-sum void' : 'money-sum' },
+      el('span', {}, `${signed(transaction)} USD`),
+      el('span', { class: `badge ${tone}`.trim() }, word),
+    ),
+    factList([
+      ['What', merchant ?? description],
+      [transaction.direction === 'debit' ? 'To' : 'From', other],
+      ['Memo', memo],
+      ['Method', METHODS[source.kind] ?? source.kind],
+      ['Key', keyId && el('a', { href: addressOf('keys', { row: keyId }) }, key ?? keyId)],
+      ['Card', cardId && el('a', { href: addressOf('cards', { row: cardId }) }, 'Show the card')],
+      ['Made', `${fromNow(createdAt)} · ${utc(createdAt)}`],
+    ]),
+    el('h3', {}, 'Time line'),
+    timeLine(history.length > 0 ? history : [{ to: status, cause: status, at: createdAt }]),
+    el('h3', {}, 'Ids'),
+    factList([
+      ['Transaction', copiedId('transaction id', id)],
+      [METHODS[source.kind] ?? source.kind, copiedId('id', source.id)],
+      ['Key', copiedId('key id', keyId)],
+      ['Card', copiedId('card id', cardId)],
+    ]),
+  ]
+}
+
+async function exportCsv(context: ConsoleContext): Promise<void> {
+  const query = queryOf(context, FILTERS)
+  const problem = await saveExport(context, `/user/v1/transactions.csv?${query}`, 'transactions.csv')
+  announce(problem ? `Nothing was exported. ${sentence(problem)}` : 'Exported.')
 }

@@ -22,7 +22,7 @@ interface VirtualOptions {
 }
 
 /** Height of a row in CSS pixels, as console.css has it: wide and narrow. */
-const ROW_HEIGHTS = [48, 72] as const
+const ROW_HEIGHTS = [60, 88] as const
 const NARROW = '(max-width: 40rem)'
 /** How many rows above and below the visible ones are drawn, so that a quick scroll shows no gap. */
 const MARGIN = 12

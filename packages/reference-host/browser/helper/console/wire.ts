@@ -76,10 +76,49 @@ export interface Transaction {
   readonly direction: 'debit' | 'credit'
   readonly description: string
   readonly merchant: string | null
+  readonly merchantDetails: { readonly city: string | null; readonly country: string } | null
+  readonly counterparty: { readonly walletAddress: string } | null
+  readonly memo: string | null
+  readonly cardId: string | null
   /** The key that caused it. */
   readonly keyId: string | null
   readonly createdAt: string
   readonly source: { readonly kind: string; readonly id: string }
+}
+
+/** A transaction with what happened to it. */
+export interface TransactionDetail extends Transaction {
+  readonly history: readonly {
+    readonly to: string | null
+    readonly cause: string
+    readonly amountCents: number | null
+    readonly at: string
+  }[]
+}
+
+/** A pay-in of the account. */
+export interface Payin {
+  readonly id: string
+  readonly status: 'awaiting_payment' | 'confirming' | 'settled' | 'expired' | 'failed' | 'canceled'
+  readonly subscriptionId: string | null
+  readonly plan: string | null
+  readonly amountCents: number
+  readonly method: 'onchain' | 'balance'
+  readonly payTo?: { readonly address: string; readonly asset: string }
+  readonly txHash: string | null
+  readonly keyId: string | null
+  readonly expiresAt: string
+  readonly createdAt: string
+}
+
+/** A pay-in with its history. */
+export interface PayinDetail extends Payin {
+  readonly history: readonly {
+    readonly to: string
+    readonly cause: string
+    readonly detail: string | null
+    readonly at: string
+  }[]
 }
 
 /** A notification of the account. */

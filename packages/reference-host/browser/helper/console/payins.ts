@@ -1,0 +1,96 @@
+import { shortened } from '../../shared/address.ts'
+import { button, el } from '../../shared/dom.ts'
+import { money } from '../../shared/money.ts'
+import { utc, when } from '../../shared/time.ts'
+import { copiedId, factList, timeLine } from './money-drawer.ts'
+import { moneyList } from './money-list.ts'
+import { fillCells, makeCells } from './money-row.ts'
+import type { ConsolePage } from './page.ts'
+import { addressOf } from './route.ts'
+import { load } from './states.ts'
+import { pagedFeed, pageReader } from './transaction-feed.ts'
+import type { Payin, PayinDetail } from './wire.ts'
+
+const STATUSES: Readonly<Record<Payin['status'], readonly [tone: string, word: string]>> = {
+  awaiting_payment: ['warn', 'Awaiting payment'],
+  confirming: ['warn', 'Confirming'],
+  settled: ['ok', 'Settled'],
+  expired: ['', 'Expired'],
+  failed: ['bad', 'Failed'],
+  canceled: ['', 'Canceled'],
+}
+
+const purposeOf = ({ plan }: Payin): string => (plan === null ? 'Into the balance' : `Plan ${plan}`)
+const isOpen = ({ status }: Payin): boolean => status === 'awaiting_payment' || status === 'confirming'
+const methodOf = ({ method, payTo }: Payin): string =>
+  method === 'balance' ? 'Balance' : (payTo?.asset ?? 'On a chain')
+
+/** The page of the account's pay-ins, newest first. */
+export const payinsPage: ConsolePage = {
+  id: 'payins',
+  title: 'Pay-ins',
+  icon: 'payins',
+  about:
+    'Payments that your programs asked for. An open one reserves its amount under the limits of its key.',
+  actions: context => [button('Refresh', context.refresh, 'small')],
+  render: context =>
+    moneyList<Payin>(context, {
+      what: 'pay-ins',
+      columns: ['Amount', 'Status', 'For', 'Method', 'Date'],
+      searchHint: 'payin_…',
+      choices: { status: ['Status', Object.entries(STATUSES).map(([value, [, word]]) => [value, word])] },
+      feed: query =>
+        pagedFeed(pageReader<Payin>(context.call, { path: '/subscriptions/payins', name: 'payins', query })),
+      make: makeCells,
+      fill: (row, payin) =>
+        fillCells(row, {
+          href: addressOf('payins', { row: payin.id }),
+          amount: money(payin.amountCents),
+          status: STATUSES[payin.status],
+          name: purposeOf(payin),
+          second: isOpen(payin) && payin.payTo ? `to ${shortened(payin.payTo.address)}` : '',
+          method: methodOf(payin),
+          at: payin.createdAt,
+          isVoid: !isOpen(payin) && payin.status !== 'settled',
+        }),
+      empty: ['No pay-ins yet.', 'A program with the scope subscriptions.write can ask for one.'],
+    }),
+  drawer(context, id) {
+    const body = el('div', { class: 'lines' })
+    void load<{ payin: PayinDetail }>(body, {
+      what: 'this pay-in',
+      read: () => context.call(`/subscriptions/payins/${encodeURIComponent(id)}`),
+      show: ({ payin }) => drawerOf(payin),
+    })
+    return { title: 'Pay-in', body: [body] }
+  },
+}
+
+function drawerOf(payin: PayinDetail): HTMLElement[] {
+  const { id, status, amountCents, keyId, payTo, txHash, expiresAt, subscriptionId, history } = payin
+  const [tone, word] = STATUSES[status]
+  return [
+    el(
+      'p',
+      { class: 'money-sum' },
+      el('span', {}, `${money(amountCents)} USD`),
+      el('span', { class: `badge ${tone}`.trim() }, word),
+    ),
+    factList([
+      ['For', purposeOf(payin)],
+      ['Method', methodOf(payin)],
+      ['Pay to', payTo ? copiedId('address', payTo.address) : null],
+      ['Can be paid until', isOpen(payin) && el('span', {}, when(expiresAt), ` · ${utc(expiresAt)}`)],
+      ['Key', keyId && el('a', { href: addressOf('keys', { row: keyId }) }, 'Show the key')],
+    ]),
+    el('h3', {}, 'Time line'),
+    timeLine(history),
+    el('h3', {}, 'Ids'),
+    factList([
+      ['Pay-in', copiedId('pay-in id', id)],
+      ['Subscription', copiedId('subscription id', subscriptionId)],
+      ['Transaction on the chain', copiedId('transaction hash', txHash)],
+      ['Key', copiedId('key id', keyId)],
+    ]),
+  ]
+}

@@ -1,0 +1,94 @@
+// Transactions and pay-ins of the console: filters, the search by id, the drawer and the export.
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { testWallet } from '../../harness/browser-wallets.ts'
+import { startBrowser, startPageHost } from '../../harness/browser.ts'
+import { openTab, programOf, spendSome } from '../../harness/console-page.ts'
+import { openHelper, shows, signInBy } from '../../harness/helper-page.ts'
+
+const host = await startPageHost({ RATE_LIMITS: 'off' })
+const browser = await startBrowser()
+t.teardown(async () => {
+  await browser.close()
+  await host.close()
+})
+
+t.test('finds transactions by filters and id, shows one with its ids, and exports them', async t => {
+  const wallet = testWallet()
+  const program = await programOf(host, wallet)
+  await spendSome(host, program)
+  const other = await programOf(host, wallet)
+  await other.fund(700)
+  const { page, faults } = await openHelper(browser, `${host.url}/helper`, [wallet], {
+    acceptDownloads: true,
+  })
+  await signInBy(page, wallet)
+  await openTab(page, 'Transactions')
+  await shows(page, 'All 6 shown.')
+  const links = page.getByRole('table').getByRole('link')
+
+  await page.getByLabel('Type').selectOption('Payments, bills, pay-ins')
+  await shows(page, 'All 2 shown.')
+  t.match(new URL(page.url()).hash, '#/transactions?type=payment', 'the address keeps the filter')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export CSV' }).click(),
+  ])
+  const lines = readFileSync(await download.path(), 'utf8')
+    .trim()
+    .split('\r\n')
+  t.equal(download.suggestedFilename(), 'transactions.csv')
+  t.match(lines, [
+    /^id,created_at,/,
+    /,payment,completed,debit,4\.20,420,/,
+    /,payment,completed,debit,20\.00,2000,/,
+  ])
+  await page.reload()
+  await shows(page, 'All 2 shown.')
+  await page.getByLabel('Status').selectOption('Failed')
+  await shows(page, 'No transactions match these filters.')
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await shows(page, 'All 6 shown.')
+  await page.getByLabel('Key', { exact: true }).selectOption(other.keyId)
+  await shows(page, 'All 1 shown.')
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await shows(page, 'All 6 shown.')
+
+  await links.filter({ hasText: 'Payment sent' }).click()
+  const drawer = page.getByRole('dialog', { name: 'Transaction' })
+  await drawer.getByText('−20.00 USD').waitFor()
+  const id = decodeURIComponent(new URL(page.url()).hash.split('/')[2] as string)
+  await drawer.getByRole('button', { name: 'Copy transaction id' }).waitFor()
+  t.ok(await drawer.getByText(id).isVisible())
+  await page.keyboard.press('Escape')
+  await drawer.waitFor({ state: 'detached' })
+  await page.getByLabel('Search by id').fill(id)
+  await page.keyboard.press('Enter')
+  await shows(page, 'All 1 shown.')
+  await page.getByLabel('Search by id').fill('lunch')
+  await page.keyboard.press('Enter')
+  await shows(page, 'Nothing can be found with these filters.')
+  t.same(faults, { reports: [], foreign: [], errors: [] })
+})
+
+t.test('lists the pay-ins with their time line', async t => {
+  const wallet = testWallet()
+  const program = await programOf(host, wallet)
+  await program.fund(1000)
+  const paid = await program.write('/subscriptions/checkout', { plan: 'basic' })
+  const payin = paid.body.data['payin'] as { id: string }
+  await program.write('/subscriptions/payin/confirm-balance', { payinId: payin.id })
+  await program.write('/subscriptions/checkout', { plan: 'basic' })
+  const { page, faults } = await openHelper(browser, `${host.url}/helper`, [wallet])
+  await signInBy(page, wallet)
+  await openTab(page, 'Pay-ins')
+  await shows(page, 'All 2 shown.')
+  await page.getByLabel('Status').selectOption('Settled')
+  await shows(page, 'All 1 shown.')
+  await page.getByRole('table').getByRole('link').click()
+  const drawer = page.getByRole('dialog', { name: 'Pay-in' })
+  await drawer.getByText('Paid from balance').waitFor()
+  t.equal(await drawer.getByRole('listitem').count(), 2)
+  t.ok(await drawer.getByText(payin.id).isVisible())
+  t.same(faults, { reports: [], foreign: [], errors: [] })
+})
