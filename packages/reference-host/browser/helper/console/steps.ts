@@ -156,6 +156,9 @@ function sandboxActions(
 
 /** Shows the status of the identity check, if an application was sent. */
 async function showCheckStatus(context: ConsoleContext, about: HTMLElement): Promise<void> {
+  // Without an application its status is a 404, which a browser reports as an error: the user says whether there is one.
+  const user = await context.call<{ user: { kycStatus: string } }>('/users')
+  if (!user.ok || user.data.user.kycStatus === 'not_submitted') return
   const reply = await context.call<{ application: Application }>('/kyc/status')
   if (!reply.ok) return
   const { status, reason } = reply.data.application
