@@ -82,6 +82,14 @@ t.test('pays once for one idempotency key, within the limit, and prints why not'
   t.match(await run('pay', to, '1'), { code: 2, output: /needs --yes .* Pay 1\.00 USD to 0x/ })
 })
 
+t.test('prints the requests of the account, with why one was refused', async t => {
+  const { code, output } = await run('requests', 'tail', '--once')
+  t.equal(code, 0)
+  t.match(output, /^\S+Z +payments\.create +200 +- /m)
+  t.match(output, /^\S+Z +payments\.create +403 +\S.* /m)
+  t.notMatch(output, 'requests.list', 'without those of the command itself')
+})
+
 t.test('logs out: the key is revoked and forgotten', async t => {
   t.match(await run('logout'), { code: 0, output: /is revoked and deleted here/ })
   t.match(await run('my-keys', 'list'), { code: 1, output: /not logged in/ })

@@ -58,6 +58,7 @@ t.test('explains each command with an example that it accepts', async t => {
       login: /does not answer/,
       logout: /not logged in/,
       pay: /not logged in/,
+      'requests tail': /not logged in/,
     }
     const error = name.startsWith('my-keys ') ? /not logged in/ : (errors[name] ?? /PORT must/)
     if (name === 'completion') continue

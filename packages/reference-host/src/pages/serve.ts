@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { userScopes } from '../product/scopes.ts'
 import { readBuilt, readManifest } from './bundle.ts'
 import { fillDocument, type HostFacts } from './document.ts'
+import { guideResponses } from './guide.ts'
 import { pageHeaders } from './headers.ts'
 import { prefersJson } from './prefers-json.ts'
 import { pages as allPages, type Page } from './table.ts'
@@ -20,8 +21,9 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 /** Reads the built pages that a host serves. Documents are filled in once; assets are read at their first request. */
 export function createPages(config: Config, table: readonly Page[] = allPages): Pages {
   const served = table.filter(page => page.served(config))
-  if (served.length === 0) return () => undefined
-  const manifest = readManifest()
+  const guide = guideResponses()
+  if (served.length === 0 && guide.size === 0) return () => undefined
+  const manifest = served.length === 0 ? { pages: {} } : readManifest()
   const responses = new Map<string, HttpResponse>()
   for (const page of served) {
     const built = manifest.pages[page.name]
@@ -34,7 +36,8 @@ export function createPages(config: Config, table: readonly Page[] = allPages): 
       responses.set(`/assets/${name}`, assetResponse(name, digest, security))
   }
   return (method, path, headers) => {
-    const response = responses.get(path)
+    const file = guide.get(path)
+    const response = file ? () => file(headers['if-none-match']) : responses.get(path)
     if (!response) return undefined
     if (method === 'GET' || method === 'HEAD') return response(headers)
     return { status: 405, headers: [['Allow', 'GET, HEAD']], body: undefined }

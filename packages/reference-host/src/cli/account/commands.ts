@@ -10,6 +10,7 @@ import { call, sessionOf } from './host-client.ts'
 import { dollarsArgument, policyOf, POLICY_OPTIONS } from './key-policy.ts'
 import { loginCommand, logoutCommand } from './login-command.ts'
 import { readLogin } from './login-file.ts'
+import { tailCommand } from './requests-command.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -143,4 +144,5 @@ export const accountCommands: readonly StartCommand[] = [
   createKey,
   revokeKey,
   pay,
+  tailCommand,
 ]
