@@ -1,6 +1,7 @@
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
-import { openPostgresPool, openRedis, testSqlOptions, uniqueName } from './stores.ts'
+import type { SqlFeatures } from '@gatewright/kernel/internal/sql'
+import { openPostgresPool, openRedis, testFeatures, testSqlOptions, uniqueName } from './stores.ts'
 import { faultProxy, type FaultProxy, type Harm } from './proxy.ts'
 
 /** One healthy client and three whose connection is hurt, over one real store. */
@@ -56,15 +57,16 @@ export async function faultyRedis(): Promise<FaultyClients<RedisClient>> {
 /** Postgres: in a malformed response every row (`DataRow`, type D) comes with one garbled column. */
 export async function faultyPostgres(
   migrate: (db: SqlClient) => Promise<void>,
+  features: SqlFeatures = testFeatures(),
 ): Promise<FaultyClients<SqlClient>> {
   const schema = uniqueName()
   const setUp = await openPostgresPool(schema, 1)
-  await migrate(fromPgPool(setUp, testSqlOptions()))
+  await migrate(fromPgPool(setUp, { ...testSqlOptions(), features }))
   const clients = await faultyClients(process.env['TEST_POSTGRES_URL'] as string, garbleRows, async url => {
     const pool = await openPostgresPool(schema, 1, url)
     // Connects now, while the proxy is still harmless.
     await pool.query('select 1')
-    return { client: fromPgPool(pool, testSqlOptions()), close: () => pool.end() }
+    return { client: fromPgPool(pool, { ...testSqlOptions(), features }), close: () => pool.end() }
   })
   return {
     ...clients,

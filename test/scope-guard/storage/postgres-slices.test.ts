@@ -31,18 +31,18 @@ function queued(storage: SpendStorage): SpendStorage {
 }
 
 spendStorageContract(runner, 'Postgres, one host with slices', async () => {
-  const { connections, close } = await openPostgres(1, migrateSpends)
+  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
   return { connections: connections.map(db => postgresSpends(db, { escrow: { leastCap: 1 } })), close }
 })
 
 spendStorageContract(runner, 'Postgres, small caps of accounts with slices', async () => {
-  const { connections, close } = await openPostgres(4, migrateSpends)
+  const { connections, close } = await openPostgres(4, migrateSpends, 'all')
   const storages = connections.map(db => queued(postgresSpends(db, { escrow: { leastCap: LARGE } })))
   return { connections: storages, close }
 })
 
 spendStorageFaults(runner, 'Postgres, accounts with slices', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateSpends)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateSpends, 'all')
   // The reservation that opens the queue does not use the connection, which would be cut.
   const open = (db: SqlClient): SpendStorage => {
     const query: SqlClient['query'] = async (text, values) => {
@@ -61,7 +61,7 @@ spendStorageFaults(runner, 'Postgres, accounts with slices', async () => {
 })
 
 t.test('never exceeds a cap, and loses nothing, whatever hosts crash, freeze and wake', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends)
+  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const db = connections[0] as SqlClient
   await fc.assert(
@@ -76,7 +76,7 @@ const slices = { escrow: { leastCap: 1, sharePercent: 50, leaseSeconds: 10 } } a
 t.test(
   'keeps 400 simultaneous reservations of 4 hosts on separate connections at or below the cap',
   async t => {
-    const { connections, close } = await openPostgres(4, migrateSpends)
+    const { connections, close } = await openPostgres(4, migrateSpends, 'all')
     t.teardown(close)
     const hosts = connections.map(db => postgresSpends(db, { escrow: { leastCap: 1 } }))
     const all = await race(400, index =>
@@ -92,7 +92,7 @@ t.test(
 )
 
 t.test('denies early while another host has a slice, and no longer when its lease is over', async t => {
-  const { connections, close } = await openPostgres(2, migrateSpends)
+  const { connections, close } = await openPostgres(2, migrateSpends, 'all')
   t.teardown(close)
   const [one, other] = connections.map(db => postgresSpends(db, slices)) as [SpendStorage, SpendStorage]
   t.same(await one.reserve('a', '1', [{ ...day, amount: 100 }], 0), { outcome: 'held', used: [100] })
@@ -111,7 +111,7 @@ t.test('denies early while another host has a slice, and no longer when its leas
 })
 
 t.test('ends a slice with its window', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends)
+  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const storage = postgresSpends(connections[0]!, slices)
   await storage.reserve('a', '1', [{ ...day, amount: 100, expiresAt: 5000 }], 0)

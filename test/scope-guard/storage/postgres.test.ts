@@ -11,7 +11,7 @@ spendStorageContract(runner, 'Postgres', async () => {
 })
 
 spendStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateSpends)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrateSpends, 'all')
   return {
     healthy: postgresSpends(healthy),
     cutBefore: postgresSpends(cutBefore),
@@ -45,7 +45,7 @@ t.test('makes a second open transaction wait, and continues it when the first ro
 })
 
 t.test('reserves in one statement', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends)
+  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   let statements = 0
   const storage = postgresSpends({

@@ -26,7 +26,11 @@ function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: 
   const [reached, released] = [gate(), gate()]
   const transaction: SqlClient['transaction'] = work =>
     db.transaction(async tx => {
-      const result = await work({ dialect: tx.dialect, query: (text, values) => tx.query(text, values) })
+      const result = await work({
+        dialect: tx.dialect,
+        ...(tx.features && { features: tx.features }),
+        query: (text, values) => tx.query(text, values),
+      })
       reached.open()
       await released.passed
       return result
@@ -39,7 +43,7 @@ function unlocked(db: SqlClient): SqlClient {
   const withoutLock = (tx: SqlQueries): SqlQueries => ({
     dialect: tx.dialect,
     ...(tx.features && { features: tx.features }),
-    query: async (text, values) => (text.includes('advisory') ? { rows: [] } : tx.query(text, values)),
+    query: async (text, values) => (/advisory|lock_rows/.test(text) ? { rows: [] } : tx.query(text, values)),
   })
   return { ...withoutLock(db), transaction: work => db.transaction(tx => work(withoutLock(tx))) }
 }

@@ -19,7 +19,7 @@ export type SqlFeatures = 'all' | 'minimal'
 export interface SqlQueries {
   /** Which store runs the statements: only Postgres has row locks, for example. */
   readonly dialect: SqlDialect
-  /** Which features statements on Postgres may use. Absent: `all`. */
+  /** Which features statements on Postgres may use. Absent: `all`. A client that wraps another one must pass it on, or locks exclude nobody. */
   readonly features?: SqlFeatures
   query(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
   /**
