@@ -17,7 +17,7 @@ export function limitsSection(context: ConsoleContext): HTMLElement {
     if (live.length === 0) return [noKeys(context)]
     const blocks = live.map(key => ({ key, element: el('div', { class: 'key-caps' }) }))
     const rest = el('p', { class: 'muted' })
-    const closest = el('ul', { class: 'cap-list closest' }, skeleton('your limits'))
+    const closest = el('ul', { class: 'cap-list closest' }, el('li', {}, skeleton('your limits')))
     void readAll(context, blocks, rest).then(read => fill(closest, ...closestBars(read)))
     const all = blocks.map(({ element }) => element)
     return [
