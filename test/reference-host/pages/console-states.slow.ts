@@ -105,7 +105,7 @@ const states: Readonly<Record<string, State>> = {
   'keys-empty': part(fresh, 'Keys'),
   keys: part(funded, 'Keys'),
   'key-narrow': part(funded, 'Keys', async page => {
-    await first(page, 'Narrow')
+    await first(page, 'Tighten')
     await page.getByText('Scopes that it keeps').click()
   }),
   'key-rotate': part(funded, 'Keys', page => first(page, 'Rotate')),

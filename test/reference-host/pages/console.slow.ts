@@ -154,6 +154,7 @@ t.test('creates a key with a fresh signature, which works, and rotates, narrows 
   await openTab(page, 'Keys')
   await shows(page, 'You have no keys.')
   await press(page, 'Create key')
+  await page.getByLabel('Name, such as').fill('agent-shopping')
   await page.getByLabel('Everything that you may do').check()
   await page.getByLabel('Per day', { exact: true }).fill('75')
   const before = wallet.texts.length
@@ -165,13 +166,39 @@ t.test('creates a key with a fresh signature, which works, and rotates, narrows 
   await press(page, 'Back to your account')
   await heading(page, 'Keys')
   await shows(page, 'At most 75.00 USD spent a day')
+  await press(page, 'Rename')
+  await page.getByLabel('Name', { exact: true }).fill('agent-travel')
+  await page.locator('dialog').getByRole('button', { name: 'Rename' }).click()
+  await page.getByRole('link', { name: 'agent-travel' }).waitFor()
 
-  await press(page, 'Narrow')
+  const refused = await host.send('/user/v1/subscriptions/payin', {
+    body: { amountCents: 9000 },
+    headers: { ...bearer(minted.body['sessionToken'] as string), 'idempotency-key': 'too-much-for-a-day' },
+  })
+  t.equal(refused.status, 403)
+  await openTab(page, 'Requests')
+  await shows(page, refused.body['message'] as string)
+  await page.getByLabel('Outcome').selectOption('allowed')
+  await page.getByText(refused.body['message'] as string).waitFor({ state: 'detached' })
+  await page.getByLabel('Request id').fill(refused.headers.get('x-request-id') as string)
+  await press(page, 'Find')
+  await page.locator('dialog').getByText('It would be refused now').waitFor()
+  await press(page, 'Close')
+  await openTab(page, 'Keys')
+  await page.getByRole('link', { name: 'agent-travel' }).click()
+  await page.locator('dialog').getByText('Latest requests').waitFor()
+  await page
+    .locator('dialog')
+    .getByText(refused.body['message'] as string)
+    .waitFor()
+  await press(page, 'Close')
+
+  await press(page, 'Tighten')
   await page.getByLabel('Per payment').fill('much')
-  await press(page, 'Narrow key')
+  await press(page, 'Tighten key')
   await page.getByText('Type dollars').waitFor()
   await page.getByLabel('Per payment').fill('5')
-  await press(page, 'Narrow key')
+  await press(page, 'Tighten key')
   await shows(page, 'At most 5.00 USD in one payment')
 
   await press(page, 'Rotate')

@@ -7,6 +7,7 @@ import { showNewKey, type NewKey } from '../key/new-key.ts'
 import { showFailure } from '../screen.ts'
 import type { SignedIn } from '../sign-in.ts'
 import type { ConsoleContext } from './context.ts'
+import { keyName } from './key-words.ts'
 import { notDone, problemNote } from './states.ts'
 import type { Key } from './wire.ts'
 
@@ -21,7 +22,7 @@ export async function revokeKey(
 ): Promise<void> {
   const name = key.console ? 'console' : 'key'
   const yes = await ask({
-    title: key.console ? 'End this console?' : `Revoke ${key.keyPrefix}?`,
+    title: key.console ? 'End this console?' : `Revoke ${keyName(key)}?`,
     body: [
       el(
         'p',
@@ -55,7 +56,7 @@ export async function rotateKey({ actions, show }: ConsoleContext, key: Key): Pr
     return [radio, el('label', { class: 'choice' }, radio, el('span', {}, label))] as const
   })
   const yes = await ask({
-    title: `Rotate ${key.keyPrefix}?`,
+    title: `Rotate ${keyName(key)}?`,
     body: [
       el('p', {}, 'You get a new key with the same scopes and limits, for which your wallet signs.'),
       el(
@@ -83,6 +84,30 @@ export async function rotateKey({ actions, show }: ConsoleContext, key: Key): Pr
   await actions.signAgain(signedIn => void send(signedIn), show)
 }
 
+/** Changes what a key is called. Its sessions stay. */
+export async function renameKey(
+  context: ConsoleContext,
+  key: Key,
+  problemBox: HTMLElement,
+  reload: Reload,
+): Promise<void> {
+  const name = el('input', { id: 'key-label', maxlength: 64, value: key.label ?? '', autocomplete: 'off' })
+  const yes = await ask({
+    title: `Rename ${keyName(key)}`,
+    body: [
+      el('div', { class: 'field' }, el('label', { class: 'label', for: 'key-label' }, 'Name'), name),
+      el('p', { class: 'muted small' }, 'Shown in lists and in the audit log. Not a secret.'),
+    ],
+    confirm: 'Rename',
+  })
+  if (!yes) return undefined
+  const label = name.value.trim().normalize('NFC')
+  const reply = await context.call(`/keys/${key.id}`, { method: 'PATCH', body: { label: label || null } })
+  if (!reply.ok) return fill(problemBox, problemNote(notDone('key', 'renamed', reply.problem), reply.problem))
+  announce('The key is renamed.')
+  return reload()
+}
+
 /** Removes scopes from a key, or adds a limit to it. It needs no signature, because it only takes rights away. */
 export async function narrowKey(
   context: ConsoleContext,
@@ -93,17 +118,13 @@ export async function narrowKey(
   const boxes = key.scopes.map(scope => el('input', { type: 'checkbox', value: scope, checked: true }))
   const caps = capFields({})
   const yes = await ask({
-    title: `Narrow ${key.keyPrefix}`,
+    title: `Tighten ${keyName(key)}`,
     body: [
-      el(
-        'p',
-        {},
-        'You can only take away. Its sessions end at once; its programs start new ones with what is left.',
-      ),
+      el('p', {}, 'You can remove rights or lower limits. Active sessions end now.'),
       scopeChoices(key, boxes),
       el('fieldset', { class: 'form' }, el('legend', { class: 'label' }, 'One more limit'), caps.element),
     ],
-    confirm: 'Narrow key',
+    confirm: 'Tighten key',
     check: () => caps.read() !== undefined,
   })
   if (!yes) return undefined
@@ -116,7 +137,7 @@ export async function narrowKey(
   if (Object.keys(change).length === 0) return undefined
   const reply = await context.call(`/keys/${key.id}`, { method: 'PATCH', body: change })
   if (!reply.ok) return fill(problemBox, problemNote(notDone('key', 'changed', reply.problem), reply.problem))
-  announce('The key is narrowed.')
+  announce('The key is tightened.')
   return reload()
 }
 

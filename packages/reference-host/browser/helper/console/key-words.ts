@@ -4,13 +4,18 @@ import { money } from '../../shared/money.ts'
 import { utc } from '../../shared/time.ts'
 import type { Key } from './wire.ts'
 
+/** The name of a key: its label, or else the end of its id. */
+export function keyName({ label, id, console }: Pick<Key, 'label' | 'id' | 'console'>): string {
+  return label ?? (console ? 'Console' : `…${id.slice(-6)}`)
+}
+
 /** Describes who created or rotated a key. */
 export function makerWords({ createdBy, rotatedBy }: Key, keys: readonly Key[]): Child[] {
   const maker = rotatedBy ?? createdBy
-  if (maker === null) return ['Made by your wallet, or by rotating such a key']
+  if (maker === null) return ['Created by your wallet']
   const known = keys.find(({ id }) => id === maker.keyId)
-  const verb = rotatedBy === null ? 'Made' : 'Rotated'
-  const by: Child[] = [`${verb} by key `, short(known?.keyPrefix ?? maker.keyId)]
+  const verb = rotatedBy === null ? 'Created' : 'Rotated'
+  const by: Child[] = [`${verb} by key `, known ? keyName(known) : short(maker.keyId)]
   return maker.sessionId === null ? by : [...by, ', session ', short(maker.sessionId)]
 }
 

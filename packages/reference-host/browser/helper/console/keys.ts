@@ -4,9 +4,11 @@ import { button, el, type Child } from '../../shared/dom.ts'
 import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
-import { narrowKey, revokeKey, rotateKey } from './key-actions.ts'
-import { isFrozen, makerWords, policyLines } from './key-words.ts'
+import { narrowKey, renameKey, revokeKey, rotateKey } from './key-actions.ts'
+import { isFrozen, keyName, makerWords, policyLines } from './key-words.ts'
 import type { ConsolePage } from './page.ts'
+import { requestsOfKey } from './requests.ts'
+import { addressOf } from './route.ts'
 import { empty, load } from './states.ts'
 import { isLive, type Key } from './wire.ts'
 
@@ -28,6 +30,48 @@ export const keysPage: ConsolePage = {
     void reload()
     return [body]
   },
+  drawer(context, id) {
+    const body = el('div', { class: 'lines' })
+    void load<readonly Key[]>(body, {
+      what: 'this key',
+      read: () => readAllKeys(context),
+      show: keys => {
+        const key = keys.find(each => each.id === id)
+        return key ? showKey(context, key, keys) : [empty('No such key.', 'It ended more than 7 days ago.')]
+      },
+    })
+    return { title: 'Key', body: [body] }
+  },
+}
+
+/** Shows a key with the keys that it made and its latest requests. */
+function showKey(context: ConsoleContext, key: Key, keys: readonly Key[]): Child[] {
+  const below = keys.filter(each => each.createdBy?.keyId === key.id)
+  return [
+    el('p', { class: 'row-name' }, keyName(key), state(key)),
+    el('p', { class: 'mono small' }, key.keyPrefix),
+    el(
+      'p',
+      { class: 'muted small' },
+      ...makerWords(key, keys),
+      ' · Created ',
+      when(key.createdAt),
+      ...lastUse(key),
+    ),
+    ...policyLines(key.policy).map(line => el('p', { class: 'small' }, line)),
+    el('p', { class: 'mono small' }, key.scopes.join(', ') || 'No scopes: it can do nothing.'),
+    below.length > 0 && el('h3', {}, 'Keys that it made'),
+    below.length > 0 &&
+      el(
+        'ul',
+        {},
+        ...below.map(each =>
+          el('li', {}, el('a', { href: addressOf('keys', { row: each.id }) }, keyName(each))),
+        ),
+      ),
+    el('h3', {}, 'Latest requests'),
+    requestsOfKey(context, key.id),
+  ]
 }
 
 interface Keys {
@@ -81,7 +125,13 @@ function keyRow(
     el(
       'div',
       { class: 'row-main' },
-      el('p', { class: 'row-name' }, el('span', { class: 'mono' }, key.keyPrefix), state(key)),
+      el(
+        'p',
+        { class: 'row-name' },
+        el('a', { href: addressOf('keys', { row: key.id }) }, keyName(key)),
+        el('span', { class: 'mono small' }, key.keyPrefix),
+        state(key),
+      ),
       el(
         'p',
         { class: 'muted small' },
@@ -103,7 +153,8 @@ function keyRow(
       el(
         'div',
         { class: 'row-actions' },
-        live && button('Narrow', () => narrowKey(context, key, problemBox, reload), 'small'),
+        live && button('Rename', () => renameKey(context, key, problemBox, reload), 'small'),
+        live && button('Tighten', () => narrowKey(context, key, problemBox, reload), 'small'),
         live && button('Rotate', () => rotateKey(context, key), 'small'),
         // Shown even if the key has expired by the clock of this browser, which may be ahead.
         button('Revoke', () => revokeKey(context, key, problemBox, reload), 'danger small'),

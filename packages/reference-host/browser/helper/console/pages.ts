@@ -4,6 +4,7 @@ import { notificationsPage } from './notifications.ts'
 import { overviewPage } from './overview.ts'
 import type { ConsolePage } from './page.ts'
 import { payinsPage } from './payins.ts'
+import { requestsPage } from './requests.ts'
 import { sessionsPage } from './sessions.ts'
 import { settingsPage } from './settings.ts'
 import { transactionsPage } from './transactions.ts'
@@ -15,6 +16,7 @@ export const PAGES: readonly ConsolePage[] = [
   cardsPage,
   keysPage,
   payinsPage,
+  requestsPage,
   sessionsPage,
   notificationsPage,
   settingsPage,

@@ -43,6 +43,23 @@ export interface Key {
   readonly revokedAt: string | null
 }
 
+/** A request and what was decided about it. */
+export interface KeptRequest {
+  readonly id: string
+  readonly createdAt: string
+  readonly method: string
+  readonly operation: string
+  readonly keyId: string | null
+  readonly sessionId: string | null
+  readonly status: number
+  readonly error: string | null
+  readonly rule: string | null
+  readonly message: string | null
+  readonly field: string | null
+  readonly policyKeyId: string | null
+  readonly durationMs: number
+}
+
 /** A live session. */
 export interface Session {
   readonly sessionId: string

@@ -29,6 +29,7 @@ export function createKey(
 
 async function send({ token, session }: SignedIn, actions: KeyActions, values: KeyFormValues): Promise<void> {
   const body = {
+    ...(values.label === '' ? {} : { label: values.label }),
     ...(values.choice === 'all' ? {} : { scopes: values.scopes }),
     ...(Object.keys(values.caps).length === 0 ? {} : { policy: values.caps }),
   }

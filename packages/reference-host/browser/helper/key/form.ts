@@ -7,13 +7,15 @@ import { readScopes, scopeBoxes, type ScopeChoice } from './scopes.ts'
 
 /** The values of the form for a new key. */
 export interface KeyFormValues {
+  /** What people call the key; empty for no name. */
+  readonly label: string
   readonly choice: ScopeChoice
   readonly scopes: readonly string[]
   readonly caps: Caps
 }
 
 /** The initial values of the form: a key that can only read. */
-export const INITIAL_VALUES: KeyFormValues = { choice: 'read', scopes: [], caps: {} }
+export const INITIAL_VALUES: KeyFormValues = { label: '', choice: 'read', scopes: [], caps: {} }
 
 const CHOICES: readonly (readonly [choice: ScopeChoice, label: string])[] = [
   ['read', 'Read only: it sees everything but card numbers, and changes nothing.'],
@@ -53,16 +55,23 @@ export function showKeyForm(
     el('legend', { class: 'label' }, 'What may the key do?'),
   )
   rights.append(...radios.map(([, label]) => label), boxes.element, wrong)
+  const name = el('input', { id: 'key-label', maxlength: 64, value: before.label, autocomplete: 'off' })
   const form = el(
     'form',
     { class: 'form', novalidate: true },
+    el(
+      'div',
+      { class: 'field' },
+      el('label', { class: 'label', for: 'key-label' }, 'Name, such as agent-shopping'),
+      name,
+    ),
     rights,
     limits,
     el('div', { class: 'buttons' }, yes, no),
   )
   form.addEventListener('submit', event => {
     event.preventDefault()
-    const values = readValues(choice(), boxes.chosen(), caps.read)
+    const values = readValues(name.value, choice(), boxes.chosen(), caps.read)
     wrong.textContent = values === 'no scopes' ? 'Choose at least one.' : ''
     if (values === 'no scopes') boxes.element.querySelector('input')?.focus()
     if (typeof values === 'string') announce('The key was not created: see what is marked.')
@@ -76,6 +85,7 @@ export function showKeyForm(
 }
 
 function readValues(
+  name: string,
   choice: ScopeChoice,
   chosen: string[],
   readCaps: () => Caps | undefined,
@@ -83,5 +93,5 @@ function readValues(
   const scopes = { all: [...readHost().scopes], read: readScopes(readHost().scopes), some: chosen }[choice]
   if (scopes.length === 0) return 'no scopes'
   const caps = choice === 'read' ? {} : readCaps()
-  return caps === undefined ? 'wrong cap' : { choice, scopes, caps }
+  return caps === undefined ? 'wrong cap' : { label: name.trim().normalize('NFC'), choice, scopes, caps }
 }
