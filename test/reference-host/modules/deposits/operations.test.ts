@@ -65,8 +65,8 @@ t.test('offers what the host can do', async t => {
     t.same(scopes(id, 'partner'), [])
   }
   t.same([create.scopes, createByPartner.scopes], [['deposits.write'], []])
-  t.match(create.title, /play money/)
-  t.notMatch(createByPartner.title, /play money/)
+  t.match(create.details ?? '', /play money/)
+  t.notMatch(createByPartner.details ?? '', /play money/)
   const body = { amountCents: 500 }
   const accountId = await addAccount()
   t.match(await run(operation('deposits.create', 'user', live), accountId, { body }), {

@@ -185,7 +185,7 @@ t.test('checks amount and destination', async t => {
       body: { field: 'amountCents', minAmountCents: 100, maxAmountCents: 5_000_000 },
     })
   await to('destination.currency', { currency: 'doge' })
-  await to('destination.currency', { network: 'bitcoin' })
+  await to('destination.network', { network: 'bitcoin' })
   for (const address of [
     OUTSIDE.slice(0, -1),
     `0x${'0'.repeat(40)}`,
