@@ -95,6 +95,14 @@ const bad: Record<string, [Package, RegExp]> = {
     one('session-issuer', 'index.ts', "export { memoryCredentials } from './storage/memory.ts'"),
     /deciding code takes only types/,
   ],
+  'the entry for other packages loads a backend': [
+    one('session-issuer', 'internal.ts', "export { redisCredentials } from './storage/redis.ts'"),
+    /deciding code takes only types/,
+  ],
+  'deciding code imports the options of an adapter': [
+    one('scope-guard', 'guard.ts', "import type { EscrowOptions } from './storage/options.ts'"),
+    /deciding code takes only types/,
+  ],
   'deciding code imports a value of the port': [
     one('session-issuer', 'keys/create.ts', "import { LIMIT } from '../storage/port.ts'"),
     /deciding code takes only types/,
@@ -141,6 +149,7 @@ t.test('what design allows is not caught', async t => {
   const allowed = [
     one('scope-guard', 'guard.ts', "import type { SpendStorage } from './storage/port.ts'"),
     one('session-issuer', 'index.ts', "export { staticKeys } from './storage/static.ts'"),
+    one('scope-guard', 'internal.ts', "export type { EscrowOptions } from './storage/options.ts'"),
     one('scope-guard', 'testing.ts', "import { memorySpends } from './storage/memory.ts'"),
     one('scope-guard', 'storage/redis.ts', "import type { SpendStorage } from './port.ts'"),
     one('scope-guard', 'storage/sqlite.ts', "import { RESERVE } from './statements.ts'"),

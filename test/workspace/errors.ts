@@ -13,7 +13,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   insufficient_scope: 'Ask for a session with the scope that `scope` names.',
   internal_error: 'Our mistake. Report the `X-Request-Id`. Repeat a write only with the same key.',
   invalid_dpop_proof: 'Send a fresh DPoP proof for this request, and the token with the scheme `DPoP`.',
-  invalid_request: 'Correct what `field` names. An unchanged repeat cannot succeed.',
+  invalid_request: 'Correct what `field` names. The same request fails again.',
   invalid_signature: 'Sign a new statement with a fresh nonce. Every cause has this one response.',
   invalid_state: 'Another step comes first; `message` names it.',
   key_not_validated: 'The operator has to validate the partner key first.',
@@ -28,7 +28,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     'A rule of the key or session forbids it; `rule` names it, with what remains and when it resets.',
   rate_limited: 'Wait for `Retry-After` seconds.',
   request_in_progress:
-    'The first run of this write, or too many other writes of the account, are still running. Wait for `Retry-After` and repeat with the same key.',
+    'This write, or too many of the account, are still running. Wait for `Retry-After`, then repeat with the same key.',
   service_unavailable: 'A dependency is down. Wait for `Retry-After` and repeat, a write with the same key.',
   session_expired: 'Mint a new session.',
   unauthorized: 'Send a valid credential of the kind that the `WWW-Authenticate` challenge names.',

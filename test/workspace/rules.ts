@@ -118,8 +118,9 @@ function brokenStorageRule({ package: name, path, found }: Site): Violation[] {
   const mayUseStorage = path.startsWith(storage) || path.startsWith(`${source}/testing`)
   if (mayUseStorage || !target.startsWith(storage)) return []
   const port = found.typeOnly && posix.basename(target).endsWith('port.ts')
-  // index.ts decides nothing. A backend still has an entry of its own, so that nobody loads all of them.
-  const entry = path === `${source}/index.ts` && !BACKENDS.includes(posix.basename(target))
+  // index.ts and internal.ts decide nothing. A backend still has an entry of its own, so that nobody loads all of them.
+  const entries = [`${source}/index.ts`, `${source}/internal.ts`]
+  const entry = entries.includes(path) && !BACKENDS.includes(posix.basename(target))
   return port || entry
     ? []
     : [`${path}: deciding code takes only types, of the port, from storage: ${found.specifier}`]
