@@ -12,7 +12,7 @@ const OUT = process.argv[2] ?? join(ROOT, 'packages/reference-host/dist/guide')
 const SOURCE = 'https://github.com/gatewright/gatewright/blob/main/'
 
 const markdownFiles = folder =>
-  readdirSync(join(ROOT, folder), { recursive: true })
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.md'))
     .map(name => `${folder}/${name}`)
 const sources = [
