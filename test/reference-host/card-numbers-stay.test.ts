@@ -45,10 +45,10 @@ t.test('the operator cancels a card, and the cards of a key', async t => {
   const keyId = (await one.call('/identity')).body.data['identity'] as { keyId: string }
   await host.close()
   const run = (...args: string[]) => gatewright(['cards', 'cancel', ...args], env)
-  t.match(await run('--yes'), { code: 1, output: /give either CARD or --key KEY, not both/ })
+  t.match(await run('--yes'), { code: 2, output: /give either CARD or --key KEY, not both/ })
   t.match(await run('card_none', '--yes'), { code: 1, output: /no card card_none/ })
   t.match(await run('--key', 'none', '--yes'), { code: 1, output: /no key none/ })
-  t.match(await run(one.idOf(card)), { code: 1, output: /needs --yes/ })
+  t.match(await run(one.idOf(card)), { code: 2, output: /needs --yes/ })
   t.match(await run(one.idOf(card), '--yes'), { code: 0, output: /^Cards canceled: 1/m })
   t.match(await run(one.idOf(card), '--yes', '--json'), { code: 0, output: /"canceled": ?0/ })
   t.match(await run('--key', keyId.keyId, '--yes'), { code: 0, output: /^Cards canceled: 1/m })

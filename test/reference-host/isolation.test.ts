@@ -134,7 +134,9 @@ async function createUserRecords(): Promise<AccountRecords> {
   const bill = { payee: 'City Power', amountCents: 5, dueAt: '2030-01-01' }
   const noted = await send('/user/v1/bills', bill)
   const listed = await host.send('/user/v1/transactions', { headers: bearer(user.token) })
+  const [transaction] = listed.body.data['transactions'] as { id: string }[]
   const ids = {
+    transactions: transaction?.id as string,
     bills: idOf(noted, 'bill'),
     fromContractId: contract,
     toContractId: contract,

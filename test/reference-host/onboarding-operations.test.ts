@@ -16,6 +16,12 @@ interface OperationDescription {
 const SCHEMES = { user: 'UserSessionBearer', partner: 'PartnerSessionBearer' }
 const ASSET = { currency: 'usdc', network: 'base' }
 const RULES = ['kyc_required', 'agreements_required', 'account_locked'] as const
+/** How a message to a partner begins, by rule. */
+const WORDS = {
+  kyc_required: 'KYC required: ',
+  agreements_required: 'Agreements required: ',
+  account_locked: 'Account locked: ',
+}
 
 /** Somebody on one surface, and what they have. */
 interface Caller {
@@ -92,8 +98,8 @@ const GATED: Readonly<Record<Surface, Readonly<Record<string, Request>>>> = {
 
 function isClosed(surface: Surface, rule: (typeof RULES)[number], { status, body }: HttpResponse): boolean {
   if (surface === 'user') return status === 403 && body['rule'] === rule
-  const words = rule.replace('_', ' ')
-  return status === 409 && body['error'] === 'invalid_state' && String(body['message']).startsWith(words)
+  const begins = String(body['message']).startsWith(WORDS[rule])
+  return status === 409 && body['error'] === 'invalid_state' && begins
 }
 
 async function setUp(t: Test, requirements: Requirements): Promise<TestHost> {

@@ -110,7 +110,7 @@ t.test('a chain of keys and sessions has at most 32 KiB, 64 limits and 32 counte
   const denied = (message: RegExp) => ({ error: 'invalid_request', field: 'policy', message })
   t.match(await stack(LARGEST), [4, denied(/at most 32768 bytes/)])
   t.match(await stack(limitsOn(16, index => `a.b${index}`)), [4, denied(/at most 64 limits/)])
-  t.match(await stack(limitsOn(16, index => `balances.${'x.'.repeat(index)}*`)), [
+  t.match(await stack(limitsOn(16, index => `elsewhere.${'x.'.repeat(index)}*`)), [
     2,
     denied(/at most 32 counters/),
   ])
@@ -129,7 +129,7 @@ t.test('a key is changed only within the bounds of the chains below it', async t
   const child = await made(token, {})
   await made(
     child.token,
-    limitsOn(16, index => `cards.${'x.'.repeat(index)}*`),
+    limitsOn(16, index => `elsewhere.${'x.'.repeat(index)}*`),
   )
   const change = (count: number) =>
     host.send(`/user/v1/keys/${child.id}`, {
@@ -138,7 +138,7 @@ t.test('a key is changed only within the bounds of the chains below it', async t
       body: {
         policy: {
           dailySpendCapCents: 1,
-          ...limitsOn(count, index => `cards.${'x.'.repeat(index)}*`),
+          ...limitsOn(count, index => `elsewhere.${'x.'.repeat(index)}*`),
         },
       },
     })

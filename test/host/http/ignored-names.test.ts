@@ -50,10 +50,12 @@ const routes = Object.entries(paths).flatMap(([path, item]) =>
     name: nameOf(operation),
   })),
 )
+/** How the description of an operation says that it denies unknown names. */
+const DENIES_UNKNOWN = 'Refuses a member of the body and a query parameter that it does not know'
 /** Operations that are described as denying unknown names. The others list them. */
 const STRICT = Object.values(paths)
   .flatMap(item => Object.values(item))
-  .flatMap(each => (each.description?.startsWith('Refuses a member') ? [nameOf(each)] : []))
+  .flatMap(each => (each.description?.includes(DENIES_UNKNOWN) ? [nameOf(each)] : []))
 const operationOf = ({ method, path }: Pick<Sent, 'method' | 'path'>): string | undefined =>
   routes
     .filter(route => route.method === method && route.pattern.test(path.split('?')[0] as string))

@@ -275,9 +275,10 @@ function comparable({ status, headers, body }: HostResponse): unknown {
 
 /** The decision event without alias names and real time. */
 function evidence(host: TestHost): unknown {
-  const { aliases: _aliases, requestId: _id, ...decision } = host.decisions.at(-1)!
+  const { aliases: _aliases, requestId: _id, denial, ...decision } = host.decisions.at(-1)!
   const rest = Object.fromEntries(Object.entries(decision).filter(([name]) => !name.endsWith('Ms')))
-  return rest
+  // How long to wait differs as the field Retry-After does.
+  return { ...rest, denial: denial && { ...denial, retryAfterSeconds: undefined } }
 }
 
 async function describedBy({ url }: TestHost): Promise<[string, string, OperationDescription][]> {

@@ -116,7 +116,7 @@ t.test('a sandbox without OPERATOR_TOKEN keeps one in secrets.json and prints it
   const { operatorToken } = JSON.parse(readFileSync(file, 'utf8')) as { operatorToken: string }
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.ok(operatorToken.length >= 32)
-  const [, url = ''] = /Operator page: (\S+)/.exec(started.output()) ?? []
+  const [, url = ''] = /^ *Operator +(http\S+)/m.exec(started.output()) ?? []
   const headers = { authorization: `Bearer ${operatorToken}` }
   t.equal((await fetch(`${url}/api/host`, { headers })).status, 200)
   const wrong = await fetch(`${url}/api/host`, { headers: { authorization: `Bearer ${operatorToken}x` } })
@@ -128,7 +128,8 @@ t.test('a sandbox without OPERATOR_TOKEN keeps one in secrets.json and prints it
   await again.stop('SIGTERM')
   t.equal((JSON.parse(readFileSync(file, 'utf8')) as { operatorToken: string }).operatorToken, operatorToken)
   const without = await spawnHost(dataDir)
-  t.notMatch(without.output(), /Operator page/)
+  t.notMatch(without.output(), /Operator +http/)
+  t.match(without.output(), /Operator +off/)
   await without.stop('SIGTERM')
 })
 

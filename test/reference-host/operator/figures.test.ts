@@ -240,10 +240,10 @@ await t.test('shows what the commands print', async t => {
   const lostRuns = (verb: string, ...args: string[]) =>
     gatewright(['lost-runs', verb, ...args], { ...env, PORT: '0' })
   const note = ['--by', 'Ana', '--reason', 'ticket 8']
-  t.match(await lostRuns('release', run, ...note), { code: 1, output: /needs --yes/ })
-  t.match(await lostRuns('release', run, '--by', 'Ana', '--yes'), { code: 1, output: /--reason is required/ })
+  t.match(await lostRuns('release', run, ...note), { code: 2, output: /needs --yes/ })
+  t.match(await lostRuns('release', run, '--by', 'Ana', '--yes'), { code: 2, output: /--reason is required/ })
   t.match(await lostRuns('resolve', run, ...note, '--data', '5', '--yes'), {
-    code: 1,
+    code: 2,
     output: /--data must be a JSON object/,
   })
   t.match(await lostRuns('show', run), { code: 0, output: /state +lost[^]*decision +-/ })

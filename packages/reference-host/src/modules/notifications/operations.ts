@@ -141,7 +141,8 @@ function markAllRead({ clock }: Pick<HostServices, 'clock'>): Operation {
   return ledgerWrite({
     ...common,
     id: 'notifications.markAll',
-    title: `Mark all notifications as read, the oldest ${MOST_MARKED} at a time`,
+    title: 'Mark all notifications as read',
+    details: `The oldest ${MOST_MARKED} at a time.`,
     method: 'PATCH',
     paths: ['/user/v1/notifications'],
     idempotency: 'none',

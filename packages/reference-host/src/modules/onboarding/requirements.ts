@@ -22,7 +22,7 @@ export function onboardingRequirements(
       if (status !== 'approved') return requirementDenied(surface, 'kyc_required', 'KYC required')
       const acceptedAt = await acceptances.acceptedAt(db, accountId)
       return acceptedAt === undefined
-        ? requirementDenied(surface, 'agreements_required', 'agreements required')
+        ? requirementDenied(surface, 'agreements_required', 'Agreements required')
         : allow(undefined)
     },
     async checkLock(db, { accountId, surface }) {
@@ -46,7 +46,7 @@ async function kycStatus(db: SqlQueries, accountId: string): Promise<KycStatus> 
 }
 
 const accountLocked = (surface: Surface): Verdict<never, HostDenial> =>
-  requirementDenied(surface, 'account_locked', 'account locked')
+  requirementDenied(surface, 'account_locked', 'Account locked')
 
 /**
  * Makes the denial for an unmet requirement. Its message begins with `words`, which partner clients search for, and then says
