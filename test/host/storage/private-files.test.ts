@@ -35,6 +35,7 @@ const NAMES = [
   'host.sqlite',
   'host.sqlite-shm',
   'host.sqlite-wal',
+  'partner-key',
   'secrets.json',
 ]
 const PRIVATE = Object.fromEntries(NAMES.map(name => [name, '600']))
