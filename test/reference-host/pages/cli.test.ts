@@ -146,7 +146,7 @@ t.test('denies a request, which takes its code', async t => {
   await press(again.page, 'Deny')
   await heading(again.page, 'You denied the sign-in')
   const { status, body } = await pollCli(host.url, requestToken)
-  t.match({ status, body }, { status: 404, body: { message: 'the request was denied' } })
+  t.match({ status, body }, { status: 404, body: { message: 'The request was denied.' } })
 })
 
 t.test('warns of a request from another network, and wants that confirmed by itself', async t => {

@@ -137,6 +137,7 @@ t.test('no operation of a console moves money, and each that writes is known her
     'kyc_simulate',
     'kyc_submit',
     'notifications_mark',
+    'notifications_markAll',
     'onboarding_skip',
     'sessions_create',
     'sessions_end',
