@@ -239,6 +239,11 @@ t.test("no user operation shows or changes another user's records: their ids are
         t.same([response.status, response.body], [404, denial.body], `${where}: as if it never was`)
     }
   }
+  const { keys = '', cards = '', transactions = '', withdrawals = '' } = ann.ids
+  for (const filter of [`keyId=${keys}`, `cardId=${cards}`, `id=${transactions}`, `id=${withdrawals}`]) {
+    const found = await host.send(`/user/v1/transactions?${filter}`, { headers: bearer(bob.token) })
+    t.same([found.status, found.body.data['transactions']], [200, []], `bob finds none by ${filter}`)
+  }
   t.same(await mine(), before, 'nothing was changed')
 })
 
