@@ -18,9 +18,9 @@ const ASSET = { currency: 'usdc', network: 'base' }
 const RULES = ['kyc_required', 'agreements_required', 'account_locked'] as const
 /** How a message to a partner begins, by rule. */
 const WORDS = {
-  kyc_required: 'KYC required: ',
-  agreements_required: 'Agreements required: ',
-  account_locked: 'Account locked: ',
+  kyc_required: 'kyc required: ',
+  agreements_required: 'agreements required: ',
+  account_locked: 'account locked: ',
 }
 
 /** Somebody on one surface, and what they have. */

@@ -49,12 +49,12 @@ for (const requirements of GATES) {
         })
 
       const asset = { currency: 'usdc', network: 'base' }
-      const early = { status: 409, body: { error: 'invalid_state', message: /^KYC required: / } }
+      const early = { status: 409, body: { error: 'invalid_state', message: /^kyc required: / } }
       t.match(await call('/deposits', asset), early)
       t.match(await call('/agreements', { accepted: true }), early)
       t.match((await call('/kyc/applications', kycBody('Approved'))).body.data, { status: 'approved' })
       t.match((await call('/kyc/status')).body.data, { status: 'approved', isActive: true })
-      const late = { status: 409, body: { message: /^Agreements required: / } }
+      const late = { status: 409, body: { message: /^agreements required: / } }
       t.match(await call('/cards', {}), late)
       t.match((await call('/agreements', { accepted: true })).body.data, { accepted: true })
 

@@ -13,6 +13,7 @@ t.test('begins with a capital, unless with a name, and ends with a period', asyn
     ['amountCents is required', undefined, 'amountCents is required.'],
     ['cards=cancel needs a scope', undefined, 'cards=cancel needs a scope.'],
     ['overlap: too long', undefined, 'Overlap: too long.'],
+    ['kyc required: submit an application', undefined, 'kyc required: submit an application.'],
     ['', undefined, '.'],
   ] as const)
     t.equal(sentence(message, field), expected)

@@ -10,7 +10,7 @@ export interface Requirements {
   /**
    * Decides from the current rows of the database, without a cache. Denials: on the user surface 403 `policy_blocked` with the rule
    * `account_locked`, `kyc_required` or `agreements_required`; on the partner surface 409 `invalid_state`, whose message begins with
-   * `Account locked`, `KYC required` or `Agreements required`.
+   * `account locked`, `kyc required` or `agreements required`.
    */
   check(
     db: SqlQueries,

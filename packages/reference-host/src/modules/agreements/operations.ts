@@ -104,7 +104,7 @@ function accept(surface: Surface, services: AgreementServices): Operation {
         })
       const { accountId, keyId } = session
       if (surface === 'partner' && (await kyc.read(db, accountId)).status !== 'approved')
-        return deny('invalid_state', 'KYC required: submit an application and wait until it is approved')
+        return deny('invalid_state', 'kyc required: submit an application and wait until it is approved')
       await acceptances.accept(db, { accountId, keyId }, clock.now())
       return allow(await read(services, accountId))
     },

@@ -19,10 +19,10 @@ export function onboardingRequirements(
       const status = await kycStatus(db, accountId)
       if (LOCKED_STATUSES.includes(status)) return accountLocked(surface)
       if (!surfaces.includes(surface)) return allow(undefined)
-      if (status !== 'approved') return requirementDenied(surface, 'kyc_required', 'KYC required')
+      if (status !== 'approved') return requirementDenied(surface, 'kyc_required', 'kyc required')
       const acceptedAt = await acceptances.acceptedAt(db, accountId)
       return acceptedAt === undefined
-        ? requirementDenied(surface, 'agreements_required', 'Agreements required')
+        ? requirementDenied(surface, 'agreements_required', 'agreements required')
         : allow(undefined)
     },
     async checkLock(db, { accountId, surface }) {
@@ -46,7 +46,7 @@ async function kycStatus(db: SqlQueries, accountId: string): Promise<KycStatus> 
 }
 
 const accountLocked = (surface: Surface): Verdict<never, HostDenial> =>
-  requirementDenied(surface, 'account_locked', 'Account locked')
+  requirementDenied(surface, 'account_locked', 'account locked')
 
 /**
  * Makes the denial for an unmet requirement. Its message begins with `words`, which partner clients search for, and then says
