@@ -72,6 +72,8 @@ const ELSEWHERE = [
   'insert into gw_deposit_sources as s (id, next_index) values ($1, 0)',
   'insert into gw_deposit_addresses (chain_id, token, xpub, skipped, address, xpub_index) values',
   'insert into gw_chain_audits',
+  // Only with DATABASE_FEATURES=minimal.
+  'with credit as (',
   // One row per chain: for the first reading, and for a lagging node.
 
   'update gw_chain_cursors set lease_until = 0',
@@ -116,7 +118,7 @@ t.test('every statement uses an index among a million pay-ins', async t => {
     await stores.drop()
   })
   const filled = performance.now()
-  await fillMillion(url, {
+  const newestAt = await fillMillion(url, {
     accountId,
     chainId: evm.chainId,
     token: chain.usdc.address,
@@ -153,11 +155,11 @@ t.test('every statement uses an index among a million pay-ins', async t => {
   await pool.query('vacuum gw_ledger_tail')
   const folded = await buffersBefore(() => user.balance())
   for (const path of ['/subscriptions?', '/subscriptions/payins?', '/subscriptions/payins?status=settled&']) {
-    for (const after of [0, 900_000, 1000]) {
+    for (const after of [0, 900_000, 2000]) {
       const cursor =
         after === 0
           ? ''
-          : `&cursor=${cursorOf(path.startsWith('/subscriptions/') ? `at:${after}:1` : `after:${after}`)}`
+          : `&cursor=${cursorOf(path.startsWith('/subscriptions/') ? `at:${newestAt - 1_000_000 + after}:1` : `after:${after}`)}`
       account.list[`${path} after ${after}`] = await buffersBefore(() =>
         user.read(`${path}limit=50${cursor}`),
       )

@@ -11,8 +11,9 @@ import {
   REQUEST_OUTCOMES,
   requests,
 } from '@gatewright/host/internal'
-import { component, idText, nextCursor } from '@gatewright/host/schemas'
+import { component, nextCursor } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
+import { keyFilter } from '../transactions/filters.ts'
 import { decideAgain, DecidedNow } from './decide-again.ts'
 import { exampleRequest, requestData, RequestSchema } from './fields.ts'
 
@@ -57,9 +58,21 @@ function listRequests({ db, issuer, requestLog }: RequestServices): Operation {
           expected: `must be one of ${REQUEST_OUTCOMES.join(', ')}`,
         }),
       ),
-      operation: Type.Optional(idText(80, 'Only requests of this operation')),
-      rule: Type.Optional(idText(80, 'Only those that this policy rule blocked')),
-      keyId: Type.Optional(idText(64, 'Only those of this key')),
+      operation: Type.Optional(
+        Type.String({
+          pattern: '^[a-z][A-Za-z-]{0,39}[.][A-Za-z-]{1,40}$',
+          description: 'Only requests of this operation',
+          expected: 'must be the name of an operation, such as payments.create',
+        }),
+      ),
+      rule: Type.Optional(
+        Type.String({
+          pattern: '^[A-Za-z_]{1,80}$',
+          description: 'Only those that this policy rule blocked',
+          expected: 'must be the name of a rule, such as dailySpendCapCents',
+        }),
+      ),
+      keyId: keyFilter,
     }),
     response: List,
     example: { response: { requests: [exampleRequest], nextCursor: null } },
