@@ -120,6 +120,8 @@ t.test('can be used by keyboard alone', async t => {
   await heading(page, 'Keys')
   await keys('Tab', 'Enter')
   await heading(page, 'Create a key')
+  await keys('Tab')
+  await page.keyboard.type('by keyboard')
   await keys('Tab', 'ArrowDown')
   t.ok(await page.getByLabel('Everything that you may do').isChecked())
   await keys('Tab')
