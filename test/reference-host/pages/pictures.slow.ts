@@ -93,7 +93,7 @@ const states: Readonly<Record<string, (scheme: Scheme) => Promise<Page>>> = {
   },
   docs: async colorScheme => {
     const { page } = await openPage(browser, `${pages.url}/docs`, { colorScheme, viewport })
-    await page.locator('aside.t-doc__sidebar').getByText('cards', { exact: true }).first().waitFor()
+    await page.locator('aside.t-doc__sidebar').getByText('Cards', { exact: true }).first().waitFor()
     return page
   },
   home: async colorScheme => (await openPage(browser, `${pages.url}/`, { colorScheme, viewport })).page,
