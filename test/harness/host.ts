@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve as resolvePath } from 'node:path'
 import type { Clock } from '@gatewright/kernel/internal'
 import { readConfig, startHost, type Providers } from '@gatewright/reference-host'
 import type { Decision } from '@gatewright/http'
@@ -179,14 +179,17 @@ export interface HostProcess {
   stop(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts a host process on a free port and waits for its address. Rejects with its output when it ends instead. */
+/**
+ * Starts a host process on a free port and waits for its address. Rejects with its output when it ends instead. A `dataDir` that is
+ * no whole path is a folder beside other temporary ones.
+ */
 export async function spawnHost(
   dataDir: string,
   env: Record<string, string> = {},
   script: readonly string[] = ['packages/reference-host/dist/main.js'],
 ): Promise<HostProcess> {
   const child = plainNode(script, {
-    env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: dataDir, ...env },
+    env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: resolvePath(tmpdir(), dataDir), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
