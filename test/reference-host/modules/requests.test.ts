@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
+import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { bearer, bootstrapUser, startTestHost, type HttpResponse } from '../../harness/host.ts'
 import { moneyUser } from '../../harness/money.ts'
 
@@ -113,7 +114,10 @@ t.test('a key sees its own requests and those below it, and nobody those of anot
 t.test('commands list and show the requests of every account, with the exact cause', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-requests-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
-  const env = { DATA_DIR: dataDir, PORT: '0' }
+  // The commands run on the stores of the host.
+  const stores = await hostStoresEnv()
+  t.teardown(() => stores.drop())
+  const env = { ...stores.env, DATA_DIR: dataDir, PORT: '0' }
   const asked = await startTestHost(env)
   const { token, userId } = await bootstrapUser(asked.send)
   const unknown = await asked.send('/user/v1/cards', { headers: bearer('no token') })
