@@ -76,7 +76,7 @@ t.test('lists the live sessions of an account', async t => {
 })
 
 t.test('shows a user account and a partner account', async t => {
-  await gatewright('ledger', 'credit', user.userId, '70', 'gift', '--yes')
+  await gatewright('ledger', 'credit', user.userId, '0.70', 'gift', '--yes')
   t.match(await json('accounts', 'show', user.userId), {
     kind: 'user',
     userId: user.userId,

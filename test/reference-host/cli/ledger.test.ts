@@ -30,16 +30,16 @@ const { user, payinId } = await withHost(async send => {
 
 t.test('credits a balance once per reference, and the host pays from it', async t => {
   const credit = (...args: string[]) => gatewright('ledger', 'credit', ...args)
-  t.match(await credit(user.userId, '700', 'wire-1'), { code: 2, output: /needs --yes/ })
-  t.match(await credit(user.userId, '700', 'wire-1', '--yes'), {
+  t.match(await credit(user.userId, '7.00', 'wire-1'), { code: 2, output: /needs --yes/ })
+  t.match(await credit(user.userId, '7.00', 'wire-1', '--yes'), {
     code: 0,
     output: /^Credited\. acc_\w+ has 7\.00 USD/,
   })
-  t.match(await credit(user.userId, '700', 'wire-1', '--yes'), {
+  t.match(await credit(user.userId, '7.00', 'wire-1', '--yes'), {
     code: 0,
     output: /nothing moved\. acc_\w+ has 7\.00 USD/,
   })
-  t.match(await credit(user.userId, '701', 'wire-1', '--yes'), {
+  t.match(await credit(user.userId, '7.01', 'wire-1', '--yes'), {
     code: 1,
     output: /^wire-1 was credited before/,
   })
@@ -59,23 +59,26 @@ t.test('credits a balance once per reference, and the host pays from it', async 
 
 t.test('books what the house has paid out, once per reference', async t => {
   const remit = (...args: string[]) => gatewright('ledger', 'remit', ...args)
-  t.match(await remit('revenue', '300', 'out-1'), { code: 2, output: /needs --yes/ })
-  t.match(await remit('revenue', '501', 'out-1', '--yes'), {
+  t.match(await remit('revenue', '3.00', 'out-1'), { code: 2, output: /needs --yes/ })
+  t.match(await remit('revenue', '5.01', 'out-1', '--yes'), {
     code: 1,
     output: /^house:revenue has 5\.00 USD only/,
   })
-  t.match(await remit('revenue', '300', 'out-1', '--yes'), {
+  t.match(await remit('revenue', '3.00', 'out-1', '--yes'), {
     code: 0,
     output: /^Booked\. house:revenue has 2\.00 USD/,
   })
-  t.match(await remit('revenue', '300', 'out-1', '--yes'), {
+  t.match(await remit('revenue', '3.00', 'out-1', '--yes'), {
     code: 0,
     output: /nothing moved\..* has 2\.00 USD/,
   })
-  t.match(await remit('revenue', '301', 'out-1', '--yes'), { code: 1, output: /^out-1 was booked before/ })
-  t.match(await remit('bills', '300', 'out-1', '--yes'), { code: 1 })
-  t.match(await remit('users', '1', 'out-2', '--yes'), { code: 2, output: /FROM must be one of bills, fees/ })
-  t.match(await remit('fees', '0', 'out-2', '--yes'), { code: 2, output: /CENTS must be/ })
+  t.match(await remit('revenue', '3.01', 'out-1', '--yes'), { code: 1, output: /^out-1 was booked before/ })
+  t.match(await remit('bills', '3.00', 'out-1', '--yes'), { code: 1 })
+  t.match(await remit('users', '0.01', 'out-2', '--yes'), {
+    code: 2,
+    output: /FROM must be one of bills, fees/,
+  })
+  t.match(await remit('fees', '0.00', 'out-2', '--yes'), { code: 2, output: /AMOUNT must be/ })
   t.match(await gatewright('ledger', 'check'), { code: 0, output: /no differences/ })
 })
 
@@ -99,11 +102,16 @@ t.test('says in sentences what differs', async t => {
 
 t.test('explains invalid arguments', async t => {
   for (const [code, args, message] of [
-    [1, ['usr_none', '5', 'r'], /no user or account usr_none/],
-    [2, [user.userId, '0', 'r'], /CENTS must be/],
-    [2, [user.userId, '1.5', 'r'], /CENTS must be whole US cents such as 1250, or dollars with two decimals/],
-    [2, [user.userId, '0.00', 'r'], /CENTS must be/],
-    [2, [user.userId, '5', 'two words'], /REFERENCE must be/],
+    [1, ['usr_none', '0.05', 'r'], /no user or account usr_none/],
+    [
+      2,
+      [user.userId, '5', 'r'],
+      /AMOUNT must be US dollars with two decimals such as 50\.00, at most 9,999,999,999\.99 USD/,
+    ],
+    [2, [user.userId, '1.5', 'r'], /AMOUNT must be/],
+    [2, [user.userId, '0.00', 'r'], /AMOUNT must be/],
+    [2, [user.userId, '10000000000.00', 'r'], /AMOUNT must be/],
+    [2, [user.userId, '0.05', 'two words'], /REFERENCE must be/],
   ] as const) {
     t.match(await gatewright('ledger', 'credit', ...args, '--yes'), { code, output: message })
   }

@@ -53,7 +53,7 @@ t.test(
       code: 2,
       problem: /STATUS must be one of/,
     })
-    t.match(await run('yes', 'ledger', 'credit', 'acc_1', '1.5', 'r'), { code: 2, problem: /CENTS must be/ })
+    t.match(await run('yes', 'ledger', 'credit', 'acc_1', '1.5', 'r'), { code: 2, problem: /AMOUNT must be/ })
     t.equal(questions.length, 1, 'nothing else was asked')
     t.match(await run('yes', 'keys', 'revoke', keyId), { code: 0, out: /is revoked/ })
   },

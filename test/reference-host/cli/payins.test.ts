@@ -57,7 +57,7 @@ t.test('lists an unmatched transfer with the account to credit, until it is hand
   const line = new RegExp(`wrong_amount +12 +EURC +0x\\w+ +acc_\\w+ +payin_\\w+ +${reference}$`, 'm')
   t.match(listed, { code: 0, output: line })
   const [account] = /acc_\w+/.exec(listed.output) ?? []
-  const credit = await gatewright('ledger', 'credit', account as string, '10', reference, '--yes')
+  const credit = await gatewright('ledger', 'credit', account as string, '0.10', reference, '--yes')
   t.match(credit, { code: 0, output: /^Credited\./ })
   t.match(await gatewright('payins', 'handled', reference), { code: 0, output: /is handled/ })
   t.match(await gatewright('payins', 'handled', reference), { code: 1, output: /no unmatched transfer/ })

@@ -160,7 +160,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
       await rows(db, card, [accountId])
       await refused(/0\.00 USD and 1 open cards/)
       await rows(db, "update gw_cards set status = 'canceled' where id = 'card_f'")
-      await run(['ledger', 'credit', 'usr_f', '5', 'gift', '--yes'])
+      await run(['ledger', 'credit', 'usr_f', '0.05', 'gift', '--yes'])
       await refused(/0\.05 USD/)
     })
 

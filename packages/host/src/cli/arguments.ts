@@ -15,15 +15,15 @@ export function integerArgument(name: string, text: string, least: number, most?
 }
 
 /**
- * Reads US cents: an integer such as 1250, or dollars with two decimals such as 12.50. Throws a `UsageError` that names the argument.
+ * Reads US dollars with two decimals, such as 12.50, and returns cents, 1 to `most`. A number without decimals is refused, because it
+ * could be meant as cents. Throws a `UsageError` that names the argument.
  */
-export function centsArgument(name: string, text: string, most: number): number {
-  const dollars = /^(0|[1-9]\d{0,11})\.(\d\d)$/.exec(text)
-  const cents = dollars ? `${dollars[1]}${dollars[2]}`.replace(/^0+(?=\d)/, '') : text
-  const value = /^[1-9]\d{0,14}$/.test(cents) ? Number(cents) : 0
+export function dollarsArgument(name: string, text: string, most: number): number {
+  const [, dollars, cents] = /^(0|[1-9]\d{0,11})\.(\d\d)$/.exec(text) ?? []
+  const value = dollars === undefined ? 0 : Number(dollars) * 100 + Number(cents)
   if (value >= 1 && value <= most) return value
   throw new UsageError(
-    `${name} must be whole US cents such as 1250, or dollars with two decimals such as 12.50, at most ${money(most)}, got ${JSON.stringify(text)}`,
+    `${name} must be US dollars with two decimals such as 50.00, at most ${money(most)}, got ${JSON.stringify(text)}`,
   )
 }
 

@@ -1,15 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import {
-  type CommandArguments,
-  CommandError,
-  money,
-  type StartCommand,
-  UsageError,
-} from '@gatewright/host/internal'
+import { type CommandArguments, type StartCommand } from '@gatewright/host/internal'
 import { call, sessionOf } from './host-client.ts'
-import { dollarsArgument, policyOf, POLICY_OPTIONS } from './key-policy.ts'
+import { policyOf, POLICY_OPTIONS } from './key-policy.ts'
 import { loginCommand, logoutCommand } from './login-command.ts'
 import { readLogin } from './login-file.ts'
+import { payCommand } from './pay-command.ts'
 import { tailCommand } from './requests-command.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -64,7 +58,7 @@ const createKey: StartCommand = {
     ...POLICY_OPTIONS,
   },
   summary: 'Create a key below that of your login, for a program',
-  example: '--label agent-shopping --daily 50 --payment 10',
+  example: '--label agent-shopping --daily 50.00 --payment 10.00',
   check: newKeyOf,
   async start({ env, args }) {
     const login = await readLogin(env)
@@ -98,44 +92,6 @@ const revokeKey: StartCommand = {
   },
 }
 
-function paymentOf({ positional: [wallet = '', amount = ''], options }: CommandArguments) {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(wallet))
-    throw new UsageError(`WALLET must be 0x and 40 hex digits, got ${JSON.stringify(wallet)}`)
-  const { memo, 'idempotency-key': idempotencyKey = randomUUID() } = options
-  return { wallet, amountCents: dollarsArgument('AMOUNT', amount), memo, idempotencyKey }
-}
-
-const pay: StartCommand = {
-  name: 'pay',
-  takes: ['WALLET', 'AMOUNT'],
-  options: {
-    memo: 'what the receiver reads',
-    'idempotency-key': 'repeats a payment whose outcome is not known: it is made at most once',
-  },
-  summary: 'Pay another wallet user of the host. AMOUNT is in US dollars',
-  example: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8 12.50 --memo Lunch',
-  check: paymentOf,
-  async start({ env, args, confirm }) {
-    const { wallet, amountCents, memo, idempotencyKey } = paymentOf(args)
-    const login = await readLogin(env)
-    await confirm(`Pay ${money(amountCents)} to ${wallet} at ${login.host}. It cannot be taken back.`)
-    const session = await sessionOf(login)
-    const body = { to: { walletAddress: wallet }, amountCents, ...(memo === undefined ? {} : { memo }) }
-    const headers = { ...session, 'idempotency-key': idempotencyKey }
-    const { data } = await call(login.host, '/user/v1/payments', { headers, body }).catch(
-      (error: unknown) => {
-        if (!(error instanceof CommandError && error.code === 'no_answer')) throw error
-        throw new CommandError(
-          `${error.message}\nWhether it was paid is not known. Repeat the command with --idempotency-key ${idempotencyKey}`,
-          'outcome_unknown',
-        )
-      },
-    )
-    const { id } = data['payment'] as Row
-    return { data: data['payment'], lines: [`Paid ${money(amountCents)} to ${wallet}: ${String(id)}.`] }
-  },
-}
-
 /** Commands of a person on the own account, at any host, over its public API. They open no stores. */
 export const accountCommands: readonly StartCommand[] = [
   loginCommand,
@@ -143,6 +99,6 @@ export const accountCommands: readonly StartCommand[] = [
   listKeys,
   createKey,
   revokeKey,
-  pay,
+  payCommand,
   tailCommand,
 ]

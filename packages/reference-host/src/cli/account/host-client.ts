@@ -51,7 +51,7 @@ export async function call(
     )
   })
   const json = (await response.json().catch(() => undefined)) as Readonly<Record<string, unknown>> | undefined
-  if (response.status >= 500)
+  if (response.status >= 500 || (response.ok && json === undefined))
     throw new CommandError(`${host} answers ${response.status}: ${messageOf(json)}`, 'no_answer')
   if (!response.ok || json === undefined)
     throw new CommandError(messageOf(json), typeof json?.['error'] === 'string' ? json['error'] : 'failed')

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CommandArguments, CommandError, money, type StartCommand } from '@gatewright/host/internal'
 import { call, hostArgument, sessionOf } from './host-client.ts'
-import { readLogin, removeLogin, writeLogin } from './login-file.ts'
+import { findLogin, type Login, readLogin, removeLogin, writeLogin } from './login-file.ts'
 import { policyOf, POLICY_OPTIONS } from './key-policy.ts'
 
 /** What the commands of an account need. */
@@ -15,6 +15,7 @@ const SCOPES = [
   'keys.read',
   'keys.write',
 ]
+/** The daily limit of a key without `--daily`, in US dollars. */
 const DEFAULT_DAILY = '50.00'
 
 function requestOf({ positional: [host = ''], options }: CommandArguments) {
@@ -27,10 +28,17 @@ export const loginCommand: StartCommand = {
   takes: ['HOST'],
   options: { ...POLICY_OPTIONS, daily: `${POLICY_OPTIONS.daily}; default ${DEFAULT_DAILY}` },
   summary: 'Sign in at a host by a browser, with a key that has a limit',
+  flags: { 'keep-old': 'do not revoke the key of the login that this one replaces' },
   example: 'http://127.0.0.1:3000 --daily 50.00',
   check: requestOf,
-  async start({ env, args, progress }) {
+  async start({ env, args, progress, confirm }) {
     const { host, policy } = requestOf(args)
+    const old = await findLogin(env)
+    const revokesOld = old !== undefined && !args.flags.has('keep-old')
+    if (revokesOld)
+      await confirm(
+        `You are logged in at ${old.host}. The new login replaces that one: its key ${old.keyId} and the keys below it are revoked.`,
+      )
     const label = `gatewright on ${hostname()}`.slice(0, 60)
     const started = await call(host, '/auth/cli/start', { body: { clientName: label } })
     const { url, code, requestToken, pollIntervalMs } = started.data
@@ -43,15 +51,37 @@ export const loginCommand: StartCommand = {
     const walletAddress = (data['walletAddress'] ?? null) as string | null
     const login = { host, keyId: String(data['userKeyId']), key: String(data['userApiKey']), walletAddress }
     const file = await writeLogin(env, login)
+    const oldKey = revokesOld ? await revokeOld(old) : undefined
     const { keyId } = login
     return {
-      data: { host, keyId, walletAddress, policy, file },
+      data: { host, keyId, walletAddress, policy, file, ...(oldKey ? { oldKey: oldKey.data } : {}) },
       lines: [
         `Signed in at ${host} as ${walletAddress ?? 'a user'}.`,
         `Key ${keyId} is kept in ${file}. It may pay up to ${money(policy.dailySpendCapCents ?? 0)} a day.`,
+        ...(oldKey ? [oldKey.line] : []),
       ],
     }
   },
+}
+
+/** Revokes the key of the login that was replaced, and says whether that succeeded: nothing else here has that key any more. */
+async function revokeOld(old: Login) {
+  const { host, keyId } = old
+  try {
+    await revokeKeyOf(old)
+    const line = `Key ${keyId} of the earlier login at ${host} is revoked.`
+    return { line, data: { host, keyId, revoked: true } }
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    const line = `Key ${keyId} of the earlier login could not be revoked: ${error.message}. Unless it has ended, it still works: revoke it in the console of ${host}.`
+    return { line, data: { host, keyId, revoked: false } }
+  }
+}
+
+/** Revokes the key of a login, with the keys below it. */
+async function revokeKeyOf(login: Login): Promise<void> {
+  const path = `/user/v1/keys/${encodeURIComponent(login.keyId)}`
+  await call(login.host, path, { method: 'DELETE', headers: await sessionOf(login) })
 }
 
 /** Polls until the person has approved the request. */
@@ -74,8 +104,7 @@ export const logoutCommand: StartCommand = {
   async start({ env, args: { flags } }) {
     const login = await readLogin(env)
     const { host, keyId } = login
-    if (!flags.has('forget'))
-      await call(host, `/user/v1/keys/${keyId}`, { method: 'DELETE', headers: await sessionOf(login) })
+    if (!flags.has('forget')) await revokeKeyOf(login)
     await removeLogin(env)
     const revoked = !flags.has('forget')
     return {

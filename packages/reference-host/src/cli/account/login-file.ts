@@ -18,16 +18,25 @@ export function loginFile(env: NodeJS.ProcessEnv): string {
   return join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gatewright', 'login.json')
 }
 
-/** Reads the login. Throws a `CommandError` if there is none. */
-export async function readLogin(env: NodeJS.ProcessEnv): Promise<Login> {
+/** Reads the login; undefined if there is none. Throws a `CommandError` if the file cannot be read. */
+export async function findLogin(env: NodeJS.ProcessEnv): Promise<Login | undefined> {
   const file = loginFile(env)
   try {
     return JSON.parse(await readFile(file, 'utf8')) as Login
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new CommandError('You are not logged in: run gatewright login HOST', 'not_logged_in')
-    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`)
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new CommandError(
+      `${file} cannot be read (${(error as Error).message}). To log in anew, delete it and revoke its key in the console of the host`,
+    )
   }
+}
+
+/** Reads the login. Throws a `CommandError` if there is none, or if the file cannot be read. */
+export async function readLogin(env: NodeJS.ProcessEnv): Promise<Login> {
+  const login = await findLogin(env)
+  if (login === undefined)
+    throw new CommandError('You are not logged in: run gatewright login HOST', 'not_logged_in')
+  return login
 }
 
 /** Stores the login, readable by its user only. A command that is killed leaves the old file or the new one. */

@@ -3,7 +3,7 @@ import {
   type CommandArguments,
   CommandError,
   UsageError,
-  centsArgument,
+  dollarsArgument,
   money as shownMoney,
   referenceArgument,
   reportElapsed,
@@ -26,20 +26,20 @@ function isHouse(name: string): name is (typeof HOUSE)[number] {
 /** The most that one command books, in US cents. */
 const MAX_CENTS = 999_999_999_999
 
-function creditOf({ positional: [owner = '', cents = '', reference = ''] }: CommandArguments) {
+function creditOf({ positional: [owner = '', amount = '', reference = ''] }: CommandArguments) {
   return {
     owner,
-    amountCents: centsArgument('CENTS', cents, MAX_CENTS),
+    amountCents: dollarsArgument('AMOUNT', amount, MAX_CENTS),
     reference: referenceArgument(reference),
   }
 }
 
-function remittanceOf({ positional: [from = '', cents = '', reference = ''] }: CommandArguments) {
+function remittanceOf({ positional: [from = '', amount = '', reference = ''] }: CommandArguments) {
   if (!isHouse(from))
     throw new UsageError(`FROM must be one of ${HOUSE.join(', ')}, got ${JSON.stringify(from)}`)
   return {
     from,
-    amountCents: centsArgument('CENTS', cents, MAX_CENTS),
+    amountCents: dollarsArgument('AMOUNT', amount, MAX_CENTS),
     reference: referenceArgument(reference),
   }
 }
@@ -48,10 +48,10 @@ function remittanceOf({ positional: [from = '', cents = '', reference = ''] }: C
 export const commands: readonly Command<LedgerCommandServices>[] = [
   {
     name: 'ledger credit',
-    takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
+    takes: ['ACCOUNT', 'AMOUNT', 'REFERENCE'],
     summary: 'Credit a balance by hand. One REFERENCE credits once, ever',
     confirm: 'No command takes credited money back.',
-    example: 'usr_79db7a61096340598de4661d67683883 2500 wire-2026-11-0042',
+    example: 'usr_79db7a61096340598de4661d67683883 25.00 wire-2026-11-0042',
     check: creditOf,
     async subject({ backend }, args) {
       const { owner, amountCents } = creditOf(args)
@@ -91,10 +91,10 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
   },
   {
     name: 'ledger remit',
-    takes: ['FROM', 'CENTS', 'REFERENCE'],
+    takes: ['FROM', 'AMOUNT', 'REFERENCE'],
     summary: 'Book money of the house that was paid out. FROM is bills, fees or revenue',
     confirm: 'No command takes booked money back.',
-    example: 'bills 4200 wire-2026-11-0043',
+    example: 'bills 42.00 wire-2026-11-0043',
     check: remittanceOf,
     async subject(_, args) {
       const { from, amountCents } = remittanceOf(args)

@@ -1,0 +1,59 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A proxy before a host that passes everything on but payments, which it can disturb. */
+export interface CuttingProxy {
+  readonly url: string
+  /** The idempotency keys of the payments so far. */
+  readonly keys: (string | undefined)[]
+  /** `response`: the host makes the payment, and its response breaks off. `denied`: the proxy denies it, and the host gets nothing. */
+  disturbs: 'response' | 'denied' | undefined
+  close(): Promise<void>
+}
+
+/** Starts the proxy on a free port of loopback. */
+export async function cuttingProxy(target: string): Promise<CuttingProxy> {
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { 'x-user-key': key, authorization, 'idempotency-key': idempotencyKey } = request.headers
+    const isPayment = request.url === '/user/v1/payments'
+    if (isPayment) proxy.keys.push(idempotencyKey as string | undefined)
+    if (isPayment && proxy.disturbs === 'denied') {
+      response.writeHead(403, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ success: false, error: 'forbidden', message: 'Denied by the proxy' }))
+      return
+    }
+    const method = request.method ?? 'GET'
+    const reply = await fetch(target + request.url, {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { 'x-user-key': String(key) }),
+        ...(authorization === undefined ? {} : { authorization }),
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': String(idempotencyKey) }),
+      },
+      ...(method === 'GET' ? {} : { body: Buffer.concat(chunks) }),
+    })
+    const body = Buffer.from(await reply.arrayBuffer())
+    response.writeHead(reply.status, { 'content-type': 'application/json', 'content-length': body.length })
+    if (isPayment && proxy.disturbs === 'response') {
+      response.write(body.subarray(0, body.length / 2), () => response.destroy())
+      return
+    }
+    response.end(body)
+  }
+  const server = createServer((request, response) => void pass(request, response))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const proxy: CuttingProxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    keys: [],
+    disturbs: undefined,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return proxy
+}
