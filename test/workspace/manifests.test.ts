@@ -49,3 +49,40 @@ t.test('the package with bundled libraries has their licenses in its tarball', t
   t.equal(notices.match(/permission notice shall be included/g)?.length, 4)
   t.end()
 })
+
+interface LockedPackage {
+  readonly engines?: { readonly node?: string }
+  readonly hasInstallScript?: boolean
+}
+
+t.test('npm ci warns of no package: each accepts the oldest Node.js version that the repository names', t => {
+  for (const [path, { engines }] of lockedPackages())
+    t.ok(acceptsOldestNode(engines?.node ?? '*'), `${path} asks for Node.js ${engines?.node}`)
+  for (const refused of ['>=22', '^22.1.0 || >=24', '>=20.20', '^18.0.0']) t.notOk(acceptsOldestNode(refused))
+  t.end()
+})
+
+t.test('npm ci runs no install script, and every package that has one is named', t => {
+  const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { allowScripts: object }
+  const withScript = lockedPackages().filter(([, { hasInstallScript }]) => hasInstallScript)
+  const names = withScript.map(([path]) => path.replace(/^.*node_modules\//, ''))
+  t.same(allowScripts, Object.fromEntries(names.map(name => [name, false])))
+  t.end()
+})
+
+function lockedPackages(): readonly [path: string, locked: LockedPackage][] {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, LockedPackage>
+  }
+  return Object.entries(lock.packages)
+}
+
+/** Whether a range such as `^20.17.0 || >=22.9.0` contains 20.19.0. */
+function acceptsOldestNode(range: string): boolean {
+  return range.split('||').some(part => {
+    const [, operator, version = ''] = /^(>=|\^|)\s*([\d.*x]+)/.exec(part.trim()) ?? []
+    const [major = 0, minor = 0] = version.split('.').map(number => Number(number.replace(/[x*]/, '0')))
+    if (version.startsWith('*')) return true
+    return operator === '>=' && major !== 20 ? major < 20 : major === 20 && minor <= 19
+  })
+}

@@ -59,7 +59,7 @@ async function bundlePage(name) {
   }))
   const packages = Object.keys(metafile.inputs).flatMap(path => packageOf(resolve(SOURCES, path)) ?? [])
   return name === 'docs'
-    ? { assets: [...built, await scalarAsset()], packages: [...packages, SCALAR] }
+    ? { assets: [...built, scalarAsset()], packages: [...packages, SCALAR] }
     : { assets: built, packages }
 }
 
@@ -67,8 +67,8 @@ async function bundlePage(name) {
 const SCALAR = fileURLToPath(new URL('../../../node_modules/@scalar/fastify-api-reference', import.meta.url))
 
 /** The library of the API reference as it is: it is bundled already. */
-async function scalarAsset() {
-  const bytes = Buffer.from(await scalarBundle())
+function scalarAsset() {
+  const bytes = Buffer.from(scalarBundle())
   return { name: `scalar-${digest(bytes).slice(0, 8)}.js`, bytes }
 }
 
