@@ -8,12 +8,23 @@ import { RATE_LIMITS } from '../host-lines.ts'
 /** The stores that several hosts share. */
 export type SharedStores = 'postgres' | 'postgres+redis'
 
-/** Runs something with hosts on stores of their own, and stops the hosts. `url` replaces the URLs of the stores. */
+/** Which hosts, how many, and what differs from the defaults. */
+interface HostsOptions {
+  readonly kind: SharedStores
+  readonly count: number
+  /** Variables of the hosts. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Replaces the URLs of the stores. */
+  readonly url?: (given: string) => Promise<string>
+}
+
+/** Runs something with hosts on stores of their own, and stops the hosts. */
 export async function withHosts<T>(
-  { kind, count, url }: { kind: SharedStores; count: number; url?: (given: string) => Promise<string> },
+  { kind, count, env: own, url }: HostsOptions,
   use: (hosts: readonly HostProcess[]) => Promise<T>,
 ): Promise<T> {
-  const { env, drop } = await hostStoresEnv(kind)
+  const { env: stores, drop } = await hostStoresEnv(kind)
+  const env = { ...stores, ...own }
   for (const name of ['DATABASE_URL', 'REDIS_URL'])
     if (url && env[name] !== undefined) env[name] = await url(env[name])
   const folder = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
