@@ -4,10 +4,24 @@ import Database from 'libsql'
 import t from 'tap'
 
 type Tap = Pick<typeof t, 'teardown'>
+const realNow = performance.now
 const unavailable = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
 
-/** A client over a database in memory with a table, and the order of what controls its transactions and of what callers learn. */
-async function open(tap: Tap): Promise<{ readonly db: SqlClient; readonly order: string[] }> {
+/** A client over a database in memory with a table. */
+interface Opened {
+  readonly db: SqlClient
+  /** What controls its transactions, and what callers learn, in order. */
+  readonly order: string[]
+  /** Moves the clock of the queue, which stands still otherwise: a slow machine would end a commit early. */
+  readonly passMs: (ms: number) => void
+}
+
+async function open(tap: Tap): Promise<Opened> {
+  let elapsedMs = 0
+  performance.now = () => elapsedMs
+  tap.teardown(() => {
+    performance.now = realNow
+  })
   const database = new Database(':memory:')
   tap.teardown(() => database.close())
   database.exec('pragma foreign_keys = on')
@@ -28,7 +42,10 @@ async function open(tap: Tap): Promise<{ readonly db: SqlClient; readonly order:
       return database.inTransaction
     },
   })
-  return { db, order }
+  const passMs = (ms: number): void => {
+    elapsedMs += ms
+  }
+  return { db, order, passMs }
 }
 
 const insert = (db: SqlQueries, id: number): Promise<unknown> =>
@@ -52,6 +69,21 @@ t.test('commits transactions that wait at the same time together, and tells nobo
   const control = order.filter(text => !/savepoint|release/.test(text))
   t.same(control, ['begin immediate', 'commit', '1 is told', '2 is told', '3 is told'])
   t.same(await ids(db), [1, 2, 3])
+})
+
+t.test('lets further transactions join a commit for less than 2 ms', async t => {
+  for (const [ms, commits] of [
+    [1.9, 1],
+    [2, 2],
+  ] as const) {
+    const { db, order, passMs } = await open(t)
+    const slow = db.transaction(async tx => {
+      await insert(tx, 1)
+      passMs(ms)
+    })
+    await Promise.all([slow, db.transaction(tx => insert(tx, 2))])
+    t.equal(order.filter(text => text === 'commit').length, commits, `after ${ms} ms`)
+  }
 })
 
 t.test('rolls back only the rows of the transaction that rejects', async t => {
