@@ -101,3 +101,19 @@ t.test('lists the sessions of a key below in pages of the limit', async t => {
     made.map(({ sessionId }) => sessionId),
   )
 })
+
+t.test('leaves out the sessions that ended with their key, or when it was changed', async t => {
+  const { issuer } = setUp()
+  const { key: root } = await newKey(issuer, [])
+  const { key: changed } = await newKey(issuer, [], { parent: root })
+  const { key: revoked } = await newKey(issuer, [], { parent: root })
+  const own = await newSession(issuer, root)
+  for (const key of [changed, revoked]) await newSession(issuer, key)
+  t.equal(idsOf(await pagesOf(issuer, root)).length, 3)
+  const again = must(await issuer.changeKey(root, changed.id, { scopes: changed.scopes }))
+  must(await issuer.revokeKey(root, revoked.id))
+  const later = await newSession(issuer, again)
+  const live = [own.sessionId, later.sessionId].toSorted()
+  t.same(idsOf(await pagesOf(issuer, root)).toSorted(), live)
+  t.same(idsOf(await pagesOf(issuer, root, 1)).toSorted(), live, 'on short pages, too')
+})

@@ -1,6 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { IssuerDenial } from '../codes.ts'
 import { canList, findActiveCaller, isRoot, staleCredential, type IssuerCaller } from '../keys/authority.ts'
+import { isLive } from '../keys/key.ts'
 import type { Decision, UpdateAccount } from '../keys/update-account.ts'
 import { checkedListRequest, type ListRequest } from '../list-request.ts'
 import type { CheckedOptions } from '../options.ts'
@@ -17,7 +18,10 @@ export interface SessionPage {
   readonly next: ListPosition | null
 }
 
-/** Lists the live sessions that a caller may see. For a caller that is not a root, any page can be short or empty. */
+/**
+ * Lists the live sessions that a caller may see. A session ends with its key, and when its key is changed. Any page can be short or
+ * empty: a store selects neither by caller nor by key.
+ */
 export async function listSessions(
   { sessions, clock }: CheckedOptions,
   updateAccount: UpdateAccount,
@@ -25,17 +29,36 @@ export async function listSessions(
   request: ListRequest,
 ): Promise<Verdict<SessionPage, IssuerDenial>> {
   const { limit, after } = checkedListRequest(request)
-  const visible = await visibleKeys(updateAccount, caller)
+  const visible = await visibleVersions(updateAccount, caller)
   if (!visible.ok) return visible
-  const keyIds = visible.value && new Set(visible.value)
-  const most = keyIds ? SEARCHED : limit
+  const { isRoot: seesAll, versions } = visible.value
+  const most = seesAll ? limit : SEARCHED
   // One more than the limit, to know whether there is a next page.
   const found = await sessions.list(caller.accountId, most + 1, clock.now(), after)
   const searched = found.slice(0, most)
-  const own = keyIds ? searched.filter(one => keyIds.has(one.keyId)) : searched
+  const own = searched.filter(({ keyId, keyVersion }) => versions.get(keyId) === keyVersion)
   const page = own.slice(0, limit)
   const last = own.length > limit ? page.at(-1) : found.length > most ? searched.at(-1) : undefined
   return allow({ sessions: page, next: last ? { at: last.expiresAt, id: last.sessionId } : null })
+}
+
+/** Returns the versions of the live keys whose sessions a caller may see, by their ids. */
+function visibleVersions(
+  updateAccount: UpdateAccount,
+  caller: Exclude<IssuerCaller, 'operator'>,
+): Promise<
+  Verdict<{ readonly isRoot: boolean; readonly versions: ReadonlyMap<string, number> }, IssuerDenial>
+> {
+  return updateAccount(caller.accountId, (all, now) => {
+    const active = findActiveCaller(caller, all, now)
+    if (!active) return staleCredential
+    const root = isRoot(active.key)
+    const seen = all.filter(key => isLive(key, now) && (root || canList(active, key)))
+    return {
+      ok: true,
+      value: { isRoot: root, versions: new Map(seen.map(({ id, version }) => [id, version])) },
+    }
+  })
 }
 
 /** Returns the ids of the keys whose sessions a caller may see; undefined for all keys of its account. */

@@ -22,7 +22,7 @@ const SessionList = Type.Object(
   { sessions: Type.Array(SessionSchema), nextCursor },
   component(
     'SessionList',
-    'A page of live sessions, latest end first. Of a key that is no root it can be short, or empty, before the last one',
+    'A page of live sessions, latest end first. It can be short, or empty, before the last one',
   ),
 )
 const count = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })
