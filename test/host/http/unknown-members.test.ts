@@ -20,7 +20,7 @@ interface OperationDescription {
 /** How the description of an operation says that it denies unknown names. */
 const DENIES_UNKNOWN = 'Refuses a member of the body and a query parameter that it does not know'
 
-/** Every operation that makes or changes a key or a session, and the export, which a misspelt filter must not make whole. */
+/** Every operation that makes or changes a key or a session, and the exports, which a misspelt filter must not make whole. */
 const STRICT = [
   'auth_bootstrap',
   'auth_openConsole',
@@ -31,6 +31,7 @@ const STRICT = [
   'keys_change',
   'keys_rotate',
   'keys_revoke',
+  'subscriptions_exportPayins',
   'transactions_export',
 ]
 

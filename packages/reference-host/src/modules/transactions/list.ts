@@ -4,7 +4,8 @@ import { type HostServices, type Operation, events, readOperation, transactions 
 import { newestListOperation } from '@gatewright/host/internal'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
-import { exportTransactions } from './export.ts'
+import { csvExport } from '../csv-export.ts'
+import { transactionColumns } from './columns.ts'
 import { filterOf, transactionFilters } from './filters.ts'
 import { detailExample, detailOf, partnerForm, TransactionDetail, userForm } from './wire.ts'
 
@@ -72,5 +73,17 @@ function readTransaction({ db }: Pick<HostServices, 'db'>): Operation {
         summary: `The transaction is ${found.status}.`,
       }
     },
+  })
+}
+
+function exportTransactions(services: Pick<HostServices, 'clock' | 'db' | 'report'>): Operation {
+  return csvExport(services, {
+    id: 'transactions.export',
+    title: 'Export transactions as CSV',
+    path: '/user/v1/transactions.csv',
+    scopes: ['transactions.read'],
+    filters: transactionFilters,
+    columns: transactionColumns,
+    page: (accountId, page, query) => transactions.page(services.db, accountId, page, filterOf(query)),
   })
 }

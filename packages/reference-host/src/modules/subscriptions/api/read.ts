@@ -3,7 +3,9 @@ import { type HostServices, type Operation, listOperation, readOperation } from 
 import { newestListOperation } from '@gatewright/host/internal'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../../product/denials.ts'
+import { csvExport } from '../../csv-export.ts'
 import { keyFilter } from '../../transactions/filters.ts'
+import { payinColumns } from './columns.ts'
 import * as examples from './examples.ts'
 import {
   PayinDetailSchema,
@@ -21,7 +23,7 @@ import { subscriptions } from '../subscription-store.ts'
 import type { Plan } from '../../../product/plans.ts'
 
 /** What the reads of plans and pay-ins work with. */
-interface SubscriptionServices extends Pick<HostServices, 'db' | 'clock'> {
+interface SubscriptionServices extends Pick<HostServices, 'db' | 'clock' | 'report'> {
   readonly plans: readonly Plan[]
 }
 
@@ -41,6 +43,16 @@ const payinFilters = {
       expected: `must be a comma list of ${statuses}`,
     }),
   ),
+}
+
+const PayinFilters = Type.Object(payinFilters)
+
+function filterOf({
+  id,
+  keyId,
+  status,
+}: Type.Static<typeof PayinFilters>): Parameters<typeof payins.page>[3] {
+  return { id, keyId, statuses: status && PAYIN_STATUSES.filter(each => status.includes(each)) }
 }
 
 /** Read operations on subscriptions, plans and pay-ins. */
@@ -82,15 +94,19 @@ export function subscriptionReads(services: SubscriptionServices): readonly Oper
       item: PayinSchema,
       example: examples.onchainPayin,
       filters: payinFilters,
-      rows: (accountId, page, { id, keyId, status }) =>
-        payins.page(db, accountId, page, {
-          id,
-          keyId,
-          statuses: status && PAYIN_STATUSES.filter(each => status.includes(each)),
-        }),
+      rows: (accountId, page, query) => payins.page(db, accountId, page, filterOf(query)),
       write: rows => rows.map(payinData),
     }),
     readPayin(services),
+    csvExport(services, {
+      id: 'subscriptions.exportPayins',
+      title: 'Export pay-ins as CSV',
+      path: '/user/v1/subscriptions/payins.csv',
+      scopes: ['subscriptions.read'],
+      filters: payinFilters,
+      columns: payinColumns,
+      page: (accountId, page, query) => payins.page(db, accountId, page, filterOf(query)),
+    }),
   ]
 }
 

@@ -1,0 +1,115 @@
+import { StreamedBody } from '@gatewright/http/internal'
+import { allow, type Denial } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import type { Static, TObject, TProperties } from 'typebox/type'
+import { type HostServices, type Operation, operation } from '@gatewright/host'
+import { createdRange, rangeOf, type NewestPage, type Place } from '@gatewright/host/internal'
+import { deny } from '../product/denials.ts'
+import { csvHeader, csvLine, type CsvColumns } from './csv.ts'
+
+const DAY_MS = 86_400_000
+const DEFAULT_DAYS = 90
+const MAX_DAYS = 366
+/** How many items are read at once. */
+const BATCH = 500
+/** How many exports of one kind and account a process runs at once. Each of them reads one batch at a time. */
+const MAX_RUNNING = 2
+
+const tooMany: Denial = {
+  ok: false,
+  code: 'rate_limited',
+  status: 429,
+  message: `${MAX_RUNNING} exports of this account are running: try again when one of them has ended`,
+  retryAfterSeconds: 5,
+}
+
+/** What differs between the exports of lists. */
+interface CsvExport<F extends TProperties, T> {
+  readonly id: string
+  readonly title: string
+  readonly path: `/user/v1/${string}.csv`
+  readonly scopes: readonly string[]
+  /** The query parameters that choose items, those of the list. */
+  readonly filters: F
+  readonly columns: CsvColumns<T>
+  /** Reads a page, newest first. */
+  page(
+    accountId: string,
+    page: NewestPage,
+    query: Static<TObject<F>>,
+  ): Promise<{ readonly rows: readonly T[]; readonly next: Place | undefined }>
+}
+
+/**
+ * Makes an operation that exports a list of the account as a CSV file, newest first. The file is sent while it is read, one batch after
+ * the other, and no query or connection waits while the client does not read. Items that are made meanwhile are not in it.
+ */
+export function csvExport<F extends TProperties, T>(
+  { clock, report }: Pick<HostServices, 'clock' | 'report'>,
+  { id, title, path, scopes, filters, columns, page }: CsvExport<F, T>,
+): Operation {
+  const running = new Map<string, number>()
+  const count = (accountId: string, change: 1 | -1): void => {
+    const left = (running.get(accountId) ?? 0) + change
+    if (left === 0) running.delete(accountId)
+    else running.set(accountId, left)
+  }
+
+  async function* lines(
+    accountId: string,
+    range: Pick<NewestPage, 'from' | 'to'>,
+    query: Static<TObject<F>>,
+  ): AsyncGenerator<string> {
+    count(accountId, 1)
+    try {
+      yield csvHeader(columns)
+      let after: Place | undefined
+      do {
+        const batch = await page(accountId, { ...range, after, limit: BATCH }, query)
+        if (batch.rows.length > 0) yield batch.rows.map(row => csvLine(columns, row)).join('')
+        after = batch.next
+      } while (after)
+    } catch (error) {
+      report(error)
+      throw error
+    } finally {
+      count(accountId, -1)
+    }
+  }
+
+  return operation({
+    id,
+    title,
+    surface: 'user',
+    method: 'GET',
+    paths: [path],
+    credential: 'session',
+    scopes,
+    // A filter that is misspelt must not export everything.
+    unknownMembers: 'deny',
+    query: Type.Object({ ...createdRange, ...filters }),
+    response: Type.Object({}),
+    // The API description has no example for a text document.
+    example: { response: {} },
+    document: true,
+    mediaType: 'text/csv',
+    async handle({ caller, query }) {
+      const { accountId } = caller.session
+      const range = rangeOf(query as Static<TObject<typeof createdRange>>)
+      if (!range.ok) return range
+      const { to = clock.now() + 1 } = range.value
+      const { from = Math.max(0, to - DEFAULT_DAYS * DAY_MS) } = range.value
+      if (to - from > MAX_DAYS * DAY_MS)
+        return deny('invalid_request', `from must be at most ${MAX_DAYS} days before to`, { field: 'from' })
+      if ((running.get(accountId) ?? 0) >= MAX_RUNNING) return tooMany
+      const name = path.slice(path.lastIndexOf('/') + 1)
+      return allow({
+        document: new StreamedBody(lines(accountId, { from, to }, query as never)),
+        headers: [
+          ['Content-Type', 'text/csv; charset=utf-8; header=present'],
+          ['Content-Disposition', `attachment; filename="${name}"`],
+        ],
+      })
+    },
+  })
+}
