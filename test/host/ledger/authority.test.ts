@@ -211,7 +211,13 @@ t.test('the steps below include every financial write of the host', async t => {
     .filter(({ parameters = [] }) => JSON.stringify(parameters).toLowerCase().includes('idempotency-key'))
   const ids = writes.filter(({ deprecated }) => !deprecated).map(({ operationId }) => operationId)
   // Money comes in, stays the account's own, or does not move.
-  const inward = ['deposits.create', 'deposits.simulate', 'subscriptions.confirm', 'deposits.transfer']
+  const inward = [
+    'deposits.create',
+    'deposits.simulate',
+    'subscriptions.confirm',
+    'subscriptions.simulatePayment',
+    'deposits.transfer',
+  ]
   const still = [
     'contracts.create',
     'bills.create',

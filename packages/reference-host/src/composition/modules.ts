@@ -34,6 +34,7 @@ import { confirmBalance } from '../modules/subscriptions/api/confirm-balance.ts'
 import { confirmPayin } from '../modules/subscriptions/api/confirm.ts'
 import { checkout, createPayin } from '../modules/subscriptions/api/create.ts'
 import { subscriptionReads } from '../modules/subscriptions/api/read.ts'
+import { simulatePayment } from '../modules/subscriptions/api/simulate-payment.ts'
 import { subscriptionChores } from '../modules/subscriptions/chores.ts'
 import { syncDepositAddresses } from '../modules/subscriptions/onchain/sync-deposit-addresses.ts'
 import { collectUnpaidPayins } from '../modules/subscriptions/payins/collect.ts'
@@ -84,6 +85,7 @@ export const modules: readonly Module<Services>[] = [
       checkout(services),
       ...subscriptionReads(services),
       cancelSubscription(services),
+      ...simulatePayment(services),
     ],
     chores: subscriptionChores,
     collectors: ({ db, clock }) => [limit => collectUnpaidPayins(db, limit, clock.now())],

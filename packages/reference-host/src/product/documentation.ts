@@ -35,7 +35,7 @@ A refusal has a status from 400 to 429 and a body with \`error\`, a stable code,
 
 ## Sandbox
 
-Money of a sandbox is play money. \`POST /user/v1/deposits\` adds it to the balance; the group Sandbox plays the other sides: card networks, identity checks and deposits.
+Money of a sandbox is play money. \`POST /user/v1/deposits\` adds it to the balance; the group Sandbox plays the other sides: card networks, identity checks, deposits and pay-ins.
 
 ## Old names
 

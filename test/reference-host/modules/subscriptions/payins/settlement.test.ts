@@ -127,6 +127,37 @@ t.test('a payment on a chain buys a plan, or fills the balance', async t => {
   })
 })
 
+t.test('play money settles a pay-in like a transfer, from the account of the sandbox', async t => {
+  const accountId = await addAccount()
+  for (const submitted of [false, true]) {
+    const { id } = await make(accountId, { planId: null, payTo: PAY_TO }, await hold(accountId))
+    if (submitted)
+      await locked(id, (tx, payin) =>
+        internals.payins.move(tx, payin, 'submitted', { submittedTx: '0x9' }, clock.now()),
+      )
+    const from = submitted ? 'confirming' : 'awaiting_payment'
+    const [before, sandbox, spent] = [
+      await sums(accountId),
+      await balance(systemAccounts.sandbox),
+      await usedInAll(accountId),
+    ]
+    t.match(await locked(id, (tx, payin) => settlement.settleWithPlayMoney(tx, payin, clock.now())), {
+      status: 'settled',
+      seen: null,
+    })
+    t.same(
+      (await sums(accountId)).map((cents, at) => cents - before[at]!),
+      [100, 0, 0],
+      'no chain paid',
+    )
+    t.equal((await balance(systemAccounts.sandbox)) - sandbox, -100)
+    t.equal(await usedInAll(accountId), spent, 'what was held is spent')
+    t.same((await moves(id)).at(-1), [from, 'settled', 'simulated', null])
+    t.same(await eventsOf(accountId, id), [[from, 'settled', 'simulated', 100, null]])
+  }
+  t.same(await rows(db, 'select 1 from gw_spend_holds'), [])
+})
+
 t.test('throws, and moves nothing, when the ledger has the transfer of an open pay-in already', async t => {
   const accountId = await addAccount(100)
   const { id } = await make(accountId, { payTo: PAY_TO })

@@ -3,7 +3,13 @@ import type { EpochMs } from '@gatewright/kernel/internal'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import { type Money, events } from '@gatewright/host'
-import { type Debit, type HostDenial, type TransactionEntry, ledgerAccounts } from '@gatewright/host/internal'
+import {
+  type Debit,
+  type HostDenial,
+  type SystemAccount,
+  type TransactionEntry,
+  ledgerAccounts,
+} from '@gatewright/host/internal'
 import { deny } from '../../../product/denials.ts'
 import { systemAccounts } from '../../../product/system-accounts.ts'
 import { subscriptions } from '../subscription-store.ts'
@@ -36,6 +42,8 @@ export interface PayinSettlement {
   ): Promise<Verdict<Payin>>
   /** Settles with a matching transfer that has its confirmations. */
   settleOnChain(tx: SqlQueries, payin: Payin, transfer: SeenTransfer, now: EpochMs): Promise<Payin>
+  /** Settles with play money in a sandbox, as if a transfer had arrived. The pay-in has no transfer that was seen on a chain. */
+  settleWithPlayMoney(tx: SqlQueries, payin: Payin, now: EpochMs): Promise<Payin>
   /** Closes an unpaid pay-in and releases its hold. */
   close(
     tx: SqlQueries,
@@ -92,6 +100,21 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
     return ended
   }
 
+  /** Settles with money from outside. The account of where it comes from may go below zero. */
+  const settleFromOutside = async (
+    tx: SqlQueries,
+    payin: Payin,
+    debit: SystemAccount,
+    ...move: EndMove
+  ): Promise<Payin> => {
+    const [, , now] = move
+    // Counts the hold as spent. An operator may have ended the hold before; the counters then stay
+    // unchanged.
+    if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
+    await moveMoney(tx, payin, { debit }, now)
+    return end(tx, payin, ...move)
+  }
+
   return {
     async payFromBalance(tx, payin, { keyId, reserve }, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
@@ -103,14 +126,13 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
       if (!(await moveMoney(tx, { ...payin, keyId }, { debit, cover }, now))) return insufficientBalance
       return allow(await end(tx, payin, 'paid_from_balance', { method: 'balance' }, now))
     },
-    async settleOnChain(tx, payin, seen, now) {
+    settleOnChain(tx, payin, seen, now) {
       const { chainId, token } = payin.payTo as PayTo
-      // Counts the hold as spent. An operator may have ended the hold before; the counters then stay
-      // unchanged.
-      if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
-      // A chain's account is an outside account, which may go below zero.
-      await moveMoney(tx, payin, { debit: systemAccounts.chain(chainId, token) }, now)
-      return end(tx, payin, 'paid_on_chain', { seen, detail: seen.txHash }, now)
+      const debit = systemAccounts.chain(chainId, token)
+      return settleFromOutside(tx, payin, debit, 'paid_on_chain', { seen, detail: seen.txHash }, now)
+    },
+    settleWithPlayMoney(tx, payin, now) {
+      return settleFromOutside(tx, payin, systemAccounts.sandbox, 'simulated', {}, now)
     },
     async close(tx, payin, cause, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))

@@ -28,6 +28,8 @@ export const PAYIN_MOVES = {
   paid_on_chain: { from: OPEN, to: 'settled' },
   /** Paid from the balance. Not allowed while a payment on a chain is confirming, because the pay-in would be paid twice. */
   paid_from_balance: { from: ['awaiting_payment'], to: 'settled' },
+  /** Paid with play money in a sandbox. */
+  simulated: { from: OPEN, to: 'settled' },
   /** No payment arrived in time. */
   deadline_passed: { from: OPEN, to: 'expired' },
   /** A transaction was submitted, and none had paid by the deadline. */
