@@ -3,7 +3,9 @@ import { type HostServices, type Operation, listOperation, readOperation } from 
 import type { HostDenial } from '@gatewright/host/internal'
 import { component } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
-import { responseExample, CardResponse, cardResponse, cardData, cardExample, CardSchema } from './wire.ts'
+import type { Card } from './card.ts'
+import { CardResponse, cardData, cardExample, CardSchema } from './wire.ts'
+import { spentOfLimits } from './spent.ts'
 import { cards } from './store.ts'
 
 /** The denial of an id without a card of the account. */
@@ -13,8 +15,27 @@ const LIST = {
   partner: component('CardList', 'A page of cards'),
 } as const
 
+/** The example of a card as it is read. */
+const readExample = (surface: Surface): never =>
+  ({ ...(cardExample(surface) as object), ...(surface === 'user' && { spentCents: 0 }) }) as never
+/** The member of a response that has the card: users get it as `card`, partners in `data` itself. */
+const inResponse = <T>(surface: Surface, card: T): T | { readonly card: T } =>
+  surface === 'user' ? { card } : card
+
+/** Converts cards that are read. Only users see what was spent of each limit. */
+async function readData(
+  surface: Surface,
+  { clock, db }: Pick<HostServices, 'clock' | 'db'>,
+  accountId: string,
+  found: readonly Card[],
+): Promise<Record<string, unknown>[]> {
+  if (surface === 'partner') return found.map(card => cardData(surface, card))
+  const spent = await spentOfLimits(db, accountId, found, clock.now())
+  return found.map(card => ({ ...cardData(surface, card), spentCents: spent.get(card.id) ?? null }))
+}
+
 /** `cards.list`: users do not see canceled cards, partners do. */
-export function listCards(surface: Surface, { db }: Pick<HostServices, 'db'>): Operation {
+export function listCards(surface: Surface, services: Pick<HostServices, 'clock' | 'db'>): Operation {
   return listOperation({
     id: 'cards.list',
     title: 'List the cards, in the order of issue',
@@ -26,14 +47,14 @@ export function listCards(surface: Surface, { db }: Pick<HostServices, 'db'>): O
     name: 'cards',
     component: LIST[surface],
     item: CardSchema[surface],
-    example: cardExample(surface),
-    rows: (accountId, page) => cards.page(db, accountId, { ...page, open: surface === 'user' }),
-    write: rows => rows.map(card => cardData(surface, card)),
+    example: readExample(surface),
+    rows: (accountId, page) => cards.page(services.db, accountId, { ...page, open: surface === 'user' }),
+    write: (rows, accountId) => readData(surface, services, accountId, rows),
   })
 }
 
 /** `cards.read`. */
-export function readCard(surface: Surface, { db }: Pick<HostServices, 'db'>): Operation {
+export function readCard(surface: Surface, services: Pick<HostServices, 'clock' | 'db'>): Operation {
   return readOperation({
     id: 'cards.read',
     title: 'Read a card',
@@ -41,11 +62,12 @@ export function readCard(surface: Surface, { db }: Pick<HostServices, 'db'>): Op
     paths: [`/${surface}/v1/cards/{cardId}`],
     scopes: ['cards.read'],
     response: CardResponse[surface] as typeof CardResponse.user,
-    example: responseExample(surface),
+    example: inResponse(surface, readExample(surface)),
     notFound: noSuchCard,
     async read({ accountId }, id) {
-      const card = await cards.find(db, accountId, id)
-      return card && { data: cardResponse(surface, card), summary: 'The card.' }
+      const card = await cards.find(services.db, accountId, id)
+      const [data] = card ? await readData(surface, services, accountId, [card]) : []
+      return data && { data: inResponse(surface, data), summary: 'The card.' }
     },
   })
 }

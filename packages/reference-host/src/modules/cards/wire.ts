@@ -57,6 +57,12 @@ const UserCard = Type.Object(
     folderId: textOrNull('The folder that it is in'),
     canceledAt: instantOrNull('When it was canceled'),
     cancelReason: textOrNull('`user`, `auto` or `operator`'),
+    spentCents: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+        description:
+          'What its payments use of the limit in the window that ends now. Null: no limit, or one for each payment. Only where cards are read',
+      }),
+    ),
   },
   component('UserCard', 'A card of the account. The full number is never part of it'),
 )

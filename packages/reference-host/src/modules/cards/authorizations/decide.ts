@@ -73,11 +73,17 @@ export async function decide(
   if (await isAccountLocked(tx, card.accountId)) return { reason: 'account_locked' }
   if (card.limit) {
     const since = windowStart(card.limit.frequency, now)
-    const counted = since === undefined ? heldCents : await countedCents(tx, card, since)
+    const counted = since === undefined ? heldCents : await countedSince(tx, card, since)
     if (exceedsLimit(card.limit, counted, amountCents)) return { reason: 'card_limit_exceeded' }
   }
   return reserveUnder(guard, spendStorage(tx), { accountId: card.accountId, policies }, amount)
 }
+
+const countedSince = async (
+  tx: SqlQueries,
+  { accountId, id }: CardAtNow['card'],
+  since: EpochMs,
+): Promise<number> => (await countedCents(tx, accountId, [id], since)).get(id) ?? 0
 
 /**
  * Decides whether policies allow a payment of an account, and reserves the amount under their caps. A cap on one operation

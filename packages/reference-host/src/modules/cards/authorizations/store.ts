@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { DEFAULT_PREFIX, lockName, toInteger } from '@gatewright/kernel/internal/sql'
+import { DEFAULT_PREFIX, lockName, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   type Row,
@@ -18,7 +18,6 @@ import {
 } from '@gatewright/host/tables'
 import type { Merchant } from '@gatewright/host/internal'
 import { objectsOfAnyAccount } from '../../../product/provider-objects.ts'
-import type { Card } from '../card.ts'
 import type { AuthorizationStatus, DeclineReason } from './states.ts'
 
 /**
@@ -79,12 +78,15 @@ export type AuthorizationChanges = Partial<
   >
 >
 
-const COUNTED = `select
-  (select coalesce(sum(case when status = 'authorized' then amount_cents else cleared_cents end), 0)
-    from gw_authorizations where account_id = $1 and card_id = $2 and created_at > $3) +
-  (select coalesce(sum(i.counted_cents), 0) from gw_authorization_increments i
-    join gw_authorizations a on a.account_id = $1 and a.id = i.authorization_id
-    where i.account_id = $1 and i.card_id = $2 and i.created_at > $3 and a.created_at <= $3) as cents`
+/** Adds up per card. Cards are the parameters from `$3` on. */
+const counted = (cards: string): string => `select card_id, sum(cents) as cents from (
+    select card_id, case when status = 'authorized' then amount_cents else cleared_cents end as cents
+      from gw_authorizations where account_id = $1 and created_at > $2 and card_id in (${cards})
+    union all
+    select i.card_id, i.counted_cents from gw_authorization_increments i
+      join gw_authorizations a on a.account_id = $1 and a.id = i.authorization_id
+      where i.account_id = $1 and i.created_at > $2 and a.created_at <= $2 and i.card_id in (${cards})
+  ) counted group by card_id`
 
 /**
  * Locks the id of an authorization until the transaction ends. Call it before any other lock, so that simultaneous requests
@@ -95,14 +97,17 @@ export async function lockAuthorizationId(tx: SqlQueries, id: string): Promise<v
 }
 
 /**
- * Adds up the held and cleared amounts of a card's authorizations that were made after `since`, and of increments that were
- * made after `since` to older ones. Lock the card before: two simultaneous authorizations would each miss the other.
+ * Adds up the held and cleared amounts of each card's authorizations that were made after `since`, and of increments that were
+ * made after `since` to older ones. A card without any is absent. To decide, lock the card before: two simultaneous authorizations would
+ * each miss the other.
  */
 export async function countedCents(
-  tx: SqlQueries,
-  { accountId, id }: Pick<Card, 'accountId' | 'id'>,
+  db: SqlQueries,
+  accountId: string,
+  cardIds: readonly string[],
   since: EpochMs,
-): Promise<number> {
-  const [row] = await rows(tx, COUNTED, [accountId, id, since])
-  return toInteger(row?.['cents'])
+): Promise<ReadonlyMap<string, number>> {
+  const places = cardIds.map((_, index) => `$${index + 3}`).join(', ')
+  const found = await rows(db, counted(places), [accountId, since, ...cardIds])
+  return new Map(found.map(row => [toText(row['card_id']), toInteger(row['cents'])]))
 }
