@@ -99,7 +99,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   'public auth.session': { ...nothing, limit: 'token-check' },
   'public auth.openConsole': {
     keeps: 'a console key and its session, 5 at most; audit rows',
-    bytes: 4500,
+    bytes: 4700,
     limit: 'token-check',
     until: 'to 7 days after its end; audit rows 90 days',
   },
@@ -179,6 +179,11 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     ...account,
     keeps: 'a ledger transfer, a transaction and an event, in place of a hold',
     bytes: 800,
+  },
+  'user subscriptions.simulatePayment': {
+    ...account,
+    keeps: 'a ledger transfer, a transaction and an event, in place of a hold',
+    bytes: 900,
   },
   'user subscriptions.cancel': { ...account, keeps: 'a date and the response', bytes: 1400, until: DAY },
   'user contracts.create': { ...account, keeps: 'a contract, 20 at most', bytes: 1600 },

@@ -193,6 +193,10 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
     const payinId = await payinOf()
     return () => user('/subscriptions/payin/confirm-balance', { payinId })
   },
+  'user subscriptions.simulatePayment': async () => {
+    const { id } = memberOf(await user('/subscriptions/payin', { amountCents: 100 }), 'payin')
+    return () => user(`/sandbox/payins/${id}/settle`, {})
+  },
   'user subscriptions.cancel': async () => {
     const { id } = memberOf(await user('/subscriptions/checkout', { plan: 'basic' }), 'subscription')
     return () => user(`/subscriptions/${id}/cancel`, {})

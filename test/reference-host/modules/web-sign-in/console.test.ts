@@ -46,7 +46,7 @@ async function ends(token: string): Promise<boolean> {
 const keysOf = async (token: string): Promise<Record<string, unknown>[]> =>
   (await as(token, '/user/v1/keys')).body['keys'] as Record<string, unknown>[]
 
-const MAY_WRITE = ['keys', 'sessions', 'notifications', 'kyc', 'agreements', 'onboarding'].map(
+const MAY_WRITE = ['cards', 'keys', 'sessions', 'notifications', 'kyc', 'agreements', 'onboarding'].map(
   tag => `${tag}.write`,
 )
 
@@ -120,11 +120,14 @@ t.test('no operation of a console moves money, and each that writes is known her
         ...(method === 'delete' ? {} : { body: { amountCents: 100, cardId: card.id, plan: 'basic' } }),
       })
       if (response.status === 403 && response.body['error'] === 'insufficient_scope') continue
+      if (response.status === 403 && response.body['rule'] === 'denyOperations') continue
       allowed.push(operationId)
     }
   // Each has a scope of the list above, or needs none but `encryption.read` and `kyc.write`; none of them spends.
   t.same(allowed.toSorted(), [
     'agreements_accept',
+    'cards_cancel',
+    'cards_change',
     'crypto_decrypt',
     'keys_change',
     'keys_change_3',
@@ -158,6 +161,30 @@ t.test('a console reveals no card, though it lists them', async t => {
     status: 403,
     body: { error: 'insufficient_scope' },
   })
+})
+
+t.test('locks and cancels a card and lowers its limit, and gives it nothing back', async t => {
+  const wallet = newWallet()
+  const { session } = await rootKey(wallet)
+  const limit = { amount: 5000, frequency: 'per30DayPeriod' }
+  const { id } = (await moneyUser(send, { token: session }).write('/cards', { limit })).body.data['card'] as {
+    id: string
+  }
+  const token = await openConsole(wallet)
+  let requests = 0
+  const change = (body: object): Promise<HttpResponse> =>
+    as(token, `/user/v1/cards/${id}`, {
+      method: 'PATCH',
+      body,
+      headers: { 'idempotency-key': `of-a-console-${++requests}` },
+    })
+  const above = { status: 403, body: { error: 'policy_blocked', rule: 'card_above_caller' } }
+  t.match(await change({ status: 'locked' }), { status: 200, body: { data: { card: { status: 'locked' } } } })
+  t.match(await change({ status: 'active' }), above)
+  t.match(await change({ limit: { ...limit, amount: 4000 } }), { status: 200 })
+  t.match(await change({ limit }), above)
+  t.match(await change({ limit: null }), above)
+  t.match(await change({ status: 'canceled' }), { status: 200 })
 })
 
 t.test('makes and rotates no key, narrows and revokes each, and none of it raises a right', async t => {

@@ -15,15 +15,29 @@ interface ConsoleServices extends Pick<HostServices, 'issuer'> {
 
 const LIFETIME_SECONDS = 3600
 /** The write scopes of a console. None of them moves money. */
-const WRITES = ['keys', 'sessions', 'notifications', 'kyc', 'agreements', 'onboarding'].map(
+const WRITES = ['cards', 'keys', 'sessions', 'notifications', 'kyc', 'agreements', 'onboarding'].map(
   tag => `${tag}.write`,
 )
 /** The scopes of a console. It cannot read card numbers, because whoever has one can spend money. */
 export const CONSOLE_SCOPES: readonly string[] = userScopes.names.filter(
   name => WRITES.includes(name) || (name.endsWith('.read') && name !== 'cards.secrets.read'),
 )
-/** Denies every amount, in case an operation with one of these scopes moves money. It also prevents that cards are revealed. */
-const POLICY = { maxAuthAmountCents: 0 }
+/**
+ * Denies every amount, in case an operation with one of these scopes moves money. It also prevents that cards are revealed or unlocked.
+ * What a console may do with cards is what takes rights away: lock, cancel, lower a limit. It makes none, and pays with none.
+ */
+const POLICY = {
+  maxAuthAmountCents: 0,
+  denyOperations: [
+    'cards.create',
+    'cards.propose',
+    'cards.execute',
+    'cards.simulateAuthorization',
+    'cards.simulateClearing',
+    'cards.simulateReversal',
+    'cards.simulateRefund',
+  ],
+}
 
 const ResponseData = Type.Object(
   {
