@@ -19,7 +19,8 @@ interface Spending {
   readonly days: readonly { readonly at: number; readonly cents: readonly number[]; readonly total: number }[]
 }
 const folder = `${process.cwd()}/build/packages/reference-host/browser/helper/console`
-const { spendingOf } = (await import(`${folder}/spend-days.js`)) as {
+const { daysOfData, spendingOf } = (await import(`${folder}/spend-days.js`)) as {
+  daysOfData(transactions: readonly { readonly createdAt: string }[], most: number, now: number): number
   spendingOf(transactions: readonly Transaction[], count: number, now: number): Spending
 }
 const { pagedFeed } = (await import(`${folder}/transaction-feed.js`)) as {
@@ -72,6 +73,17 @@ t.test('adds spending up by days of UTC, across the end of a month', t => {
     ],
   )
   t.equal(days.at(-1)?.at, Date.UTC(2026, 2, 1))
+  t.end()
+})
+
+t.test('begins with the day of the first transaction, at most 30 days ago', t => {
+  const from = (createdAt: string): number =>
+    daysOfData([spent('2026-03-01T00:00:01.000Z', 1), spent(createdAt, 1)], 30, NOW)
+  t.same([daysOfData([], 30, NOW), from('2026-03-01T00:00:00.000Z')], [1, 1])
+  t.equal(from('2026-02-28T23:59:59.999Z'), 2)
+  t.equal(from('2026-02-28T00:00:00.000Z'), 2)
+  t.same([from('2026-01-31T00:00:00.000Z'), from('2026-01-30T23:59:59.999Z')], [30, 30])
+  t.equal(from('2026-03-02T00:00:00.000Z'), 1, 'the clock of the host is ahead')
   t.end()
 })
 

@@ -40,6 +40,7 @@ const program = await programOf(host, funded, {
   limits,
 })
 await spendSome(host, program)
+await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': program.key } })
 await program.write('/subscriptions/checkout', { plan: 'basic' })
 await programOf(host, funded)
 const child = {
@@ -113,8 +114,16 @@ const states: Readonly<Record<string, State>> = {
   'sessions-alone': part(fresh, 'Sessions'),
   sessions: part(funded, 'Sessions'),
   'session-end': part(funded, 'Sessions', page => first(page, 'End')),
+  'sessions-end-all': part(funded, 'Sessions', async page => {
+    await page.getByText('Show the sessions').click()
+    await first(page, 'End all')
+  }),
   'cards-empty': part(fresh, 'Cards'),
   cards: part(funded, 'Cards'),
+  card: part(funded, 'Cards', async page => {
+    await page.locator('.card-tile').getByRole('link').first().click()
+    await page.getByRole('dialog').getByText('Sandbox Merchant').first().waitFor()
+  }),
   'transactions-empty': part(fresh, 'Transactions'),
   transactions: part(funded, 'Transactions', page => page.getByRole('row').nth(5).waitFor()),
   'transactions-filtered': part(funded, 'Transactions', async page => {

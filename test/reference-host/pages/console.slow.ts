@@ -51,7 +51,8 @@ t.test('a console is made by one signature, used, and ended by signing out', asy
   for (const path of writes) {
     const headers = { ...bearer(token), 'idempotency-key': 'with-a-console' }
     const denied = await host.send(`/user/v1${path}`, { body: { amountCents: 1 }, headers })
-    t.match(denied, { status: 403, body: { error: 'insufficient_scope' } }, path)
+    const error = path === '/cards' ? 'policy_blocked' : 'insufficient_scope'
+    t.match(denied, { status: 403, body: { error } }, path)
   }
   await page.route('**/sessions/current', route => route.fulfill({ status: 503, body: '{}' }))
   await press(page, 'Sign out')
@@ -261,11 +262,10 @@ t.test('ends sessions, marks notifications, and does the steps that are its own'
   await shows(page, 'Only this page is signed in')
   t.ok(await ends(program.token))
   await openTab(page, 'Notifications')
-  await page.getByRole('button', { name: 'Mark as read: ' }).first().click()
   await press(page, 'Mark all as read')
   await shows(page, 'All read.')
   await openTab(page, 'Cards')
-  await shows(page, 'At most 500.00 USD in 30 days')
+  await shows(page, '477.60 left of 500.00 USD in 30 days')
   t.match(await page.getByRole('main').innerText(), /Ends in\s+\d{4}\s+Active/)
   t.same(faults, NONE)
 })
@@ -285,7 +285,7 @@ t.test('does the steps of the set-up in a sandbox, and then shows them no more',
   await press(page, 'Create a test card')
   await page.locator('.setup').waitFor({ state: 'detached' })
   await openTab(page, 'Cards')
-  await shows(page, 'At most 50.00 USD in 30 days')
+  await shows(page, '50.00 left of 50.00 USD in 30 days')
   await openTab(page, 'Keys')
   await shows(page, 'Ended keys (2)')
   t.same(faults, NONE)

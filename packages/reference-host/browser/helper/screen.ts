@@ -23,6 +23,7 @@ export function show({ title, step, body, wide = false }: ScreenContent): IsShow
   const app = byId('app')
   app.className = wide ? 'sign-in wide' : 'sign-in'
   document.body.classList.remove('in-console')
+  closeDialogs()
   const inside = [step ? el('p', { class: 'step' }, step) : undefined, heading, ...body]
   fill(app, el('section', { class: 'card' }, ...inside))
   document.title = `${title} · ${readHost().serviceName}`
@@ -34,10 +35,16 @@ export function show({ title, step, body, wide = false }: ScreenContent): IsShow
 export function showWhole(body: readonly Child[]): IsShown {
   const app = byId('app')
   app.className = 'console'
+  closeDialogs()
   document.body.classList.add('in-console')
   fill(app, ...body)
   shownScreens++
   return currentScreen()
+}
+
+/** Closes dialogs and drawers, which belong to the screen that is replaced. */
+function closeDialogs(): void {
+  for (const dialog of document.querySelectorAll('dialog')) dialog.close('no')
 }
 
 let held = false

@@ -150,7 +150,7 @@ function capBar(cap: Cap, binds: boolean, origin: Child): HTMLElement {
 }
 
 /** Draws the bar of a cap. It is hidden from screen readers, because the words beside it say the same. */
-function usageBar(cap: number, used: number, reserved: number): HTMLElement {
+export function usageBar(cap: number, used: number, reserved: number): HTMLElement {
   const piece = (name: string, amount: number): HTMLElement => {
     const part = el('span', { class: `bar-${name}` })
     part.style.inlineSize = `${cap === 0 ? 0 : Math.min(100, (amount / cap) * 100)}%`

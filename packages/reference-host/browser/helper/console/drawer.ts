@@ -31,6 +31,7 @@ export function openDrawer(content: DrawerContent, leave: () => void): Drawer {
   dialog.addEventListener('click', event => {
     if (event.target === dialog) leave()
   })
+  dialog.addEventListener('close', () => dialog.remove())
   const show = (next: DrawerContent): void => {
     title.textContent = next.title
     fill(body, ...next.body)

@@ -1,9 +1,34 @@
 import { problemOf, UNREACHABLE, type Problem } from '../../shared/api.ts'
-import { el } from '../../shared/dom.ts'
+import { button, el } from '../../shared/dom.ts'
+import { announce } from '../../shared/live.ts'
 import type { ConsoleContext } from './context.ts'
+import { queryOf } from './money-list.ts'
+import { problemNote } from './states.ts'
+
+/**
+ * Makes the button that saves the list of the open page as a CSV file, chosen by the filters of these names. A problem is shown beside
+ * it.
+ */
+export function exportButton(
+  context: ConsoleContext,
+  path: `/${string}.csv`,
+  filters: readonly string[],
+): HTMLElement {
+  let note: HTMLElement | undefined
+  const save = async (): Promise<void> => {
+    const file = path.slice(path.lastIndexOf('/') + 1)
+    const problem = await saveExport(context, `/user/v1${path}?${queryOf(context, filters)}`, file)
+    note?.remove()
+    note = problem && problemNote('Nothing was exported.', problem)
+    if (note) made.after(note)
+    else announce('Exported.')
+  }
+  const made = button('Export CSV', save, 'small')
+  return made
+}
 
 /** Lets the browser save a file that the host sends. Resolves to the problem, if any. */
-export async function saveExport(
+async function saveExport(
   { session }: Pick<ConsoleContext, 'session'>,
   path: string,
   name: string,

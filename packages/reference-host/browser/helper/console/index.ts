@@ -100,7 +100,6 @@ export function showConsole(session: StoredSession, actions: ConsoleActions): vo
 
 function showExpired({ wallet }: StoredSession, actions: ConsoleActions): void {
   const signAgain = (): unknown => actions.signAgain(next => void openConsole(next, wallet, actions))
-  for (const dialog of document.querySelectorAll('dialog')) dialog.close('no')
   show({
     title: 'Your session has ended',
     body: [

@@ -33,7 +33,8 @@ export function copiedId(what: string, id: string | null): Child | null {
   )
 }
 
-const words = (text: string): string => {
+/** Writes a code of the API as words: `card_locked` as "Card locked". */
+export const words = (text: string): string => {
   const spaced = text.replaceAll('_', ' ')
   return spaced.charAt(0).toUpperCase() + spaced.slice(1)
 }

@@ -3,6 +3,7 @@ import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
 import type { ConsoleContext } from './context.ts'
 import type { ConsolePage } from './page.ts'
+import { addressOf } from './route.ts'
 import { empty, load, problemNote } from './states.ts'
 import type { Notification } from './wire.ts'
 
@@ -46,46 +47,65 @@ function render(context: ConsoleContext, page: Page, reload: () => Promise<void>
   const list = el('ul', { class: 'rows' })
   const problemBox = el('div')
   const add = ({ notifications }: Page): void =>
-    list.append(...notifications.map(each => row(context, each, problemBox, countUnread)))
+    list.append(...notifications.map(each => row(context, each, countUnread)))
   add(page)
   const all = button('Mark all as read', () => markAll(context, problemBox, reload), 'small')
-  const bar = el('div', { class: 'section-head' }, count, page.unreadCount > 0 && all)
+  const types = el('input', { type: 'checkbox', id: 'event-types' })
+  types.addEventListener('change', () => list.classList.toggle('with-types', types.checked))
+  const bar = el(
+    'div',
+    { class: 'section-head' },
+    count,
+    el('span', { class: 'choice small' }, types, el('label', { for: types.id }, 'Show types and ids')),
+    page.unreadCount > 0 && all,
+  )
   return [bar, problemBox, list, moreButton(context, page, problemBox, add)]
 }
 
+/** Where each kind of thing is shown. One without an entry has no page. */
+const PLACES: Readonly<Record<string, (id: string) => string>> = {
+  authorization: id => addressOf('transactions', { query: { id } }),
+  bill: id => addressOf('transactions', { query: { id } }),
+  card: id => addressOf('cards', { row: id }),
+  deposit: id => addressOf('transactions', { query: { id } }),
+  kyc: () => addressOf('overview'),
+  payin: id => addressOf('payins', { row: id }),
+  payment: id => addressOf('transactions', { query: { id } }),
+  subscription: () => addressOf('payins'),
+  withdrawal: id => addressOf('transactions', { query: { id } }),
+}
+
+/** Makes a row. Opening the thing that it is about marks it as read. */
 function row(
   context: ConsoleContext,
-  { id, title, text, read, createdAt }: Notification,
-  problemBox: HTMLElement,
+  { id, kind, title, text, subject, read, createdAt }: Notification,
   countUnread: (change: number) => void,
 ): HTMLElement {
-  const dot = el('span', { class: 'badge' }, 'New')
-  const mark = button(
-    'Mark as read',
-    async () => {
-      const reply = await context.call(`/notifications/${id}`, { method: 'PATCH', body: { read: true } })
-      if (!reply.ok) return fill(problemBox, problemNote('The notification was not marked.', reply.problem))
-      for (const gone of [mark, dot]) gone.remove()
-      item.classList.remove('unread')
-      item.focus()
-      countUnread(-1)
-      return undefined
-    },
-    'small',
-  )
-  mark.setAttribute('aria-label', `Mark as read: ${title}`)
+  const place = PLACES[subject.kind]?.(subject.id)
+  const dot = el('span', { class: 'dot' }, el('span', { class: 'unseen' }, 'Unread'))
+  const name = place === undefined ? el('span', {}, title) : el('a', { href: place }, title)
   const item = el(
     'li',
-    { class: read ? 'row' : 'row unread', tabindex: -1 },
+    { class: read ? 'row' : 'row unread' },
     el(
       'div',
       { class: 'row-main' },
-      el('p', { class: 'row-name' }, title, !read && dot),
-      el('p', {}, text),
-      el('p', { class: 'muted small' }, when(createdAt)),
+      el('p', { class: 'row-name' }, !read && dot, name),
+      el('p', { class: 'small' }, text),
+      el('p', { class: 'mono small event-type' }, `${kind} · ${id} · ${subject.id}`),
     ),
-    !read && el('div', { class: 'row-actions' }, mark),
+    el('p', { class: 'muted small' }, when(createdAt)),
   )
+  const open = async (): Promise<void> => {
+    name.removeEventListener('click', open)
+    const reply = await context.call(`/notifications/${id}`, { method: 'PATCH', body: { read: true } })
+    // It stays unread if the host did not mark it: what it is about is shown all the same.
+    if (!reply.ok) return
+    dot.remove()
+    item.classList.remove('unread')
+    countUnread(-1)
+  }
+  if (!read && place !== undefined) name.addEventListener('click', open)
   return item
 }
 

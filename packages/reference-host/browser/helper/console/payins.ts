@@ -1,13 +1,18 @@
 import { shortened } from '../../shared/address.ts'
-import { button, el } from '../../shared/dom.ts'
+import { button, el, type Child } from '../../shared/dom.ts'
+import { readHost } from '../../shared/host.ts'
+import { announce } from '../../shared/live.ts'
 import { money } from '../../shared/money.ts'
 import { utc, when } from '../../shared/time.ts'
+import type { ConsoleContext } from './context.ts'
+import { exportButton } from './export.ts'
 import { copiedId, factList, timeLine } from './money-drawer.ts'
 import { moneyList } from './money-list.ts'
 import { fillCells, makeCells } from './money-row.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
-import { load } from './states.ts'
+import { withSignedKey } from './signed-key.ts'
+import { load, problemNote } from './states.ts'
 import { pagedFeed, pageReader } from './transaction-feed.ts'
 import type { Payin, PayinDetail } from './wire.ts'
 
@@ -19,6 +24,8 @@ const STATUSES: Readonly<Record<Payin['status'], readonly [tone: string, word: s
   failed: ['bad', 'Failed'],
   canceled: ['', 'Canceled'],
 }
+
+const FILTERS = ['id', 'keyId', 'from', 'to', 'status']
 
 const purposeOf = ({ plan }: Payin): string => (plan === null ? 'Into the balance' : `Plan ${plan}`)
 const isOpen = ({ status }: Payin): boolean => status === 'awaiting_payment' || status === 'confirming'
@@ -32,7 +39,10 @@ export const payinsPage: ConsolePage = {
   icon: 'payins',
   about:
     'Payments that your programs asked for. An open one reserves its amount under the limits of its key.',
-  actions: context => [button('Refresh', context.refresh, 'small')],
+  actions: context => [
+    exportButton(context, '/subscriptions/payins.csv', FILTERS),
+    button('Refresh', context.refresh, 'small'),
+  ],
   render: context =>
     moneyList<Payin>(context, {
       what: 'pay-ins',
@@ -60,13 +70,13 @@ export const payinsPage: ConsolePage = {
     void load<{ payin: PayinDetail }>(body, {
       what: 'this pay-in',
       read: () => context.call(`/subscriptions/payins/${encodeURIComponent(id)}`),
-      show: ({ payin }) => drawerOf(payin),
+      show: ({ payin }) => drawerOf(context, payin),
     })
     return { title: 'Pay-in', body: [body] }
   },
 }
 
-function drawerOf(payin: PayinDetail): HTMLElement[] {
+function drawerOf(context: ConsoleContext, payin: PayinDetail): Child[] {
   const { id, status, amountCents, keyId, payTo, txHash, expiresAt, subscriptionId, history } = payin
   const [tone, word] = STATUSES[status]
   return [
@@ -83,6 +93,7 @@ function drawerOf(payin: PayinDetail): HTMLElement[] {
       ['Can be paid until', isOpen(payin) && el('span', {}, when(expiresAt), ` · ${utc(expiresAt)}`)],
       ['Key', keyId && el('a', { href: addressOf('keys', { row: keyId }) }, 'Show the key')],
     ]),
+    isOpen(payin) && readHost().environment === 'sandbox' && settleForm(context, payin),
     el('h3', {}, 'Time line'),
     timeLine(history),
     el('h3', {}, 'Ids'),
@@ -93,4 +104,27 @@ function drawerOf(payin: PayinDetail): HTMLElement[] {
       ['Key', copiedId('key id', keyId)],
     ]),
   ]
+}
+
+/** Makes the button that pays an open pay-in with play money. The wallet signs, because a console moves no money. */
+function settleForm(context: ConsoleContext, { id }: PayinDetail): HTMLElement {
+  const settle = (): Promise<unknown> =>
+    withSignedKey(
+      context,
+      ['subscriptions.write'],
+      callWithKey => callWithKey(`/sandbox/payins/${encodeURIComponent(id)}/settle`, {}),
+      reply => {
+        context.transactions.clear()
+        if (reply.ok) return announce('The pay-in is settled.')
+        document
+          .querySelector('.drawer-body')
+          ?.prepend(problemNote('The pay-in was not settled.', reply.problem))
+      },
+    )
+  return el(
+    'div',
+    { class: 'lines' },
+    el('div', { class: 'buttons' }, button('Settle with play money', settle, 'primary small')),
+    el('p', { class: 'muted small' }, 'Sandbox: as if the payment had arrived on its chain.'),
+  )
 }

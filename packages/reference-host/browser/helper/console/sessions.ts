@@ -7,11 +7,13 @@ import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
+import { keyName } from './key-name.ts'
 import type { ConsolePage } from './page.ts'
+import { addressOf } from './route.ts'
 import { load, notDone, problemNote } from './states.ts'
 import type { Key, Session } from './wire.ts'
 
-/** The page of the account's live sessions: those of programs, and of consoles such as this one. */
+/** The page of the account's live sessions, by the key that started them. */
 export const sessionsPage: ConsolePage = {
   id: 'sessions',
   title: 'Sessions',
@@ -21,10 +23,10 @@ export const sessionsPage: ConsolePage = {
   render(context) {
     const body = el('div', { class: 'card lines' })
     const reload = (): Promise<void> =>
-      load<Both>(body, {
+      load<Found>(body, {
         what: 'your sessions',
-        read: () => readBoth(context),
-        show: both => render(context, both, reload),
+        read: () => readSessions(context),
+        show: found => render(context, found, reload),
       })
     void reload()
     return [body]
@@ -37,68 +39,135 @@ interface Page {
   readonly nextCursor: string | null
 }
 
-/** The first page of sessions, and their keys. */
-interface Both {
-  readonly page: Page
+/** The sessions that were read, and the keys of the account. */
+interface Found {
+  readonly sessions: readonly Session[]
+  /** Whether there are more sessions than the page reads. */
+  readonly isCut: boolean
   readonly keys: readonly Key[]
 }
 
-async function readBoth(context: ConsoleContext): Promise<Reply<Both>> {
-  const [page, keys] = await Promise.all([context.call<Page>('/sessions'), readAllKeys(context)])
-  if (!page.ok) return page
-  return keys.ok ? { ok: true, data: { page: page.data, keys: keys.data } } : keys
+/** How many pages of 100 sessions are read at most. */
+const MAX_PAGES = 20
+
+async function readSessions(context: ConsoleContext): Promise<Reply<Found>> {
+  const keys = readAllKeys(context)
+  const sessions: Session[] = []
+  let cursor: string | null = ''
+  for (let read = 0; read < MAX_PAGES && cursor !== null; read++) {
+    const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const page: Reply<Page> = await context.call<Page>(`/sessions?limit=100${after}`)
+    if (!page.ok) return page
+    sessions.push(...page.data.sessions)
+    cursor = page.data.nextCursor
+  }
+  const found = await keys
+  return found.ok ? { ok: true, data: { sessions, isCut: cursor !== null, keys: found.data } } : found
 }
 
-function render(context: ConsoleContext, { page, keys }: Both, reload: () => Promise<void>): Child[] {
-  const list = el('ul', { class: 'rows' })
-  const add = ({ sessions }: Page): void => {
-    // The session of this console comes first, then the one that ends last.
-    const sorted = sessions.toSorted((a, b) => Number(b.current) - Number(a.current))
-    list.append(...sorted.map(session => row(context, session, keys, reload)))
-  }
-  add(page)
-  const isOnly = page.sessions.length === 1 && page.nextCursor === null
-  const note = 'Only this page is signed in. Programs show up here when they start a session.'
-  const problemBox = el('div')
+/** The sessions of a key, latest end first. */
+interface Group {
+  readonly key: Key | undefined
+  readonly sessions: readonly Session[]
+}
+
+function render(
+  context: ConsoleContext,
+  { sessions, isCut, keys }: Found,
+  reload: () => Promise<void>,
+): Child[] {
+  const groups: Group[] = [...new Set(sessions.map(({ keyId }) => keyId))].map(keyId => ({
+    key: keys.find(({ id }) => id === keyId),
+    sessions: sessions.filter(each => each.keyId === keyId),
+  }))
+  const consoles = groups.filter(({ key }) => key?.console).flatMap(group => group.sessions)
+  const programs = groups.filter(({ key }) => !key?.console)
   return [
-    list,
-    isOnly && el('p', { class: 'muted' }, note),
-    problemBox,
-    moreButton(context, page, problemBox, add),
+    el(
+      'ul',
+      { class: 'rows' },
+      consoleGroup(context, consoles, reload),
+      ...programs.map(group => keyGroup(context, group, reload)),
+    ),
+    programs.length === 0 &&
+      consoles.length === 1 &&
+      el(
+        'p',
+        { class: 'muted' },
+        'Only this page is signed in. Programs show up here when they start a session.',
+      ),
+    isCut && el('p', { class: 'muted' }, `Only the ${sessions.length} that end last are shown.`),
   ]
 }
 
-function moreButton(
-  { call }: ConsoleContext,
-  { nextCursor }: Page,
-  problemBox: HTMLElement,
-  add: (page: Page) => void,
-): Child {
-  if (nextCursor === null) return undefined
-  let cursor = nextCursor
-  const more = button('Show more', async () => {
-    const reply = await call<Page>(`/sessions?cursor=${encodeURIComponent(cursor)}`)
-    if (!reply.ok) return fill(problemBox, problemNote('More sessions cannot be shown.', reply.problem))
-    fill(problemBox)
-    add(reply.data)
-    if (reply.data.nextCursor === null) more.remove()
-    else cursor = reply.data.nextCursor
-    return undefined
-  })
-  return more
-}
-
-function row(
+/** Makes the group of the consoles, this page first. */
+function consoleGroup(
   context: ConsoleContext,
-  session: Session,
-  keys: readonly Key[],
+  sessions: readonly Session[],
   reload: () => Promise<void>,
 ): HTMLElement {
-  const key = keys.find(({ id }) => id === session.keyId)
+  const sorted = sessions.toSorted((a, b) => Number(b.current) - Number(a.current))
+  return el(
+    'li',
+    { class: 'row tall' },
+    el(
+      'div',
+      { class: 'row-main' },
+      el('h2', { class: 'row-name' }, 'Consoles', el('span', { class: 'badge' }, 'Opened by your wallet')),
+      sessionList(context, sorted, reload),
+    ),
+  )
+}
+
+/** Makes the group of a key's sessions. Those of a key with several are folded. */
+function keyGroup(
+  context: ConsoleContext,
+  { key, sessions }: Group,
+  reload: () => Promise<void>,
+): HTMLElement {
+  const [{ keyId } = { keyId: '' }] = sessions
+  const name = key ? keyName(key) : keyId
   const problemBox = el('div')
-  const from: Child[] = key?.console
-    ? ['Console, opened by your wallet']
-    : ['Key ', short(key?.keyPrefix ?? session.keyId)]
+  const started = Math.max(...sessions.map(({ createdAt }) => Date.parse(createdAt)))
+  const list = sessionList(context, sessions, reload)
+  return el(
+    'li',
+    { class: 'row tall' },
+    el(
+      'div',
+      { class: 'row-main' },
+      el(
+        'h2',
+        { class: 'row-name' },
+        el('a', { href: addressOf('keys', { row: keyId }) }, name),
+        el('span', { class: 'badge' }, counted(sessions.length, 'session')),
+      ),
+      el('p', { class: 'muted small' }, 'Latest started ', when(started)),
+      problemBox,
+      sessions.length === 1
+        ? list
+        : el('details', {}, el('summary', { class: 'small' }, 'Show the sessions'), list),
+    ),
+    sessions.length > 1 &&
+      key !== undefined &&
+      el(
+        'div',
+        { class: 'row-actions' },
+        button('End all', () => endAll(context, key, sessions.length, problemBox, reload), 'danger small'),
+      ),
+  )
+}
+
+const sessionList = (
+  context: ConsoleContext,
+  sessions: readonly Session[],
+  reload: () => Promise<void>,
+): HTMLElement =>
+  el('ul', { class: 'rows' }, ...sessions.map(session => sessionRow(context, session, reload)))
+
+function sessionRow(context: ConsoleContext, session: Session, reload: () => Promise<void>): HTMLElement {
+  const { sessionId, label, current, createdAt, expiresAt, scopes } = session
+  const problemBox = el('div')
   return el(
     'li',
     { class: 'row' },
@@ -107,31 +176,65 @@ function row(
       { class: 'row-main' },
       el(
         'p',
-        { class: 'row-name' },
-        ...from,
-        session.current && el('span', { class: 'badge ok' }, 'This page'),
-        session.label !== null && session.label !== '' && el('span', { class: 'badge' }, session.label),
+        { class: 'small' },
+        ...(label === null || label === '' ? ['Session ', short(sessionId)] : [label]),
+        current && el('span', { class: 'badge ok' }, 'This page'),
       ),
       el(
         'p',
         { class: 'muted small' },
-        'Session ',
-        short(session.sessionId),
-        ' · Started ',
-        when(session.createdAt),
+        'Started ',
+        when(createdAt),
         ' · Ends ',
-        when(session.expiresAt),
-        ` · ${counted(session.scopes.length, 'scope')}`,
+        when(expiresAt),
+        ` · ${counted(scopes.length, 'scope')}`,
       ),
       problemBox,
     ),
-    !session.current &&
+    !current &&
       el(
         'div',
         { class: 'row-actions' },
-        button('End', () => endSession(context, session, problemBox, reload), 'danger small'),
+        button('End', () => endSession(context, session, problemBox, reload), 'small'),
       ),
   )
+}
+
+/** Asks, and ends every session of a key. The key works on. */
+async function endAll(
+  context: ConsoleContext,
+  key: Key,
+  count: number,
+  problemBox: HTMLElement,
+  reload: () => Promise<void>,
+): Promise<void> {
+  const name = keyName(key)
+  const yes = await ask({
+    title: `End all ${count} sessions of ${name}?`,
+    body: [
+      el(
+        'p',
+        {},
+        'Its programs are refused at once. With the key they can start new sessions: revoke the key to stop them.',
+      ),
+    ],
+    confirm: 'End all sessions',
+    danger: true,
+  })
+  if (!yes) return undefined
+  const send = async (): Promise<void> => {
+    // Any change of its scopes ends the sessions of a key. These are the ones that it has, so its rights stay.
+    const { scopes } = key
+    const reply = await context.call(`/keys/${encodeURIComponent(key.id)}`, {
+      method: 'PATCH',
+      body: { scopes },
+    })
+    const unsure = 'The sessions may not have ended. Those that are listed after a refresh go on.'
+    if (!reply.ok) return fill(problemBox, problemNote(unsure, reply.problem, send))
+    announce(`All sessions of ${name} have ended.`)
+    return reload()
+  }
+  await send()
 }
 
 async function endSession(

@@ -42,6 +42,21 @@ export function firstOf(count: number, now: number = Date.now()): number {
   return (Math.floor(now / DAY_MS) - count + 1) * DAY_MS
 }
 
+/**
+ * How many UTC days there are from the oldest of some transactions, newest first, until today, today included: at least 1, and at most
+ * `most`.
+ */
+export function daysOfData(
+  transactions: readonly Pick<Transaction, 'createdAt'>[],
+  most: number,
+  now: number = Date.now(),
+): number {
+  const last = transactions.at(-1)
+  // The clock of the host may be ahead.
+  const oldest = last ? Math.min(now, Date.parse(last.createdAt)) : now
+  return Math.min(most, Math.floor(now / DAY_MS) - Math.floor(oldest / DAY_MS) + 1)
+}
+
 /** Whether a transaction is money that left the account, or that is held to leave it. */
 function isSpent({ direction, status, source }: Transaction): boolean {
   return direction === 'debit' && source.kind !== OWN && (status === 'completed' || status === 'pending')

@@ -112,7 +112,7 @@ function optionsOf({ tags, days }: Spending, { width, dayName, hovered }: PlotCo
         ...axis,
         size: 28,
         grid: { show: false },
-        splits: labelled(days.length, width < 480 ? 14 : 7),
+        splits: labelled(days.length, width),
         values: (_, places) => places.map(place => dayName.format(days[place]?.at)),
       },
       {
@@ -133,6 +133,15 @@ function optionsOf({ tags, days }: Spending, { width, dayName, hovered }: PlotCo
   }
 }
 
-/** Returns the indexes of the labels, every `step` days. Today has none, because the edge has no space for it. */
-const labelled = (count: number, step: number) => (): number[] =>
-  Array.from({ length: Math.floor(count / step) }, (_, place) => count - 2 - place * step).toReversed()
+/** How many days have a label each, if there is the width for it. */
+const FEW = 7
+/** The width of a label with its gap, in CSS pixels. */
+const LABEL_WIDTH = 72
+
+/** Returns the indexes of the labels. Of many days today has none, because the edge has no space for it. */
+const labelled = (count: number, width: number) => (): number[] => {
+  const few = count <= FEW
+  const step = few ? Math.ceil((count * LABEL_WIDTH) / width) : width < 480 ? 14 : 7
+  const last = few ? count - 1 : count - 2
+  return Array.from({ length: Math.floor(last / step) + 1 }, (_, place) => last - place * step).toReversed()
+}

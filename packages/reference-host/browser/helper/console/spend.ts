@@ -1,8 +1,9 @@
+import { counted } from '../../shared/counted.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
-import { firstOf, spendingOf, type Spending } from './spend-days.ts'
+import { daysOfData, firstOf, spendingOf, type Spending } from './spend-days.ts'
 import { spendPlot } from './spend-plot.ts'
 import { empty, problemNote, section, skeleton } from './states.ts'
 import type { Transaction } from './wire.ts'
@@ -54,9 +55,11 @@ async function readKeyNames(context: ConsoleContext): Promise<ReadonlyMap<string
 /** Adds a choice of the key, if more than one has spent. */
 function withFilter(all: readonly Transaction[], names: ReadonlyMap<string, string>): Child[] {
   const result = el('div', { class: 'lines' })
+  // The days before the first transaction would be empty.
+  const count = daysOfData(all, DAYS)
   const show = (keyId: string): void => {
     const chosen = keyId === '' ? all : all.filter(each => each.keyId === keyId)
-    fill(result, ...render(spendingOf(chosen, DAYS)))
+    fill(result, ...render(spendingOf(chosen, count)))
   }
   show('')
   const ids = [...new Set(all.flatMap(({ keyId }) => (keyId === null ? [] : [keyId])))]
@@ -79,7 +82,13 @@ function render(spending: Spending): Child[] {
         'Card payments, payments, bills and withdrawals show up here.',
       ),
     ]
-  return [spendPlot(spending, dayName), totals(spending), table(spending)]
+  const count = spending.days.length
+  return [
+    spendPlot(spending, dayName),
+    totals(spending),
+    count < DAYS && el('p', { class: 'muted small' }, `${counted(count, 'day')} of data.`),
+    table(spending),
+  ]
 }
 
 /** Shows the sum of each category, with the colour of its bars. */

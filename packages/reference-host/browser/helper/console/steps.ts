@@ -3,7 +3,7 @@ import { button, byId, el, fill, type Child } from '../../shared/dom.ts'
 import { readHost } from '../../shared/host.ts'
 import { announce } from '../../shared/live.ts'
 import type { ConsoleContext } from './context.ts'
-import { withSandboxKey } from './sandbox-key.ts'
+import { withSignedKey } from './signed-key.ts'
 import { load, problemNote, section } from './states.ts'
 import type { Agreement, Application, Step } from './wire.ts'
 
@@ -122,7 +122,7 @@ function sandboxActions(
   if (readHost().environment !== 'sandbox') return []
   const kind = isNext ? 'primary small' : 'small'
   const withKey = (scope: string, path: string, body: object, what: string): Promise<unknown> =>
-    withSandboxKey(
+    withSignedKey(
       context,
       [scope],
       callWithKey => callWithKey(path, body),

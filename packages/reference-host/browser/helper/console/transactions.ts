@@ -1,15 +1,13 @@
-import { sentence } from '../../shared/api.ts'
 import { shortened } from '../../shared/address.ts'
 import { button, el } from '../../shared/dom.ts'
-import { announce } from '../../shared/live.ts'
 import { money } from '../../shared/money.ts'
 import { fromNow, utc } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
-import { saveExport } from './export.ts'
+import { exportButton } from './export.ts'
 import { keyName } from './key-name.ts'
 import { copiedId, factList, timeLine } from './money-drawer.ts'
-import { moneyList, queryOf } from './money-list.ts'
+import { moneyList } from './money-list.ts'
 import { fillCells, makeCells } from './money-row.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
@@ -47,7 +45,7 @@ export const transactionsPage: ConsolePage = {
   title: 'Transactions',
   icon: 'transactions',
   actions: context => [
-    button('Export CSV', () => exportCsv(context), 'small'),
+    exportButton(context, '/transactions.csv', FILTERS),
     button(
       'Refresh',
       () => {
@@ -169,10 +167,4 @@ function drawerOf({ transaction, key }: Detail): HTMLElement[] {
       ['Card', copiedId('card id', cardId)],
     ]),
   ]
-}
-
-async function exportCsv(context: ConsoleContext): Promise<void> {
-  const query = queryOf(context, FILTERS)
-  const problem = await saveExport(context, `/user/v1/transactions.csv?${query}`, 'transactions.csv')
-  announce(problem ? `Nothing was exported. ${sentence(problem)}` : 'Exported.')
 }

@@ -82,6 +82,21 @@ export interface Card {
   readonly expirationYear: number
   readonly createdAt: string
   readonly disposable: boolean
+  /** The name that a program gave it, encrypted with the key of the account. */
+  readonly encryptedName: object | null
+  /** What its payments use of the limit in the current window; null without a limit over time. */
+  readonly spentCents?: number | null
+}
+
+/** A payment by card. */
+export interface Authorization {
+  readonly id: string
+  readonly status: 'authorized' | 'declined' | 'cleared' | 'reversed'
+  readonly amountCents: number
+  readonly refundedCents: number
+  readonly merchant: { readonly name: string }
+  readonly declineReason: string | null
+  readonly createdAt: string
 }
 
 /** A transaction of the account. */
@@ -141,8 +156,12 @@ export interface PayinDetail extends Payin {
 /** A notification of the account. */
 export interface Notification {
   readonly id: string
+  /** What happened, for programs: such as `card.locked`. */
+  readonly kind: string
   readonly title: string
   readonly text: string
+  /** The thing that it is about. */
+  readonly subject: { readonly kind: string; readonly id: string }
   readonly read: boolean
   readonly createdAt: string
 }

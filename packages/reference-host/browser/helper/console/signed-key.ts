@@ -1,19 +1,23 @@
-import { call, type Reply } from '../../shared/api.ts'
+import { call, type CallOptions, type Reply } from '../../shared/api.ts'
 import type { SignedIn } from '../sign-in.ts'
 import type { ConsoleContext } from './context.ts'
 
 /** The key ends by itself if the page is closed in between. */
 const LIFETIME_MS = 300_000
 
-/** Calls an operation of `/user/v1` with the rights of the key. */
-export type CallWithKey = <T>(path: string, body: object) => Promise<Reply<T>>
+/** Calls an operation of `/user/v1` with the rights of the key, under an idempotency key of its own. */
+export type CallWithKey = <T>(
+  path: string,
+  body: object,
+  options?: Pick<CallOptions, 'method'>,
+) => Promise<Reply<T>>
 
 /**
- * Does something in a sandbox that a console may not do, such as adding play money: the wallet signs for a key with the scopes that
- * this needs, `act` is called with its session, and the key is revoked. Then the console is shown again. Resolves after the wallet
- * was asked; `failed` is called with the problem of a call that did not succeed.
+ * Does something that a console may not do, such as unlocking a card or adding play money: the wallet signs for a key with the scopes
+ * that this needs, `act` is called with its session, and the key is revoked. Then the console is shown again. Resolves after the wallet
+ * was asked; `done` is called with the reply, also if the key could not be made.
  */
-export function withSandboxKey(
+export function withSignedKey(
   { actions, call: callConsole, show }: ConsoleContext,
   scopes: readonly string[],
   act: (callWithKey: CallWithKey) => Promise<Reply<unknown>>,
@@ -21,7 +25,7 @@ export function withSandboxKey(
 ): Promise<unknown> {
   const run = async ({ token }: SignedIn): Promise<Reply<unknown>> => {
     const expiresAt = new Date(Date.now() + LIFETIME_MS).toISOString()
-    const body = { label: 'Set-up in the console', scopes, expiresAt }
+    const body = { label: 'Signed in the console', scopes, expiresAt }
     const key = await call<{ userApiKey: string; userKeyId: string }>('/identity/user-api-keys', {
       body,
       token,
@@ -31,8 +35,9 @@ export function withSandboxKey(
     const headers = { 'x-user-key': userApiKey }
     const session = await call<{ sessionToken: string }>('/user/v1/sessions', { body: {}, headers })
     const reply = session.ok
-      ? await act((path, sent) =>
+      ? await act((path, sent, options) =>
           call(`/user/v1${path}`, {
+            ...options,
             body: sent,
             token: session.data.sessionToken,
             headers: { 'idempotency-key': crypto.randomUUID() },
