@@ -277,8 +277,17 @@ function comparable({ status, headers, body }: HostResponse): unknown {
 function evidence(host: TestHost): unknown {
   const { aliases: _aliases, requestId: _id, denial, ...decision } = host.decisions.at(-1)!
   const rest = Object.fromEntries(Object.entries(decision).filter(([name]) => !name.endsWith('Ms')))
+  if (!denial) return rest
   // How long to wait differs as the field Retry-After does.
-  return { ...rest, denial: denial && { ...denial, retryAfterSeconds: undefined } }
+  const { headers = [] } = denial as { headers?: readonly (readonly [string, string])[] }
+  const kept = headers
+    .filter(([name]) => name.toLowerCase() !== 'retry-after')
+    .map(([name, value]) => [name, value.replaceAll(/;t=\d+/g, '')])
+  const timeless = { ...denial, headers: kept, retryAfterSeconds: undefined }
+  const withoutTimes = JSON.stringify(timeless, (name, value) =>
+    name === 'resetSeconds' ? undefined : value,
+  )
+  return { ...rest, denial: JSON.parse(withoutTimes) as unknown }
 }
 
 async function describedBy({ url }: TestHost): Promise<[string, string, OperationDescription][]> {

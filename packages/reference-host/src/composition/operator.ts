@@ -8,12 +8,12 @@ import type { Services } from '../services/services.ts'
 /** Starts the listener of the operator page. Undefined if the configuration does not turn it on. */
 export async function startOperator(services: Services): Promise<OperatorListener | undefined> {
   const { config, backend, clock, history, secrets, report, aliasUsage, feed, jobs, lostRuns } = services
-  const { operator, environment, serviceName, databaseUrl, dataDir } = config
+  const { operator, environment, serviceName, databaseUrl, databaseFeatures: features, dataDir } = config
   if (!operator || !history || secrets.operatorToken === undefined) return undefined
   const database =
     databaseUrl === undefined
       ? { path: join(dataDir, 'host.sqlite') }
-      : { url: databaseUrl, statementMs: LEDGER_CHECK_MS }
+      : { url: databaseUrl, features, statementMs: LEDGER_CHECK_MS }
   return startOperatorListener(
     { port: operator.port, token: secrets.operatorToken },
     {

@@ -9,10 +9,10 @@ import type { CheckedDatabase } from './ledger-check.ts'
 async function findingsOf(target: CheckedDatabase): Promise<LedgerFindings> {
   if ('url' in target) {
     const { Pool } = (await import('pg')).default
-    const db = fromPgPool(
-      new Pool({ connectionString: target.url, max: 1, statement_timeout: target.statementMs }),
-    )
-    return checkLedger(createLedger(db), db, heldMoney, { statementMs: target.statementMs })
+    const { url, features, statementMs } = target
+    const pool = new Pool({ connectionString: url, max: 1, statement_timeout: statementMs })
+    const db = fromPgPool(pool, { features })
+    return checkLedger(createLedger(db), db, heldMoney, { statementMs })
   }
   const db = await openEmbedded(target.path)
   return checkLedger(createLedger(db), db, heldMoney)
