@@ -5,9 +5,12 @@ create table {prefix}ledger_accounts (
   account_id {id} not null,
   id {id} not null,
   balance_cents bigint not null default 0,
-  primary key (id, account_id),
+  primary key (account_id, id),
   check (substr(id, 1, 8) = 'outside:' or balance_cents >= 0)
-) {by account_id};
+) {without rowid} {by account_id};
+
+-- Folds know ledger accounts by name only.
+create index {prefix}ledger_accounts_id on {prefix}ledger_accounts (id);
 
 -- Transfers: a debit and a credit, each a row of the account whose money it moves. The row of a house or outside account
 -- belongs to the account on the other side, so that a transfer writes to no partition but those of its accounts.

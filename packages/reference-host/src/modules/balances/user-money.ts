@@ -1,5 +1,5 @@
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger } from '@gatewright/kernel/internal/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { ledgerAccounts } from '@gatewright/host/internal'
 
 /** All money of a user, in cents. */
@@ -14,35 +14,26 @@ interface UserMoney {
   readonly contractsCents: number
 }
 
-/** The sum of the accounts of a user that a `where` clause selects. */
-const sumOf = (
-  where: string,
-): string => `(select coalesce(sum(a.balance_cents + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
-      where t.account_id = $1 and t.ledger_account = a.id)), 0)
-    from gw_ledger_accounts a ${where})`
+const BALANCES = `select a.id, a.balance_cents + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
+    where t.account_id = a.account_id and t.ledger_account = a.id) as cents
+  from gw_ledger_accounts a where a.account_id = $1`
 
-const BALANCES = `select
-  ${sumOf('where a.account_id = $1 and a.id = $2')} as available,
-  ${sumOf('where a.account_id = $1 and a.id = $3')} as cards,
-  ${sumOf('where a.account_id = $1 and a.id = $4')} as withdrawals,
-  ${sumOf('where a.account_id = $1 and a.id >= $5 and a.id < $6')} as contracts`
-
-/** Reads all money of a user in one statement, so that money that moves between two accounts meanwhile is counted once. */
+/**
+ * Reads all money of a user in one statement, so that money that moves between two accounts meanwhile is counted once. The statement
+ * reads one range of rows with one parameter: a sum for each kind of money took a tenth more CPU for the whole request on SQLite (npm
+ * run bench -- host). An account has at most 20 contracts, so the rows are few.
+ */
 export async function readUserMoney(db: SqlQueries, accountId: string): Promise<UserMoney> {
-  const [row] = await rows(db, BALANCES, [
-    accountId,
-    ledgerAccounts.user(accountId),
-    ledgerAccounts.held(accountId, 'cards'),
-    ledgerAccounts.held(accountId, 'withdrawals'),
-    // `;` is the character after `:`, so it ends the range of the ids that begin with the prefix.
-    `contract:${accountId}:`,
-    `contract:${accountId};`,
-  ])
+  const cents = new Map<string, number>()
+  for (const row of await rows(db, BALANCES, [accountId]))
+    cents.set(toText(row['id']), toInteger(row['cents']))
+  const prefix = ledgerAccounts.contract(accountId, '')
+  const contracts = [...cents].filter(([id]) => id.startsWith(prefix))
   return {
-    availableCents: toInteger(row?.['available']),
-    heldForCardsCents: toInteger(row?.['cards']),
-    heldForWithdrawalsCents: toInteger(row?.['withdrawals']),
-    contractsCents: toInteger(row?.['contracts']),
+    availableCents: cents.get(ledgerAccounts.user(accountId)) ?? 0,
+    heldForCardsCents: cents.get(ledgerAccounts.held(accountId, 'cards')) ?? 0,
+    heldForWithdrawalsCents: cents.get(ledgerAccounts.held(accountId, 'withdrawals')) ?? 0,
+    contractsCents: contracts.reduce((sum, [, each]) => sum + each, 0),
   }
 }
 
