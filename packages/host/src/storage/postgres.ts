@@ -13,6 +13,8 @@ import type { Secrets } from './secrets.ts'
 
 /** Connections per host. More did not help a Postgres with two cores. */
 const POOL_SIZE = 10
+/** A connection is replaced at this age, so that all of them follow a database that moved to another machine behind its name. */
+const CONNECTION_SECONDS = 600
 /** How often a transaction runs again that Postgres has rolled back because of simultaneous ones. */
 const RETRIES = 10
 /** A host whose clock differs more from that of its database is not ready. */
@@ -31,6 +33,7 @@ export function postgresBackend(
     connectionString: url,
     max: POOL_SIZE,
     connectionTimeoutMillis: 5000,
+    maxLifetimeSeconds: CONNECTION_SECONDS,
     // A database whose machine has failed does not close its connections.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

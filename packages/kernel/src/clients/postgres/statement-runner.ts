@@ -45,9 +45,16 @@ export interface StatementRunner {
 const unusable = new WeakSet<object>()
 
 /**
- * Whether a connection must not be used again, for one of two reasons. The server rejected a prepared statement, which would
- * then fail each time: its tables have changed (0A000), or the server does not know it (26000). Or a statement took longer than
- * the pool's `query_timeout`: `pg` still waits for the reply, and sends nothing until it arrives.
+ * After these errors the next statement on the same connection would fail too. The server rejected a prepared statement, because its
+ * tables have changed (0A000) or the server does not know it (26000). The server takes no writes (25006): it is a replica, perhaps a
+ * primary that was demoted, and a new connection may lead to the new primary. The server is shutting down, has crashed or is starting
+ * (57P01 to 57P03): a pooler in between may keep the connection open.
+ */
+const LASTING_ERRORS: ReadonlySet<unknown> = new Set(['0A000', '26000', '25006', '57P01', '57P02', '57P03'])
+
+/**
+ * Whether a connection must not be used again: the server replied with a lasting error, or a statement took longer than the pool's
+ * `query_timeout`. In the second case `pg` still waits for the reply, and sends nothing until it arrives.
  */
 export function isUnusable(connection: PgConnection): boolean {
   return unusable.has(connection)
@@ -55,7 +62,7 @@ export function isUnusable(connection: PgConnection): boolean {
 
 function markIfUnusable(connection: object, error: unknown): void {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
-  if (code === '0A000' || code === '26000' || message === 'Query read timeout') unusable.add(connection)
+  if (LASTING_ERRORS.has(code) || message === 'Query read timeout') unusable.add(connection)
 }
 
 /** Makes the runner of a pool. With `prepare`, statements with values are prepared under a digest of their text. */
