@@ -12,6 +12,8 @@ export interface FaultProxy {
   readonly accepted: number
   /** Keeps all bytes of the present connections, as when the machine behind them is gone. Later connections work. */
   silence(): void
+  /** Leads later connections to the server of another URL, and cuts the present ones, as a proxy does after a failover. */
+  lead(url: string): void
   close(): Promise<void>
 }
 
@@ -20,7 +22,7 @@ export interface FaultProxy {
  * that are valid in the server's protocol but not what the caller expects.
  */
 export async function faultProxy(target: string, rewrite: (response: Buffer) => Buffer): Promise<FaultProxy> {
-  const { hostname, port } = new URL(target)
+  let { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
   const silenced = new WeakSet<Socket>()
   let accepted = 0
@@ -56,6 +58,10 @@ export async function faultProxy(target: string, rewrite: (response: Buffer) => 
     },
     silence: () => {
       for (const socket of sockets) silenced.add(socket)
+    },
+    lead(to) {
+      ;({ hostname, port } = new URL(to))
+      for (const socket of sockets) socket.destroy()
     },
     close: async () => {
       for (const socket of sockets) socket.destroy()

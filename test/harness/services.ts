@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -10,6 +10,14 @@ export interface Service {
   readonly url: string
   readonly from: string
   stop(): Promise<void>
+}
+
+/** A server of one test, which can hang. */
+export interface OwnService extends Service {
+  /** Stops all of its processes without ending them: connections stay open, and nothing replies. */
+  freeze(): void
+  /** Lets them go on. */
+  thaw(): void
 }
 
 const isRoot = process.getuid?.() === 0
@@ -57,6 +65,47 @@ function stopper(child: ChildProcess, signal: NodeJS.Signals, directory: string)
   }
 }
 
+/** Sends a signal to a process and its children. */
+function signalAll(child: ChildProcess, signal: NodeJS.Signals): void {
+  const { pid } = child
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
+  for (const each of [pid as number, ...children.map(Number)]) process.kill(each, signal)
+}
+
+/** Makes the service of a running server. A frozen one is let go before it is stopped. */
+function serviceOf(
+  child: ChildProcess,
+  {
+    url,
+    from,
+    signal,
+    directory,
+  }: Pick<Service, 'url' | 'from'> & {
+    readonly signal: NodeJS.Signals
+    readonly directory: string
+  },
+): OwnService {
+  const stop = stopper(child, signal, directory)
+  let frozen = false
+  const thaw = (): void => {
+    if (frozen) signalAll(child, 'SIGCONT')
+    frozen = false
+  }
+  return {
+    url,
+    from,
+    freeze() {
+      frozen = true
+      signalAll(child, 'SIGSTOP')
+    },
+    thaw,
+    async stop() {
+      thaw()
+      await stop()
+    },
+  }
+}
+
 /** Starts on a free port; another process may take the port in between, so it tries three times. */
 async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -72,8 +121,19 @@ async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
 export async function postgresService(): Promise<Service> {
   const given = process.env['TEST_POSTGRES_URL']
   if (given) return { url: given, from: 'TEST_POSTGRES_URL', stop: async () => {} }
+  return startPostgres()
+}
+
+/** Starts a Postgres in a folder below `below`. With `primary` it is a standby that follows the Postgres of that URL. */
+export async function startPostgres({
+  below = tmpdir(),
+  primary,
+}: {
+  readonly below?: string
+  readonly primary?: string
+} = {}): Promise<OwnService> {
   const binaries = postgresBinaries()
-  const directory = mkdtempSync(join(tmpdir(), 'gatewright-pg-'))
+  const directory = mkdtempSync(join(below, 'gatewright-pg-'))
   if (isRoot) {
     chownSync(directory, NOBODY.uid, NOBODY.gid)
     chmodSync(directory, 0o755)
@@ -86,9 +146,18 @@ export async function postgresService(): Promise<Service> {
     cpSync(dirname(bin), join(directory, 'pg'), { recursive: true, verbatimSymlinks: true })
     bin = join(directory, 'pg', 'bin')
   }
-  const flags = ['-D', 'data', '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C']
-  const init = spawnSync(join(bin, 'initdb'), flags, { ...options, encoding: 'utf8' })
-  if (init.status !== 0) throw new Error(`initdb (${binaries.from}): ${init.error?.message ?? init.stderr}`)
+  const [program, flags] =
+    primary === undefined
+      ? ([
+          'initdb',
+          ['-D', 'data', '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
+        ] as const)
+      : (['pg_basebackup', ['-d', primary, '-D', 'data', '-R', '-c', 'fast', '--no-sync']] as const)
+  // Where PATH has links to some programs only, the others are beside their targets.
+  const programs = dirname(realpathSync(join(bin, 'postgres')))
+  const init = spawnSync(join(programs, program), flags, { ...options, encoding: 'utf8' })
+  if (init.status !== 0)
+    throw new Error(`${program} (${binaries.from}): ${init.error?.message ?? init.stderr}`)
   return onFreePort(async port => {
     const settings = [
       'listen_addresses=127.0.0.1',
@@ -98,9 +167,10 @@ export async function postgresService(): Promise<Service> {
     ]
     const args = ['-D', 'data', '-p', String(port), '-k', directory, ...settings.flatMap(set => ['-c', set])]
     const child = spawn(join(bin, 'postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
-    await printed(child, 'ready to accept connections')
+    // A standby says "ready to accept read-only connections".
+    await printed(child, ' connections\n')
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-    return { url, from: binaries.from, stop: stopper(child, 'SIGQUIT', directory) }
+    return serviceOf(child, { url, from: binaries.from, signal: 'SIGQUIT', directory })
   })
 }
 
@@ -112,7 +182,7 @@ export async function redisService(): Promise<Service> {
 }
 
 /** Starts a Redis without persistence, with more of its own flags (`--cluster-enabled yes`). */
-export async function startRedis(flags: readonly string[]): Promise<Service> {
+export async function startRedis(flags: readonly string[]): Promise<OwnService> {
   const binaries = redisBinaries()
   return onFreePort(async port => {
     const directory = mkdtempSync(join(tmpdir(), 'gatewright-redis-'))
@@ -124,10 +194,7 @@ export async function startRedis(flags: readonly string[]): Promise<Service> {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     await printed(child, 'Ready to accept connections')
-    return {
-      url: `redis://127.0.0.1:${port}`,
-      from: binaries.from,
-      stop: stopper(child, 'SIGKILL', directory),
-    }
+    const url = `redis://127.0.0.1:${port}`
+    return serviceOf(child, { url, from: binaries.from, signal: 'SIGKILL', directory })
   })
 }

@@ -53,6 +53,21 @@ t.test('a Redis that was demoted is not ready, and is again once it takes writes
   await t.resolves(check())
 })
 
+for (const kind of ['a Redis', 'a cluster'] as const)
+  t.test(`${kind} whose memory is full is not ready`, async t => {
+    const server = kind === 'a Redis' ? await startRedis([]) : await startRedisCluster()
+    t.teardown(server.stop)
+    const urls = 'urls' in server ? server.urls : [server.url]
+    const check = await opened(t, 'urls' in server ? { clusterUrls: urls } : { url: server.url })
+    for (const url of urls) {
+      const command = await operator(t, url)
+      await command('CONFIG', 'SET', 'maxmemory', '1')
+      await t.rejects(check(), { message: /OOM command not allowed/ })
+      await command('CONFIG', 'SET', 'maxmemory', '0')
+      await t.resolves(check())
+    }
+  })
+
 t.test('a cluster is ready if each of its masters keeps what it is given', async t => {
   const cluster = await startRedisCluster()
   t.teardown(cluster.stop)

@@ -1,6 +1,5 @@
 import { collectBatches } from '@gatewright/kernel'
 import { countJobs } from '../records/described-jobs.ts'
-import { checkInTime } from '../storage/check-in-time.ts'
 import type { Chore } from './chores.ts'
 import { collectorsOf } from './host-module.ts'
 import { modulesOf, type HostServices } from './host-services.ts'
@@ -28,7 +27,7 @@ export function hostChores(services: HostServices): readonly Chore[] {
     ...modulesOf(services).flatMap(({ chores }) => chores?.(services) ?? []),
     ...jobRounds(jobs),
     { name: 'measure jobs', everyMs: SOON_MS, run: () => measureJobs(services) },
-    { name: 'measure stores', everyMs: SOON_MS, run: () => measureStores(services) },
+    { name: 'measure stores', everyMs: SOON_MS, run: () => measureReadiness(services) },
     { name: 'write requests', everyMs: WRITE_REQUESTS_MS, run: () => requestLog.flush() },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
     garbageCollection(services),
@@ -37,15 +36,14 @@ export function hostChores(services: HostServices): readonly Chore[] {
 
 /** Deletes what has expired or ended, and rotates the signing key. */
 function garbageCollection(services: HostServices): Chore {
-  const { backend, clock, endedKeys, issuer, report } = services
+  const { readiness, clock, endedKeys, issuer, report } = services
   const collectors = collectorsOf(services)
   let keptAt = -Infinity
   return {
     name: 'collect garbage',
     everyMs: MINUTE_MS,
     async run(signal) {
-      // A host whose clock is ahead would delete what is still valid for all others, such as nonces and sessions.
-      await backend.checks['database']?.()
+      if (!(await readiness.mayDeleteByTime())) return
       for (const collect of collectors) await collectBatches(collect, LIMIT, signal).catch(report)
       const now = clock.now()
       if (now >= keptAt + KEEP_ENDED_KEYS_MS) {
@@ -63,13 +61,12 @@ async function measureJobs({ metrics, jobs, clock }: HostServices): Promise<void
   metrics.waitingJobs(await countJobs(jobs, clock.now()))
 }
 
-/** Measures the round trip of each store, for the metrics and the operator page. */
-async function measureStores({ metrics, history, backend }: HostServices): Promise<void> {
-  await Promise.all(
-    Object.entries(backend.checks).map(async ([store, check]) => {
-      const { ok, ms } = await checkInTime(check)
-      metrics.storeCheck(store, ms / 1000, ok)
-      history?.storeCheck(store, ms / 1000)
-    }),
-  )
+/** Checks the readiness of this host, for the metrics, the operator page and the log: also where nobody asks for it. */
+async function measureReadiness({ metrics, history, readiness }: HostServices): Promise<void> {
+  const { dependencies, stores } = await readiness.check()
+  metrics.dependencies(dependencies)
+  for (const { name, ok, ms } of stores) {
+    metrics.storeCheck(name, ms / 1000, ok)
+    history?.storeCheck(name, ms / 1000)
+  }
 }

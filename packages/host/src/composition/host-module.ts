@@ -5,6 +5,7 @@ import { systemOperations } from '../http/system-operations.ts'
 import { cacheDocument } from '../http/cached-document.ts'
 import { openApiDocument } from '../openapi/document.ts'
 import { requests } from '../records/requests.ts'
+import { collectHeartbeats } from '../storage/heartbeat.ts'
 import { modulesOf, NO_REQUIREMENTS, type HostServices } from './host-services.ts'
 
 /**
@@ -18,7 +19,7 @@ export function operationTable(services: HostServices): readonly Operation[] {
     eventTypes,
     metrics,
     issuer,
-    backend,
+    readiness,
     draining,
     config,
     aliasTable,
@@ -37,7 +38,7 @@ export function operationTable(services: HostServices): readonly Operation[] {
       clock,
       issuer,
       metrics,
-      checks: backend.checks,
+      readiness,
       draining,
       description: () => description,
     }),
@@ -70,6 +71,7 @@ export function collectorsOf(services: HostServices): readonly ((limit: number) 
     limit => idempotency(sql).collect(limit, clock.now()),
     limit => spend(sql).collect(limit, clock.now()),
     limit => aliasUsage.collect(limit, clock.now() - ALIAS_USAGE_MS),
+    limit => collectHeartbeats(sql, limit, clock.now()),
     limit => collectMessages(sql, limit, clock.now()),
     limit => requests.collect(sql, limit, clock.now() - config.requestLog.days * DAY_MS),
     ...modulesOf(services).flatMap(({ collectors }) => collectors?.(services) ?? []),

@@ -42,6 +42,7 @@ import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
 import { createRequestLog, type RequestLog } from '../records/request-log.ts'
 import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
+import { createReadiness, type Readiness } from '../storage/readiness.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import type { ServicesOf } from './make-services.ts'
 import { mergeByName, type Module } from './module.ts'
@@ -138,6 +139,11 @@ export class HostFactories {
   /** The decisions about requests that people can look up. */
   requestLog({ config, db, clock }: HostServices): RequestLog {
     return createRequestLog({ db, clock, mode: config.requestLog.mode })
+  }
+
+  /** Whether a write would succeed now. */
+  readiness({ backend, clock, report }: HostServices): Readiness {
+    return createReadiness({ backend, clock, report })
   }
 
   metrics(): Metrics {

@@ -183,7 +183,7 @@ export async function runHost<S extends HostServices>(
 
 /** What the host's gate needs, of its services. */
 function mountServices(services: HostServices): Parameters<typeof createApp>[1] {
-  const { config, observe, metrics, history, aliasUsage, requestLog } = services
+  const { config, observe, metrics, history, aliasUsage, requestLog, readiness } = services
   const { serviceName, directUserKey, requireHttps, trustProxy } = config
   const {
     clock,
@@ -220,6 +220,7 @@ function mountServices(services: HostServices): Parameters<typeof createApp>[1] 
     trustProxy,
     observe(decision) {
       metrics.observe(decision)
+      if (decision.failure !== undefined) readiness.failed(decision.failure)
       history?.observe(decision)
       requestLog.record(decision)
       aliasUsage.record(decision.keyId, decision.aliases)

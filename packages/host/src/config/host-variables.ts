@@ -69,7 +69,7 @@ export const hostVariables = {
   REDIS_URL: optional(
     redisUrl,
     'none',
-    'Redis for nonces and rate limits; without it, nonces are in the database and each process counts requests for itself. Must be the master, with `maxmemory-policy noeviction`; its user needs the commands `ROLE` and `INFO`',
+    'Redis for nonces and rate limits; without it, nonces are in the database and each process counts requests for itself. Must be the master, with `maxmemory-policy noeviction`; its user needs the commands `ROLE`, `INFO` and `SET`',
   ),
   REDIS_CLUSTER_URLS: optional(
     listOf(redisUrl),

@@ -7,8 +7,7 @@ import type { TObject } from 'typebox/type'
 import { operation, type Document, type Operation, type PlainOperation } from './operation.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { component, text } from '../schemas/fields.ts'
-import type { DependencyCheck } from '../storage/backend.ts'
-import { checkInTime } from '../storage/check-in-time.ts'
+import type { Readiness, ReadinessState } from '../storage/readiness.ts'
 import { conditionalGet, type CachedDocument } from './cached-document.ts'
 import { shareResult } from './share-result.ts'
 
@@ -17,14 +16,14 @@ export interface SystemServices {
   readonly clock: Clock
   readonly issuer: Issuer
   readonly metrics: Metrics
-  readonly checks: Readonly<Record<string, DependencyCheck>>
+  readonly readiness: Readiness
   /** Whether the host is shutting down. It then reports "not ready", whatever its dependencies report. */
   readonly draining: () => boolean
   /** The API description of the whole table, this module included. */
   readonly description: () => CachedDocument
 }
 
-/** How long rendered metrics and the result of readiness checks are reused, in ms. */
+/** How long rendered metrics are reused, in ms. */
 const SHARED_MS = 1000
 
 /**
@@ -35,15 +34,14 @@ export function systemOperations({
   clock,
   issuer,
   metrics,
-  checks,
+  readiness,
   draining,
   description,
 }: SystemServices): Operation[] {
   const rendered = shareResult(() => metrics.text(), clock, SHARED_MS)
-  const responded = shareResult(() => readiness(checks), clock, SHARED_MS)
   const ready = async (): Promise<Document> => {
-    const state = await responded()
-    return draining() ? notReady(state) : state
+    const { ready: works, dependencies } = await readiness.check()
+    return readinessDocument(works && !draining(), dependencies)
   }
   return [
     document({
@@ -82,7 +80,7 @@ export function systemOperations({
       id: 'system.readyz',
       title: 'Readiness check',
       path: '/readyz',
-      response: Readiness,
+      response: ReadinessReport,
       example: { response: { status: 'ready', dependencies: { database: 'ok' } } },
       documentStatuses: [503],
       make: ready,
@@ -115,12 +113,12 @@ const Jwks = Type.Object(
 )
 const Description = Type.Object({ openapi: text('3.1.0') }, component('Description', 'An OpenAPI document'))
 const Health = Type.Object({ status: Type.Enum(['ok']) }, component('Health', 'The process answers'))
-const Readiness = Type.Object(
+const ReadinessReport = Type.Object(
   {
     status: Type.Enum(['ready', 'not_ready']),
     dependencies: Type.Record(Type.String(), Type.Enum(['ok', 'down'])),
   },
-  component('Readiness', 'Whether each dependency answers'),
+  component('Readiness', 'Whether a write would succeed now, and which dependency is the reason if not'),
 )
 
 interface DocumentRule<D extends TObject>
@@ -145,20 +143,8 @@ function document<D extends TObject>({ path, make, ...rule }: DocumentRule<D>): 
   })
 }
 
-/** Sets the status to 503, so that load balancers take the host out of rotation. */
-function notReady({ document: body, headers }: Document): Document {
-  return { document: { ...(body as object), status: 'not_ready' }, headers, status: 503 }
-}
-
-/** Checks all dependencies in parallel. The cause of a failure is logged and not published. */
-async function readiness(checks: SystemServices['checks']): Promise<Document> {
-  const states = await Promise.all(
-    Object.entries(checks).map(
-      async ([name, check]) => [name, (await checkInTime(check)).ok ? 'ok' : 'down'] as const,
-    ),
-  )
-  const ready = states.every(([, state]) => state === 'ok')
-  const status = ready ? 'ready' : 'not_ready'
-  const body = { status, dependencies: Object.fromEntries(states) }
+/** A host that is not ready responds with 503, so that load balancers take it out of rotation. Causes are logged, not published. */
+function readinessDocument(ready: boolean, dependencies: ReadinessState['dependencies']): Document {
+  const body = { status: ready ? 'ready' : 'not_ready', dependencies }
   return { document: body, headers: [], ...(ready ? {} : { status: 503 }) }
 }

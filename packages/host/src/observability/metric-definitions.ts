@@ -57,6 +57,12 @@ export function registerMetrics(registry: Registry) {
       labelNames: ['kind'],
       registers: [registry],
     }),
+    dependencies: new Gauge({
+      name: 'gatewright_dependency_ready',
+      help: 'Whether each dependency that /readyz names works: 1, or 0 while it is down. history is 0 until a loss of writes is accepted',
+      labelNames: ['dependency'],
+      registers: [registry],
+    }),
     checks: new Histogram({
       name: 'gatewright_store_check_seconds',
       help: 'Round trip of a readiness check to each store, every 5 seconds',

@@ -22,6 +22,8 @@ export interface Metrics {
   ): void
   /** Records how long a check of a store took, and whether it failed. */
   storeCheck(store: string, seconds: number, ok: boolean): void
+  /** Sets which dependencies work. */
+  dependencies(states: Readonly<Record<string, 'ok' | 'down'>>): void
   /** Registers the gauge of the revocation feed's age, which `ageSeconds` returns. */
   feedAge(ageSeconds: () => number | undefined): void
   /** Registers the counter of retries on the database. `counts` holds the number of each reason, and changes. */
@@ -42,6 +44,11 @@ export function createMetrics(): Metrics {
     storeCheck(store, seconds, ok) {
       metrics.checks.observe({ store }, seconds)
       if (!ok) metrics.failedChecks.inc({ store })
+    },
+    dependencies(states) {
+      metrics.dependencies.reset()
+      for (const [dependency, state] of Object.entries(states))
+        metrics.dependencies.set({ dependency }, state === 'ok' ? 1 : 0)
     },
     droppedRequests: dropped => void registerDroppedRequests(registry, dropped),
     feedAge: ageSeconds => void registerFeedAge(registry, ageSeconds),

@@ -1,6 +1,7 @@
+import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
-import { fromSqlite, rows } from '@gatewright/kernel/sql'
+import { fromSqlite } from '@gatewright/kernel/sql'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
 import { sqliteSpends, sqlRevocationFeed } from '@gatewright/scope-guard/sqlite'
 import { sqliteCredentials } from '@gatewright/session-issuer/sqlite'
@@ -9,6 +10,9 @@ import Database from 'libsql'
 import type { Backend, DatabaseOptions } from './backend.ts'
 import { migrateAll } from './migrate-all.ts'
 import type { Secrets } from './secrets.ts'
+
+/** With less room than this the host is not ready. The journal of SQLite grows to about 4 MB, and more in a long read. */
+const LEAST_FREE_BYTES = 16 * 2 ** 20
 
 /**
  * Opens the embedded SQLite in `dataDir`, which must be locked. A commit is on disk
@@ -35,15 +39,22 @@ export function embeddedBackend(
     idempotency: tx => sqliteIdempotency(tx),
     spend: tx => sqliteSpends(tx),
     aliasUsage: sqliteAliasUsage(sql),
-    checks: {
-      database: async () => {
-        await rows(sql, 'select 1')
-      },
-    },
+    checks: {},
+    assertRoom: () => assertRoom(dataDir),
     migrate: () => migrateAll(sql, migrateModules),
     close: async () => {
       reader.close()
       writer.close()
     },
   }
+}
+
+/** Throws when the folder is nearly full: SQLite may still have room in its journal for a heartbeat, and none for a payment. */
+async function assertRoom(dataDir: string): Promise<void> {
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = bavail * bsize
+  if (free < LEAST_FREE_BYTES)
+    throw new Error(
+      `DATA_DIR has ${Math.floor(free / 2 ** 20)} MiB left, ${LEAST_FREE_BYTES / 2 ** 20} are needed`,
+    )
 }

@@ -74,4 +74,21 @@ create table {prefix}provider_messages (
 ) {lookup};
 
 create index {prefix}provider_messages_received on {prefix}provider_messages (received_at);
+
+-- One row for each process, which it writes every few seconds to see whether the database takes writes and keeps them.
+create table {prefix}heartbeats (
+  host_id {id} primary key,
+  beats bigint not null,
+  at bigint not null,
+  previous_at bigint not null
+) {global};
+
+-- Acknowledged heartbeats that the database has lost, and other writes with them. No host is ready until an operator has accepted it.
+create table {prefix}lost_history (
+  host_id {id} primary key,
+  found_at bigint not null,
+  acknowledged_at bigint not null,
+  kept_at bigint,
+  accepted_at bigint
+) {global};
 `

@@ -1,13 +1,14 @@
 import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { hasAllFeatures, toInteger, type RetryReason } from '@gatewright/kernel/internal/sql'
+import { hasAllFeatures, type RetryReason } from '@gatewright/kernel/internal/sql'
 import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { postgresCredentials } from '@gatewright/session-issuer/postgres'
 import { postgresNonces } from '@gatewright/signature-verifier/postgres'
 import pg from 'pg'
 import type { Backend, DatabaseOptions } from './backend.ts'
+import { inTime } from './in-time.ts'
 import { migrateAll } from './migrate-all.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -15,10 +16,10 @@ import type { Secrets } from './secrets.ts'
 const POOL_SIZE = 10
 /** A connection is replaced at this age, so that all of them follow a database that moved to another machine behind its name. */
 const CONNECTION_SECONDS = 600
+/** How long a connection may take to close, in ms. */
+const CLOSE_MS = 500
 /** How often a transaction runs again that Postgres has rolled back because of simultaneous ones. */
 const RETRIES = 10
-/** A host whose clock differs more from that of its database is not ready. */
-const MAX_SKEW_MS = 2000
 
 /**
  * Connects to Postgres. `queryMs` limits each statement at the
@@ -60,18 +61,46 @@ export function postgresBackend(
     idempotency: tx => postgresTransactionalIdempotency(tx),
     spend: tx => postgresSpends(tx),
     aliasUsage: postgresAliasUsage(sql),
-    checks: { database: () => assertClock(sql) },
+    checks: {},
     migrate: () => migrateOnOwnPool({ ...options, max: 1 }, { ...shared, partitions }, migrateModules),
     retries,
-    close: () => pool.end(),
+    close: () => endPool(pool),
   }
 }
+
+/** The connections of each pool that are still open. */
+const connectionsOf = new WeakMap<pg.Pool, Set<pg.ClientBase>>()
 
 function openPool(options: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(options)
   // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
   pool.on('error', () => {})
+  const connections = new Set<pg.ClientBase>()
+  connectionsOf.set(pool, connections)
+  pool.on('connect', client => {
+    connections.add(client)
+    client.once('end', () => connections.delete(client))
+  })
   return pool
+}
+
+/** Ends a pool. Connections whose server does not reply, or whose statement still runs, are cut after `CLOSE_MS`. */
+async function endPool(pool: pg.Pool): Promise<void> {
+  const connections = connectionsOf.get(pool) ?? new Set()
+  await endInTime(pool.end(), connections)
+}
+
+async function endInTime(end: Promise<unknown>, connections: ReadonlySet<pg.ClientBase>): Promise<void> {
+  const closed = [...connections].map(client => new Promise(resolve => client.once('end', resolve)))
+  await inTime(Promise.all([end, ...closed]), CLOSE_MS, () => new Error('late')).catch(() => {
+    for (const client of connections) socketOf(client).destroy()
+  })
+}
+
+/** `pg` declares no way to close a connection without a farewell to its server, which it waits for. */
+function socketOf(client: pg.ClientBase): { destroy(): void } {
+  return (client as unknown as { readonly connection: { readonly stream: { destroy(): void } } }).connection
+    .stream
 }
 
 /** Migrates on a pool of its own, because a migration cannot lift the `query_timeout` of a pool. */
@@ -86,7 +115,7 @@ async function migrateOnOwnPool(
     await assertIsolation(sql)
     await migrateAll(sql, migrateModules)
   } finally {
-    await pool.end()
+    await endPool(pool)
   }
 }
 
@@ -105,13 +134,6 @@ async function assertIsolation(sql: SqlClient): Promise<void> {
   throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
 }
 
-async function assertClock(sql: SqlClient): Promise<void> {
-  const text = 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now'
-  const [row] = await rows(sql, text)
-  const skewMs = Math.abs(toInteger(row?.['now']) - Date.now())
-  if (skewMs > MAX_SKEW_MS) throw new Error(`this host's clock is ${skewMs} ms off its database's`)
-}
-
 /** Listens on a separate connection. If it breaks, only notifications are lost, since the feed is also polled. */
 async function listen(url: string, channel: string, listener: () => void): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url })
@@ -119,5 +141,5 @@ async function listen(url: string, channel: string, listener: () => void): Promi
   client.on('notification', listener)
   await client.connect()
   await client.query(`listen ${channel}`)
-  return () => client.end()
+  return () => endInTime(client.end(), new Set([client]))
 }

@@ -13,6 +13,8 @@ interface OpenRedis {
   readonly client: RedisClient
   /** The client for rate-limiter-flexible. */
   readonly storeClient: unknown
+  /** Writes to each server that accepts writes. */
+  write(): Promise<void>
   /** Returns the servers that accept writes, each as a function that sends it a command. */
   servers(): Promise<readonly SendToServer[]>
   close(): void
@@ -30,9 +32,9 @@ const COMMAND_MS = 5000
 
 /**
  * Moves used nonces and rate limits of a backend to Redis. Idempotency records and spend counters stay in the ledger's
- * database. Throws for a replica, which accepts no writes, and for a `maxmemory-policy` other than `noeviction`, since an
- * evicted nonce could be used again. The start and each readiness check verify this on every master of a cluster. `commandMs`
- * is for tests.
+ * database. Throws for a replica, which accepts no writes, for a `maxmemory-policy` other than `noeviction`, since an
+ * evicted nonce could be used again, and for a server whose memory is full. The start and each readiness check verify this on every
+ * master of a cluster, by a write among others. `commandMs` is for tests.
  */
 export async function withRedis(
   backend: Backend,
@@ -42,6 +44,7 @@ export async function withRedis(
   const {
     client: unlimited,
     storeClient,
+    write,
     servers,
     close,
   } = await ('url' in target ? single(target.url, commandMs) : cluster(target.clusterUrls, commandMs))
@@ -53,8 +56,7 @@ export async function withRedis(
     run: (key, command) => inTime(unlimited.run(key, command), commandMs, late),
   }
   const check = async (): Promise<void> => {
-    const checked = servers().then(each => Promise.all(each.map(assertServer)))
-    await inTime(checked, commandMs, late)
+    await inTime(assertWritable({ write, servers }), commandMs, late)
   }
   try {
     await check()
@@ -76,10 +78,24 @@ export async function withRedis(
 }
 
 /**
- * Keys that are read before the masters of a cluster are checked, so that the client learns of replaced masters. A master with
+ * Keys that all hosts write, so that each master of a cluster gets a write and the client learns of replaced masters. A master with
  * a tenth of the slots has none of these keys in 1 of 800 clusters.
  */
 const PROBED_KEYS = Array.from({ length: 64 }, (_, n) => `gw:probe:${n}`)
+
+/** The command that writes such a key, which is deleted after a minute. */
+const writeOf = (key: string): string[] => ['SET', key, '1', 'PX', '60000']
+
+/** Throws unless every server that should take writes takes one, and evicts no keys. */
+async function assertWritable({ write, servers }: Pick<OpenRedis, 'write' | 'servers'>): Promise<void> {
+  // A role or policy says better than a failed write what to do.
+  const failure = await write().then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  )
+  await Promise.all((await servers()).map(assertServer))
+  if (failure) throw failure.error
+}
 
 /** Throws unless a server accepts writes and evicts no keys. */
 async function assertServer(send: SendToServer): Promise<void> {
@@ -118,6 +134,9 @@ async function single(url: string, silentMs: number): Promise<OpenRedis> {
   return {
     client: fromNodeRedis(redis),
     storeClient: redis,
+    write: async () => {
+      await redis.sendCommand(writeOf(PROBED_KEYS[0] as string))
+    },
     servers: async () => [command => redis.sendCommand(command)],
     close: () => {
       stopReplacing()
@@ -136,13 +155,12 @@ async function cluster(urls: readonly string[], silentMs: number): Promise<OpenR
   return {
     client: fromNodeRedisCluster(redis),
     storeClient: redis,
-    async servers() {
+    write: async () => {
       // The client learns that a master was replaced only by a command on a key of its slots.
-      await Promise.all(PROBED_KEYS.map(key => redis.sendCommand(key, false, ['EXISTS', key])))
-      return redis.masters.map(
-        master => async command => (await redis.nodeClient(master)).sendCommand(command),
-      )
+      await Promise.all(PROBED_KEYS.map(key => redis.sendCommand(key, false, writeOf(key))))
     },
+    servers: async () =>
+      redis.masters.map(master => async command => (await redis.nodeClient(master)).sendCommand(command)),
     close: () => {
       stopReplacing()
       redis.destroy()

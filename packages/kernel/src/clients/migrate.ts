@@ -42,6 +42,7 @@ export async function migrate(
   const versions = readVersions(ddl, db).map(statements =>
     statements.map(statement => statement.replaceAll('{prefix}', prefix)),
   )
+  knownVersions.set(namespace, versions.length)
   if (db.features === 'minimal') {
     await checkFeatures(db, prefix, await names(db, TABLES.postgres))
     await createLockTable(db, prefix)
@@ -72,6 +73,29 @@ export async function migrate(
       await rows(tx, `insert into ${table} (namespace, version) values ($1, $2)`, [namespace, index + 1])
     }
   })
+}
+
+/** The newest version that this software knows of each namespace that it has migrated, whatever the database. */
+const knownVersions = new Map<string, number>()
+
+/**
+ * Returns the namespaces whose tables newer software has migrated: those with a recorded version above the newest one of the DDL that
+ * `migrate` ran with in this process. Namespaces that it did not migrate are not compared. Faults: `ERR_STORE_*`.
+ */
+export async function newerNamespaces(
+  db: SqlQueries,
+  prefix: string = DEFAULT_PREFIX,
+): Promise<readonly string[]> {
+  const table = migrationTable(checkedPrefix(prefix))
+  const recorded = await rows(
+    db,
+    `select namespace, max(version) as version from ${table} group by namespace`,
+  )
+  return recorded
+    .filter(
+      ({ namespace, version }) => toInteger(version) > (knownVersions.get(toText(namespace)) ?? Infinity),
+    )
+    .map(({ namespace }) => toText(namespace))
 }
 
 const migrationTable = (prefix: string): string => `${prefix}migrations`

@@ -1,6 +1,6 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
-export { IncompatibleTables } from './migrate.ts'
+export { IncompatibleTables, newerNamespaces } from './migrate.ts'
 export { lockName } from './named-lock.ts'
 export { defer, hasAllFeatures, rowLock, toInteger, toText } from './sql-client.ts'
 export { assertOutsideTransactionScope, withinTransactionScope } from './transaction-scope.ts'

@@ -13,7 +13,7 @@ export const runCommand: RunCommand = commandRunner({
   version: HOST_VERSION,
   summary: 'Runs and operates a host. The environment names its stores, as for the host. Times are in UTC.',
   sections: {
-    'The host': ['start', 'migrate', 'operations', 'jobs', 'lost-runs', 'aliases'],
+    'The host': ['start', 'migrate', 'operations', 'jobs', 'lost-runs', 'history', 'aliases'],
     'Accounts and people': ['users', 'accounts', 'kyc', 'audit'],
     'Keys and sessions': ['keys', 'sessions', 'requests', 'partner-keys', 'signing-keys', 'data-keys'],
     Money: ['ledger', 'payins', 'deposits', 'withdrawals', 'cards', 'authorizations'],

@@ -1,16 +1,24 @@
 import type { HostServices } from '@gatewright/host'
 import { listJobs } from '@gatewright/host/internal'
 import { listCommand } from '@gatewright/host/cli'
-import { CommandError, MAX_LISTED, type Command, lostRunCommands } from '@gatewright/host/internal'
+import {
+  CommandError,
+  MAX_LISTED,
+  type Command,
+  historyCommands,
+  lostRunCommands,
+} from '@gatewright/host/internal'
 import { dueAliases, reportText } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '../product/aliases.ts'
 import { reportAliases } from './aliases.ts'
 
 /**
- * Commands on jobs (calls to providers that wait to be made), on writes with an idempotency key whose outcome is unknown, and on
- * legacy names.
+ * Commands on jobs (calls to providers that wait to be made), on writes with an idempotency key whose outcome is unknown, on history
+ * that the database has lost, and on legacy names.
  */
-export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock' | 'jobs' | 'lostRuns'>>[] = [
+export const commands: readonly Command<
+  Pick<HostServices, 'backend' | 'clock' | 'db' | 'jobs' | 'lostRuns'>
+>[] = [
   listCommand({
     name: 'jobs list',
     takes: [],
@@ -34,6 +42,7 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'clock' |
     },
   },
   ...lostRunCommands,
+  ...historyCommands,
   {
     name: 'aliases report',
     takes: [],

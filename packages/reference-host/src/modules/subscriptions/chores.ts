@@ -13,7 +13,8 @@ import { payinExpiry } from './payins/expiry.ts'
 import type { PayinSettlement } from './payins/settlement.ts'
 
 /** What the background tasks of pay-ins work with. */
-export interface SubscriptionChoreServices extends Pick<HostServices, 'backend' | 'db' | 'clock' | 'report'> {
+export interface SubscriptionChoreServices
+  extends Pick<HostServices, 'readiness' | 'db' | 'clock' | 'report'> {
   readonly config: Config
   readonly readers: ReadonlyMap<number, ChainReader>
   readonly settlement: PayinSettlement
@@ -29,7 +30,7 @@ const LIMIT = 1000
 
 /** Reads chains, records transfers that match no pay-in, measures the supply of deposit addresses and expires pay-ins. */
 export function subscriptionChores(services: SubscriptionChoreServices): readonly Chore[] {
-  const { backend, db, clock, settlement, report, config, productMetrics, readers } = services
+  const { readiness, db, clock, settlement, report, config, productMetrics, readers } = services
   const expire = payinExpiry({ db, clock, settlement })
   const measure = addressSupply(db, config.payinReceivers, productMetrics, report)
   return [
@@ -45,8 +46,7 @@ export function subscriptionChores(services: SubscriptionChoreServices): readonl
       name: 'expire pay-ins',
       everyMs: SOON_MS,
       async run(signal) {
-        // Expires nothing while the host's clock and the database's disagree.
-        await backend.checks['database']?.()
+        if (!(await readiness.mayDeleteByTime())) return
         while (!signal.aborted && (await expire(LIMIT, report)) === LIMIT);
       },
     },

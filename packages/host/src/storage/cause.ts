@@ -1,0 +1,22 @@
+/** An error wraps that of the driver once or twice. */
+const DEEPEST = 4
+
+/** Returns an error and its causes, the error first. */
+function chainOf(error: unknown): readonly Error[] {
+  const chain: Error[] = []
+  for (let at = error; at instanceof Error && chain.length < DEEPEST; at = at.cause) chain.push(at)
+  return chain
+}
+
+/** Whether an error or one of its causes has one of these codes, such as `EMFILE` or a SQLSTATE. */
+export function hasCode(error: unknown, codes: readonly string[]): boolean {
+  return chainOf(error).some(({ code }: NodeJS.ErrnoException) => code !== undefined && codes.includes(code))
+}
+
+/** Says why something failed, for an operator: the message of the first cause. It never has the values of a statement. */
+export function causeText(error: unknown): string {
+  if (hasCode(error, ['EMFILE', 'ENFILE']))
+    return 'no file descriptor is left: raise the limit of this process (ulimit -n, or LimitNOFILE of systemd)'
+  const { message, code }: NodeJS.ErrnoException = chainOf(error).at(-1) ?? new Error('unknown error')
+  return message === '' ? (code ?? 'unknown error') : message
+}

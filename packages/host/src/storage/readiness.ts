@@ -1,0 +1,191 @@
+import { open } from 'node:fs/promises'
+import { devNull } from 'node:os'
+import type { Clock } from '@gatewright/kernel/internal'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { newerNamespaces, toInteger } from '@gatewright/kernel/internal/sql'
+import { shareResult } from '../http/share-result.ts'
+import { OperatorWarning } from '../observability/warning.ts'
+import type { Backend, DependencyCheck } from './backend.ts'
+import { causeText, hasCode } from './cause.ts'
+import { checkInTime, type CheckResult } from './check-in-time.ts'
+import { createHeartbeat } from './heartbeat.ts'
+import { countOpenLosses, type LostHistory } from './lost-history.ts'
+
+/** Whether a host is ready: whether a write to each store would succeed now. */
+export interface ReadinessState {
+  readonly ready: boolean
+  /**
+   * - `database`: it takes writes;
+   * - `clock`: this host's clock agrees with that of Postgres;
+   * - `history`: the database has everything that it has acknowledged;
+   * - `tables`: no newer software has migrated them;
+   * - `disk`: there is room for data;
+   * - `files`: this process may open another file or connection;
+   * - `redis`: each master takes writes and keeps them.
+   *
+   * What only a reply of the database shows is left out while it does not reply.
+   */
+  readonly dependencies: Readonly<Record<string, 'ok' | 'down'>>
+  /** How long the check of each store took. */
+  readonly stores: readonly { readonly name: string; readonly ok: boolean; readonly ms: number }[]
+}
+
+/** Knows whether this host is ready. */
+export interface Readiness {
+  /** Checks all dependencies, each for 2 seconds at most. Calls within a second share one result. Never rejects. */
+  check(): Promise<ReadinessState>
+  /**
+   * Whether this host may delete or end what is due by its clock: the database works, has lost nothing, and its clock agrees. A host whose
+   * clock is ahead would delete what is still valid for all others.
+   */
+  mayDeleteByTime(): Promise<boolean>
+  /**
+   * Takes the error of a request. A disk that is full for new data may have room for a heartbeat, which replaces a row: after a write
+   * that found it full, `disk` is down for 30 seconds.
+   */
+  failed(error: unknown): void
+}
+
+interface ReadinessServices {
+  readonly backend: Pick<Backend, 'sql' | 'checks' | 'assertRoom'>
+  readonly clock: Clock
+  /** Takes each change of a dependency once, with its cause, and each loss of history. */
+  readonly report: (error: unknown) => void
+}
+
+/** How long a result is shared, in ms. */
+const SHARED_MS = 1000
+/** A host whose clock differs more from that of its database is not ready. */
+const MAX_SKEW_MS = 2000
+/** How long a host is not ready after a write that found the disk full. */
+const FULL_DISK_MS = 30_000
+/** What Postgres and SQLite reply when there is no room for new data. */
+const FULL_DISK_CODES = ['53100', 'SQLITE_FULL']
+const READ_ONLY = '25006'
+
+/** The reason why a dependency is down, by its name; undefined: it works. */
+type Causes = Readonly<Record<string, string | undefined>>
+
+/** Makes what knows whether a host is ready. */
+export function createReadiness({ backend, clock, report }: ReadinessServices): Readiness {
+  const { sql: db, checks, assertRoom = async () => {} } = backend
+  const beat = createHeartbeat(db, clock)
+  const downSince = new Map<string, number>()
+  let fullAt = -Infinity
+
+  const checkDatabase = async (): Promise<Causes> => {
+    try {
+      const loss = await beat()
+      if (loss) report(new Error(lossText(loss)))
+    } catch (error) {
+      throw hasCode(error, [READ_ONLY]) ? new Error(await readOnlyText(db)) : error
+    }
+    return { ...(await clockCauses(db)), ...(await historyCauses(db)), ...(await tableCauses(db)) }
+  }
+  const checkDisk = async (): Promise<void> => {
+    const age = clock.now() - fullAt
+    if (age >= 0 && age < FULL_DISK_MS) throw new Error('a write found the disk of the database full')
+    await assertRoom()
+  }
+  const noteChanges = (causes: Causes): void => {
+    for (const [name, cause] of Object.entries(causes)) {
+      const since = downSince.get(name)
+      if (cause !== undefined && since === undefined) {
+        downSince.set(name, performance.now())
+        report(new OperatorWarning(`not ready, ${name}: ${cause}`))
+      } else if (cause === undefined && since !== undefined) {
+        downSince.delete(name)
+        const seconds = Math.round((performance.now() - since) / 1000)
+        report(new OperatorWarning(`${name} works again after ${seconds} s`))
+      }
+    }
+  }
+  const check = shareResult(
+    async (): Promise<ReadinessState> => {
+      const [database, stores, local] = await Promise.all([
+        checkInTime(checkDatabase),
+        checkAll(checks),
+        checkAll({ disk: checkDisk, files: openFile }),
+      ])
+      const measured = [{ name: 'database', ...database }, ...stores]
+      const causes: Causes = {
+        ...causesOf([...measured, ...local]),
+        ...(database.ok ? database.value : {}),
+      }
+      noteChanges(causes)
+      return {
+        ready: Object.values(causes).every(cause => cause === undefined),
+        dependencies: Object.fromEntries(
+          Object.entries(causes).map(([name, cause]) => [name, cause === undefined ? 'ok' : 'down']),
+        ),
+        stores: measured.map(({ name, ok, ms }) => ({ name, ok, ms })),
+      }
+    },
+    clock,
+    SHARED_MS,
+  )
+  return {
+    check,
+    async mayDeleteByTime() {
+      const { dependencies } = await check()
+      return ['database', 'clock', 'history'].every(name => dependencies[name] !== 'down')
+    },
+    failed(error) {
+      if (hasCode(error, FULL_DISK_CODES)) fullAt = clock.now()
+    },
+  }
+}
+
+type NamedResult = CheckResult<unknown> & { readonly name: string }
+
+function checkAll(checks: Readonly<Record<string, DependencyCheck>>): Promise<readonly NamedResult[]> {
+  return Promise.all(
+    Object.entries(checks).map(async ([name, check]) => ({ name, ...(await checkInTime(check)) })),
+  )
+}
+
+function causesOf(results: readonly NamedResult[]): Causes {
+  return Object.fromEntries(
+    results.map(result => [result.name, result.ok ? undefined : causeText(result.error)]),
+  )
+}
+
+/** Says why the database takes no writes. */
+async function readOnlyText(db: SqlClient): Promise<string> {
+  const [row] = await rows(db, 'select pg_is_in_recovery() as replica')
+  return row?.['replica'] === true
+    ? 'it is a replica in recovery and takes no writes: let DATABASE_URL lead to the primary'
+    : 'it takes no writes: default_transaction_read_only is on'
+}
+
+/** SQLite is on this machine, and has its clock. */
+async function clockCauses(db: SqlClient): Promise<Causes> {
+  if (db.dialect === 'sqlite') return {}
+  const [row] = await rows(db, 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now')
+  const skewMs = Math.abs(toInteger(row?.['now']) - Date.now())
+  const cause = `this host's clock is ${skewMs} ms off its database's`
+  return { clock: skewMs > MAX_SKEW_MS ? cause : undefined }
+}
+
+async function historyCauses(db: SqlClient): Promise<Causes> {
+  const losses = await countOpenLosses(db)
+  const cause = 'the database has lost writes that it had acknowledged: see gatewright history list'
+  return { history: losses > 0 ? cause : undefined }
+}
+
+async function tableCauses(db: SqlClient): Promise<Causes> {
+  const newer = await newerNamespaces(db)
+  const cause = `newer software has migrated ${newer.join(', ')}: start the newer software here too`
+  return { tables: newer.length > 0 ? cause : undefined }
+}
+
+/** Opens a file, which fails when the process has no file descriptor left. It accepts no connection then either. */
+async function openFile(): Promise<void> {
+  await (await open(devNull)).close()
+}
+
+function lossText({ acknowledgedAt, keptAt }: LostHistory): string {
+  const at = (instant: number): string => new Date(instant).toISOString()
+  const newest = keptAt === null ? 'has no heartbeat of this host' : `has heartbeats up to ${at(keptAt)}`
+  return `the database has lost history: it ${newest}, and had acknowledged one of ${at(acknowledgedAt)}. Writes in between are lost. See gatewright history list`
+}
