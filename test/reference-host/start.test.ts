@@ -148,41 +148,42 @@ t.test('shows no secret in logs, errors or metrics, whatever clients send', asyn
   }
 })
 
-t.test('finishes a running request on SIGTERM and then exits', async t => {
-  const host = await spawnHost(dataDir)
-  const user = await bootstrapUser((path, options) => request(host.url, path, options))
-  const { hostname, port } = new URL(host.url)
-  const body = JSON.stringify({ amountCents: 1 })
-  const sent = httpRequest({
-    hostname,
-    port,
-    path: '/user/v1/subscriptions/payin',
-    method: 'POST',
-    headers: {
-      ...bearer(user.token),
-      'idempotency-key': 'while-stopping',
-      'content-type': 'application/json',
-      'content-length': body.length,
-      expect: '100-continue',
-    },
+for (const signal of ['SIGTERM', 'SIGHUP'] as const)
+  t.test(`finishes a running request on ${signal} and then exits`, async t => {
+    const host = await spawnHost(dataDir)
+    const user = await bootstrapUser((path, options) => request(host.url, path, options))
+    const { hostname, port } = new URL(host.url)
+    const body = JSON.stringify({ amountCents: 1 })
+    const sent = httpRequest({
+      hostname,
+      port,
+      path: '/user/v1/subscriptions/payin',
+      method: 'POST',
+      headers: {
+        ...bearer(user.token),
+        'idempotency-key': `while-stopping-${signal}`,
+        'content-type': 'application/json',
+        'content-length': body.length,
+        expect: '100-continue',
+      },
+    })
+    const responded = once(sent, 'response') as Promise<[IncomingMessage]>
+    sent.flushHeaders()
+    await once(sent, 'continue')
+    sent.write(body.slice(0, 5))
+    const ended = host.stop(signal)
+    const isListening = () =>
+      fetch(`${host.url}/healthz`, { headers: { connection: 'close' } }).then(
+        () => true,
+        () => false,
+      )
+    while (await isListening());
+    sent.end(body.slice(5))
+    const [response] = await responded
+    t.equal(response.statusCode, 200)
+    response.resume()
+    t.equal(await ended, 0)
   })
-  const responded = once(sent, 'response') as Promise<[IncomingMessage]>
-  sent.flushHeaders()
-  await once(sent, 'continue')
-  sent.write(body.slice(0, 5))
-  const ended = host.stop('SIGTERM')
-  const isListening = () =>
-    fetch(`${host.url}/healthz`, { headers: { connection: 'close' } }).then(
-      () => true,
-      () => false,
-    )
-  while (await isListening());
-  sent.end(body.slice(5))
-  const [response] = await responded
-  t.equal(response.statusCode, 200)
-  response.resume()
-  t.equal(await ended, 0)
-})
 
 t.test('runs the demo against a running host, whose limit refuses its second payment', async t => {
   const host = await spawnHost(dataDir)

@@ -2,9 +2,6 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { HostConfig } from '../config/host-config.ts'
 
-/** How long the stopping host waits for running requests. */
-const LAST_REQUESTS_MS = 10_000
-
 /** Starts to listen, and resolves to the address with the real port. Rejects if the port is in use. */
 export async function listen(server: Server, { host, port }: HostConfig): Promise<string> {
   await new Promise<void>((resolve, reject) => {
@@ -15,11 +12,11 @@ export async function listen(server: Server, { host, port }: HostConfig): Promis
   return `http://${name}:${address.port}`
 }
 
-/** Closes the listener and idle connections, and waits for running requests. */
-export async function closeServer(server: Server): Promise<void> {
+/** Closes the listener and idle connections, and waits for running requests for `limitMs`. Then it cuts their connections. */
+export async function closeServer(server: Server, limitMs: number): Promise<void> {
   const ended = new Promise(resolve => server.close(resolve))
   server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
+  const timer = setTimeout(() => server.closeAllConnections(), limitMs)
   await ended
   clearTimeout(timer)
 }

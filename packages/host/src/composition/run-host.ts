@@ -8,6 +8,7 @@ import { createApp, type Pages } from '../http/app.ts'
 import { requestTimeLimit } from '../http/request-time.ts'
 import { safely } from '../observability/safely.ts'
 import type { Documentation } from '../openapi/document.ts'
+import { inTime } from '../storage/in-time.ts'
 import { openStores } from '../storage/open.ts'
 import { startChores, type Chore, type RunningChores } from './chores.ts'
 import { hostChores } from './host-chores.ts'
@@ -64,13 +65,17 @@ export interface StartedHost<S> {
   readonly chores: readonly Chore[]
   /**
    * For `drainSeconds`, reports "not ready" and closes each connection after its next response. Then stops
-   * listening, lets running requests finish (10 s at most) and closes the stores.
+   * listening, lets running requests and their writes finish, and closes the stores. That takes 10 s at most, also while a store
+   * does not reply: what has not ended by then is cut off and reported. Never rejects.
    */
   close(): Promise<void>
 }
 
-/** How long a host that stops waits for writes whose clients have left. */
-const LAST_WRITES_MS = 10_000
+/**
+ * When each step of a stop ends at the latest, from the end of the drain: requests, writes whose clients have left and background work;
+ * then what is still in memory is stored; then the stores are closed.
+ */
+const STOP_MS = { work: 8000, memory: 9000, stores: 10_000 }
 /** How long a request, head and body, may take to arrive. */
 const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than proxies keep idle connections, so that no proxy reuses one that the host is just closing. */
@@ -158,19 +163,27 @@ export async function runHost<S extends HostServices>(
         draining = true
         app.drain()
         await sleep(config.drainSeconds * 1000)
-        await closeServer(server)
-        const open = await idempotency.drained(LAST_WRITES_MS)
-        if (open > 0) {
-          const seconds = LAST_WRITES_MS / 1000
-          report(new Error(`${open} writes did not end within ${seconds} s and are rolled back`))
+        const stoppedAt = performance.now()
+        const left = (ms: number): number => Math.max(stoppedAt + ms - performance.now(), 0)
+        /** Runs one step. A step that is late, or fails, is reported, and the next one begins. */
+        const step = (name: keyof typeof STOP_MS, works: readonly Promise<unknown>[]): Promise<unknown> => {
+          const late = (): Error => new Error(`stopping: the ${name} did not end in time and is cut off`)
+          return inTime(Promise.all(works.map(work => work.catch(report))), left(STOP_MS[name]), late).catch(
+            report,
+          )
         }
-        await jobs.drained()
-        await running?.stop()
-        await issuer.flush().catch(report)
-        await aliasUsage.flush().catch(report)
-        await requestLog.flush().catch(report)
-        await guard.stop()
-        await closeStores()
+        const requests = async (): Promise<void> => {
+          await closeServer(server, left(STOP_MS.work))
+          const open = await idempotency.drained(left(STOP_MS.work))
+          if (open > 0)
+            report(
+              new Error(`${open} writes did not end within ${STOP_MS.work / 1000} s and are rolled back`),
+            )
+          await jobs.drained()
+        }
+        await step('work', [requests(), running?.stop() ?? Promise.resolve()])
+        await step('memory', [issuer.flush(), aliasUsage.flush(), requestLog.flush()])
+        await step('stores', [guard.stop(), closeStores()])
       },
     }
   } catch (error) {

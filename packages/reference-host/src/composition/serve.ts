@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { Fault } from '@gatewright/kernel'
 import {
   DataDirUnusable,
@@ -23,6 +24,7 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
   const { logLevel, logFormat, dataDir, databaseUrl } = config.value
   const logger = createLogger(logLevel, logFormat)
   const began = Date.now()
+  const signals = stopSignals(say)
   try {
     const host = await startHost(config.value, {
       observe: decision => logDecision(logger, decision),
@@ -31,7 +33,7 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
         else logger.error({ failure: describeError(error) }, 'maintenance failed')
       },
     })
-    closeOnSignals(host, say)
+    signals.listenFor(host)
     const store = databaseUrl === undefined ? `${dataDir} (SQLite)` : 'the database'
     say(`  Opening   ${store}, ${((Date.now() - began) / 1000).toFixed(1)} s`)
     for (const line of greetingLines(greetingOf(host, config.value))) say(line)
@@ -41,12 +43,27 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
   }
 }
 
-function closeOnSignals(host: RunningHost, say: (text: string) => void): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      say('Stopping: running requests finish first.')
-      void host.close().then(() => process.exit(0))
-    })
+/** The signals that stop a host. The terminal or session of a host that ends sends it SIGHUP. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Ends the process on a signal: at once during the start, and later after the host has closed. A second signal ends it at once. The
+ * first process of a container gets a signal only if it listens, so this listens from the start on.
+ */
+function stopSignals(say: (text: string) => void): { listenFor(host: RunningHost): void } {
+  let running: RunningHost | undefined
+  let stopping = false
+  const stop = (signal: (typeof STOP_SIGNALS)[number]): void => {
+    if (running === undefined || stopping) process.exit(128 + constants.signals[signal])
+    stopping = true
+    say('Stopping: running requests finish first.')
+    void running.close().then(() => process.exit(0))
+  }
+  for (const signal of STOP_SIGNALS) process.on(signal, stop)
+  return {
+    listenFor(host) {
+      running = host
+    },
   }
 }
 
