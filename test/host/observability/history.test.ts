@@ -4,16 +4,16 @@ import t from 'tap'
 import { internals } from '../../harness/internals.ts'
 
 const START = 1_767_225_600_000
-const { createHistory, measuredFeed, quantileOf, STORE_CHECK_SECONDS } = internals
+const { createHistory, measuredFeed, quantileOf, REQUEST_SECONDS, STORE_CHECK_SECONDS } = internals
 
-t.test('keeps 24 hours of outcomes in slots of five minutes', async t => {
+t.test('keeps 25 hours of outcomes in slots of five minutes', async t => {
   let now = START + 7000
   const history = createHistory({ now: () => now })
-  for (const status of [200, 304, 404, 429, 503]) history.observe({ status })
+  for (const status of [200, 304, 404, 429, 503]) history.observe({ status, durationMs: 1 })
   const outcomes = { allowed: 2, refused: 1, limited: 1, failed: 1 }
   t.match(history.slots(), [{ at: START, outcomes }])
   now -= 600_000
-  history.observe({ status: 200 })
+  history.observe({ status: 200, durationMs: 1 })
   t.match(
     history.slots(),
     [{ at: START, outcomes: { allowed: 3 } }],
@@ -21,11 +21,30 @@ t.test('keeps 24 hours of outcomes in slots of five minutes', async t => {
   )
   for (let slot = 1; slot <= 400; slot++) {
     now = START + slot * 300_000
-    history.observe({ status: 200 })
+    history.observe({ status: 200, durationMs: 1 })
   }
-  t.equal(history.slots().length, 288)
-  now += 86_400_000
+  t.equal(history.slots().length, 300)
+  const last = now
+  now = last + 90_000_000 - 1
+  t.equal(history.slots().length, 1)
+  now = last + 90_000_000
   t.equal(history.slots().length, 0)
+})
+
+t.test('counts requests by duration, also those longer than every bound', async t => {
+  const history = createHistory({ now: () => START })
+  for (const durationMs of [0.1, 0.11, 30_000, 30_001]) history.observe({ status: 200, durationMs })
+  const [slot] = history.slots()
+  const counts = REQUEST_SECONDS.map((seconds, at) => [seconds, slot?.durations[at]])
+  t.same(
+    counts.filter(([, count]) => count !== 0),
+    [
+      [0.0001, 1],
+      [0.00025, 1],
+      [30, 1],
+    ],
+  )
+  t.equal(slot?.durations.at(-1), 1)
 })
 
 t.test('estimates quantiles within the bucket of the true one', async t => {

@@ -5,7 +5,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import { onBothDatabases } from '../../harness/host-tables.ts'
 import { internals } from '../../harness/internals.ts'
 
-const { createRequestLog, requests } = internals
+const { createRequestLog, NEWEST_SEARCHED, requests } = internals
 
 let made = 0
 /** A decision about a refused write of Ann's, with changes. */
@@ -197,6 +197,7 @@ onBothDatabases(
     t.equal(await count({}), 8)
     t.equal(await count({ accountId: 'ann', outcome: 'refused' }), 4)
     t.equal(await count({ accountId: 'ann', outcome: 'limited' }), 1)
+    t.equal(await count({ code: 'rate_limited' }), 1)
     t.equal(await count({ accountId: 'ann', outcome: 'failed' }), 1)
     t.equal(await count({ accountId: 'ann', outcome: 'allowed' }), 1)
     t.equal(await count({ keyIds: ['other'] }), 1)
@@ -222,5 +223,30 @@ onBothDatabases(
       },
     ])
     t.same(await requests.topRefusals(db, clock.now() + 1, 1), [])
+  },
+)
+
+onBothDatabases(
+  'searches the newest requests of all accounts only, so that a search without matches ends',
+  async (t, { dbs: [db] }) => {
+    const insert = (id: string, at: number, status: number): string =>
+      `('ann', '${id}', ${at}, 'POST', 'cards.create', ${status}, 0, 0)`
+    const add = (values: readonly string[]) =>
+      rows(
+        db,
+        `insert into gw_requests (account_id, id, at, method, operation, status, replayed, duration_us)
+          values ${values.join(', ')}`,
+      )
+    await add([insert('refused', 1, 403)])
+    const many = Array.from({ length: NEWEST_SEARCHED - 1 }, (_, n) => insert(`allowed-${n}`, n + 2, 200))
+    for (let at = 0; at < many.length; at += 1000) await add(many.slice(at, at + 1000))
+    const refused = async () => [
+      (await requests.list(db, { outcome: 'refused', newestOnly: true, limit: 5 })).length,
+      (await requests.topRefusals(db, 0, 5)).length,
+    ]
+    t.same(await refused(), [1, 1], 'it is the oldest of the newest ones')
+    await add([insert('newer', NEWEST_SEARCHED + 1, 200)])
+    t.same(await refused(), [0, 0])
+    t.equal((await requests.list(db, { outcome: 'refused', limit: 5 })).length, 1, 'it is still kept')
   },
 )

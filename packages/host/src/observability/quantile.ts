@@ -3,6 +3,9 @@ export const STORE_CHECK_SECONDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2,
 ]
 
+/** Upper bounds of the buckets of request durations, in seconds. */
+export const REQUEST_SECONDS: readonly number[] = [...STORE_CHECK_SECONDS, 5, 10, 30]
+
 /** Returns the index of the bucket of a value. For a value above all bounds it is the number of bounds. */
 export function bucketOf(bounds: readonly number[], value: number): number {
   const index = bounds.findIndex(bound => value <= bound)

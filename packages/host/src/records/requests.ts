@@ -45,6 +45,9 @@ const STATUSES = {
 export type RequestOutcome = keyof typeof STATUSES
 export const REQUEST_OUTCOMES: readonly RequestOutcome[] = ['allowed', 'refused', 'limited', 'failed']
 
+/** How many requests a search among the newest ones reads at most. */
+export const NEWEST_SEARCHED = 5000
+
 /** Which requests a list shows. Newest first, those of one instant by descending id. */
 export interface RequestFilter {
   readonly limit: number
@@ -55,6 +58,9 @@ export interface RequestFilter {
   readonly outcome?: RequestOutcome | undefined
   readonly operation?: string | undefined
   readonly rule?: string | undefined
+  readonly code?: string | undefined
+  /** Only those among the `NEWEST_SEARCHED` newest ones of all accounts, so that a search without matches reads no more. */
+  readonly newestOnly?: boolean | undefined
   /** Only those after this place in the list. Without an id: only those before this instant. */
   readonly after?: { readonly at: EpochMs; readonly id?: string } | undefined
 }
@@ -139,12 +145,17 @@ export const requests = {
   async findAnywhere(db: SqlQueries, id: string): Promise<RecordedRequest | undefined> {
     return (await records.select(db, 'where id = $1', [id]))[0]
   },
-  /** Counts the refusals since an instant by account, key, operation, code and rule: the most frequent first. */
+  /**
+   * Counts the refusals since an instant by account, key, operation, code and rule: the most frequent first. It reads the
+   * `NEWEST_SEARCHED` newest requests at most.
+   */
   async topRefusals(db: SqlQueries, since: EpochMs, limit: number): Promise<RefusalCount[]> {
-    const text = `select account_id, key_id, operation, code, rule, count(*) as n, max(at) as last_at from gw_requests
-      where at >= $1 and status >= 400 and status < 500
+    const text = `select account_id, key_id, operation, code, rule, count(*) as n, max(at) as last_at
+      from (select account_id, key_id, operation, code, rule, status, at from gw_requests
+        where at >= $1 order by at desc limit $3) newest
+      where status >= 400 and status < 500
       group by account_id, key_id, operation, code, rule order by n desc, last_at desc limit $2`
-    return (await rows(db, text, [since, limit])).map(row => ({
+    return (await rows(db, text, [since, limit, NEWEST_SEARCHED])).map(row => ({
       accountId: toText(row['account_id']),
       keyId: textOrNull(row['key_id']),
       operation: toText(row['operation']),
@@ -176,7 +187,7 @@ const textOrNull = (value: unknown): string | null => (value === null ? null : t
 
 /** The conditions of a filter. `place` adds a value and returns its place. */
 function conditionsOf(
-  { accountId, keyIds, outcome, operation, rule, after }: RequestFilter,
+  { accountId, keyIds, outcome, operation, rule, code, newestOnly, after }: RequestFilter,
   place: (value: SqlValue) => string,
 ): string[] {
   const conditions: string[] = []
@@ -186,6 +197,11 @@ function conditionsOf(
   if (outcome !== undefined) conditions.push(STATUSES[outcome])
   if (operation !== undefined) conditions.push(`operation = ${place(operation)}`)
   if (rule !== undefined) conditions.push(`rule = ${place(rule)}`)
+  if (code !== undefined) conditions.push(`code = ${place(code)}`)
+  if (newestOnly === true)
+    conditions.push(
+      `at >= (select min(at) from (select at from gw_requests order by at desc limit ${place(NEWEST_SEARCHED)}) newest)`,
+    )
   if (after === undefined) return conditions
   const at = place(after.at)
   conditions.push(
