@@ -1,5 +1,6 @@
 import { short } from '../../shared/address.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
+import { whenHostIsBack } from '../../shared/host-away.ts'
 import { readAllKeys } from './all-keys.ts'
 import { capAmount, capName, capReset, capUnit, tightestFirst } from './cap-words.ts'
 import type { ConsoleContext } from './context.ts'
@@ -77,6 +78,7 @@ async function readAll(
     for (let block = waiting.shift(); block; block = waiting.shift()) {
       const caps = await context.call<{ caps: readonly Cap[] }>(`/keys/${block.key.id}/caps`)
       if (caps.ok) show(block, caps.data.caps, () => undefined)
+      else if (caps.problem.status === 0) whenHostIsBack(context.refresh)
       else fill(block.element, problemNote('The limits of a key cannot be shown.', caps.problem))
       if (caps.ok) read.set(block, caps.data.caps)
     }

@@ -4,7 +4,7 @@ import { announce } from '../../shared/live.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { keyName } from './key-name.ts'
-import { empty, problemNote, skeleton } from './states.ts'
+import { empty, problemNote, showUnread, skeleton } from './states.ts'
 import type { Feed } from './transaction-feed.ts'
 import { virtualList } from './virtual-list.ts'
 
@@ -146,7 +146,7 @@ async function showFeed<T>(
     if (problem?.code === 'invalid_request')
       fill(mine, empty('Nothing can be found with these filters.', sentence(problem)))
     else if (problem)
-      fill(mine, problemNote(`Your ${rule.what} cannot be shown. Nothing was changed.`, problem, first))
+      showUnread(mine, `Your ${rule.what} cannot be shown. Nothing was changed.`, problem, first)
     else if (feed.items.length === 0)
       fill(
         mine,

@@ -5,7 +5,7 @@ import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { daysOfData, firstOf, spendingOf, type Spending } from './spend-days.ts'
 import { spendPlot } from './spend-plot.ts'
-import { empty, problemNote, section, skeleton } from './states.ts'
+import { empty, section, showUnread, skeleton } from './states.ts'
 import type { Transaction } from './wire.ts'
 
 const DAYS = 30
@@ -40,7 +40,7 @@ async function read(context: ConsoleContext, body: HTMLElement): Promise<void> {
   })
   if (problem) {
     const reload = (): Promise<void> => read(context, body)
-    return fill(body, problemNote('What was spent cannot be shown. Nothing was changed.', problem, reload))
+    return showUnread(body, 'What was spent cannot be shown. Nothing was changed.', problem, reload)
   }
   const names = await readKeyNames(context)
   fill(body, ...withFilter(feed.items, names))

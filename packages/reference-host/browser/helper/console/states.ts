@@ -1,5 +1,6 @@
 import { sentence, type Problem, type Reply } from '../../shared/api.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
+import { whenHostIsBack } from '../../shared/host-away.ts'
 import { announce } from '../../shared/live.ts'
 
 /** How a part of the console reads and shows its data. `what` names it in sentences, such as "your keys". */
@@ -17,12 +18,25 @@ export async function load<T>(into: HTMLElement, { what, read, show }: LoadOptio
   const reply = await read()
   into.removeAttribute('aria-busy')
   if (reply.ok) return fill(into, ...show(reply.data))
-  fill(
-    into,
-    problemNote(`${capital(what)} cannot be shown. Nothing was changed.`, reply.problem, () =>
-      load(into, { what, read, show }),
-    ),
+  showUnread(into, `${capital(what)} cannot be shown. Nothing was changed.`, reply.problem, () =>
+    load(into, { what, read, show }),
   )
+}
+
+/**
+ * Says in a part that it could not be read. While the host does not respond, one banner says so for all parts: what they show stays, and
+ * `again` is called when the host responds.
+ */
+export function showUnread(
+  into: HTMLElement,
+  happened: string,
+  problem: Problem,
+  again: () => unknown,
+): void {
+  if (problem.status !== 0) return fill(into, problemNote(happened, problem, again))
+  whenHostIsBack(() => {
+    if (into.isConnected) again()
+  })
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -12,9 +12,12 @@ const MOST_COUNTED = 100
 
 /** Makes the four figures at the top: what can be spent, what is pending, what was spent today, and what was refused today. */
 export function tiles(context: ConsoleContext): HTMLElement {
-  const balance = context.call<{ balances: readonly Balance[] }>('/balances')
+  let balance: Promise<Reply<{ readonly balances: readonly Balance[] }>> | undefined
+  // Two tiles share one call. One that failed is made again when a tile is read again.
   const ofBalance = (member: 'availableCents' | 'pendingCents') => async (): Promise<Reply<Child>> => {
+    balance ??= context.call('/balances')
     const reply = await balance
+    if (!reply.ok) balance = undefined
     return reply.ok ? { ok: true, data: dollars(reply.data.balances[0]?.[member] ?? 0) } : reply
   }
   return el(
