@@ -109,11 +109,13 @@ export async function serveOperations(
     observe: (decision: Decision) => decisions.push(decision),
     ...more,
   }
-  const app = createApp(table, services as unknown as Services, (method, path) =>
-    method === 'GET' && path === '/page'
-      ? { status: 405, headers: [['X-Page', 'a']], body: Buffer.from('page') }
-      : undefined,
-  )
+  const app = createApp(table, services as unknown as Services, {
+    respond: (method, path) =>
+      method === 'GET' && path === '/page'
+        ? { status: 405, headers: [['X-Page', 'a']], body: Buffer.from('page') }
+        : undefined,
+    respondNotFound: () => undefined,
+  })
   const server = createServer(app.listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.closeAllConnections())

@@ -85,3 +85,54 @@ await t.test('prefers the higher quality, then the more exact type, then HTML', 
   ]
   for (const [accept, json] of cases) t.equal(internals.prefersJson(accept), json, `${accept}`)
 })
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  await t.test(
+    `shows browsers a page with links for an address that nothing has, ${colorScheme}`,
+    async t => {
+      const { page, faults } = await openPage(browser, `${host.url}/helpr`, { colorScheme })
+      t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Nothing is at this address')
+      for (const [name, path] of [
+        ['Console', '/helper'],
+        ['Read and try the API', '/docs'],
+        ['OpenAPI document', '/openapi.json'],
+      ] as const)
+        t.equal(await page.getByRole('link', { name }).getAttribute('href'), path)
+      await checkState(t, page, 'not found')
+      t.same(faults, { reports: [], foreign: [], errors: [] })
+      await page.context().close()
+    },
+  )
+}
+
+await t.test('sends that page with 404, and only to those who read and prefer HTML', async t => {
+  const html = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } }
+  const page = await fetch(`${host.url}/user/v1/nothing`, html)
+  t.match(page, { status: 404 })
+  t.match(page.headers.get('content-type'), /^text\/html/)
+  t.match(page.headers.get('content-security-policy'), /default-src 'none'/)
+  t.equal(page.headers.get('vary'), 'Accept')
+  t.match(page.headers.get('x-request-id'), /^[\da-f-]{36}$/)
+  const head = await fetch(`${host.url}/nothing`, { ...html, method: 'HEAD' })
+  t.match(head, { status: 404 })
+  t.equal(await head.text(), '')
+  const programs: readonly (readonly [path: string, init: RequestInit, status: number])[] = [
+    ['/nothing', {}, 404],
+    ['/nothing', { headers: { accept: 'application/json' } }, 404],
+    ['/nothing', { headers: { accept: 'application/json, text/html' } }, 404],
+    ['/nothing', { headers: { accept: 'text/html;q=0' } }, 404],
+    ['/nothing', { headers: { accept: 'text/*' } }, 404],
+    ['/nothing', { ...html, method: 'POST' }, 404],
+    ['/user/v1/keys', html, 401],
+    ['/user/v1/bootstrap', html, 405],
+  ]
+  for (const [path, init, status] of programs) {
+    const response = await fetch(host.url + path, init)
+    t.equal(response.status, status, path)
+    t.match(response.headers.get('content-type'), /^application\/json/, JSON.stringify(init))
+  }
+  const none = await startTestHost({ HELPER_PAGE: 'off', DOCS_PAGE: 'off' })
+  t.teardown(() => none.close())
+  const response = await fetch(`${none.url}/nothing`, html)
+  t.match(response.headers.get('content-type'), /^application\/json/)
+})

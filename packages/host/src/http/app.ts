@@ -11,13 +11,20 @@ import { createRouteTable, type RouteTable } from './route-table.ts'
 
 /** The response to a request for a page or one of its assets. */
 export interface PageResponse {
-  readonly status: 200 | 304 | 405
+  readonly status: 200 | 304 | 404 | 405
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string | Buffer | undefined
 }
 
-/** Responds to a request; undefined where no page has the path. */
-export type Pages = (method: string, path: string, headers: IncomingHttpHeaders) => PageResponse | undefined
+/** The pages of a host for browsers. */
+export interface Pages {
+  /** Responds to a request; undefined where no page has the path. */
+  respond(method: string, path: string, headers: IncomingHttpHeaders): PageResponse | undefined
+  /** Responds where neither a page nor an operation has the path; undefined for a client that does not prefer HTML. */
+  respondNotFound(accept: string | undefined): PageResponse | undefined
+}
+
+const NO_PAGES: Pages = { respond: () => undefined, respondNotFound: () => undefined }
 
 /** The application and its shutdown. */
 interface App {
@@ -31,9 +38,13 @@ interface App {
 export function createApp(
   table: readonly Operation[],
   services: MountServices,
-  pages: Pages = () => undefined,
+  pages: Pages = NO_PAGES,
 ): App {
-  const { koa: bind, operations, drain } = mount(table, services)
+  const {
+    koa: bind,
+    operations,
+    drain,
+  } = mount(table, { ...services, notFoundPage: accept => pages.respondNotFound(accept) })
   const routes = createRouteTable(
     operations.flatMap(([{ method, paths }, value]) =>
       paths.map(path => ({ method, pattern: path.replaceAll(/\{(\w+)\}/g, ':$1'), value })),
@@ -50,7 +61,7 @@ export function createApp(
   app.silent = true
   let draining = false
   const pageOf = ({ method, path, headers }: Pick<Context, 'method' | 'path' | 'headers'>) =>
-    pages(method, path, headers)
+    pages.respond(method, path, headers)
   app.use(ctx => {
     const page = pageOf(ctx)
     if (!page) return

@@ -6,6 +6,7 @@ import {
   type ErrorShape,
   type Outcome,
   type Render,
+  type RequestFacts,
 } from '@gatewright/http/internal'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import type { Clock } from '@gatewright/kernel/internal'
@@ -21,6 +22,8 @@ export interface RenderServices {
   readonly clock: Clock
   /** The name of the service in Open Responses objects. */
   readonly serviceName: string
+  /** The page for browsers whose address names no operation; undefined for other clients. Default: none. */
+  readonly notFoundPage?: (accept: string | undefined) => HttpResponse | undefined
 }
 
 /** Returns the error shape of an operation: partners get an envelope around errors. */
@@ -38,9 +41,11 @@ function shapeOfPath(path: string): ErrorShape {
  * header fields.
  */
 export function renderer(table: readonly Operation[], services: RenderServices): Render {
-  const { aliases, clock, serviceName } = services
+  const { aliases, clock, serviceName, notFoundPage = () => undefined } = services
   const served = operationsById(table)
   return (outcome, { facts, operation: id, requestId }) => {
+    const page = isUnknownPath(id, facts, outcome) ? notFoundPage(facts.header('accept')) : undefined
+    if (page) return { ...page, headers: [...page.headers, ['X-Request-Id', requestId]] }
     const operation = id === undefined ? undefined : served(id, facts.path)
     const surface = operation?.surface
     const shape = surface ? errorShape(surface) : shapeOfPath(facts.path)
@@ -59,6 +64,12 @@ export function renderer(table: readonly Operation[], services: RenderServices):
       headers: [...response.headers, ...missingHeaders(response), ['X-Request-Id', requestId]],
     }
   }
+}
+
+/** Whether a request reads an address that no operation has. */
+function isUnknownPath(id: string | undefined, { method }: RequestFacts, outcome: Outcome): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  return id === undefined && isRead && outcome.kind === 'denial' && outcome.denial.code === 'not_found'
 }
 
 /** Returns a function that finds an operation by its id. If both surfaces have the id, the path decides. */

@@ -10,6 +10,13 @@ export function prefersJson(accept = ''): boolean {
   return json.quality > 0 && json.exactness > html.exactness
 }
 
+/** Whether an `Accept` field names HTML, as those of browsers do, and prefers it to JSON. */
+export function namesHtml(accept = ''): boolean {
+  const ranges = accept.split(',').map(parseRange)
+  const html = rankOf('text/html', ranges)
+  return html.exactness === EXACT && html.quality > rankOf('application/json', ranges).quality
+}
+
 interface Range {
   readonly type: string
   readonly quality: number
@@ -21,6 +28,9 @@ function parseRange(text: string): Range {
   const quality = given === undefined ? 1 : Number(given)
   return { type, quality: quality >= 0 && quality <= 1 ? quality : 0 }
 }
+
+/** The exactness of a range that names a type and subtype. */
+const EXACT = 3
 
 /** Returns the quality of a type by its most specific range; 0 if no range matches. */
 function rankOf(

@@ -6,7 +6,7 @@ import { readBuilt, readManifest } from './bundle.ts'
 import { fillDocument, type HostFacts } from './document.ts'
 import { guideResponses } from './guide.ts'
 import { pageHeaders } from './headers.ts'
-import { prefersJson } from './prefers-json.ts'
+import { namesHtml, prefersJson } from './prefers-json.ts'
 import { pages as allPages, type Page } from './table.ts'
 
 type HttpResponse = (headers: IncomingHttpHeaders) => PageResponse
@@ -22,25 +22,32 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 export function createPages(config: Config, table: readonly Page[] = allPages): Pages {
   const served = table.filter(page => page.served(config))
   const guide = guideResponses()
-  if (served.length === 0 && guide.size === 0) return () => undefined
   const manifest = served.length === 0 ? { pages: {} } : readManifest()
   const responses = new Map<string, HttpResponse>()
+  let notFound: HttpResponse | undefined
   for (const page of served) {
     const built = manifest.pages[page.name]
     if (!built) throw new Error(`the page ${page.name} is not built: run npm run build`)
     const security = pageHeaders(page)
     const facts = factsOf(config)
     const document = documentResponse(readBuilt(built.document).toString(), facts, security)
-    responses.set(page.path, page.json ? negotiated(document, page.json(facts), security) : document)
+    if (page.path === undefined) notFound = document
+    else responses.set(page.path, page.json ? negotiated(document, page.json(facts), security) : document)
     for (const [name, digest] of Object.entries(built.assets))
       responses.set(`/assets/${name}`, assetResponse(name, digest, security))
   }
-  return (method, path, headers) => {
-    const file = guide.get(path)
-    const response = file ? () => file(headers['if-none-match']) : responses.get(path)
-    if (!response) return undefined
-    if (method === 'GET' || method === 'HEAD') return response(headers)
-    return { status: 405, headers: [['Allow', 'GET, HEAD']], body: undefined }
+  return {
+    respond(method, path, headers) {
+      const file = guide.get(path)
+      const response = file ? () => file(headers['if-none-match']) : responses.get(path)
+      if (!response) return undefined
+      if (method === 'GET' || method === 'HEAD') return response(headers)
+      return { status: 405, headers: [['Allow', 'GET, HEAD']], body: undefined }
+    },
+    respondNotFound(accept) {
+      const page = namesHtml(accept) ? notFound?.({}) : undefined
+      return page && { ...page, status: 404, headers: [...page.headers, ['Vary', 'Accept']] }
+    },
   }
 }
 

@@ -5,7 +5,8 @@ import { homeLinks } from './home.ts'
 /** A page for browsers. Its sources are in `browser/<name>`. */
 export interface Page {
   readonly name: string
-  readonly path: string
+  /** Undefined: the page for an address that neither a page nor an operation has. */
+  readonly path: string | undefined
   /** Whether the host serves it with this configuration. */
   readonly served: (config: Config) => boolean
   /** Directives that replace those of the common content security policy, for a library that needs others. */
@@ -26,6 +27,11 @@ export const pages: readonly Page[] = [
     path: '/',
     served: ({ helperPage, docsPage }) => helperPage || docsPage,
     json: homeLinks,
+  },
+  {
+    name: 'not-found',
+    path: undefined,
+    served: ({ helperPage, docsPage }) => helperPage || docsPage,
   },
   { name: 'helper', path: '/helper', served: ({ helperPage }) => helperPage },
   {
