@@ -96,6 +96,7 @@ type Host = typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/host/dist/observability/quantile.js') &
   typeof import('../../packages/host/dist/observability/feed-age.js') &
   typeof import('../../packages/reference-host/dist/operator/ledger-check.js') &
+  typeof import('../../packages/reference-host/dist/operator/over-time.js') &
   typeof import('../../packages/reference-host/dist/pages/prefers-json.js') &
   typeof import('../../packages/host/dist/schemas/unknown-members.js')
 
@@ -104,6 +105,7 @@ const FILES = [
   'host/dist/observability/quantile',
   'host/dist/observability/feed-age',
   'reference-host/dist/operator/ledger-check',
+  'reference-host/dist/operator/over-time',
   'reference-host/dist/pages/prefers-json',
   'host/dist/records/jobs',
   'host/dist/records/sealed',

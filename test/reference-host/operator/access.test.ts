@@ -9,9 +9,20 @@ const host = await startOperatedHost()
 t.teardown(() => host.close())
 const FIGURES = '/operator/api/host'
 const PATHS = [
-  ...['host', 'decisions', 'stores', 'feed', 'jobs', 'attention', 'aliases', 'lost-runs', 'ledger-check'].map(
-    name => ['GET', `/operator/api/${name}`] as const,
-  ),
+  ...[
+    'host',
+    'state',
+    'decisions',
+    'refusals',
+    'requests',
+    'request',
+    'stores',
+    'jobs',
+    'attention',
+    'aliases',
+    'lost-runs',
+    'ledger-check',
+  ].map(name => ['GET', `/operator/api/${name}`] as const),
   ['POST', '/operator/api/ledger-check'],
   ['POST', '/operator/api/lost-runs/resolve'],
 ] as const

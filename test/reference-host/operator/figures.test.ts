@@ -80,11 +80,64 @@ await t.test('measures the latency of each store as the metrics do', async t => 
   }
 })
 
-await t.test('reports how old the revocation feed is', async t => {
-  const { ageSeconds } = await figures<{ ageSeconds: number }>('feed')
-  t.ok(ageSeconds >= 0 && ageSeconds < 5)
+await t.test('reports which stores respond, and how old the revocation feed is', async t => {
+  const { dependencies, feedAgeSeconds } = await figures<{ dependencies: object; feedAgeSeconds: number }>(
+    'state',
+  )
+  t.same(dependencies, { database: 'ok' })
+  t.ok(feedAgeSeconds >= 0 && feedAgeSeconds < 5)
   const [sample] = await metric('gatewright_revocation_feed_age_seconds')
   t.ok(sample && sample.value >= 0 && sample.value < 5)
+})
+
+await t.test('lists the newest requests of all accounts, and those of one kind', async t => {
+  const agent = await host.send('/user/v1/keys', {
+    body: { label: 'agent-shopping', scopes: ['cards.read'] },
+    headers: bearer(user.token),
+  })
+  const { userApiKey, userKeyId } = agent.body as unknown as Record<string, string>
+  const minted = await host.send('/user/v1/sessions', {
+    body: {},
+    headers: { 'x-user-key': userApiKey as string },
+  })
+  const token = minted.body['sessionToken'] as string
+  const refusedNow = () => host.send('/user/v1/keys', { body: { scopes: [] }, headers: bearer(token) })
+  const refused = await refusedNow()
+  t.equal(refused.status, 403)
+  await refusedNow()
+  const list = async (query: string): Promise<Figures[]> =>
+    (await figures<{ requests: Figures[] }>(`requests?${query}`)).requests
+  const [newest] = await list('outcome=refused')
+  const kind = `account=${String(newest?.['accountId'])}&key=${userKeyId}&code=${refused.body.error}`
+  for (const query of ['outcome=refused', kind, `${kind}&operation=keys.create`])
+    t.match((await list(query))[0], {
+      operation: 'keys.create',
+      status: 403,
+      error: 'insufficient_scope',
+      keyId: userKeyId,
+      keyLabel: 'agent-shopping',
+    })
+  t.equal((await list(kind)).length, 2)
+  t.same(await list(`${kind}&operation=cards.create`), [])
+  t.same(await list(`${kind}&rule=limits`), [])
+  t.same(await list('outcome=failed'), [])
+  const unproven = await list('account=&outcome=limited')
+  t.ok(unproven.length > 0)
+  t.match(unproven[0], { operation: 'auth.bootstrap', accountId: null, keyLabel: null })
+  const wrong = await host.ask('/operator/api/requests?outcome=maybe')
+  t.match(wrong, { status: 400, body: { error: 'invalid_request', field: 'outcome' } })
+
+  const id = refused.headers.get('x-request-id') as string
+  const { request } = await figures<{ request: Figures }>(`request?id=${id}`)
+  t.match(request, { id, status: 403, keyLabel: 'agent-shopping', details: { scope: 'keys.write' } })
+  t.match(await host.ask('/operator/api/request?id=unknown'), { status: 404, body: { error: 'not_found' } })
+  t.match(await host.ask('/operator/api/request'), { status: 404 })
+
+  const { refusals } = await figures<{ refusals: Figures[] }>('refusals')
+  t.match(
+    refusals.find(({ code }) => code === 'insufficient_scope'),
+    { operation: 'keys.create', keyId: userKeyId, keyLabel: 'agent-shopping', count: 2, rule: null },
+  )
 })
 
 await t.test('names the callers of legacy names as the command does', async t => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BrowserContext } from 'playwright-core'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { openPage, startBrowser } from '../../harness/browser.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
@@ -25,6 +25,22 @@ const viewport = { width: 1280, height: 900 }
 
 const user = await bootstrapUser(host.send)
 await host.send('/consumer/v1/keys', { headers: bearer(user.token) })
+const agent = await host.send('/user/v1/keys', {
+  body: { label: 'agent-shopping', scopes: ['cards.read'] },
+  headers: bearer(user.token),
+})
+const minted = await host.send('/user/v1/sessions', {
+  body: {},
+  headers: { 'x-user-key': agent.body['userApiKey'] as string },
+})
+/** Asks for what the agent may not do, and returns the request id. */
+async function refuse(): Promise<string> {
+  const headers = bearer(minted.body['sessionToken'] as string)
+  const refused = await host.send('/user/v1/keys', { body: { scopes: [] }, headers })
+  return refused.headers.get('x-request-id') as string
+}
+await refuse()
+const refusedId = await refuse()
 for (let n = 0; n < 3; n++) await host.chore('measure stores')
 const began = Date.now() - 3_600_000
 for (const digest of ['one', 'two'])
@@ -38,23 +54,20 @@ await db.query(
   ['other.call', 'subject-1', began, began],
 )
 
-async function unlocked(colorScheme: 'light' | 'dark') {
+async function unlocked(colorScheme: 'light' | 'dark' = 'light') {
   const prepare = (context: BrowserContext) => context.addInitScript(countPlots)
   const open = await openPage(browser, host.operatorUrl, { colorScheme, viewport, prepare })
   await open.page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
   await open.page.keyboard.press('Enter')
-  await open.page
-    .getByRole('region', { name: 'Decisions', exact: true })
-    .getByText('allowed')
-    .first()
-    .waitFor()
+  await part(open.page, 'Requests of 24 hours').getByText('allowed').first().waitFor()
   return open
 }
+const part = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true })
 
 await t.test('says that a wrong token is denied, and keeps no token', async t => {
   const { page, faults, kept, addresses } = await openPage(browser, host.operatorUrl, { viewport })
   await page.getByLabel('Operator token').fill('wrong')
-  await page.getByRole('button', { name: 'Show the figures' }).click()
+  await page.getByRole('button', { name: 'Unlock' }).click()
   await page.getByRole('alert').filter({ hasText: 'This is not the token of this host.' }).waitFor()
   await checkState(t, page, 'unlock')
   t.same(await kept(), [])
@@ -65,35 +78,174 @@ await t.test('says that a wrong token is denied, and keeps no token', async t =>
 
 for (const scheme of ['light', 'dark'] as const) {
   await t.test(`shows the figures, ${scheme}`, async t => {
-    const { page, faults, kept } = await unlocked(scheme)
-    const shown: readonly (readonly [part: string, waitFor: string, text: RegExp])[] = [
-      ['Right now', 'Withdrawals with attention', /Revocation feed[^]*Withdrawals with attention none/],
+    const { page, faults, addresses } = await unlocked(scheme)
+    const summary = page.getByRole('list', { name: 'Summary' })
+    await summary.getByText('3 things').waitFor()
+    const words = await summary.innerText()
+    t.match(words, /Host\s+All systems normal\s+Reached: database\./)
+    t.match(words, /Money\s+Not checked/)
+    t.match(words, /Refused\s+\d+ % in an hour\s+Most in 24 hours: insufficient_scope, 2\./)
+    const shown: readonly (readonly [name: string, waitFor: string, text: RegExp])[] = [
+      ['The latest hour', 'Server errors', /Requests per minute\s+[\d.]+\s+Not known yesterday/],
+      ['Needs you', 'effect…6789', /2 lost writes[^]*effect…6789/],
+      ['Needs you', 'other.call', /Provider calls that wait late[^]*other\.call: 1 waiting, oldest 60 min/],
+      ['Top refusals', 'insufficient_scope', /insufficient_scope\s+keys\.create\s+agent-shopping\s+2/],
+      ['Latest requests', 'insufficient_scope', /403 insufficient_scope\s+keys\.create\s+agent-shopping/],
       ['Stores', 'database', /database\s+[\d.]+ ms\s+[\d.]+ ms\s+\d+/],
-      ['Provider calls that wait', 'other.call', /other\.call\s+1 waiting, oldest 60 min/],
       ['Legacy names in use', 'prefix:/consumer/v1', /prefix:\/consumer\/v1\s+1 request of 1 caller/],
-      ['Lost runs', 'effect…6789', /effect…6789/],
     ]
-    // Each part has a request of its own.
-    for (const [part, waitFor, text] of shown) {
-      const region = page.getByRole('region', { name: part, exact: true })
-      await region.getByText(waitFor).first().waitFor()
-      t.match(await region.innerText(), text)
+    for (const [name, waitFor, text] of shown) {
+      await part(page, name).getByText(waitFor).first().waitFor()
+      t.match(await part(page, name).innerText(), text)
     }
-    t.equal(await page.locator('canvas').count(), 2, 'decisions and one store are plotted')
+    t.equal(await page.locator('canvas').count(), 2, 'requests and one store are plotted')
     await checkState(t, page, 'figures')
     t.same(faults, { reports: [], foreign: [], errors: [] })
-    t.same(await kept(), [])
+    t.same(addresses, [host.operatorUrl], 'the token is in no address')
     await page.context().close()
   })
 }
 
+await t.test('opens a refusal with its request id, cause and key, and finds it by its id', async t => {
+  const { page, faults } = await unlocked()
+  const latest = part(page, 'Latest requests')
+  const open = latest.getByRole('button', { name: '403 insufficient_scope' }).first()
+  await open.focus()
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog')
+  const text = await dialog.innerText()
+  t.match(text, /POST keys\.create\s+403 insufficient_scope/)
+  t.match(text, new RegExp(`Request id\\s+${refusedId}[^]*Account\\s+acc_[^]*agent-shopping[^]*keys\\.write`))
+  await checkState(t, page, 'request')
+  await page.keyboard.press('Escape')
+  t.equal(await page.locator(':focus').innerText(), '403 insufficient_scope', 'the focus returns')
+
+  const search = latest.getByLabel('Request id')
+  await search.fill('unknown')
+  await latest.getByRole('button', { name: 'Find' }).click()
+  await latest.getByRole('alert').filter({ hasText: 'No kept request has this id.' }).waitFor()
+  await search.fill(` ${refusedId} `)
+  await page.keyboard.press('Enter')
+  await dialog.getByText(refusedId).waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  t.equal(await dialog.count(), 0)
+  t.same(faults, { reports: [], foreign: [], errors: [] })
+  await page.context().close()
+})
+
+await t.test('lists the requests of one kind of refusal, and of another outcome', async t => {
+  const { page } = await unlocked()
+  const latest = part(page, 'Latest requests')
+  await part(page, 'Top refusals').getByRole('button', { name: 'insufficient_scope' }).click()
+  await latest.getByText('Only insufficient_scope · keys.create').waitFor()
+  const rows = latest.locator('tbody tr')
+  await rows.nth(2).waitFor({ state: 'detached' })
+  t.equal(await rows.count(), 2)
+  await latest.getByRole('button', { name: 'Show all refusals' }).click()
+  await latest.getByLabel('Outcome').selectOption('Allowed')
+  await latest.getByRole('button', { name: '200 OK' }).first().waitFor()
+  await latest.getByLabel('Outcome').selectOption('Failed')
+  await latest.getByText('No such request is kept.').waitFor()
+  await page.context().close()
+})
+
+await t.test(
+  'hides parts without figures on a host that has just started, and says so in one line',
+  async t => {
+    const fresh = await startOperatedHost()
+    t.teardown(() => fresh.close())
+    const { page } = await openPage(browser, fresh.operatorUrl, { viewport })
+    await page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
+    await page.keyboard.press('Enter')
+    await part(page, 'Needs you').getByText('Nothing needs you').waitFor()
+    await page.getByRole('list', { name: 'Summary' }).getByText('Nobody is refused.').waitFor()
+    await part(page, 'Latest requests').getByText('No such request is kept.').waitFor()
+    await part(page, 'Legacy names in use').waitFor({ state: 'hidden' })
+    await part(page, 'Top refusals').waitFor({ state: 'hidden' })
+    await checkState(t, page, 'fresh')
+    await page.context().close()
+  },
+)
+
+await t.test('reads new figures by itself, keeps the focus, and stops while it is paused', async t => {
+  const { page } = await unlocked()
+  const latest = part(page, 'Latest requests')
+  const row = latest.getByRole('button', { name: '403 insufficient_scope' }).first()
+  await row.focus()
+  const before = await latest.getByRole('row').count()
+  await refuse()
+  await latest.getByRole('row').nth(before).waitFor()
+  t.equal(await page.locator(':focus').innerText(), '403 insufficient_scope')
+  const pause = page.getByRole('button', { name: 'Pause' })
+  await pause.click()
+  t.equal(await pause.getAttribute('aria-pressed'), 'true')
+  const asked: string[] = []
+  page.on('request', request => asked.push(request.url()))
+  await page.getByText(/^Paused at /).waitFor()
+  // Longer than the page waits between two readings.
+  await page.waitForTimeout(6000)
+  t.same(asked, [])
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.waitForResponse(/operator\/api\/refusals/)
+  await page.context().close()
+})
+
+await t.test('keeps the token in the tab over a reload, until it is locked', async t => {
+  const { page, kept } = await unlocked()
+  t.equal((await kept()).length, 1)
+  await page.reload()
+  await page.getByRole('list', { name: 'Summary' }).waitFor()
+  const other = await page.context().newPage()
+  await other.goto(host.operatorUrl)
+  await other.getByLabel('Operator token').waitFor()
+  await page.getByRole('button', { name: 'Lock' }).click()
+  t.equal(await page.getByLabel('Operator token').inputValue(), '')
+  t.same(await kept(), [])
+  await page.evaluate(`sessionStorage.setItem('gatewright.operator-token', 'changed')`)
+  await page.reload()
+  await page.getByText('The host does not accept this token.').first().waitFor()
+  t.same(await kept(), [], 'a token that is not accepted is not kept')
+  await page.context().close()
+})
+
+await t.test('one banner says that the host does not answer, until it does', async t => {
+  const { page } = await unlocked()
+  await part(page, 'Needs you').getByText('2 lost writes').waitFor()
+  await page.route('**/operator**', route => route.abort())
+  await page.getByText(/^The host does not answer\. Retrying in \d s\.$/).waitFor()
+  t.equal(
+    await page.getByText('does not answer').filter({ visible: true }).count(),
+    2,
+    'the banner, and what is announced',
+  )
+  t.equal(await page.locator('.note.bad').count(), 0)
+  t.ok(await part(page, 'Needs you').getByText('2 lost writes').isVisible(), 'the last figures stay')
+  await checkState(t, page, 'away')
+  await page.reload().catch(() => {})
+  await page.unroute('**/operator**')
+  await page.goto(host.operatorUrl)
+  await page.route('**/operator/api/**', route => route.abort())
+  await page.reload()
+  await page
+    .getByText(/^The host does not answer/)
+    .first()
+    .waitFor()
+  await page.unroute('**/operator/api/**')
+  await page.getByRole('button', { name: 'Retry now' }).click()
+  await page.getByRole('list', { name: 'Summary' }).getByText('3 things').waitFor()
+  t.equal(await page.locator('.away-banner').count(), 0)
+  await page.context().close()
+})
+
 await t.test('keeps no plot that was replaced by a newer one', async t => {
-  const { page } = await unlocked('light')
+  const { page } = await unlocked()
   await page.locator('canvas').nth(1).waitFor()
   const kept = await page.evaluate('plotsOfTest')
   t.ok(Number(kept) >= 2)
   for (let n = 0; n < 3; n++) {
     const old = await page.locator('canvas').first().elementHandle()
+    // Figures that are the same are not drawn again.
+    await host.send('/healthz')
     await page.getByRole('button', { name: 'Refresh' }).click()
     await old?.waitForElementState('hidden')
     await page.locator('canvas').nth(1).waitFor()
@@ -103,7 +255,7 @@ await t.test('keeps no plot that was replaced by a newer one', async t => {
 })
 
 await t.test('reads a plot by the arrow keys', async t => {
-  const { page } = await unlocked('light')
+  const { page } = await unlocked()
   const plot = page.getByRole('group', { name: /^Requests in each 5 minutes/ })
   await plot.focus()
   await page.keyboard.press('ArrowLeft')
@@ -112,18 +264,17 @@ await t.test('reads a plot by the arrow keys', async t => {
 })
 
 await t.test('checks the ledger and says what it found', async t => {
-  const { page } = await unlocked('light')
+  const { page } = await unlocked()
   await page.getByRole('button', { name: 'Check the ledger' }).click()
-  const right = page.getByText('Right: 0 transfers, every account adds up, the sum is 0.').first()
-  await right.waitFor()
-  t.ok(await right.isVisible())
+  await part(page, 'Ledger').getByText('Balanced: 0 transfers checked, no differences.').waitFor()
+  await page.getByRole('list', { name: 'Summary' }).getByText('Balanced').waitFor()
   await page.context().close()
 })
 
 await t.test('resolves a lost run by the keyboard, and says when somebody else was faster', async t => {
-  const { page, faults } = await unlocked('light')
+  const { page, faults } = await unlocked()
   const other = await unlocked('dark')
-  const runs = page.getByRole('region', { name: 'Lost runs', exact: true })
+  const runs = page.getByRole('region', { name: 'Needs you', exact: true })
   await runs.getByRole('button', { name: 'Decide' }).first().focus()
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor()
@@ -153,19 +304,12 @@ await t.test('resolves a lost run by the keyboard, and says when somebody else w
   await page.getByText('Retries of this request now return the completed response.').first().waitFor()
   await decide(other.page, 'It took no effect')
   await other.page
-    .getByText('Somebody has decided about this run meanwhile. Nothing was changed.')
+    .getByText('Somebody has decided about this write meanwhile. Nothing was changed.')
     .first()
     .waitFor()
   await decide(page, 'It took no effect')
-  await page.getByText('No run is lost.').waitFor()
+  await runs.getByRole('heading', { name: /lost write/ }).waitFor({ state: 'detached' })
   t.same((await host.ask('/operator/api/lost-runs')).body['runs'], [])
   t.same(faults, { reports: [], foreign: [], errors: [] })
   await Promise.all([page.context().close(), other.page.context().close()])
-})
-
-await t.test('asks for the token again once it was forgotten', async t => {
-  const { page } = await unlocked('light')
-  await page.getByRole('button', { name: 'Forget the token' }).click()
-  t.equal(await page.getByLabel('Operator token').inputValue(), '')
-  await page.context().close()
 })

@@ -7,6 +7,8 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
+import { bearer, bootstrapUser } from '../../harness/host.ts'
+import { moneyUser } from '../../harness/money.ts'
 import { OPERATOR_TOKEN, startOperatedHost, type OperatedHost } from '../../harness/operator.ts'
 import { checkState } from '../../harness/page-checks.ts'
 
@@ -30,6 +32,7 @@ t.teardown(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
+const owner = await bootstrapUser(host.send, {}, Date.now() - behind)
 for (let slot = 0; slot < 240; slot++) {
   const requests = 2 + Math.round(5 * (1 + Math.sin(slot / 30)))
   for (let n = 0; n < requests; n++)
@@ -40,6 +43,21 @@ for (let slot = 0; slot < 240; slot++) {
   behind -= HOUR_MS / 12
 }
 behind = 0
+const rootKey = { 'x-user-key': owner.key }
+const rootSession = await host.send('/user/v1/sessions', { body: {}, headers: rootKey })
+const root = bearer(rootSession.body['sessionToken'] as string)
+for (const [label, cents, times] of [
+  ['agent-shopping', 5000, 9],
+  ['agent-travel', 20_000, 4],
+  ['ci', 100, 2],
+] as const) {
+  const body = { label, policy: { dailySpendCapCents: cents } }
+  const made = await host.send('/user/v1/keys', { body, headers: root })
+  const headers = { 'x-user-key': made.body['userApiKey'] as string }
+  const minted = await host.send('/user/v1/sessions', { body: {}, headers })
+  const agent = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  for (let n = 0; n < times; n++) await agent.write('/subscriptions/payin', { amountCents: cents + 1 })
+}
 const now = Date.now()
 for (const n of [1, 2, 3]) {
   const lost = `insert into gw_idempotency (account_id, digest, fingerprint, owner, fence, state, until, operation, account, began)
@@ -63,10 +81,11 @@ async function figures(from: OperatedHost, colorScheme: Scheme): Promise<Page> {
   const { page } = await openPage(browser, from.operatorUrl, { colorScheme, viewport })
   await page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
   await page.keyboard.press('Enter')
-  await page.getByRole('region', { name: 'Decisions', exact: true }).getByText('allowed').first().waitFor()
+  const requests = page.getByRole('region', { name: 'Requests of 24 hours', exact: true })
+  await requests.getByText('allowed').first().waitFor()
   await page.getByRole('button', { name: 'Check the ledger' }).click()
   await page
-    .getByText(/^Right: /)
+    .getByText(/^Balanced: /)
     .first()
     .waitFor()
   return page
@@ -85,6 +104,20 @@ const states: Readonly<Record<string, (scheme: Scheme) => Promise<Page>>> = {
   },
   'operator-figures': scheme => figures(host, scheme),
   'operator-quiet': scheme => figures(quiet, scheme),
+  'operator-request': async scheme => {
+    const page = await figures(host, scheme)
+    await page
+      .getByRole('button', { name: /dailySpendCapCents/ })
+      .last()
+      .click()
+    return page
+  },
+  'operator-away': async scheme => {
+    const page = await figures(host, scheme)
+    await page.route('**/operator**', route => route.abort())
+    await page.getByText('The host does not answer. Retrying').waitFor()
+    return page
+  },
   'operator-decide': async scheme => {
     const page = await figures(host, scheme)
     await page.getByRole('button', { name: 'Decide' }).first().click()
@@ -96,6 +129,8 @@ const states: Readonly<Record<string, (scheme: Scheme) => Promise<Page>>> = {
     await page.locator('aside.t-doc__sidebar').getByText('Cards', { exact: true }).first().waitFor()
     return page
   },
+  'home-not-found': async colorScheme =>
+    (await openPage(browser, `${pages.url}/helpr`, { colorScheme, viewport })).page,
   home: async colorScheme => (await openPage(browser, `${pages.url}/`, { colorScheme, viewport })).page,
 }
 

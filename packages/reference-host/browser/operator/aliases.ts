@@ -2,25 +2,20 @@ import { short } from '../shared/address.ts'
 import { el, fill } from '../shared/dom.ts'
 import { when } from '../shared/time.ts'
 import { bars } from './bars.ts'
+import type { FiguresFeed } from './figures-feed.ts'
 import type { AliasFigures, UsedAlias } from './figures.ts'
 import { count, counted } from './numbers.ts'
-import { empty, panel, table, type CallOperator, type Panel } from './panel.ts'
+import { panel, table } from './panel.ts'
 
 /** Makes the panel of the legacy names that are still used. */
-export function aliasPanel(callOperator: CallOperator): Panel {
-  return panel<AliasFigures>(callOperator, {
+export function aliasPanel(feed: FiguresFeed): HTMLElement {
+  return panel<AliasFigures>(feed, {
     title: 'Legacy names in use',
     about: 'Requests by the old name that they used, and by whom. gatewright aliases report prints the same.',
-    path: 'aliases',
-    wide: true,
+    figures: 'aliases',
+    isEmpty: ({ aliases }) => aliases.length === 0,
     show({ aliases, unused, unobservable }, body) {
-      const unknown = `Nobody can see whether the ${count(unobservable)} old response fields and security schemes are used.`
-      const rest = `${count(unused)} further old names still work and nobody has used them. ${unknown}`
-      if (aliases.length === 0)
-        return fill(
-          body,
-          empty(`Nobody has used one of the ${count(unused)} old names that still work. ${unknown}`),
-        )
+      const rest = `${count(unused)} more old names still work and nobody has used them. Use of ${count(unobservable)} old response fields and security schemes cannot be measured.`
       fill(
         body,
         bars(
@@ -35,7 +30,6 @@ export function aliasPanel(callOperator: CallOperator): Panel {
         ...aliases.map(alias => usesOf(alias)),
         el('p', { class: 'small muted' }, rest),
       )
-      return undefined
     },
   })
 }
@@ -50,7 +44,7 @@ function usesOf({ id, to, users, callers }: UsedAlias): HTMLElement {
   return el(
     'details',
     {},
-    el('summary', {}, `Who uses ${id}`),
+    el('summary', { 'data-key': id }, `Who uses ${id}`),
     to !== null && el('p', { class: 'small' }, 'Its current name is ', el('code', {}, to), '.'),
     table(`Callers of ${id}`, ['Key', 'Requests', 'Last'], rows, ['Requests']),
     more > 0 &&

@@ -1,32 +1,59 @@
 import { button, byId, el } from '../shared/dom.ts'
-import { utc } from '../shared/time.ts'
+import { isHostAway } from '../shared/host-away.ts'
+import { fromNow, utc } from '../shared/time.ts'
 import { aliasPanel } from './aliases.ts'
 import { decisionPanel } from './decisions.ts'
+import { figuresFeed } from './figures-feed.ts'
 import type { HostFigures } from './figures.ts'
-import { jobPanel } from './jobs.ts'
+import { hourTiles } from './hour.ts'
+import { inbox } from './inbox.ts'
 import { ledgerPanel } from './ledger.ts'
-import { lostRunPanel } from './lost-runs.ts'
-import type { CallOperator, Panel } from './panel.ts'
-import { statePanel } from './state.ts'
+import { refusalPanel } from './refusals.ts'
+import { requestPanel } from './requests.ts'
 import { storePanel } from './stores.ts'
+import { strip } from './strip.ts'
 
 /** Options of `dashboard`. */
 export interface DashboardOptions {
-  readonly callOperator: CallOperator
+  readonly token: string
   readonly host: HostFigures
   readonly heading: HTMLElement
-  /** Goes back to the form that asks for the token. */
-  lock(reason?: string): void
+  /** Forgets the token, and goes back to the form that asks for it. */
+  lock(): void
+  /** Called when the host does not accept the token any more. */
+  ended(): void
 }
 
-const EVERY_MS = 15_000
+/** All intervals of `figures-feed.ts` are multiples of it. */
+const TICK_SECONDS = 5
 
 /** Makes the page of figures, and updates them until it is removed from the document. */
-export function dashboard({ callOperator, host, heading, lock }: DashboardOptions): HTMLElement {
-  const panels = [statePanel, decisionPanel, storePanel, lostRunPanel, jobPanel, ledgerPanel, aliasPanel].map(
-    make => make(callOperator),
+export function dashboard({ token, host, heading, lock, ended }: DashboardOptions): HTMLElement {
+  const feed = figuresFeed(token, ended)
+  const requests = requestPanel(feed)
+  const about = `Version ${host.version}, process ${host.pid}, since ${utc(host.since)}. Requests and latencies are those of this process; other hosts have pages of their own.`
+  const pause = button(
+    'Pause',
+    () => {
+      const paused = pause.getAttribute('aria-pressed') !== 'true'
+      pause.setAttribute('aria-pressed', String(paused))
+      showFreshness(paused)
+    },
+    'small',
   )
-  const about = `Version ${host.version}, process ${host.pid}, since ${utc(host.since)}. Decisions and latencies are those of this process; other hosts have pages of their own.`
+  pause.setAttribute('aria-pressed', 'false')
+  const forget = (): void => {
+    feed.end()
+    lock()
+  }
+  const isPaused = (): boolean => pause.getAttribute('aria-pressed') === 'true'
+  const refresh = async (reading: Promise<void>): Promise<void> => {
+    await reading
+    if (!element.isConnected) return
+    // Figures that are the same are not drawn again, but time goes on.
+    for (const time of element.querySelectorAll('time')) time.textContent = fromNow(time.dateTime)
+    if (!isHostAway()) showFreshness(isPaused())
+  }
   const element: HTMLElement = el(
     'div',
     { class: 'dashboard' },
@@ -37,33 +64,34 @@ export function dashboard({ callOperator, host, heading, lock }: DashboardOption
       el(
         'div',
         { class: 'buttons' },
-        button('Refresh', () => refresh(panels, element, lock), 'small'),
-        button('Forget the token', () => lock(), 'small'),
+        pause,
+        button('Refresh', () => refresh(feed.readAll()), 'small'),
+        button('Lock', forget, 'small'),
       ),
     ),
-    ...panels.map(panel => panel.element),
+    strip(feed),
+    hourTiles(feed),
+    inbox(feed),
+    refusalPanel(feed, requests.only),
+    requests.element,
+    decisionPanel(feed),
+    storePanel(feed),
+    ledgerPanel(feed),
+    aliasPanel(feed),
   )
+  let seconds = 0
   const again = (): void => {
     setTimeout(() => {
       if (!element.isConnected) return
-      void refresh(panels.filter(isIdle), element, lock).then(again)
-    }, EVERY_MS)
+      seconds += TICK_SECONDS
+      const rests = isPaused() || document.hidden || isHostAway()
+      void (rests ? Promise.resolve() : refresh(feed.readDue(seconds))).then(again)
+    }, TICK_SECONDS * 1000)
   }
-  void refresh(panels, element, lock).then(again)
+  void refresh(feed.readAll()).then(again)
   return element
 }
 
-/** Whether no plot of the panel is under the pointer, and nothing in it has the focus. */
-const isIdle = ({ element }: Panel): boolean => !element.matches(':focus-within, :has(.plot:hover)')
-
-async function refresh(
-  panels: readonly Panel[],
-  element: HTMLElement,
-  lock: DashboardOptions['lock'],
-): Promise<void> {
-  if (document.hidden) return
-  const problems = await Promise.all(panels.map(panel => panel.refresh()))
-  if (problems.some(problem => problem !== undefined))
-    return lock('The host does not accept this token. Type its token again.')
-  if (element.isConnected) byId('freshness').textContent = `Figures of ${utc(Date.now())}`
+function showFreshness(paused: boolean): void {
+  byId('freshness').textContent = paused ? `Paused at ${utc(Date.now())}` : `Figures of ${utc(Date.now())}`
 }

@@ -12,12 +12,82 @@ export interface HostFigures {
   readonly since: string
 }
 
+/** Whether each dependency can be reached, and how old the revocation feed is. */
+export interface HostState {
+  readonly dependencies: Readonly<Record<string, 'ok' | 'down'>>
+  readonly feedAgeSeconds: number | null
+}
+
+/** Figures of the requests of an hour. */
+export interface HourFigures {
+  readonly requestsPerMinute: number
+  /** From 0 to 1. */
+  readonly refusedShare: number | null
+  readonly failed: number
+  readonly p99Ms: number | null
+}
+
 export interface DecisionFigures {
+  /** The latest hour. */
+  readonly hour: HourFigures
+  /** The same hour a day before; null if this process did not run then. */
+  readonly dayBefore: HourFigures | null
   readonly since: string
   readonly slotSeconds: number
   readonly windowSeconds: number
   readonly totals: Readonly<Record<Outcome, number>>
-  readonly slots: readonly (Readonly<Record<Outcome, number>> & { readonly at: string })[]
+  readonly slots: readonly (Readonly<Record<Outcome, number>> & {
+    readonly at: string
+    readonly p99Ms: number | null
+  })[]
+}
+
+export interface RefusalFigures {
+  readonly refusals: readonly Refusal[]
+}
+
+/** One kind of refusal, and how often it happened. */
+export interface Refusal {
+  readonly operation: string
+  readonly code: string
+  readonly rule: string | null
+  readonly accountId: string | null
+  readonly keyId: string | null
+  readonly keyLabel: string | null
+  readonly count: number
+  readonly lastAt: string
+}
+
+export interface RequestFigures {
+  readonly requests: readonly KeptRequest[]
+}
+
+/** A request and what was decided about it. */
+export interface KeptRequest {
+  readonly id: string
+  readonly createdAt: string
+  readonly method: string
+  readonly operation: string
+  readonly accountId: string | null
+  readonly credential: string | null
+  readonly keyId: string | null
+  readonly keyLabel: string | null
+  readonly sessionId: string | null
+  readonly status: number
+  readonly error: string | null
+  readonly rule: string | null
+  readonly reason: string | null
+  readonly message: string | null
+  readonly field: string | null
+  readonly policyKeyId: string | null
+  readonly details: unknown
+  readonly replayed: boolean
+  readonly durationMs: number
+}
+
+/** The number of rows that need the operator's attention, by kind. */
+export interface AttentionFigures {
+  readonly attention: Readonly<Record<string, number>>
 }
 
 export interface StoreFigures {

@@ -1,41 +1,51 @@
-import { sentence, type Reply } from '../shared/api.ts'
+import { sentence } from '../shared/api.ts'
 import { button, el, fill, type Child } from '../shared/dom.ts'
 import { announce } from '../shared/live.ts'
 import { when } from '../shared/time.ts'
+import type { FiguresFeed } from './figures-feed.ts'
 import type { LedgerCheck } from './figures.ts'
-import { count, duration } from './numbers.ts'
-import { panel, type CallOperator, type Panel } from './panel.ts'
+import { count, counted, duration } from './numbers.ts'
+import { panel } from './panel.ts'
 
 const POLL_MS = 700
 
 /** Makes the panel of the latest check of the ledger, with a button that starts another. */
-export function ledgerPanel(callOperator: CallOperator): Panel {
-  const show = (check: LedgerCheck, body: HTMLElement): void => {
-    const start = button('Check the ledger', () => run(), 'small')
-    start.disabled = check.state === 'running'
-    fill(body, ...describe(check), el('div', { class: 'buttons' }, start))
-    const run = async (): Promise<void> => follow(await callOperator<LedgerCheck>('ledger-check', {}), body)
-  }
-  const follow = (reply: Reply<LedgerCheck>, body: HTMLElement): void => {
-    if (!reply.ok) {
-      body.prepend(el('p', { class: 'note bad' }, sentence(reply.problem)))
-      return
-    }
-    show(reply.data, body)
-    if (reply.data.state === 'running') setTimeout(() => void poll(body), POLL_MS)
-    else announce(body.querySelector('.note')?.textContent ?? '')
-  }
-  const poll = async (body: HTMLElement): Promise<void> => {
-    if (!body.isConnected) return
-    const reply = await callOperator<LedgerCheck>('ledger-check')
-    follow(reply, body)
-  }
-  return panel<LedgerCheck>(callOperator, {
+export function ledgerPanel(feed: FiguresFeed): HTMLElement {
+  const failed = el('p', { class: 'wrong', role: 'alert' })
+  /** Whether a person waits for the result. */
+  let awaited = false
+  const start = button(
+    'Check the ledger',
+    async () => {
+      failed.textContent = ''
+      const reply = await feed.call<LedgerCheck>('ledger-check', {})
+      if (!reply.ok) {
+        failed.textContent = sentence(reply.problem)
+        return
+      }
+      awaited = true
+      await feed.read('ledger-check')
+    },
+    'small',
+  )
+  let poll: ReturnType<typeof setTimeout> | undefined
+  feed.follow<LedgerCheck>('ledger-check', reply => {
+    clearTimeout(poll)
+    if (reply.ok && reply.data.state === 'running')
+      poll = setTimeout(() => void feed.read('ledger-check'), POLL_MS)
+  })
+  return panel<LedgerCheck>(feed, {
     title: 'Ledger',
     about:
-      'Adds up every transfer and compares it with the business rows, in a process of its own. gatewright ledger check does the same.',
-    path: 'ledger-check',
-    show,
+      'Adds up every transfer and compares it with the business rows, in a process of its own. As gatewright ledger check.',
+    figures: 'ledger-check',
+    controls: [el('div', { class: 'buttons' }, start), failed],
+    show(check, body) {
+      fill(body, ...describe(check))
+      if (!awaited || check.state === 'running') return
+      awaited = false
+      announce(body.querySelector('.note')?.textContent ?? '')
+    },
   })
 }
 
@@ -57,18 +67,14 @@ function describe(check: LedgerCheck): Child[] {
   )
   if (problems.length === 0)
     return [
-      el(
-        'p',
-        { class: 'note ok' },
-        `Right: ${count(transfers)} transfers, every account adds up, the sum is 0.`,
-      ),
+      el('p', { class: 'note ok' }, `Balanced: ${counted(transfers, 'transfer')} checked, no differences.`),
       facts,
     ]
   return [
     el(
       'div',
       { class: 'note bad' },
-      el('p', {}, `Broken: ${count(problems.length)} findings in ${count(transfers)} transfers.`),
+      el('p', {}, `Broken: ${counted(problems.length, 'difference')} in ${count(transfers)} transfers.`),
       el('ul', { class: 'findings' }, ...problems.map(problem => el('li', {}, problem))),
     ),
     facts,

@@ -7,6 +7,13 @@ export const count = (value: number): string => whole.format(value)
 export const counted = (value: number, word: string): string =>
   `${count(value)} ${word}${value === 1 ? '' : 's'}`
 
+/** Formats a rate: `0`, `0.4`, `12`, `1,204`. */
+export const rate = (value: number): string =>
+  value === 0 || value >= 10 ? count(Math.round(value)) : value.toFixed(1)
+
+/** Formats a part as a percentage: `0 %`, `2.1 %`, `34 %`. */
+export const percent = (part: number): string => `${rate(part * 100)} %`
+
 /** Formats milliseconds for people: `0.18 ms`, `12 ms`, `1.4 s`. */
 export function duration(ms: number | null): string {
   if (ms === null) return '–'

@@ -1,49 +1,60 @@
 import { sentence, type Problem, type Reply } from '../shared/api.ts'
 import { el, fill, type Child } from '../shared/dom.ts'
-
-/** Calls the operator listener: a GET, or a POST if there is a body. */
-export type CallOperator = <T>(path: string, body?: unknown) => Promise<Reply<T>>
-
-/** One part of the page, with figures of its own. */
-export interface Panel {
-  readonly element: HTMLElement
-  /** Reads the figures and shows them. Resolves to a problem that ends the page, such as a changed token. */
-  refresh(): Promise<Problem | undefined>
-}
+import type { FigureName, FiguresFeed } from './figures-feed.ts'
 
 /** Options of `panel`. */
 export interface PanelOptions<T> {
   readonly title: string
   /** One sentence about the figures, which also names the command that prints them. */
   readonly about: string
-  readonly path: string
-  readonly wide?: boolean
+  readonly figures: FigureName
+  /** Controls that stay when figures are drawn again. */
+  readonly controls?: readonly Child[]
+  /** Whether there is nothing to show. Then the whole panel is hidden. */
+  readonly isEmpty?: (figures: T) => boolean
   /** Draws the figures into `body`. It is called again with newer ones. */
   show(figures: T, body: HTMLElement): void
 }
 
-/** Makes a panel. It shows a skeleton until its figures arrive. A failure is shown in the panel and affects no other panel. */
+/** Makes a part of the page with figures of its own. It shows a skeleton until they arrive, and a failure in place of them. */
 export function panel<T>(
-  callOperator: CallOperator,
-  { title, about, path, wide = false, show }: PanelOptions<T>,
-): Panel {
-  const id = `panel-${path.replaceAll(/\W/g, '-')}`
+  feed: FiguresFeed,
+  { title, about, figures, controls = [], isEmpty = () => false, show }: PanelOptions<T>,
+): HTMLElement {
+  const id = `panel-${figures}`
   const body = el('div', { class: 'panel-body' }, el('div', { class: 'skeleton' }))
   const element = el(
     'section',
-    { class: `card panel${wide ? ' wide' : ''}`, 'aria-labelledby': id },
+    { class: 'card panel', id: figures, 'aria-labelledby': id },
     el('div', {}, el('h2', { id }, title), el('p', { class: 'small muted' }, about)),
+    ...controls,
     body,
   )
-  return {
-    element,
-    async refresh() {
-      const reply = await callOperator<T>(path)
-      if (reply.ok) show(reply.data, body)
-      else if (reply.problem.status === 401) return reply.problem
-      else fill(body, problemNote(reply.problem))
-      return undefined
-    },
+  const draw = redrawn<T>(body, reply => {
+    element.hidden = reply.ok && isEmpty(reply.data)
+    if (reply.ok) show(reply.data, body)
+    else fill(body, problemNote(reply.problem))
+  })
+  feed.follow<T>(figures, draw)
+  return element
+}
+
+/**
+ * Makes a function that draws replies into `body`, but not those that differ in nothing, nor while a person reads a plot there. An
+ * element with the focus keeps it if its new version has the same `data-key`.
+ */
+export function redrawn<T>(body: HTMLElement, draw: (reply: Reply<T>) => void): (reply: Reply<T>) => void {
+  let shown: string | undefined
+  return reply => {
+    const text = JSON.stringify(reply)
+    if (text === shown || body.matches(':has(.plot:hover, .plot:focus)')) return
+    shown = text
+    const focused = body.contains(document.activeElement)
+      ? (document.activeElement as HTMLElement)
+      : undefined
+    const key = focused?.dataset['key']
+    draw(reply)
+    if (key !== undefined) body.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus()
   }
 }
 
@@ -72,7 +83,13 @@ export function table(
     el('tr', {}, ...row.map((cell, at) => el('td', { class: align(at), 'data-label': head[at] }, cell)))
   return el(
     'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Table: ${caption}` },
+    {
+      class: 'scroll',
+      tabindex: 0,
+      role: 'region',
+      'aria-label': `Table: ${caption}`,
+      'data-key': `table ${caption}`,
+    },
     el(
       'table',
       {},

@@ -1,18 +1,18 @@
 import { fill } from '../shared/dom.ts'
+import type { FiguresFeed } from './figures-feed.ts'
 import type { StoreFigures } from './figures.ts'
 import { count, duration } from './numbers.ts'
-import { empty, panel, table, type CallOperator, type Panel } from './panel.ts'
+import { empty, panel, table } from './panel.ts'
 import { plot } from './plot.ts'
 import { valuesAt } from './times.ts'
 
 /** Makes the panel of the round-trip time to each store. */
-export function storePanel(callOperator: CallOperator): Panel {
-  return panel<StoreFigures>(callOperator, {
+export function storePanel(feed: FiguresFeed): HTMLElement {
+  return panel<StoreFigures>(feed, {
     title: 'Stores',
     about:
       'Round trip of a readiness check, every 5 seconds: half took at most p50, 99 of 100 at most p99. As gatewright_store_check_seconds in /metrics.',
-    path: 'stores',
-    wide: true,
+    figures: 'stores',
     show({ stores }, body) {
       if (stores.length === 0)
         return fill(body, empty('The first check comes within 5 seconds of the start.'))

@@ -15,7 +15,7 @@ export function unlockForm(
     'aria-describedby': 'token-help token-wrong',
     required: true,
   })
-  const submit = el('button', { class: 'button primary' }, 'Show the figures')
+  const submit = el('button', { class: 'button primary' }, 'Unlock')
   const send = async (): Promise<void> => {
     wrong.textContent = ''
     input.removeAttribute('aria-invalid')
@@ -37,7 +37,7 @@ export function unlockForm(
       el('code', {}, 'operatorToken'),
       ' in ',
       el('code', {}, 'DATA_DIR/secrets.json'),
-      '. This page forgets it when you close or reload it.',
+      '. This tab keeps it until you close it or choose Lock.',
     ),
     wrong,
     el('div', { class: 'buttons' }, submit),

@@ -1,5 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import {
+  checkInTime,
   countJobs,
   decideLostRun,
   describeLostRuns,
@@ -12,6 +13,7 @@ import { HOST_VERSION } from '../product/version.ts'
 import { aliasesInUse, reportAliases } from './aliases.ts'
 import { deny, type OperatorDenial } from './codes.ts'
 import { decisionsOverTime, storesOverTime } from './over-time.ts'
+import { findRequest, listRequests, topRefusals } from './requests.ts'
 import type { OperatorServices } from './services.ts'
 
 /** One endpoint of the operator page. */
@@ -19,7 +21,10 @@ export interface OperatorEndpoint {
   readonly method: 'GET' | 'POST'
   readonly path: string
   /** Responds with JSON. `body` is the JSON object of a POST. */
-  response(body: Readonly<Record<string, unknown>>): Promise<Verdict<object, OperatorDenial>>
+  response(
+    body: Readonly<Record<string, unknown>>,
+    query: URLSearchParams,
+  ): Promise<Verdict<object, OperatorDenial>>
 }
 
 /** How many rows a list on the page has at most. The commands print more. */
@@ -39,9 +44,23 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       const since = new Date(history.since).toISOString()
       return { serviceName, environment, version: HOST_VERSION, pid: process.pid, since }
     }),
-    get('decisions', () => decisionsOverTime(history)),
-    get('stores', () => storesOverTime(history)),
-    get('feed', () => ({ ageSeconds: feed.ageSeconds() ?? null })),
+    get('state', async () => ({
+      dependencies: await statesOf(services.checks),
+      feedAgeSeconds: feed.ageSeconds() ?? null,
+    })),
+    get('decisions', () => decisionsOverTime(history, clock.now())),
+    get('refusals', () => topRefusals(services)),
+    {
+      method: 'GET',
+      path: '/operator/api/requests',
+      response: (_, query) => listRequests(services, query),
+    },
+    {
+      method: 'GET',
+      path: '/operator/api/request',
+      response: (_, query) => findRequest(services, query),
+    },
+    get('stores', () => storesOverTime(history, clock.now())),
     get('jobs', async () => {
       const kinds = await countJobs(jobs, clock.now())
       const { rows, more } = firstRows(await listJobs(jobs, MOST + 1))
@@ -64,6 +83,14 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       response: body => resolveRun(services, body),
     },
   ]
+}
+
+/** Checks each dependency as the readiness check does: `ok` or `down`. */
+async function statesOf(checks: OperatorServices['checks']): Promise<object> {
+  const states = Object.entries(checks).map(
+    async ([name, check]) => [name, (await checkInTime(check)).ok ? 'ok' : 'down'] as const,
+  )
+  return Object.fromEntries(await Promise.all(states))
 }
 
 /** Returns the rows that the page shows of a list that was read with one row more. `more`: there are further rows. */

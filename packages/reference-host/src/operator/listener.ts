@@ -85,8 +85,8 @@ async function responseOf(
   const request = { method, header }
   const misplaced = access.wrongPlace(request)
   if (misplaced) return denialResponse(misplaced, 'plain')
-  const [path = ''] = (req.url ?? '').split('?')
-  const page = pages(method, path, req.headers)
+  const [path = '', query = ''] = (req.url ?? '').split('?')
+  const page = pages.respond(method, path, req.headers)
   if (page) return page
   const unproven = access.wrongToken(request)
   if (unproven) return denialResponse(unproven, 'plain')
@@ -102,7 +102,7 @@ async function responseOf(
   const raw = await readRawBody(req, MAX_BODY_BYTES)
   const body = raw.ok ? parseJsonObject(raw.value, req.headers['content-type']) : raw
   if (!body.ok) return denialResponse(body, 'plain')
-  const verdict = await endpoint.response(body.value)
+  const verdict = await endpoint.response(body.value, new URLSearchParams(query))
   return verdict.ok ? { status: 200, headers: [], body: verdict.value } : denialResponse(verdict, 'plain')
 }
 

@@ -7,14 +7,13 @@ import {
   instantArgument,
   integerArgument,
   REQUEST_OUTCOMES,
-  type RecordedRequest,
   type RequestFilter,
   type RequestOutcome,
   requests,
   UsageError,
 } from '@gatewright/host/internal'
 import { accountOf } from '../users/find-account.ts'
-import { requestData } from './fields.ts'
+import { operatorRequestData } from './fields.ts'
 
 const MAX_ROWS = 1000
 
@@ -40,7 +39,7 @@ export const commands: readonly Command<Pick<HostServices, 'backend'>>[] = [
       const { account } = options
       const accountId = account === undefined ? undefined : await accountOf(sql, account)
       const found = await requests.list(sql, { accountId, ...filterOf(options) })
-      return found.map(describeRequest)
+      return found.map(operatorRequestData)
     },
     columns: {
       AT: 'createdAt',
@@ -70,17 +69,11 @@ export const commands: readonly Command<Pick<HostServices, 'backend'>>[] = [
         throw new CommandError(
           `no kept request ${id}: it may be a read that succeeded, too old, or not written yet`,
         )
-      const data = describeRequest(found)
+      const data = operatorRequestData(found)
       return { data, fields: data }
     },
   },
 ]
-
-/** Returns what the operator sees of a request: also the account and the exact cause. */
-function describeRequest(row: RecordedRequest) {
-  const { accountId, credential, reason } = row
-  return { ...requestData(row), accountId: accountId === '' ? null : accountId, credential, reason }
-}
 
 function filterOf(options: CommandArguments['options']): RequestFilter {
   const { outcome, operation, rule, key, before } = options

@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
 import { counterOwner } from '@gatewright/kernel/internal'
 import { component, instant, text } from '@gatewright/host/schemas'
-import { type RecordedRequest, textOrNull } from '@gatewright/host/internal'
+import { NO_ACCOUNT, type RecordedRequest, textOrNull } from '@gatewright/host/internal'
 import { AT, key } from '../examples.ts'
 
 /** Schema of a kept request in lists. */
@@ -76,6 +76,20 @@ export function requestData(row: RecordedRequest): Type.Static<typeof RequestSch
     replayed: row.replayed,
     durationMs: row.durationUs / 1000,
   }
+}
+
+/** What the operator sees of a kept request: also the account, the kind of credential and the exact cause. */
+export type OperatorRequest = Type.Static<typeof RequestSchema> & {
+  /** Null: the caller had no verified credential. */
+  readonly accountId: string | null
+  readonly credential: string | null
+  readonly reason: string | null
+}
+
+/** Converts a kept request for operators. */
+export function operatorRequestData(row: RecordedRequest): OperatorRequest {
+  const { accountId, credential, reason } = row
+  return { ...requestData(row), accountId: accountId === NO_ACCOUNT ? null : accountId, credential, reason }
 }
 
 /** Returns the key whose policy blocked: the first of its lineage. Null: no policy blocked, or that of a session. */

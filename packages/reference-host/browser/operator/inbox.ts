@@ -1,0 +1,186 @@
+import { short } from '../shared/address.ts'
+import { sentence, type Reply } from '../shared/api.ts'
+import { copyButton } from '../shared/copy.ts'
+import { button, el, fill, type Child } from '../shared/dom.ts'
+import { announce } from '../shared/live.ts'
+import { when } from '../shared/time.ts'
+import type { FigureName, FiguresFeed } from './figures-feed.ts'
+import type { AttentionFigures, JobFigures, LostRun, LostRunFigures } from './figures.ts'
+import { age, count, counted } from './numbers.ts'
+import { problemNote, redrawn, table } from './panel.ts'
+import { askDecision } from './resolve.ts'
+
+/** A call to a provider needs a person when it has waited so long: it is repeated after 5 s to 10 min. */
+const LATE_SECONDS = 300
+
+/** The name of each kind of row that needs attention, and the command that lists them. */
+const ATTENTION: Readonly<Record<string, readonly [noun: string, command: string]>> = {
+  authorization: ['card authorization', 'gatewright authorizations list'],
+  deposit: ['deposit', 'gatewright deposits list'],
+  withdrawal: ['withdrawal', 'gatewright withdrawals list --attention'],
+}
+
+/** How many things wait for the operator. */
+export function inboxCount(
+  { attention }: AttentionFigures,
+  jobs: JobFigures,
+  { runs }: LostRunFigures,
+): number {
+  const reports = Object.values(attention).reduce((sum, rows) => sum + rows, 0)
+  return reports + lateKinds(jobs).length + runs.length
+}
+
+const lateKinds = ({ kinds }: JobFigures): JobFigures['kinds'] =>
+  kinds.filter(({ ageSeconds }) => ageSeconds > LATE_SECONDS)
+
+/** Makes the list of what waits for the operator: lost writes, reports about money, late calls. One line where nothing waits. */
+export function inbox(feed: FiguresFeed): HTMLElement {
+  const said = el('div', { class: 'said', tabindex: -1 })
+  const nothing = el('p', { class: 'empty' }, 'Reading.')
+  const decide = (run: LostRun): Promise<void> => decideRun(feed, said, run)
+  const parts: readonly Part[] = [
+    part<LostRunFigures>(feed, 'lost-runs', figures => lostRuns(figures, decide)),
+    part<AttentionFigures>(feed, 'attention', reports),
+    part<JobFigures>(feed, 'jobs', calls),
+  ]
+  const update = (): void => {
+    nothing.hidden = parts.some(({ element }) => element.childElementCount > 0)
+    if (parts.every(({ isRead }) => isRead()))
+      nothing.textContent = 'Nothing needs you: no lost writes, no reports about money, no calls that wait.'
+  }
+  // After those of the parts, which draw.
+  for (const name of ['lost-runs', 'attention', 'jobs'] as const) feed.follow(name, update)
+  return el(
+    'section',
+    { class: 'card panel', id: 'inbox', 'aria-labelledby': 'panel-inbox' },
+    el('h2', { id: 'panel-inbox' }, 'Needs you'),
+    said,
+    nothing,
+    ...parts.map(({ element }) => element),
+  )
+}
+
+/** One kind of things in the inbox. Its element is empty where nothing waits. */
+interface Part {
+  readonly element: HTMLElement
+  readonly isRead: () => boolean
+}
+
+function part<T>(feed: FiguresFeed, name: FigureName, show: (figures: T) => readonly Child[]): Part {
+  const element = el('div', { class: 'panel-body' })
+  let isRead = false
+  const draw = redrawn<T>(element, reply =>
+    fill(element, ...(reply.ok ? show(reply.data) : [problemNote(reply.problem)])),
+  )
+  feed.follow<T>(name, reply => {
+    isRead = true
+    draw(reply)
+  })
+  return { element, isRead: () => isRead }
+}
+
+function lostRuns({ runs, more }: LostRunFigures, decide: (run: LostRun) => Promise<void>): Child[] {
+  if (runs.length === 0) return []
+  const rows = runs.map(run => [
+    el(
+      'span',
+      { class: 'copied' },
+      short(run.operationId),
+      copyButton('operation id', () => run.operationId),
+    ),
+    run.operation,
+    run.account,
+    when(run.beganAt),
+    run.leaseEndedAt === null ? 'reported by its handler' : when(run.leaseEndedAt),
+    decideButton(run, decide),
+  ])
+  return [
+    el('h3', {}, `${counted(runs.length, 'lost write')}${more ? ' or more' : ''}`),
+    about(
+      'Their process ended before the outcome was stored. Clients get outcome_unknown until somebody decides.',
+      'gatewright lost-runs list',
+    ),
+    table('Lost writes', ['Operation id', 'Operation', 'Account', 'Began', 'Lost', 'Decision'], rows),
+  ]
+}
+
+function decideButton(run: LostRun, decide: (run: LostRun) => Promise<void>): HTMLElement {
+  const made = button('Decide', () => decide(run), 'small')
+  made.dataset['key'] = run.run
+  return made
+}
+
+async function decideRun(feed: FiguresFeed, said: HTMLElement, run: LostRun): Promise<void> {
+  const decision = await askDecision(run)
+  if (!decision) return
+  const reply = await feed.call('lost-runs/resolve', { run: run.run, ...decision })
+  const done =
+    decision.outcome === 'completed'
+      ? 'Retries of this request now return the completed response.'
+      : 'The key is free. The next retry runs the write again.'
+  const text = outcomeText(reply, done)
+  fill(said, el('p', { class: `note ${reply.ok ? 'ok' : 'warn'}` }, text))
+  announce(text)
+  // The button of the row disappears with it.
+  said.focus()
+  await feed.read('lost-runs')
+}
+
+function outcomeText(reply: Reply<unknown>, done: string): string {
+  if (reply.ok) return done
+  return reply.problem.status === 409
+    ? 'Somebody has decided about this write meanwhile. Nothing was changed.'
+    : sentence(reply.problem)
+}
+
+function reports({ attention }: AttentionFigures): Child[] {
+  const open = Object.entries(attention).filter(([, rows]) => rows > 0)
+  if (open.length === 0) return []
+  const items = open.map(([kind, rows]) => {
+    const [noun, command] = ATTENTION[kind] ?? [kind, 'gatewright help']
+    return el('li', {}, el('strong', {}, counted(rows, noun)), ' with a report: ', el('code', {}, command))
+  })
+  return [
+    el('h3', {}, 'Reports about money'),
+    el('p', { class: 'small muted' }, 'Money that a provider reported and that could not be moved.'),
+    el('ul', { class: 'reports' }, ...items),
+  ]
+}
+
+function calls(figures: JobFigures): Child[] {
+  const { kinds, jobs, more } = figures
+  if (kinds.length === 0) return []
+  const late = lateKinds(figures).length > 0
+  const rows = jobs.map(job => [
+    job.kind,
+    short(job.subjectId),
+    count(job.attempts),
+    when(job.dueAt),
+    when(job.createdAt),
+  ])
+  const words = kinds.map(
+    ({ kind, jobs: waiting, ageSeconds }) => `${kind}: ${count(waiting)} waiting, oldest ${age(ageSeconds)}`,
+  )
+  return [
+    el(
+      'h3',
+      {},
+      'Provider calls that wait',
+      ' ',
+      el('span', { class: `badge ${late ? 'warn' : 'ok'}` }, late ? 'late' : 'in time'),
+    ),
+    el('p', { class: 'small' }, `${words.join('; ')}.`),
+    el(
+      'details',
+      {},
+      el('summary', { 'data-key': 'calls' }, `Show ${more ? 'the first of them' : 'them'}`),
+      table('Waiting calls, those due first', ['Kind', 'Subject', 'Tries', 'Due', 'Created'], rows, [
+        'Tries',
+      ]),
+      about('One is made at once by', 'gatewright jobs retry KIND SUBJECT'),
+    ),
+  ]
+}
+
+const about = (text: string, command: string): HTMLElement =>
+  el('p', { class: 'small muted' }, `${text} `, el('code', {}, command))

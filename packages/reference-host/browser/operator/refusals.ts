@@ -1,0 +1,55 @@
+import { short } from '../shared/address.ts'
+import { button, el, fill } from '../shared/dom.ts'
+import { when } from '../shared/time.ts'
+import type { FiguresFeed } from './figures-feed.ts'
+import type { Refusal, RefusalFigures } from './figures.ts'
+import { count } from './numbers.ts'
+import { panel, table } from './panel.ts'
+import type { Only } from './requests.ts'
+
+/** Makes the panel of the most frequent refusals. Each opens the requests of its kind. */
+export function refusalPanel(feed: FiguresFeed, only: (what: Only) => void): HTMLElement {
+  return panel<RefusalFigures>(feed, {
+    title: 'Top refusals',
+    about: 'By rule or error, operation and key, among the newest kept requests of 24 hours.',
+    figures: 'refusals',
+    isEmpty: ({ refusals }) => refusals.length === 0,
+    show({ refusals }, body) {
+      const rows = refusals.map(refusal => [
+        whyButton(refusal, only),
+        refusal.operation,
+        keyOf(refusal),
+        count(refusal.count),
+        when(refusal.lastAt),
+      ])
+      fill(body, table('Top refusals', ['Why', 'Operation', 'Key', 'Count', 'Last'], rows, ['Count']))
+    },
+  })
+}
+
+function whyButton(refusal: Refusal, only: (what: Only) => void): HTMLElement {
+  const { rule, code, operation, accountId, keyId } = refusal
+  const why = rule ?? code
+  const made = button(
+    why,
+    () =>
+      only({
+        words: `${why} · ${operation}`,
+        query: {
+          ...(rule === null ? { code } : { rule }),
+          operation,
+          account: accountId ?? '',
+          ...(keyId === null ? {} : { key: keyId }),
+        },
+      }),
+    'link',
+  )
+  made.dataset['key'] = JSON.stringify([why, operation, accountId, keyId])
+  return made
+}
+
+/** Names the key of a request by its label, or by its id. */
+export function keyOf({ keyId, keyLabel }: Pick<Refusal, 'keyId' | 'keyLabel'>): HTMLElement {
+  if (keyId === null) return el('span', { class: 'muted' }, 'none')
+  return keyLabel === null ? short(keyId) : el('span', { title: keyId }, keyLabel)
+}

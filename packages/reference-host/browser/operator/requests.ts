@@ -1,0 +1,206 @@
+import { copyButton } from '../shared/copy.ts'
+import { button, el, fill, type Child } from '../shared/dom.ts'
+import { utc, when } from '../shared/time.ts'
+import { sentence } from '../shared/api.ts'
+import type { FiguresFeed } from './figures-feed.ts'
+import type { KeptRequest, RequestFigures } from './figures.ts'
+import { duration } from './numbers.ts'
+import { empty, panel, table } from './panel.ts'
+import { keyOf } from './refusals.ts'
+
+const OUTCOMES = [
+  ['refused', 'Refused'],
+  ['limited', 'Rate limited'],
+  ['failed', 'Failed'],
+  ['allowed', 'Allowed'],
+  ['', 'All'],
+] as const
+
+/** Which requests the list is limited to, beside the outcome: those of one kind of refusal. */
+export interface Only {
+  /** Names the kind for people. */
+  readonly words: string
+  readonly query: Readonly<Record<string, string>>
+}
+
+/** The panel of the latest requests. */
+export interface RequestPanel {
+  readonly element: HTMLElement
+  /** Lists the requests of one kind of refusal, and moves the focus there. */
+  only(what: Only): void
+}
+
+/** Makes the panel of the latest requests of one outcome, with a search by request id. Each opens with what was decided about it. */
+export function requestPanel(feed: FiguresFeed): RequestPanel {
+  const outcome = el('select', { id: 'outcome', class: 'input' })
+  for (const [value, label] of OUTCOMES) outcome.append(el('option', { value }, label))
+  const chosen = el('p', { class: 'copied', hidden: true })
+  let only: Only | undefined
+  const read = (): Promise<void> => {
+    // A kind of refusal has its outcome: rate limits are refusals, too.
+    const filter = only ? only.query : outcome.value === '' ? {} : { outcome: outcome.value }
+    return feed.setRequests(new URLSearchParams(filter))
+  }
+  const choose = (next: Only | undefined): Promise<void> => {
+    only = next
+    outcome.disabled = next !== undefined
+    chosen.hidden = next === undefined
+    fill(
+      chosen,
+      next && `Only ${next.words}`,
+      next && button('Show all refusals', () => choose(undefined), 'small'),
+    )
+    return read()
+  }
+  outcome.addEventListener('change', () => void read())
+  void feed.setRequests(new URLSearchParams({ outcome: outcome.value }))
+  const element = panel<RequestFigures>(feed, {
+    title: 'Latest requests',
+    about:
+      'Those that this service keeps (REQUEST_LOG), of all hosts, newest first. As gatewright requests list.',
+    figures: 'requests',
+    controls: [
+      el(
+        'div',
+        { class: 'filters' },
+        el('div', { class: 'field' }, el('label', { for: 'outcome' }, 'Outcome'), outcome),
+        searchForm(feed),
+      ),
+      chosen,
+    ],
+    show({ requests }, body) {
+      if (requests.length === 0) return fill(body, empty('No such request is kept.'))
+      const rows = requests.map(request => [
+        when(request.createdAt),
+        openButton(request),
+        request.operation,
+        keyOf(request),
+        el('code', { class: 'breaks' }, request.id),
+      ])
+      fill(body, table('Latest requests', ['When', 'Decision', 'Operation', 'Key', 'Request id'], rows))
+      return undefined
+    },
+  })
+  return {
+    element,
+    only(what) {
+      void choose(what)
+      element.scrollIntoView()
+      chosen.querySelector('button')?.focus()
+    },
+  }
+}
+
+function openButton(request: KeptRequest): HTMLElement {
+  const made = button(decisionOf(request), () => showRequest(request), 'link')
+  made.dataset['key'] = request.id
+  return made
+}
+
+const decisionOf = ({ status, rule, error }: KeptRequest): string => `${status} ${rule ?? error ?? 'OK'}`
+
+/** Makes the form that finds a request by its id. */
+function searchForm(feed: FiguresFeed): HTMLElement {
+  const input = el('input', {
+    id: 'request-id',
+    class: 'input mono',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    maxlength: 100,
+    'aria-describedby': 'request-wrong',
+  })
+  const wrong = el('p', { class: 'wrong', id: 'request-wrong', role: 'alert' })
+  const submit = el('button', { class: 'button' }, 'Find')
+  const find = async (): Promise<void> => {
+    wrong.textContent = ''
+    const id = input.value.trim()
+    if (id === '') return
+    const reply = await feed.call<{ readonly request: KeptRequest }>(
+      `request?${new URLSearchParams({ id }).toString()}`,
+    )
+    if (reply.ok) showRequest(reply.data.request)
+    else if (reply.problem.status === 404)
+      wrong.textContent = 'No kept request has this id. It may be a read that succeeded, or too old.'
+    else wrong.textContent = sentence(reply.problem)
+  }
+  const form = el(
+    'form',
+    { class: 'field search' },
+    el('label', { for: 'request-id' }, 'Request id'),
+    el('div', { class: 'search-line' }, input, submit),
+    wrong,
+  )
+  form.addEventListener('submit', event => {
+    event.preventDefault()
+    void find()
+  })
+  return form
+}
+
+/** Shows what was decided about a request, and why, in a dialog. */
+function showRequest(request: KeptRequest): void {
+  const dialog = el('dialog', { 'aria-labelledby': 'request-title' })
+  const close = button('Close', () => dialog.close())
+  const facts: readonly (readonly [name: string, value: Child])[] = [
+    ['Request id', copied('request id', request.id)],
+    ['When', utc(request.createdAt)],
+    ['Took', duration(request.durationMs)],
+    ['Error', textOf(request.error)],
+    ['Rule', textOf(request.rule)],
+    ['Cause', textOf(request.reason)],
+    ['Field', textOf(request.field)],
+    [
+      'Account',
+      request.accountId === null ? 'none: no valid credential' : copied('account', request.accountId),
+    ],
+    ['Credential', textOf(request.credential)],
+    ['Key', request.keyId === null ? undefined : copied('key id', request.keyId)],
+    ['Name of the key', textOf(request.keyLabel)],
+    ['Policy of key', textOf(request.policyKeyId)],
+    ['Session', textOf(request.sessionId)],
+    ['Details', detailsOf(request.details)],
+    ['Replayed', request.replayed && 'yes: the response of an earlier request'],
+  ]
+  fill(
+    dialog,
+    el(
+      'div',
+      { class: 'panel-body' },
+      el('h2', { id: 'request-title' }, `${request.method} ${request.operation}`),
+      el('p', {}, el('span', { class: `badge ${toneOf(request.status)}` }, decisionOf(request))),
+      request.message !== null && el('p', {}, el('strong', {}, request.message)),
+      el(
+        'dl',
+        { class: 'facts' },
+        ...facts.flatMap(([name, value]) =>
+          value === undefined || value === false ? [] : [el('dt', {}, name), el('dd', {}, value)],
+        ),
+      ),
+      el('div', { class: 'buttons' }, close),
+    ),
+  )
+  const before = document.activeElement
+  dialog.addEventListener('close', () => {
+    dialog.remove()
+    if (before instanceof HTMLElement) before.focus()
+  })
+  document.body.append(dialog)
+  dialog.showModal()
+}
+
+const textOf = (value: string | null): Child => value ?? undefined
+
+const toneOf = (status: number): string => (status < 400 ? 'ok' : status < 500 ? 'bad' : 'warn')
+
+function copied(what: string, text: string): HTMLElement {
+  return el(
+    'span',
+    { class: 'copied' },
+    el('code', { class: 'breaks' }, text),
+    copyButton(what, () => text),
+  )
+}
+
+function detailsOf(details: unknown): Child {
+  return details === null ? undefined : el('pre', { class: 'details' }, JSON.stringify(details, null, 1))
+}

@@ -1,0 +1,125 @@
+import type { Reply } from '../shared/api.ts'
+import { el, fill, type Child } from '../shared/dom.ts'
+import { when } from '../shared/time.ts'
+import type { FiguresFeed } from './figures-feed.ts'
+import type {
+  AttentionFigures,
+  DecisionFigures,
+  HostState,
+  JobFigures,
+  LedgerCheck,
+  LostRunFigures,
+  RefusalFigures,
+} from './figures.ts'
+import { inboxCount } from './inbox.ts'
+import { count, counted, percent } from './numbers.ts'
+
+/** How one of the four questions is answered. `tone` is also in the words: it is a colour only. */
+interface State {
+  readonly tone: 'ok' | 'warn' | 'bad' | 'none'
+  readonly words: string
+  readonly more: readonly Child[]
+}
+
+/** The guard queries the store at every request if the feed is older than a second. */
+const FEED_BOUND_SECONDS = 1
+
+const READING: State = { tone: 'none', words: '–', more: ['Reading.'] }
+const unknown = (): State => ({ tone: 'warn', words: 'Unknown', more: ['The figures cannot be read.'] })
+
+/** Makes the answers to four questions: is the host up, is the money right, who is refused, what waits. */
+export function strip(feed: FiguresFeed): HTMLElement {
+  const place = (name: string, to: string): { readonly item: HTMLElement; show(state: State): void } => {
+    const words = el('a', { href: `#${to}` })
+    const more = el('span', { class: 'small muted' })
+    const item = el('li', { class: 'strip-item' }, el('span', { class: 'small' }, name), words, more)
+    const show = (state: State): void => {
+      item.dataset['tone'] = state.tone
+      words.textContent = state.words
+      fill(more, ...state.more)
+    }
+    show(READING)
+    return { item, show }
+  }
+  const host = place('Host', 'stores')
+  const money = place('Money', 'ledger-check')
+  const refused = place('Refused', 'requests')
+  const waits = place('Needs you', 'inbox')
+  feed.follow<HostState>('state', reply => host.show(reply.ok ? hostState(reply.data) : unknown()))
+  feed.follow<LedgerCheck>('ledger-check', reply => money.show(reply.ok ? moneyState(reply.data) : unknown()))
+  let decisions: DecisionFigures | undefined
+  let refusals: RefusalFigures | undefined
+  const showRefused = (): void => decisions && refused.show(refusedState(decisions, refusals))
+  feed.follow<DecisionFigures>('decisions', reply => {
+    if (reply.ok) decisions = reply.data
+    showRefused()
+  })
+  feed.follow<RefusalFigures>('refusals', reply => {
+    refusals = reply.ok ? reply.data : undefined
+    showRefused()
+  })
+  let attention: Reply<AttentionFigures> | undefined
+  let jobs: Reply<JobFigures> | undefined
+  let runs: Reply<LostRunFigures> | undefined
+  const showWaits = (): void => {
+    if (attention && jobs && runs)
+      waits.show(
+        attention.ok && jobs.ok && runs.ok ? waitsState(attention.data, jobs.data, runs.data) : unknown(),
+      )
+  }
+  feed.follow<AttentionFigures>('attention', reply => {
+    attention = reply
+    showWaits()
+  })
+  feed.follow<JobFigures>('jobs', reply => {
+    jobs = reply
+    showWaits()
+  })
+  feed.follow<LostRunFigures>('lost-runs', reply => {
+    runs = reply
+    showWaits()
+  })
+  const items = [host, money, refused, waits].map(({ item }) => item)
+  return el('ul', { class: 'strip', 'aria-label': 'Summary' }, ...items)
+}
+
+function hostState({ dependencies, feedAgeSeconds }: HostState): State {
+  const down = Object.keys(dependencies).filter(name => dependencies[name] === 'down')
+  if (down.length > 0)
+    return { tone: 'bad', words: `Down: ${down.join(', ')}`, more: ['It cannot be reached.'] }
+  if (feedAgeSeconds === null)
+    return { tone: 'warn', words: 'Starting', more: ['Revocations have not been read yet.'] }
+  if (feedAgeSeconds > FEED_BOUND_SECONDS) {
+    const more = `Revocations are ${feedAgeSeconds.toFixed(1)} s old: each request asks the store.`
+    return { tone: 'warn', words: 'Slower', more: [more] }
+  }
+  const names = Object.keys(dependencies)
+  return { tone: 'ok', words: 'All systems normal', more: [`Reached: ${names.join(', ')}.`] }
+}
+
+function moneyState(check: LedgerCheck): State {
+  if (check.state === 'never')
+    return { tone: 'none', words: 'Not checked', more: ['Not since this host started.'] }
+  if (check.state === 'running')
+    return { tone: 'none', words: 'Checking', more: ['It began ', when(check.startedAt), '.'] }
+  const checked: readonly Child[] = ['Checked ', when(check.startedAt), '.']
+  if (check.state === 'failed') return { tone: 'warn', words: 'Not known', more: ['The check did not end.'] }
+  return check.problems.length === 0
+    ? { tone: 'ok', words: 'Balanced', more: checked }
+    : { tone: 'bad', words: counted(check.problems.length, 'difference'), more: checked }
+}
+
+function refusedState({ hour }: DecisionFigures, refusals: RefusalFigures | undefined): State {
+  const [most] = refusals?.refusals ?? []
+  const words = `${percent(hour.refusedShare ?? 0)} in an hour`
+  const more = most
+    ? [`Most in 24 hours: ${most.rule ?? most.code}, ${count(most.count)}.`]
+    : ['Nobody is refused.']
+  return { tone: 'none', words, more }
+}
+
+function waitsState(attention: AttentionFigures, jobs: JobFigures, runs: LostRunFigures): State {
+  const waiting = inboxCount(attention, jobs, runs)
+  if (waiting === 0) return { tone: 'ok', words: 'Nothing', more: ['No lost writes, reports or late calls.'] }
+  return { tone: 'bad', words: counted(waiting, 'thing'), more: ['They are listed below.'] }
+}
