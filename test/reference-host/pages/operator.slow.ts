@@ -54,8 +54,10 @@ await db.query(
   ['other.call', 'subject-1', began, began],
 )
 
-async function unlocked(colorScheme: 'light' | 'dark' = 'light') {
-  const prepare = (context: BrowserContext) => context.addInitScript(countPlots)
+async function unlocked(
+  colorScheme: 'light' | 'dark' = 'light',
+  prepare = (context: BrowserContext): Promise<unknown> => context.addInitScript(countPlots),
+) {
   const open = await openPage(browser, host.operatorUrl, { colorScheme, viewport, prepare })
   await open.page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
   await open.page.keyboard.press('Enter')
@@ -168,12 +170,13 @@ await t.test(
 )
 
 await t.test('reads new figures by itself, keeps the focus, and stops while it is paused', async t => {
-  const { page } = await unlocked()
+  const { page } = await unlocked('light', context => context.clock.install())
   const latest = part(page, 'Latest requests')
   const row = latest.getByRole('button', { name: '403 insufficient_scope' }).first()
   await row.focus()
   const before = await latest.getByRole('row').count()
   await refuse()
+  await page.clock.fastForward(5000)
   await latest.getByRole('row').nth(before).waitFor()
   t.equal(await page.locator(':focus').innerText(), '403 insufficient_scope')
   const pause = page.getByRole('button', { name: 'Pause' })
@@ -182,11 +185,11 @@ await t.test('reads new figures by itself, keeps the focus, and stops while it i
   const asked: string[] = []
   page.on('request', request => asked.push(request.url()))
   await page.getByText(/^Paused at /).waitFor()
-  // Longer than the page waits between two readings.
-  await page.waitForTimeout(6000)
+  await page.clock.fastForward(60_000)
   t.same(asked, [])
+  const again = page.waitForRequest(/operator\/api\/refusals/)
   await page.getByRole('button', { name: 'Refresh' }).click()
-  await page.waitForResponse(/operator\/api\/refusals/)
+  await again
   await page.context().close()
 })
 

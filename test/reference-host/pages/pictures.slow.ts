@@ -7,7 +7,10 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { bearer, bootstrapUser } from '../../harness/host.ts'
+import { testWallet } from '../../harness/browser-wallets.ts'
+import { programOf } from '../../harness/console-page.ts'
+import { freePort } from '../../harness/services.ts'
+import { bearer } from '../../harness/host.ts'
 import { moneyUser } from '../../harness/money.ts'
 import { OPERATOR_TOKEN, startOperatedHost, type OperatedHost } from '../../harness/operator.ts'
 import { checkState } from '../../harness/page-checks.ts'
@@ -16,6 +19,7 @@ const HOUR_MS = 3_600_000
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-pictures-'))
 const env = {
   DATA_DIR: dataDir,
+  PORT: String(await freePort()),
   SERVICE_NAME: 'Acme Pay Sandbox',
   RATE_LIMITS: '{"bootstrapPerAddressPerMinute":5}',
 }
@@ -32,7 +36,7 @@ t.teardown(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-const owner = await bootstrapUser(host.send, {}, Date.now() - behind)
+const root = await programOf(host, testWallet('Rabbit Wallet'))
 for (let slot = 0; slot < 240; slot++) {
   const requests = 2 + Math.round(5 * (1 + Math.sin(slot / 30)))
   for (let n = 0; n < requests; n++)
@@ -43,16 +47,13 @@ for (let slot = 0; slot < 240; slot++) {
   behind -= HOUR_MS / 12
 }
 behind = 0
-const rootKey = { 'x-user-key': owner.key }
-const rootSession = await host.send('/user/v1/sessions', { body: {}, headers: rootKey })
-const root = bearer(rootSession.body['sessionToken'] as string)
 for (const [label, cents, times] of [
   ['agent-shopping', 5000, 9],
   ['agent-travel', 20_000, 4],
   ['ci', 100, 2],
 ] as const) {
   const body = { label, policy: { dailySpendCapCents: cents } }
-  const made = await host.send('/user/v1/keys', { body, headers: root })
+  const made = await host.send('/user/v1/keys', { body, headers: bearer(root.token) })
   const headers = { 'x-user-key': made.body['userApiKey'] as string }
   const minted = await host.send('/user/v1/sessions', { body: {}, headers })
   const agent = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
