@@ -72,24 +72,33 @@ t.test('limits nothing when limits are off', async t => {
 t.test('names the limits of guarded requests, each with its own counts and the shared store', async t => {
   for (const backend of [{}, { limiter: store }]) {
     const shared = 'limiter' in backend ? { store } : {}
+    const ofProcess = (points: number) =>
+      'limiter' in backend ? { localPoints: points, localSpends: true } : {}
     const window = { windowSeconds: 60, ...shared }
     t.same(guardLimits(config(RATE_LIMITS), backend), {
       limits: [
-        { name: 'guardedPerKeyPerMinute', points: 10, per: 'key', ...window },
+        { name: 'guardedPerKeyPerMinute', points: 10, per: 'key', ...window, ...ofProcess(10) },
         {
           name: 'writesPerSessionPerMinute',
           points: 11,
           per: 'session',
           classes: ['write', 'ending'],
           ...window,
+          ...ofProcess(11),
         },
-        { name: 'writesPerAccountPerMinute', points: 12, per: 'account', classes: ['write'], ...window },
+        {
+          name: 'writesPerAccountPerMinute',
+          points: 12,
+          per: 'account',
+          classes: ['write'],
+          ...window,
+          ...ofProcess(12),
+        },
       ],
       failedCredentials: { points: 2, ...shared },
     })
-    const fallback = 'limiter' in backend ? { localPoints: 10 } : {}
     t.same(keyUseLimits(config(RATE_LIMITS), backend), [
-      { name: 'usesPerKeyPerMinute', points: 10, per: 'key', ...window, ...fallback },
+      { name: 'usesPerKeyPerMinute', points: 10, per: 'key', ...window, ...ofProcess(10) },
     ])
   }
 })

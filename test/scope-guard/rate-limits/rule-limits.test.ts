@@ -186,6 +186,21 @@ t.test('throws a fault for money operations while the store is down, and never d
 })
 
 t.test(
+  'counts money operations by local points while the store is down where localSpends says so',
+  async t => {
+    const { state, make } = store()
+    const { guard, bearer } = await bench({
+      limits: [limit('perKey', 5, { store: make, localPoints: 2, localSpends: true })],
+    })
+    const authorization = await bearer()
+    state.fail = () => Promise.reject(new Error('connect ECONNREFUSED'))
+    t.match(await guard.check({ authorization }, money), { ok: true })
+    t.match(await guard.check({ authorization }, read), { ok: true })
+    t.match(await guard.check({ authorization }, money), { code: 'rate_limited' }, 'reads count too')
+  },
+)
+
+t.test(
   'uses the configured local points for reads while the store is down, and only if configured',
   async t => {
     const { state, make } = store()

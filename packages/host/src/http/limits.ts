@@ -38,6 +38,22 @@ const unlimited = async (): Promise<Verdict<readonly HeaderField[]>> => allow([]
 const storeOption = ({ limiter }: LimitedBackend): { store?: LimiterStore } =>
   limiter ? { store: limiter } : {}
 
+/** Where a limit counts: in the shared store, and while it is down in each process for itself. */
+const counted = (
+  { limiter }: LimitedBackend,
+  points: number,
+): Pick<LimitOptions, 'points' | 'windowSeconds' | 'store' | 'localPoints'> => ({
+  points,
+  windowSeconds: 60,
+  ...(limiter ? { store: limiter, localPoints: points } : {}),
+})
+
+/** How a guard counts. Spend caps are in the database, so a limit that is lost lets no money leave above a cap. */
+const guarded = (backend: LimitedBackend, points: number): Omit<LimitOptions, 'name' | 'per'> => ({
+  ...counted(backend, points),
+  ...(backend.limiter ? { localSpends: true } : {}),
+})
+
 /** Makes the limits of guarded requests (docs/configuration.md, `RATE_LIMITS`). Their names are sent in header fields. */
 export function guardLimits(
   { rateLimits }: HostConfig,
@@ -46,24 +62,21 @@ export function guardLimits(
   if (rateLimits === 'off') return { limits: [], failedCredentials: 'off' }
   const { guardedPerKeyPerMinute, writesPerSessionPerMinute, writesPerAccountPerMinute } = rateLimits
   const { failedCredentialsPerAddressPerMinute } = rateLimits
-  const window = { windowSeconds: 60, ...storeOption(backend) }
   return {
     limits: [
-      { name: 'guardedPerKeyPerMinute', points: guardedPerKeyPerMinute, per: 'key', ...window },
+      { name: 'guardedPerKeyPerMinute', per: 'key', ...guarded(backend, guardedPerKeyPerMinute) },
       {
         name: 'writesPerSessionPerMinute',
-        points: writesPerSessionPerMinute,
         per: 'session',
         classes: ['write', 'ending'],
-        ...window,
+        ...guarded(backend, writesPerSessionPerMinute),
       },
       // By account, whatever its number of keys and sessions: it bounds how much the account can make the host store.
       {
         name: 'writesPerAccountPerMinute',
-        points: writesPerAccountPerMinute,
         per: 'account',
         classes: ['write'],
-        ...window,
+        ...guarded(backend, writesPerAccountPerMinute),
       },
     ],
     failedCredentials: { points: failedCredentialsPerAddressPerMinute, ...storeOption(backend) },
@@ -72,20 +85,14 @@ export function guardLimits(
 
 /**
  * Makes the limit on uses of an API key without a session. It has separate buckets, so that an owner whose sessions have used
- * up `guardedPerKeyPerMinute` can still mint. While the shared store is down, each process counts alone.
+ * up `guardedPerKeyPerMinute` can still mint.
  */
 export function keyUseLimits({ rateLimits }: HostConfig, backend: LimitedBackend): readonly LimitOptions[] {
   if (rateLimits === 'off') return []
-  const points = rateLimits.guardedPerKeyPerMinute
-  const fallback = backend.limiter ? { localPoints: points } : {}
-  const name = 'usesPerKeyPerMinute'
-  return [{ name, points, windowSeconds: 60, per: 'key', ...storeOption(backend), ...fallback }]
+  return [{ name: 'usesPerKeyPerMinute', per: 'key', ...guarded(backend, rateLimits.guardedPerKeyPerMinute) }]
 }
 
-/**
- * Creates the limits of operations without a session. While the shared store is down, each process counts for
- * itself.
- */
+/** Creates the limits of operations without a session. */
 export function entryLimits({ rateLimits }: HostConfig, backend: LimitedBackend): EntryLimits {
   if (rateLimits === 'off') {
     const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
@@ -100,10 +107,7 @@ export function entryLimits({ rateLimits }: HostConfig, backend: LimitedBackend)
     }
   }
   const limit = (name: keyof typeof rateLimits, at: LimitedBackend = backend): EntryLimits['mint'] => {
-    const points = rateLimits[name]
-    const fallback = at.limiter ? { localPoints: points } : {}
-    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...storeOption(at), ...fallback })
-    return take
+    return createRateLimit({ name, ...counted(at, rateLimits[name]) }).take
   }
   return {
     bootstrap: limit('bootstrapPerAddressPerMinute'),

@@ -4,7 +4,7 @@ import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import RLWrapperTimeouts from 'rate-limiter-flexible/lib/RLWrapperTimeouts.js'
 import type { LimitState } from './header-fields.ts'
-import type { CheckedLimit, LimitOptions } from './options.ts'
+import type { CheckedLimit } from './options.ts'
 
 /** The result of taking one point from one limit. */
 export interface LimitResult {
@@ -19,7 +19,7 @@ export interface LimitResult {
 
 /** One limit over its store. The library throws both denials and errors; this interface distinguishes them. */
 export interface Limiter {
-  readonly options: LimitOptions
+  readonly options: CheckedLimit
   /** Takes one point. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. */
   take(bucket: string): Promise<LimitResult>
   /**
@@ -59,13 +59,13 @@ export async function takeWithFallback(limiter: Limiter, bucket: string): Promis
 }
 
 /** Makes a limit that this process counts. */
-function inMemory(options: LimitOptions, points: number): Limiter {
+function inMemory(options: CheckedLimit, points: number): Limiter {
   // Each limiter has its own map, so its buckets need no prefix.
   const counter = new RateLimiterMemory({ keyPrefix: '', points, duration: options.windowSeconds })
   return limiterOver(options, counter, MEMORY_MARGIN_MS)
 }
 
-function limiterOver(options: LimitOptions, counter: Counter, marginMs: number): Limiter {
+function limiterOver(options: CheckedLimit, counter: Counter, marginMs: number): Limiter {
   const limiter: Limiter = {
     options,
     take: bucket => takePoint(limiter, counter, bucket),

@@ -39,16 +39,21 @@ export interface LimitOptions {
   readonly storeTimeoutMs?: number
   /**
    * How many requests per window and bucket this process lets pass while the store is down, on operations that spend
-   * nothing. If absent, and always for operations that spend, the response is a 503.
+   * nothing. If absent, the response is a 503.
    */
   readonly localPoints?: number
+  /**
+   * Whether `localPoints` apply to operations that spend too, which otherwise get a 503. Default false. Set it only where spend caps
+   * are in another store, because then the limits of all processes together are looser but no money leaves above a cap.
+   */
+  readonly localSpends?: boolean
 }
 
 /** The options of a limit that no guard applies. */
-export type RateLimitOptions = Omit<LimitOptions, 'per' | 'classes'>
+export type RateLimitOptions = Omit<LimitOptions, 'per' | 'classes' | 'localSpends'>
 
 /** A limit with its defaults. */
-export type CheckedLimit = LimitOptions & Required<Pick<LimitOptions, 'storeTimeoutMs'>>
+export type CheckedLimit = LimitOptions & Required<Pick<LimitOptions, 'storeTimeoutMs' | 'localSpends'>>
 
 const NUMBERS = {
   points: { min: 1, max: 1_000_000_000 },
@@ -71,13 +76,22 @@ export const LONGEST_TIMER_SECONDS = 2_147_483
 /** Checks a limit of a guard. Throws a `TypeError` that names the option and the bound. */
 export function checkedLimit(where: string, options: LimitOptions): CheckedLimit {
   const per = { is: ['key', 'session', 'account', 'address'] } as const
-  const limit = checkOptions(where, options, { ...RATE_LIMIT, per, classes: true })
+  const limit = checkOptions(where, options, {
+    ...RATE_LIMIT,
+    per,
+    classes: true,
+    localSpends: { default: false },
+  })
   return assertNameAndWindow(where, limit)
 }
 
 /** Checks a limit that no guard applies. Throws a `TypeError` that names the option and the bound. */
 export function checkedRateLimit(where: string, options: RateLimitOptions): CheckedLimit {
-  return assertNameAndWindow(where, { ...checkOptions(where, options, RATE_LIMIT), per: 'key' })
+  return assertNameAndWindow(where, {
+    ...checkOptions(where, options, RATE_LIMIT),
+    per: 'key',
+    localSpends: false,
+  })
 }
 
 function assertNameAndWindow(where: string, limit: CheckedLimit): CheckedLimit {

@@ -110,11 +110,12 @@ async function takeAll(points: readonly PointRequest[], rule: Rule): Promise<Lim
 }
 
 /**
- * Takes one point. While the store is down, a limit with `localPoints` counts in this process, but not for a rule that
- * spends.
+ * Takes one point. While the store is down, a limit with `localPoints` counts in this process, for a rule that spends only with
+ * `localSpends`.
  */
 function takeOne({ limiter, bucket }: PointRequest, rule: Rule): Promise<LimitResult> {
-  return limiter.local && rule.spends === undefined ? takeWithFallback(limiter, bucket) : limiter.take(bucket)
+  const mayCountHere = rule.spends === undefined || limiter.options.localSpends
+  return mayCountHere ? takeWithFallback(limiter, bucket) : limiter.take(bucket)
 }
 
 /**
