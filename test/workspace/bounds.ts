@@ -357,6 +357,14 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   },
 }
 
+/** The rows of the request log, which every refused request and every write adds, also those of callers without a valid credential. */
+export const REQUEST_ROWS = {
+  /** Most bytes of one row, in the table and its indexes. Its texts are cut. */
+  bytes: 9700,
+  /** Most rows of one account that wait in a host to be written. */
+  waiting: internals.MAX_WAITING_PER_ACCOUNT,
+}
+
 /** Who makes a write, and what counts it. */
 const WHO: Readonly<Record<Limit, string>> = {
   account: 'account',
@@ -418,6 +426,10 @@ account may make the write before its identity is checked, on a host with \`ONBO
 ${Object.entries(BOUNDS).map(rowOf).join('\n')}
 
 Reads keep nothing but the counters of policies that count them, and the time of the last use of a key.
+
+The request log (\`REQUEST_LOG\`) adds a row for each refused request and each write, of at most ${number(REQUEST_ROWS.bytes)} bytes, and keeps about the ${number(internals.KEPT_PER_ACCOUNT)} newest
+of an account for \`REQUEST_LOG_DAYS\`: ${(REQUEST_ROWS.bytes * internals.KEPT_PER_ACCOUNT) / 1e6} MB. Requests without a valid credential count together as one account. Between two writes to the
+database a host keeps at most ${REQUEST_ROWS.waiting} rows of one account; what is beyond them is dropped and counted.
 
 ## Why
 

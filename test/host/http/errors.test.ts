@@ -194,7 +194,13 @@ t.test('a policy must not misspell an operation, or it would deny nothing', asyn
   for (const [policy, field, near] of [
     [{ denyOperations: ['card.create'] }, 'policy.denyOperations', 'cards.create'],
     [{ allowOperations: ['cards.list', 'cards.crate'] }, 'policy.allowOperations', 'cards.create'],
+    [{ denyOperations: ['elsewhere.unheardOf', 'card.create'] }, 'policy.denyOperations', 'cards.create'],
     [{ limits }, 'policy.limits[0].operations', 'withdrawals.*'],
+    [
+      { limits: [{ ...limits[0], operations: ['elsewhere.*', 'cards.*', 'withdrawal.*'] }] },
+      'policy.limits[0].operations',
+      'withdrawals.*',
+    ],
   ] as const)
     t.match(await make(policy), {
       status: 400,

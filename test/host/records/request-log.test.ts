@@ -4,6 +4,8 @@ import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import { onBothDatabases } from '../../harness/host-tables.ts'
 import { internals } from '../../harness/internals.ts'
+import { storedBytes } from '../../harness/stored-bytes.ts'
+import { REQUEST_ROWS } from '../../workspace/bounds.ts'
 
 const { createRequestLog, NEWEST_SEARCHED, requests } = internals
 
@@ -173,6 +175,87 @@ onBothDatabases(
     await Promise.all([log.flush(), log.flush()])
     t.equal((await stored(db)).length, 3)
     t.equal(log.dropped, 0)
+  },
+)
+
+onBothDatabases('keeps texts that a database would reject, changed and cut', async (t, { dbs: [db] }) => {
+  const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
+  const bad = 'a\0\ud800'.padEnd(5000, 'b')
+  const denial = { ok: false, code: 'invalid_request', status: 400, message: bad, field: bad } as const
+  log.record(decision({ operation: bad, reason: bad, rule: bad, keyId: bad, method: bad, denial }))
+  log.record(
+    decision({
+      accountId: bad,
+      sessionId: bad,
+      credential: bad,
+      code: bad,
+      denial: { ...denial, details: { bad: '\0\ud800' } },
+    }),
+  )
+  log.record(decision({ denial: { ...denial, details: { long: 'x'.repeat(1490) } } }))
+  await log.flush()
+  t.equal(log.dropped, 0)
+  const kept = 'a\ufffd\ufffd'.padEnd(100, 'b')
+  const [last, first] = await stored(db)
+  t.match(first, { operation: kept, reason: kept, rule: kept, keyId: kept, method: kept, field: kept })
+  t.equal(first?.message, kept.padEnd(300, 'b'))
+  t.equal(last?.details, null, 'facts of more than 1500 characters are left out')
+  t.match(await stored(db, kept), [
+    { sessionId: kept, credential: kept, code: kept, details: { bad: '\0\ud800' } },
+  ])
+})
+
+onBothDatabases('a row is no larger than the documented bound', async (t, { dialect, dbs: [db] }) => {
+  if (dialect !== 'sqlite') return
+  const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
+  const long = '\uffff'.repeat(2000)
+  log.record(
+    decision({
+      requestId: long,
+      accountId: long,
+      method: long,
+      operation: long,
+      keyId: long,
+      sessionId: long,
+      credential: long,
+      code: long,
+      rule: long,
+      reason: long,
+      denial: {
+        ok: false,
+        code: 'invalid_request',
+        status: 400,
+        message: long,
+        field: long,
+        details: { long: '\uffff'.repeat(1489) },
+      },
+    }),
+  )
+  const before = await storedBytes(db)
+  await log.flush()
+  const bytes = (await storedBytes(db)) - before
+  t.comment(`${bytes} bytes`)
+  t.ok(bytes <= REQUEST_ROWS.bytes && REQUEST_ROWS.bytes <= 1.2 * bytes, `${bytes} bytes`)
+})
+
+onBothDatabases(
+  'a row that the database refuses is dropped and counted, and loses no other',
+  async (t, { dialect, dbs: [db] }) => {
+    await rows(
+      db,
+      dialect === 'postgres'
+        ? `alter table gw_requests add check (operation <> 'bad')`
+        : `create trigger no_bad before insert on gw_requests when new.operation = 'bad'
+          begin select raise(abort, 'refused'); end`,
+    )
+    const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
+    for (let n = 0; n < 120; n++) log.record(decision(n % 60 === 7 ? { operation: 'bad' } : {}))
+    await log.flush()
+    t.equal((await stored(db)).length, 118)
+    t.equal(log.dropped, 2)
+    log.record(decision({ operation: 'bad' }))
+    await log.flush()
+    t.equal(log.dropped, 3, 'alone, too')
   },
 )
 

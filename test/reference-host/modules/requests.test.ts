@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
@@ -86,9 +87,96 @@ t.test('shows a request by the id of its response, with what would be decided no
   t.match((await get(token, `/${id}`)).body.data['now'], { allowed: true, error: null })
   t.match(await listed(token, '?rule=dailySpendCapCents'), [{ id }], 'nothing was counted or kept by looking')
   await host.send(`/user/v1/keys/${agent.id}`, { method: 'DELETE', headers: bearer(token) })
-  t.equal((await get(token, `/${id}`)).body.data['now'], null, 'the key has ended')
+  const ended = {
+    allowed: false,
+    error: 'unauthorized',
+    rule: null,
+    message: 'The key has ended: it was revoked.',
+  }
+  t.same((await get(token, `/${id}`)).body.data['now'], ended)
   t.equal((await get(token, `/${randomUUID()}`)).status, 404)
 })
+
+t.test('says of a key that has expired that it is allowed nothing', async t => {
+  const clock = manualClock(Date.now())
+  const later = await startTestHost({}, clock)
+  t.teardown(() => later.close())
+  const owner = await bootstrapUser(later.send, { sessionTtlSeconds: 3600 }, clock.now())
+  const made = await later.send('/user/v1/keys', { body: {}, headers: bearer(owner.token) })
+  const { userApiKey, userKeyId } = made.body as unknown as Record<string, string>
+  const key = { 'x-user-key': userApiKey as string }
+  const used = await later.send('/user/v1/sessions', { body: {}, headers: key })
+  const rotated = await later.send(`/user/v1/keys/${userKeyId}/rotate`, {
+    body: { overlapSeconds: 60 },
+    headers: key,
+  })
+  t.equal(rotated.status, 200)
+  const now = async () => {
+    const path = `/user/v1/requests/${used.headers.get('x-request-id')}`
+    return (await later.send(path, { headers: bearer(owner.token) })).body.data['now']
+  }
+  clock.advance(59_999)
+  t.match(await now(), { allowed: true })
+  clock.advance(1)
+  t.match(await now(), {
+    allowed: false,
+    error: 'unauthorized',
+    message: 'The key has ended: it has expired.',
+  })
+})
+
+t.test(
+  'keeps no part of a secret that was sent in a wrong place, and any text that clients send',
+  async t => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-requests-'))
+    t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+    const stores = await hostStoresEnv()
+    t.teardown(() => stores.drop())
+    const env = { ...stores.env, DATA_DIR: dataDir, PORT: '0', REQUEST_LOG: 'all' }
+    const asked = await startTestHost(env)
+    const { token, key } = await bootstrapUser(asked.send)
+    const signing = '4c0883a69102937d6231471b5dbb6204fe512961708279f2e3e8a5d4b8e3e8a5'
+    let requests = 0
+    const send = async (path: string, options: Parameters<typeof asked.send>[1] = {}): Promise<void> => {
+      requests += 1
+      const { status } = await asked.send(path, options)
+      if (status === 404) requests -= 1
+    }
+    for (const secret of [key, token, `0x${signing}`, 'a\0b']) {
+      const text = encodeURIComponent(secret)
+      for (const headers of [{}, bearer(token)]) {
+        await send('/user/v1/bootstrap', { body: { [secret]: 1 }, headers })
+        await send(`/user/v1/bootstrap?${text}=1`, { body: {}, headers })
+        await send(`/user/v1/sessions?${text}=1`, { body: { [secret]: secret }, headers })
+        await send(`/user/v1/cards?limit=${text}&cursor=${text}`, { headers })
+        await send(`/user/v1/cards/${text}`, { headers })
+        await send(`/user/v1/${text}`, { headers })
+        await send(`/auth/session?a=${text}`, { body: { accessToken: secret }, headers })
+        await send('/user/v1/keys', {
+          body: { scopes: [secret], label: secret, policy: { [secret]: 1 } },
+          headers,
+        })
+        await send('/user/v1/keys', {
+          body: { policy: { denyOperations: [`cards.${secret}`, secret] } },
+          headers,
+        })
+        await send('/user/v1/keys', { body: { policy: { limits: [{ [secret]: secret }] } }, headers })
+        await send('/user/v1/payments', {
+          body: { to: { [secret]: secret }, amountCents: secret, [secret]: 1 },
+          headers: { ...headers, 'idempotency-key': text },
+        })
+      }
+    }
+    await asked.close()
+    t.same(asked.failures, [])
+    const { output } = await gatewright(['requests', 'list', '--limit', '1000', '--json'], env)
+    const found = JSON.parse(output) as unknown[]
+    t.ok(requests > 60 && found.length >= requests, `${found.length} rows of ${requests} requests`)
+    for (const secret of [key.slice(-36), token.split('.')[2] as string, signing])
+      for (const part of [secret.slice(0, 17), secret.slice(17, 30), secret.slice(-10)])
+        t.notOk(output.includes(part), 'no part of a secret')
+  },
+)
 
 t.test('a key sees its own requests and those below it, and nobody those of another account', async t => {
   const { token } = await bootstrapUser(host.send)

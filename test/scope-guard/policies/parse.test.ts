@@ -97,7 +97,7 @@ t.test('accepts a policy of 8192 bytes of JSON, and denies one of 8193 with the 
   })
 })
 
-t.test('suggests the nearest member for an unknown one, and repeats at most 64 characters of it', async t => {
+t.test('suggests the nearest member for an unknown one, and repeats the beginning of a long one', async t => {
   const messageFor = (value: unknown): unknown => {
     const parsed = parsePolicy(value)
     return parsed.ok ? undefined : parsed.message
@@ -112,7 +112,7 @@ t.test('suggests the nearest member for an unknown one, and repeats at most 64 c
   )
   t.match(messageFor({ note: 1 }), /^note is not a known member; known: maxAuthAmountCents, .*, allowedIps$/)
   const long = parsePolicy({ ['x'.repeat(100_000)]: 1 })
-  t.match(long, { ok: false, field: 'x'.repeat(64) })
+  t.match(long, { ok: false, field: `${'x'.repeat(16)}…` })
   t.ok((messageFor({ ['x'.repeat(100_000)]: 1 }) as string).length < 300)
 })
 

@@ -1,10 +1,12 @@
-import { shownName, unknownName } from '@gatewright/kernel/internal'
+import { shownName, storableText, unknownName } from '@gatewright/kernel/internal'
 import { unknownMembers, type UnknownMember } from '../schemas/unknown-members.ts'
 import { deny, type HostDenial } from './codes.ts'
 import type { Operation } from './operation.ts'
 
 /** How many names one response lists as ignored at most. */
 const MAX_IGNORED = 20
+/** The longest path of a name that a response repeats, in characters. */
+const LONGEST_PATH = 64
 
 /** Denies the first unknown query parameter, where the operation denies unknown ones. Denial: `invalid_request`. */
 export function unknownParameter(
@@ -32,7 +34,7 @@ export function unknownMember(
 
 /**
  * Lists the members of the body and the query parameters that an operation accepted and did not read: each name once, at most
- * 20 names of at most 64 characters, never a value. Members inside an object have a path (`address.lines`); a member of objects
+ * 20 names with paths of at most 64 characters, never a value. Members inside an object have a path (`address.lines`); a member of objects
  * in a list is named once for the whole list (`items[].note`).
  */
 export function ignoredNames(
@@ -55,5 +57,5 @@ export function ignoredNames(
 /** Returns the path and the name of an unknown member, as errors and responses show them. */
 function shown({ path }: UnknownMember): { readonly field: string; readonly name: string } {
   const field = path.map(shownName).join('.').replaceAll('.[]', '[]')
-  return { field: shownName(field), name: path.at(-1) as string }
+  return { field: storableText(field, LONGEST_PATH), name: path.at(-1) as string }
 }

@@ -1,5 +1,5 @@
 import type { Decision } from '@gatewright/http'
-import type { Clock } from '@gatewright/kernel/internal'
+import { storableText, type Clock } from '@gatewright/kernel/internal'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import { insertRequests, NO_ACCOUNT, requests, type RecordedRequest } from './requests.ts'
 
@@ -12,27 +12,31 @@ export type RequestLogMode = (typeof REQUEST_LOG_MODES)[number]
 export const KEPT_PER_ACCOUNT = 1000
 /** After how many written rows an account's older ones are deleted. */
 const TRIM_AFTER = 100
-/** Most rows that wait to be written: about 2 MB. What does not fit is dropped and counted. */
+/** Most rows that wait to be written: 2 MB as a rule, 20 MB at most. What does not fit is dropped and counted. */
 const MAX_WAITING = 2000
 /** Most rows of one account between two writes, so that one that is refused all the time leaves room for others. */
-const MAX_WAITING_PER_ACCOUNT = 200
+export const MAX_WAITING_PER_ACCOUNT = 200
 /** Rows of one statement. */
 const ROWS_AT_ONCE = 50
 /** Most accounts of which this process knows how many rows it wrote. */
 const MAX_COUNTED = 10_000
 const MAX_MESSAGE = 300
 const MAX_DETAILS = 1500
+/** The longest other text of a row, in characters. Names and ids of a host are shorter. */
+const MAX_TEXT = 100
+/** How an error lies at its row: a value that the column does not take, a rule of the table, or a limit of the database. */
+const ROW_ERROR = /^(?:22|23|54)[0-9A-Z]{3}$|^SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG|RANGE)/
 
 /** Keeps the decisions about requests in the database, for those who ask why a request was refused. */
 export interface RequestLog {
   /** Takes a decision. It only adds a row to a buffer, so that no request waits for the database or fails with it. */
   record(decision: Decision): void
   /**
-   * Writes what waits. Rows that were recorded before the call are stored when it resolves. If the database fails, it rejects, and the rows
-   * wait for the next call.
+   * Writes what waits. Rows that were recorded before the call are stored when it resolves, but for those that the database refuses, which
+   * are dropped. If the database fails, it rejects, and the rows wait for the next call.
    */
   flush(): Promise<void>
-  /** How many rows were dropped, because more came than the database takes. */
+  /** How many rows were dropped, because more came than the database takes, or because it refused the row. */
   readonly dropped: number
 }
 
@@ -60,11 +64,8 @@ export function createRequestLog({
     waitingOf = new Map()
     try {
       const long = longAccounts(batch, written)
-      await db.transaction(async tx => {
-        for (let at = 0; at < batch.length; at += ROWS_AT_ONCE)
-          await insertRequests(tx, batch.slice(at, at + ROWS_AT_ONCE))
-        for (const accountId of long) await requests.trim(tx, accountId, KEPT_PER_ACCOUNT)
-      })
+      dropped += await insertAll(db, batch)
+      for (const accountId of long) await requests.trim(db, accountId, KEPT_PER_ACCOUNT)
     } catch (error) {
       const kept = batch.slice(Math.max(0, batch.length + waiting.length - MAX_WAITING))
       dropped += batch.length - kept.length
@@ -94,6 +95,29 @@ export function createRequestLog({
   }
 }
 
+/** Inserts rows, and resolves to how many of them the database refused. Rejects if it failed: then some may be stored. */
+async function insertAll(db: SqlClient, batch: readonly RecordedRequest[]): Promise<number> {
+  try {
+    await db.transaction(async tx => {
+      for (let at = 0; at < batch.length; at += ROWS_AT_ONCE)
+        await insertRequests(tx, batch.slice(at, at + ROWS_AT_ONCE))
+    })
+    return 0
+  } catch (error) {
+    if (!isRowError(error)) throw error
+    // One row that the database refuses must not lose the others.
+    if (batch.length === 1) return 1
+    const middle = batch.length >> 1
+    return (await insertAll(db, batch.slice(0, middle))) + (await insertAll(db, batch.slice(middle)))
+  }
+}
+
+/** Whether the database refused a row, so that it will refuse it again. */
+function isRowError(error: unknown): boolean {
+  const cause = error instanceof Error ? ((error.cause ?? error) as { readonly code?: unknown }) : undefined
+  return typeof cause?.code === 'string' && ROW_ERROR.test(cause.code)
+}
+
 /** Whether a decision is kept. One without an operation is not: nobody looks for it, and scanners cause many. */
 function isKept(mode: RequestLogMode, { status, method, operation }: Decision): boolean {
   if (mode === 'off' || operation === undefined) return false
@@ -115,26 +139,29 @@ function recordOf(decision: Decision, accountId: string, now: number): RecordedR
   const { requestId, method, operation = '', keyId, sessionId, credential, status } = decision
   const { code, rule, reason, denial, replayed, durationMs } = decision
   return {
-    id: requestId,
-    accountId,
+    id: short(requestId),
+    accountId: short(accountId),
     at: now,
-    method,
-    operation,
-    keyId: keyId ?? null,
+    method: short(method),
+    operation: short(operation),
+    keyId: shortOrNull(keyId),
     // The session of a key that was presented itself is made for one request.
-    sessionId: sessionId === undefined || sessionId.includes(':') ? null : sessionId,
-    credential: credential ?? null,
+    sessionId: shortOrNull(sessionId?.includes(':') ? undefined : sessionId),
+    credential: shortOrNull(credential),
     status,
-    code: code ?? null,
-    rule: rule ?? null,
-    reason: reason ?? null,
-    message: denial?.message.slice(0, MAX_MESSAGE) ?? null,
-    field: denial?.field ?? null,
+    code: shortOrNull(code),
+    rule: shortOrNull(rule),
+    reason: shortOrNull(reason),
+    message: denial === undefined ? null : storableText(denial.message, MAX_MESSAGE),
+    field: shortOrNull(denial?.field),
     details: shortDetails(denial?.details),
     replayed,
     durationUs: Math.round(durationMs * 1000),
   }
 }
+
+const short = (text: string): string => storableText(text, MAX_TEXT)
+const shortOrNull = (text: string | undefined): string | null => (text === undefined ? null : short(text))
 
 /** Returns the facts of a denial, unless they are long. */
 function shortDetails(details: Readonly<Record<string, unknown>> = {}): RecordedRequest['details'] {

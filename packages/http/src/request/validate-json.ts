@@ -48,7 +48,7 @@ export function validateJson(root: unknown): JsonProblem | undefined {
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /** Returns a member's name for a response, or `body` if it is long or has characters beside letters, digits, `_`, `.` and `-`. */
-const safeName = (name: string): string => (/^[\w.-]{1,64}$/.test(name) ? name : 'body')
+const safeName = (name: string): string => (/^[\w.-]{1,32}$/.test(name) ? name : 'body')
 
 function unstorable(field: string): JsonProblem {
   return {

@@ -1,4 +1,4 @@
-import { isStorableText } from '@gatewright/kernel/internal'
+import { storableText } from '@gatewright/kernel/internal'
 import type { RunLabel } from '../storage/port.ts'
 import type { IdempotentRequest } from './identify.ts'
 
@@ -15,7 +15,4 @@ export function labelOf({
 }
 
 /** Returns a text as it is kept in a label: cut, and without what not every store keeps. */
-export function labelText(text: string): string {
-  if (text.length <= LONGEST && isStorableText(text)) return text
-  return text.slice(0, LONGEST).toWellFormed().replaceAll('\0', '\ufffd')
-}
+export const labelText = (text: string): string => storableText(text, LONGEST)

@@ -1,6 +1,6 @@
 import type { CanonicalFacts } from '@gatewright/http/internal'
 import { allow, type Denial, type Session, type Verdict } from '@gatewright/kernel'
-import { nearestName, type Surface } from '@gatewright/kernel/internal'
+import { nearestName, nearestNameOf, shownName, type Surface } from '@gatewright/kernel/internal'
 import type { Aliases } from '@gatewright/legacy-alias-router/internal'
 import { parsePolicy, type Policy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
@@ -48,7 +48,7 @@ export function parseRequestedScopes(
   if (unknown === undefined) return allow({ scopes, ignored })
   const near = nearestName(unknown, catalogue.names)
   const meant = near === undefined ? '' : `; did you mean ${near}?`
-  const message = `${field} has an unknown scope: ${JSON.stringify(unknown.slice(0, 64))}${meant}`
+  const message = `${field} has an unknown scope: ${JSON.stringify(shownName(unknown))}${meant}`
   return deny('invalid_request', message, { field })
 }
 
@@ -89,13 +89,15 @@ function denyMisspelt(
     ['denyOperations', denyOperations],
     ...limits.map(({ operations }, index) => [`limits[${index}].operations`, operations] as const),
   ]
+  const [nearestTag, nearestOperation] = [nearestNameOf(tags), nearestNameOf(known)]
   for (const [name, operations] of lists) {
-    const unknown = operations.find(each => !known.includes(each) && !tags.includes(each))
-    const near =
-      unknown === undefined ? undefined : nearestName(unknown, unknown.endsWith('.*') ? tags : known)
-    if (unknown === undefined || near === undefined) continue
-    const message = `${field}.${name} has an unknown operation: ${JSON.stringify(unknown.slice(0, 64))}; did you mean ${near}?`
-    return deny('invalid_request', message, { field: `${field}.${name}` })
+    for (const unknown of new Set(operations)) {
+      if (known.includes(unknown) || tags.includes(unknown)) continue
+      const near = unknown.endsWith('.*') ? nearestTag(unknown) : nearestOperation(unknown)
+      if (near === undefined) continue
+      const message = `${field}.${name} has an unknown operation: ${JSON.stringify(shownName(unknown))}; did you mean ${near}?`
+      return deny('invalid_request', message, { field: `${field}.${name}` })
+    }
   }
   return undefined
 }

@@ -1,4 +1,5 @@
 import type { CanonicalFacts } from '@gatewright/http/internal'
+import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import type { Guard } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
@@ -21,17 +22,24 @@ export const DecidedNow = Type.Object(
 
 /**
  * Decides about a kept request again, with the present rights of its key and from the address of the caller: `Guard.simulate`. Where
- * a cap refused it, the amount is part of its details and is decided about, too. Undefined: the request used no session or key of
- * the user surface. It changes no counter.
+ * a cap refused it, the amount is part of its details and is decided about, too. A key that was revoked or has expired is allowed
+ * nothing. Undefined: the request used no session or key of the user surface. It changes no counter.
  */
 export async function decideAgain(
-  { guard, operationRules }: { readonly guard: Guard; readonly operationRules: OperationRules },
+  {
+    guard,
+    operationRules,
+    clock,
+  }: { readonly guard: Guard; readonly operationRules: OperationRules; readonly clock: Clock },
   { operation, details }: RecordedRequest,
   key: ApiKey,
   { address }: Pick<CanonicalFacts, 'address'>,
 ): Promise<Type.Static<typeof DecidedNow> | undefined> {
   const rule = operationRules.get(`user ${operation}`)
   if (!rule) return undefined
+  const ended = endOf(key, clock.now())
+  if (ended !== undefined)
+    return { allowed: false, error: 'unauthorized', rule: null, message: `The key has ended: it ${ended}.` }
   const requested = details?.['requested']
   const isMoney = rule.spends !== undefined && details?.['unit'] === 'cents' && typeof requested === 'number'
   const spend = isMoney ? { amountCents: requested, currency: 'USD' } : undefined
@@ -41,4 +49,10 @@ export async function decideAgain(
   const { code, message, details: found } = decided
   const blocking = found?.['rule']
   return { allowed: false, error: code, rule: typeof blocking === 'string' ? blocking : null, message }
+}
+
+/** Says how a key has ended. At the instant at which it expires it has ended. Undefined: it is live. */
+function endOf({ revokedAt, expiresAt }: ApiKey, now: EpochMs): 'was revoked' | 'has expired' | undefined {
+  if (revokedAt !== null) return 'was revoked'
+  return expiresAt !== null && expiresAt <= now ? 'has expired' : undefined
 }

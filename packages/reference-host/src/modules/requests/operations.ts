@@ -18,7 +18,10 @@ import { decideAgain, DecidedNow } from './decide-again.ts'
 import { exampleRequest, requestData, RequestSchema } from './fields.ts'
 
 /** What the operations on kept requests work with. */
-type RequestServices = Pick<HostServices, 'db' | 'issuer' | 'guard' | 'requestLog' | 'operationRules'>
+type RequestServices = Pick<
+  HostServices,
+  'db' | 'issuer' | 'guard' | 'requestLog' | 'operationRules' | 'clock'
+>
 
 const List = Type.Object(
   { requests: Type.Array(RequestSchema), nextCursor },
@@ -28,7 +31,8 @@ const OneRequest = Type.Object(
   {
     request: RequestSchema,
     now: Type.Union([DecidedNow, Type.Null()], {
-      description: 'What would be decided now; null where the key has ended, or no session was needed',
+      description:
+        'What would be decided now; null where no key of the user surface was used, or it ended so long ago that it is no longer kept',
     }),
   },
   component('KeptRequestResponse', 'A request, and what would be decided about it now'),
@@ -128,7 +132,7 @@ function readRequest(services: RequestServices): Operation {
       const found = await requests.find(db, caller.session.accountId, params['requestId'] as string)
       const key = keys.find(({ id }) => id === found?.keyId)
       if (!found || !(isRoot || key)) return deny('not_found', 'No kept request of yours has this id.')
-      const now = key && key.revokedAt === null ? await decideAgain(services, found, key, facts) : undefined
+      const now = key ? await decideAgain(services, found, key, facts) : undefined
       return allow({
         data: { request: requestData(found), now: now ?? null },
         summary: found.message ?? 'The request was allowed.',
