@@ -1,8 +1,9 @@
 import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { toInteger } from '@gatewright/kernel/internal/sql'
+import { toInteger, type SqlTransaction } from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'
+import { faultProxy } from '../../../harness/proxy.ts'
 import { openPostgresPool, uniqueName } from '../../../harness/stores.ts'
 
 /** Opens two pools whose transactions have an isolation level, with a table of two accounts. */
@@ -127,4 +128,105 @@ t.test('without retries, and after any other error, runs once', async t => {
   }
   t.equal(await fail(0, '40001')(), 1)
   for (const code of ['23505', '40003', '55P03', '08006']) t.equal(await fail(3, code)(), 1, code)
+})
+
+const commit = async (tx: SqlTransaction, text: string): Promise<void> => {
+  if (!tx.commit) throw new Error('Postgres offers commit')
+  await tx.commit(text)
+}
+
+/** The ways in which a transaction commits: after its work, with its last statement, and with its first. */
+const WAYS: Readonly<Record<string, (tx: SqlTransaction, cut: () => void) => Promise<void>>> = {
+  'after the work': async (tx, cut) => {
+    await write(tx, 1, 7)
+    cut()
+  },
+  'with the last statement': async (tx, cut) => {
+    await write(tx, 1, 6)
+    cut()
+    await commit(tx, 'update accounts set cents = cents + 1 where id = 1')
+  },
+  'with the only statement': async (tx, cut) => {
+    cut()
+    await commit(tx, 'update accounts set cents = 7 where id = 1')
+  },
+}
+
+for (const features of ['all', 'minimal'] as const)
+  for (const [way, work] of Object.entries(WAYS))
+    for (const lazyBegin of [false, true])
+      t.test(
+        `${features}, ${way}${lazyBegin ? ', lazy begin' : ''}: runs once if the connection breaks at COMMIT`,
+        async t => {
+          const [direct] = (await open(t, 'serializable')) as [pg.Pool]
+          const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, bytes => bytes)
+          const pool = new pg.Pool({ ...direct.options, connectionString: proxy.url })
+          pool.on('error', () => {})
+          t.teardown(async () => {
+            await pool.end()
+            await proxy.close()
+          })
+          const db = fromPgPool(pool, { features, retries: 5, onRetry: () => t.fail('ran again') })
+          await read(db, 1)
+          let runs = 0
+          // What cuts drops the reply, so the database has committed.
+          const cut = (): void => {
+            proxy.harm = 'cutAfter'
+          }
+          const attempt = db.transaction(
+            async tx => {
+              runs += 1
+              await work(tx, cut)
+            },
+            { lazyBegin },
+          )
+          await t.rejects(attempt, { code: 'ERR_STORE_UNAVAILABLE' })
+          t.equal(runs, 1)
+          t.equal(await read(fromPgPool(direct), 1), 7)
+        },
+      )
+
+t.test('runs once if its work fails after its COMMIT, also with the error of a conflict', async t => {
+  const [pool] = (await open(t, 'read committed')) as [pg.Pool]
+  const db = fromPgPool(pool, { retries: 5 })
+  const conflict = Object.assign(new Error('a conflict of another transaction'), { code: '40001' })
+  let runs = 0
+  const attempt = db.transaction(async tx => {
+    runs += 1
+    await commit(tx, 'update accounts set cents = cents + 1 where id = 1')
+    throw conflict
+  })
+  await t.rejects(attempt, conflict)
+  t.equal(runs, 1)
+  t.equal(await read(db, 1), 101)
+})
+
+t.test('runs again if the database rolled it back at COMMIT', async t => {
+  const [pool] = (await open(t, 'read committed')) as [pg.Pool]
+  const reasons: string[] = []
+  const db = fromPgPool(pool, { retries: 1, onRetry: reason => reasons.push(reason) })
+  await rows(
+    db,
+    `create function conflict() returns trigger language plpgsql as $$ begin
+      raise exception 'refused' using errcode = '40001'; end $$`,
+  )
+  await rows(
+    db,
+    `create constraint trigger at_commit after update on accounts deferrable initially deferred
+      for each row execute function conflict()`,
+  )
+  const late = [
+    (tx: SqlTransaction) => write(tx, 1, 7),
+    (tx: SqlTransaction) => commit(tx, 'update accounts set cents = 7 where id = 1'),
+  ]
+  for (const work of late) {
+    let runs = 0
+    const attempt = db.transaction(async tx => {
+      runs += 1
+      await work(tx)
+    })
+    await t.rejects(attempt, { cause: { code: '40001' } })
+    t.equal(runs, 2)
+  }
+  t.same(reasons, ['serialization', 'serialization'])
 })

@@ -2,7 +2,7 @@ import { orFault } from '../../fault.ts'
 import { checkOptions } from '../../options.ts'
 import type { SqlClient, SqlFeatures, SqlTransaction, SqlTransactionOptions } from '../sql-client.ts'
 import { assertOutsideTransactionScope } from '../transaction-scope.ts'
-import { withRetries, type RetryReason } from './retries.ts'
+import { withRetries, type Attempt, type RetryReason } from './retries.ts'
 import { createStatementRunner, type PgConnection, type PgQueryable } from './statement-runner.ts'
 import { openTransaction } from './transaction.ts'
 
@@ -28,7 +28,8 @@ export interface PgPoolOptions {
   /**
    * How often a statement or transaction runs again that the database has rolled back because of simultaneous ones (SQLSTATE 40001 or
    * 40P01), 0 to 100, default 0. Each time it waits for up to 4 ms, 8 ms and so on to 500 ms, and no retry begins 10 s after the first
-   * attempt. A transaction runs again with its whole work function, which must have no effect but its statements.
+   * attempt. A transaction runs again with its whole work function, which must have no effect but its statements. It never does once its
+   * COMMIT was sent, unless the database itself replied that it rolled it back.
    */
   readonly retries?: number
   /** Called before each retry. Default: nothing. */
@@ -54,12 +55,19 @@ export function fromPgPool(
   })
   const runner = createStatementRunner(prepare)
   const repeated = { most: retries, onRetry }
-  const transact = async <T>(work: (tx: SqlTransaction) => Promise<T>, lazyBegin: boolean): Promise<T> => {
+  const transact = async <T>(
+    work: (tx: SqlTransaction) => Promise<T>,
+    lazyBegin: boolean,
+    attempt: Attempt,
+  ): Promise<T> => {
     const connection = await orFault('postgres', () => pool.connect())
     // The pool listens to idle connections only. A connection that dies in use fails its statements and also emits an
     // error, which would end the process without a listener.
     connection.on('error', ignore)
-    const { tx, commit, rollback } = openTransaction(connection, runner, { lazyBegin, features })
+    const { tx, commit, rollback, mayBeCommitted } = openTransaction(connection, runner, {
+      lazyBegin,
+      features,
+    })
     let reusable = false
     try {
       if (!lazyBegin) await runner.run(connection, 'begin', [])
@@ -69,6 +77,7 @@ export function fromPgPool(
       return result
     } catch (error) {
       reusable = await rollback()
+      attempt.mayBeCommitted = await mayBeCommitted()
       throw error
     } finally {
       connection.off('error', ignore)
@@ -86,7 +95,7 @@ export function fromPgPool(
     async transaction(work, transactionOptions: SqlTransactionOptions = {}) {
       const { lazyBegin } = checkOptions('transaction', transactionOptions, { lazyBegin: { default: false } })
       assertOutsideTransactionScope(db)
-      return withRetries(repeated, () => transact(work, lazyBegin))
+      return withRetries(repeated, attempt => transact(work, lazyBegin, attempt))
     },
   }
   return db

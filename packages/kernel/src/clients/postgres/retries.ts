@@ -9,8 +9,8 @@ const LONGEST_PAUSE_MS = 500
 /** An error wraps that of the driver, which has the code, once or twice. */
 const DEEPEST_CAUSE = 4
 
-/** Returns why an attempt may run again. Undefined: it may not, or the error is another one. */
-function reasonOf(error: unknown): RetryReason | undefined {
+/** Returns why the database rolled back what failed with this error, so that it may run again. Undefined: the error is another one. */
+export function reasonOf(error: unknown): RetryReason | undefined {
   let at = error as { readonly code?: unknown; readonly cause?: unknown } | null | undefined
   for (let depth = 0; depth < DEEPEST_CAUSE && typeof at === 'object' && at !== null; depth++) {
     const reason = REASONS[String(at.code)]
@@ -28,17 +28,28 @@ export interface Retries {
   readonly onRetry: (reason: RetryReason) => void
 }
 
+/** What an attempt reports besides its error. */
+export interface Attempt {
+  /** Set by an attempt that may have been committed, whatever its error says. It never runs again. */
+  mayBeCommitted: boolean
+}
+
 /**
- * Runs `attempt` again when the database has rolled it back because of simultaneous transactions, after a random pause whose bound doubles
+ * Runs `run` again when the database has rolled it back because of simultaneous transactions, after a random pause whose bound doubles
  * each time. Rethrows the error of the last attempt.
  */
-export async function withRetries<T>({ most, onRetry }: Retries, attempt: () => Promise<T>): Promise<T> {
+export async function withRetries<T>(
+  { most, onRetry }: Retries,
+  run: (attempt: Attempt) => Promise<T>,
+): Promise<T> {
   const giveUpAt = performance.now() + GIVE_UP_MS
   for (let retry = 0; ; retry++) {
+    const attempt: Attempt = { mayBeCommitted: false }
     try {
-      return await attempt()
+      return await run(attempt)
     } catch (error) {
-      const reason = retry < most && performance.now() < giveUpAt && reasonOf(error)
+      const mayRepeat = retry < most && !attempt.mayBeCommitted && performance.now() < giveUpAt
+      const reason = mayRepeat && reasonOf(error)
       if (!reason) throw error
       onRetry(reason)
       // Random: transactions that failed because of each other would meet again.

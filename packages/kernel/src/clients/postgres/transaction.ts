@@ -1,6 +1,7 @@
 import type { SqlFeatures, SqlTransaction, SqlValue } from '../sql-client.ts'
 import { canPipeline } from './pipeline.ts'
 import type { ProtocolStatement } from './protocol.ts'
+import { reasonOf } from './retries.ts'
 import {
   assertCommitted,
   isUnusable,
@@ -28,6 +29,8 @@ export function openTransaction(
    * back when the connection closes, unless a commit was sent.
    */
   rollback(): Promise<boolean>
+  /** Whether a commit was sent that the database did not reject as a conflict. A broken connection leaves it open. */
+  mayBeCommitted(): Promise<boolean>
 } {
   let ended = false
   let begun = !lazyBegin
@@ -78,7 +81,9 @@ export function openTransaction(
       const last = committing ? undefined : deferred.pop()
       if (last) committing = send(last.text, last.values, true)
       if (committing ?? carrier) await (committing ?? carrier)
-      if (!committing && begun) assertCommitted(await run(connection, 'commit', []))
+      if (committing || !begun) return
+      committing = run(connection, 'commit', [])
+      assertCommitted(await committing)
     },
     async rollback() {
       ended = true
@@ -89,6 +94,15 @@ export function openTransaction(
       return connection.query('rollback').then(
         () => true,
         () => false,
+      )
+    },
+    async mayBeCommitted() {
+      return (
+        committing !== undefined &&
+        (await committing.then(
+          () => true,
+          (error: unknown) => reasonOf(error) === undefined,
+        ))
       )
     },
   }
