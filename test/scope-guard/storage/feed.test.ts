@@ -11,6 +11,7 @@ import { revocationFeedContract } from '@gatewright/scope-guard/testing'
 import pg from 'pg'
 import { createClient } from 'redis'
 import t from 'tap'
+import { buffersOf, explainQueries, nodesOf } from '../../harness/explain.ts'
 import { faultyPostgres, faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../../harness/stores.ts'
@@ -116,6 +117,40 @@ revocationFeedContract(runner, 'SQLite', async () => {
     close,
   }
 })
+
+t.test(
+  'a poll of a feed without new entries reads no row of Postgres, and three pages of a lane at most',
+  async t => {
+    const { connections, close } = await openPostgres(1, createTable)
+    t.teardown(close)
+    const [db] = connections
+    const lanes = FEED_START.length
+    await db!.query(`insert into gw_feed select lane, position, 'key', 'key_' || position, 1, 1, null
+    from generate_series(0, ${lanes - 1}) lane, generate_series(1, 500) position`)
+    await db!.query('analyze gw_feed')
+    const explained = explainQueries(text => text.includes('gw_feed'), 2)
+    t.teardown(explained.stop)
+    const feed = sqlRevocationFeed(db!)
+    t.same(await feed.after(Array(lanes).fill(500), 100), [])
+    t.equal(
+      (await feed.after(Array(lanes).fill(498), 1)).length,
+      lanes,
+      'and with new ones a page of each lane',
+    )
+    explained.stop()
+    const [idle, busy] = explained.found
+    for (const plan of idle?.plans ?? []) {
+      t.ok(buffersOf(plan) <= 3 * lanes, `${buffersOf(plan)} pages`)
+      t.ok(buffersOf(plan) >= lanes, 'counts pages')
+    }
+    for (const plan of [...(idle?.plans ?? []), ...(busy?.plans ?? [])])
+      for (const node of nodesOf(plan).filter(each => each['Relation Name'] === 'gw_feed')) {
+        t.equal(node['Node Type'], 'Index Scan')
+        t.equal(node['Rows Removed by Filter'] ?? 0, 0)
+      }
+    t.equal(busy?.plans.length, 2)
+  },
+)
 
 t.test('the contract detects readers that skip, repeat or reorder entries or drop members', async t => {
   const broken: Record<string, (feed: RevocationFeed) => RevocationFeed['after']> = {
