@@ -274,6 +274,35 @@ t.test(
   },
 )
 
+t.test(
+  'lets the caller limit the reads of a key that has ended, however often its holder sends it',
+  async t => {
+    const { issuer, seen, clock } = watchedSetUp()
+    const full = { ok: false, code: 'rate_limited', status: 429, message: 'not now' } as const
+    const denyRead = { limitRead: () => Promise.resolve(full) }
+    const revoked = await newKey(issuer, [])
+    const expiring = await newKey(issuer, [], { expiresAt: clock.now() + 1000 })
+    for (const { text } of [revoked, expiring]) must(await issuer.authenticateKey(text, 'user'))
+    must(await issuer.revokeKey('operator', revoked.key.id))
+    t.match(
+      await issuer.authenticateKey(revoked.text, 'user'),
+      { code: 'unauthorized' },
+      'is cached as revoked',
+    )
+    clock.advance(999)
+    t.match(
+      await issuer.authenticateKey(expiring.text, 'user', denyRead),
+      { ok: true },
+      'live to its last ms',
+    )
+    clock.advance(1)
+    seen.calls.length = 0
+    for (const { text } of [revoked, expiring])
+      t.match(await issuer.authenticateKey(text, 'user', denyRead), full)
+    t.same(seen.calls, [], 'denied without a read')
+  },
+)
+
 t.test('caches several keys', async t => {
   const { issuer, seen } = watchedSetUp()
   const texts = [(await newKey(issuer, [])).text, (await newKey(issuer, [])).text]

@@ -11,8 +11,8 @@ import type { ApiKey, KeyRecord } from '../storage/port.ts'
 import { createUseLog } from './use-log.ts'
 
 /**
- * Runs the read of a key that is not cached, immediately or later, or denies it with a denial of its own. For a host that
- * limits the reads that unknown keys cause.
+ * Runs the read of a key that this process has not seen live, immediately or later, or denies it with a denial of its own. For a host
+ * that limits the reads that unknown keys and keys that have ended cause.
  */
 export type KeyReadLimiter<D extends Denial> = (
   read: () => Promise<Verdict<ApiKey, IssuerDenial>>,
@@ -20,7 +20,7 @@ export type KeyReadLimiter<D extends Denial> = (
 
 /** How a key is read. */
 export interface KeyReading<D extends Denial = never> {
-  /** Delays or denies the read of a key. Default: it runs at once. */
+  /** Delays or denies the read of a key that this process has not seen live with this text. Default: it runs at once. */
   readonly limitRead?: KeyReadLimiter<D>
   /**
    * For how long a key that this process has read is trusted, in ms, 0 to 1000, counted from the start of the read. Default 0:
@@ -118,8 +118,11 @@ export function createAuthenticator(
       const fresh = cached !== undefined && performance.now() - cached.readAt < cacheMs
       if (fresh) return decide(text as string, cached)
       const readKey = () => read(id, text as string, surface)
-      // The text matched this key before, so the read needs no limit.
-      return limitRead === undefined || cached?.matches?.(text as string) ? readKey() : limitRead(readKey)
+      if (limitRead === undefined) return readKey()
+      // The text matched this key while it was live, so its holder is never limited. Of a key that has ended, each call would be a read.
+      const isGood =
+        cached !== undefined && isLive(cached.record, clock.now()) && cached.matches?.(text as string)
+      return isGood ? readKey() : limitRead(readKey)
     },
     forget: ({ id }) => {
       cache.delete(id)
