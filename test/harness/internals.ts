@@ -31,6 +31,7 @@ type Host = typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/change.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/operations.js') &
   typeof import('../../packages/reference-host/dist/modules/folders/store.js') &
+  typeof import('../../packages/reference-host/dist/modules/csv-export.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/cancel.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/sandbox-cards.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/operations.js') &
@@ -127,6 +128,7 @@ const FILES = [
   'reference-host/dist/modules/cards/change',
   'reference-host/dist/modules/cards/operations',
   'reference-host/dist/modules/folders/store',
+  'reference-host/dist/modules/csv-export',
   'reference-host/dist/modules/cards/cancel',
   'reference-host/dist/modules/cards/sandbox-cards',
   'reference-host/dist/modules/cards/authorizations/operations',

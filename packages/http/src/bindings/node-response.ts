@@ -97,7 +97,7 @@ export function writeWire(
   response: NodeResponse,
   { status, headers, body, chunks }: WireResponse,
 ): void {
-  if (response.headersSent) return
+  if (response.headersSent) return discard(chunks)
   const hasBody = body !== '' || chunks !== undefined
   const fields: string[] = []
   for (const [name, value] of headers) {
@@ -108,9 +108,20 @@ export function writeWire(
   const head = response.writeHead.bind(response) as (status: number, fields: string[]) => unknown
   const end = response.end.bind(response) as (text?: string) => unknown
   head(status, fields)
-  if (chunks && method !== 'HEAD') void writeChunks(response as unknown as ServerResponse, chunks)
-  else if (hasBody && method !== 'HEAD') end(body)
+  if (method === 'HEAD') {
+    discard(chunks)
+    end()
+  } else if (chunks) void writeChunks(response as unknown as ServerResponse, chunks)
+  else if (hasBody) end(body)
   else end()
+}
+
+/** Ends a streamed body of which nothing is sent. */
+function discard(chunks: AsyncIterable<string> | undefined): void {
+  // The iterator reports its own failures.
+  chunks?.[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => {})
 }
 
 /** How long a client may read nothing of a streamed body, in ms. */

@@ -55,25 +55,45 @@ export function csvExport<F extends TProperties, T>(
     else running.set(accountId, left)
   }
 
+  /** Counts an export from now on until its file ends, however it ends, so that exports that are requested at once count each other. */
+  const counted = (accountId: string, file: AsyncGenerator<string>): AsyncIterable<string> => {
+    let isRunning = true
+    const end = (): void => {
+      if (isRunning) count(accountId, -1)
+      isRunning = false
+    }
+    count(accountId, 1)
+    const iterator: AsyncIterator<string> = {
+      async next() {
+        const result = await file.next().catch((error: unknown) => {
+          end()
+          throw error
+        })
+        if (result.done) end()
+        return result
+      },
+      return: () => file.return(undefined).finally(end),
+    }
+    return { [Symbol.asyncIterator]: () => iterator }
+  }
+
   async function* lines(
     accountId: string,
     range: Pick<NewestPage, 'from' | 'to'>,
     query: Static<TObject<F>>,
   ): AsyncGenerator<string> {
-    count(accountId, 1)
     try {
       yield csvHeader(columns)
       let after: Place | undefined
       do {
         const batch = await page(accountId, { ...range, after, limit: BATCH }, query)
-        if (batch.rows.length > 0) yield batch.rows.map(row => csvLine(columns, row)).join('')
+        // Also the empty text of a batch without matches: only between two chunks can the file of a client that has gone end.
+        yield batch.rows.map(row => csvLine(columns, row)).join('')
         after = batch.next
       } while (after)
     } catch (error) {
       report(error)
       throw error
-    } finally {
-      count(accountId, -1)
     }
   }
 
@@ -104,7 +124,7 @@ export function csvExport<F extends TProperties, T>(
       if ((running.get(accountId) ?? 0) >= MAX_RUNNING) return tooMany
       const name = path.slice(path.lastIndexOf('/') + 1)
       return allow({
-        document: new StreamedBody(lines(accountId, { from, to }, query as never)),
+        document: new StreamedBody(counted(accountId, lines(accountId, { from, to }, query as never))),
         headers: [
           ['Content-Type', 'text/csv; charset=utf-8; header=present'],
           ['Content-Disposition', `attachment; filename="${name}"`],

@@ -353,4 +353,14 @@ t.test('sends an export of any length as the client reads it, two at a time', as
   let status = 429
   while (status === 429) status = (await fetch(url, { headers: authorization })).status
   t.equal(status, 200)
+  // Nothing of these files is sent.
+  for (let n = 0; n < 5; n++)
+    t.equal((await fetch(url, { method: 'HEAD', headers: authorization })).status, 200)
+
+  const all = new AbortController()
+  const atOnce = await Promise.all(
+    Array.from({ length: 8 }, () => fetch(url, { headers: authorization, signal: all.signal })),
+  )
+  all.abort()
+  t.equal(atOnce.filter(each => each.status === 200).length, 2, 'two of those that are requested at once')
 })
