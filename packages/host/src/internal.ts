@@ -33,7 +33,12 @@ export { tooLittleMoney } from './http/too-little-money.ts'
 export { ledgerAccounts } from './ledger/accounts.ts'
 export { checkLedger } from './ledger/check.ts'
 export { createLedger, migrateLedger } from './ledger/ledger.ts'
-export { TRANSACTION_STATUSES, TRANSACTION_TYPES, transactionTable } from './ledger/transactions.ts'
+export {
+  sourceName,
+  TRANSACTION_STATUSES,
+  TRANSACTION_TYPES,
+  transactionTable,
+} from './ledger/transactions.ts'
 export { COMPARED_MS, HISTORY_MS, SLOT_MS } from './observability/history.ts'
 export { createLogger, describeError, logDecision } from './observability/log.ts'
 export { requestLine } from './observability/request-line.ts'

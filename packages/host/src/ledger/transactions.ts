@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import type { SqlQueries } from '@gatewright/kernel/sql'
-import { defer } from '@gatewright/kernel/internal/sql'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { defer, toText, type SqlValue } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, json, named, nullable, position, text, oneOf } from '../records/columns.ts'
 import { newId } from '../records/new-id.ts'
 import { readNewest, type NewestPage, type Place, type RowFilter } from '../records/newest-page.ts'
@@ -87,8 +87,42 @@ const WRITE = `insert into gw_transactions (id, account_id, source_kind, source_
   on conflict (account_id, source_kind, source_id, part) do update set status = excluded.status,
     amount_cents = excluded.amount_cents, description = excluded.description, updated_at = excluded.updated_at`
 
+/** Names a business object in the map of `keysOf`. */
+export const sourceName = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>
+  `${kind} ${id}`
+
 export const transactions = {
   find: transactionTable.find,
+  /**
+   * Returns the ids of the keys that caused the transactions of some business objects of an account, by `sourceName`. Objects without a
+   * transaction, and those that no key caused, are left out. Reads by the index on business objects.
+   */
+  async keysOf(
+    db: SqlQueries,
+    accountId: string,
+    sources: readonly { readonly kind: string; readonly id: string }[],
+  ): Promise<ReadonlyMap<string, string>> {
+    if (sources.length === 0) return new Map()
+    const values: SqlValue[] = [accountId]
+    const place = (value: string): string => `$${values.push(value)}`
+    const kinds = [...new Set(sources.map(({ kind }) => kind))]
+    const conditions = kinds.map(kind => {
+      const ids = new Set(sources.filter(source => source.kind === kind).map(({ id }) => id))
+      return `(source_kind = ${place(kind)} and source_id in (${[...ids].map(place).join(', ')}))`
+    })
+    const found = await rows(
+      db,
+      `select source_kind, source_id, key_id from gw_transactions
+        where account_id = $1 and key_id is not null and (${conditions.join(' or ')})`,
+      values,
+    )
+    return new Map(
+      found.map(row => {
+        const source = { kind: toText(row['source_kind']), id: toText(row['source_id']) }
+        return [sourceName(source), toText(row['key_id'])]
+      }),
+    )
+  },
   /** Reads a page of the account's transactions, newest first. See `readNewest`. */
   async page(
     db: SqlQueries,

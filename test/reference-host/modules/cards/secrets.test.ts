@@ -81,8 +81,8 @@ t.test('a reveal is an event that names key and session, and notifies the accoun
   await revealed(owner, id)
   const notified = await owner.call('/notifications?limit=5')
   t.match(notified.body.data['notifications'], [
-    { kind: 'card.revealed', subject: { kind: 'card', id } },
-    { kind: 'card.active' },
+    { kind: 'card.revealed', subject: { kind: 'card', id }, keyId: owner.key.split('_')[3] },
+    { kind: 'card.active', keyId: null },
   ])
 })
 

@@ -17,6 +17,10 @@ const newUser = async (): Promise<string> =>
   (await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())).token
 const list = async (token: string, query = ''): Promise<HttpResponse> =>
   host.send(`/user/v1/notifications${query}`, { headers: bearer(token) })
+const keyOf = async (token: string): Promise<string> => {
+  const { body } = await host.send('/user/v1/identity', { headers: bearer(token) })
+  return (body['identity'] as { keyId: string }).keyId
+}
 const shown = ({ body }: HttpResponse): Notification[] => body.data['notifications'] as Notification[]
 const mark = (token: string, id: string, read: unknown): Promise<HttpResponse> =>
   host.send(`/user/v1/notifications/${id}`, { method: 'PATCH', body: { read }, headers: bearer(token) })
@@ -49,6 +53,7 @@ t.test('reports that a pay-in was settled, in words of the product', async t => 
     title: 'Pay-in settled',
     text: 'A pay-in was paid. Amount: 5.00 USD.',
     subject: { kind: 'payin', id },
+    keyId: await keyOf(token),
     read: false,
     readAt: null,
     createdAt: new Date(clock.now()).toISOString(),

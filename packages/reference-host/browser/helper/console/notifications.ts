@@ -1,11 +1,14 @@
+import type { Reply } from '../../shared/api.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
+import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
+import { keyName } from './key-words.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
 import { empty, load, problemNote } from './states.ts'
-import type { Notification } from './wire.ts'
+import type { Key, Notification } from './wire.ts'
 
 interface Page {
   readonly notifications: readonly Notification[]
@@ -22,9 +25,9 @@ export const notificationsPage: ConsolePage = {
   render(context) {
     const body = el('div', { class: 'card lines' })
     const reload = (): Promise<void> =>
-      load<Page>(body, {
+      load<PageWithKeys>(body, {
         what: 'your notifications',
-        read: () => context.call('/notifications?limit=50'),
+        read: () => readPage(context),
         show: page => render(context, page, reload),
       })
     void reload()
@@ -32,7 +35,21 @@ export const notificationsPage: ConsolePage = {
   },
 }
 
-function render(context: ConsoleContext, page: Page, reload: () => Promise<void>): Child[] {
+/** A page of notifications with the keys of the account, of which the notifications name some. */
+interface PageWithKeys extends Page {
+  readonly keys: readonly Key[]
+}
+
+async function readPage(context: ConsoleContext): Promise<Reply<PageWithKeys>> {
+  const [page, keys] = await Promise.all([
+    context.call<Page>('/notifications?limit=50'),
+    readAllKeys(context),
+  ])
+  if (!page.ok) return page
+  return keys.ok ? { ok: true, data: { ...page.data, keys: keys.data } } : keys
+}
+
+function render(context: ConsoleContext, page: PageWithKeys, reload: () => Promise<void>): Child[] {
   if (page.notifications.length === 0)
     return [
       empty('Nothing has happened yet.', 'Activity from payments, cards and identity checks appears here.'),
@@ -47,7 +64,7 @@ function render(context: ConsoleContext, page: Page, reload: () => Promise<void>
   const list = el('ul', { class: 'rows' })
   const problemBox = el('div')
   const add = ({ notifications }: Page): void =>
-    list.append(...notifications.map(each => row(context, each, countUnread)))
+    list.append(...notifications.map(each => row(context, each, page.keys, countUnread)))
   add(page)
   const all = button('Mark all as read', () => markAll(context, problemBox, reload), 'small')
   const types = el('input', { type: 'checkbox', id: 'event-types' })
@@ -78,7 +95,8 @@ const PLACES: Readonly<Record<string, (id: string) => string>> = {
 /** Makes a row. Opening the thing that it is about marks it as read. */
 function row(
   context: ConsoleContext,
-  { id, kind, title, text, subject, read, createdAt }: Notification,
+  { id, kind, title, text, subject, keyId, read, createdAt }: Notification,
+  keys: readonly Key[],
   countUnread: (change: number) => void,
 ): HTMLElement {
   const place = PLACES[subject.kind]?.(subject.id)
@@ -92,6 +110,7 @@ function row(
       { class: 'row-main' },
       el('p', { class: 'row-name' }, !read && dot, name),
       el('p', { class: 'small' }, text),
+      keyId !== null && el('p', { class: 'muted small' }, 'By key ', keyLink(keyId, keys)),
       el('p', { class: 'mono small event-type' }, `${kind} · ${id} · ${subject.id}`),
     ),
     el('p', { class: 'muted small' }, when(createdAt)),
@@ -107,6 +126,12 @@ function row(
   }
   if (!read && place !== undefined) name.addEventListener('click', open)
   return item
+}
+
+/** Names the key with an id, or the newest key of the lineage that this id names. */
+function keyLink(keyId: string, keys: readonly Key[]): Child {
+  const key = keys.find(({ id }) => id === keyId) ?? keys.find(({ lineageId }) => lineageId === keyId)
+  return key ? el('a', { href: addressOf('keys', { row: key.id }) }, keyName(key)) : `…${keyId.slice(-6)}`
 }
 
 function moreButton(

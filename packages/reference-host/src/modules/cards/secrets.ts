@@ -12,6 +12,7 @@ import { checkBelowCaller } from './caller-policies.ts'
 import type { Card } from './card.ts'
 import { issuerOf } from './issue.ts'
 import { noSuchCard } from './read.ts'
+import { revealDetail } from './revealed-by.ts'
 import { cards } from './store.ts'
 import type { CardServices } from './services.ts'
 
@@ -152,12 +153,12 @@ export function revealCard(
     prepare: ({ caller, params, body }) =>
       prepare(caller.session, params['cardId'] as string, body.sessionId),
     async write({ caller: { session }, params }, { tx, prepared: { secrets, key } }) {
-      const { accountId, keyId, sessionId } = session
+      const { accountId } = session
       const card = await cards.lock(tx, accountId, params['cardId'] as string)
       if (!card) return noSuchCard
       if (card.status === 'canceled') return canceled
       const subject = { kind: 'card', id: card.id }
-      const detail = `key ${keyId}, session ${sessionId}`
+      const detail = revealDetail(session)
       await events.record(tx, { accountId, subject, cause: 'revealed', detail }, clock.now())
       const encrypted = {
         encryptedPan: encryptFor(key, secrets.pan),

@@ -1,10 +1,26 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { type HostServices, type Operation, events, ledgerWrite, operation } from '@gatewright/host'
-import { type RecordedEvent, cutPage, pageParameters, readCursor } from '@gatewright/host/internal'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import {
+  type HostServices,
+  type Operation,
+  events,
+  ledgerWrite,
+  operation,
+  transactions,
+} from '@gatewright/host'
+import {
+  type RecordedEvent,
+  cutPage,
+  pageParameters,
+  readCursor,
+  sourceName,
+  textOrNull,
+} from '@gatewright/host/internal'
 import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
 import { instantOrNull } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
+import { revealedBy } from '../cards/revealed-by.ts'
 import * as examples from '../examples.ts'
 import { kindOf, textOf } from './texts.ts'
 
@@ -18,6 +34,7 @@ const Notification = Type.Object(
       { kind: text('What kind of thing it is about'), id: text('Names that thing') },
       component('NotificationSubject', 'What a notification is about'),
     ),
+    keyId: textOrNull('The API key that caused it; null where none did'),
     read: Type.Boolean({ description: 'Whether it was marked as read' }),
     readAt: instantOrNull('When it was first marked as read'),
     createdAt: instant('When it happened'),
@@ -45,6 +62,7 @@ const example = {
   kind: 'payin.settled',
   title: 'Pay-in settled',
   text: 'A pay-in was paid. Amount: 25.00 USD.',
+  keyId: examples.key.userKeyId,
   read: false,
   readAt: null,
   createdAt: examples.AT,
@@ -85,8 +103,9 @@ function listNotifications({ db }: Pick<HostServices, 'db'>): Operation {
       const found = await read(db, session.accountId, { after: after.value, limit: limit + 1 })
       const { items, nextCursor } = cutPage(found, limit)
       const unreadCount = await events.unreadCount(db, session.accountId)
+      const keys = await keysOf(db, session.accountId, items)
       return allow({
-        data: { notifications: items.map(notificationData), unreadCount, nextCursor },
+        data: { notifications: items.map(event => notificationData(event, keys)), unreadCount, nextCursor },
         summary: `${items.length} notifications, ${unreadCount} unread in all.`,
       })
     },
@@ -114,8 +133,9 @@ function markNotification({ clock }: Pick<HostServices, 'clock'>): Operation {
       const id = params['notificationId'] as string
       const event = await events.mark(tx, session.accountId, id, read ? clock.now() : null)
       if (!event) return deny('not_found', 'nothing has this id')
+      const keys = await keysOf(tx, session.accountId, [event])
       return allow({
-        data: { notification: notificationData(event) },
+        data: { notification: notificationData(event, keys) },
         summary: read ? 'Marked as read.' : 'Marked as unread.',
       })
     },
@@ -159,13 +179,32 @@ function markAllRead({ clock }: Pick<HostServices, 'clock'>): Operation {
   })
 }
 
-function notificationData(event: RecordedEvent): Record<string, unknown> {
+/** Finds the keys that caused some events, by the ids of the events. */
+async function keysOf(
+  db: SqlQueries,
+  accountId: string,
+  found: readonly RecordedEvent[],
+): Promise<ReadonlyMap<string, string>> {
+  const sources = await transactions.keysOf(
+    db,
+    accountId,
+    found.map(({ subject }) => subject),
+  )
+  const keys = found.flatMap(event => {
+    const keyId = revealedBy(event) ?? sources.get(sourceName(event.subject))
+    return keyId === undefined ? [] : [[event.id, keyId] as const]
+  })
+  return new Map(keys)
+}
+
+function notificationData(event: RecordedEvent, keys: ReadonlyMap<string, string>): Record<string, unknown> {
   const { id, subject, at, readAt } = event
   return {
     id,
     kind: kindOf(event),
     ...textOf(event),
     subject,
+    keyId: keys.get(id) ?? null,
     read: readAt !== null,
     readAt: readAt === null ? null : new Date(readAt).toISOString(),
     createdAt: new Date(at).toISOString(),
