@@ -16,6 +16,13 @@ export async function openTab(page: Page, name: string): Promise<void> {
   await heading(page, name)
 }
 
+/** Chooses an entry of the menu of a key, on the page of keys. Without a name, of the first key. */
+export async function chooseForKey(page: Page, entry: string, name?: string): Promise<void> {
+  const label = name === undefined ? /^Actions of key/ : `Actions of key ${name}`
+  await page.getByLabel(label).first().click()
+  await page.getByRole('main').getByRole('button', { name: entry, exact: true }).click()
+}
+
 /** A program of an account: what a key of the account's wallet can do over HTTP. */
 export interface Program extends MoneyUser {
   readonly keyId: string

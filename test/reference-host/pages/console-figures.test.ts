@@ -30,12 +30,13 @@ const { pagedFeed } = (await import(`${folder}/transaction-feed.js`)) as {
     clear(): void
   }
 }
+const { plotTop } = (await import(`${folder}/spend-plot.js`)) as { plotTop(most: number): number }
 const { tightestFirst } = (await import(`${folder}/cap-words.js`)) as {
   tightestFirst(caps: readonly Cap[]): Cap[]
 }
 const { isFrozen, policyLines } = (await import(`${folder}/key-words.js`)) as {
-  isFrozen(policy: unknown): boolean
-  policyLines(policy: unknown): string[]
+  isFrozen(key: { policy: unknown }): boolean
+  policyLines(key: { policy: unknown }): string[]
 }
 
 const NOW = Date.UTC(2026, 2, 1, 0, 0, 5)
@@ -131,18 +132,23 @@ t.test('sorts caps by what money they leave free, and counts of calls after them
   t.end()
 })
 
+t.test('ends a plot at the next amount whose lines are round', async t => {
+  const tops = { 1: 4, 4: 4, 5: 8, 4660: 8000, 8000: 8000, 8001: 10_000, 10_001: 20_000, 0: 4 }
+  for (const [most, top] of Object.entries(tops)) t.equal(plotTop(Number(most)), top, most)
+})
+
 t.test('says every member of a policy in words, also one that it does not know', t => {
   const limits = [
     { operations: ['bills.*'], window: 'month', maxCents: 700 },
     { operations: ['cards.authorize'], window: 'day', maxCount: 5 },
   ]
-  t.same(policyLines([{ maxAuthAmountCents: 5000, limits }, { newMember: [1] }]), [
+  t.same(policyLines({ policy: [{ maxAuthAmountCents: 5000, limits }, { newMember: [1] }] }), [
     'At most 50.00 USD in one payment',
-    'At most 7.00 USD a month by bills.*; At most 5 times a day by cards.authorize',
+    'At most 7.00 USD a month for bills; At most 5 card payments a day',
     'newMember: [1]',
   ])
-  t.same(policyLines(null), [])
-  t.same(policyLines({ notAfter: '2027-01-01T00:00:00Z', allowCardSecrets: false }), [
+  t.same(policyLines({ policy: null }), [])
+  t.same(policyLines({ policy: { notAfter: '2027-01-01T00:00:00Z', allowCardSecrets: false } }), [
     'Not after 2027-01-01 00:00:00 UTC',
     'Never shows card numbers',
   ])
@@ -150,10 +156,10 @@ t.test('says every member of a policy in words, also one that it does not know',
 })
 
 t.test('a key whose policy allows no operation is frozen, and says so', t => {
-  t.same(policyLines([{ allowOperations: [] }]), ['Blocked: may do nothing'])
-  t.equal(isFrozen([{ dailySpendCapCents: 1 }, { allowOperations: [] }]), true)
-  t.equal(isFrozen({ allowOperations: ['cards.list'] }), false)
-  t.equal(isFrozen(null), false)
+  t.same(policyLines({ policy: [{ allowOperations: [] }] }), ['Blocked: may do nothing'])
+  t.equal(isFrozen({ policy: [{ dailySpendCapCents: 1 }, { allowOperations: [] }] }), true)
+  t.equal(isFrozen({ policy: { allowOperations: ['cards.list'] } }), false)
+  t.equal(isFrozen({ policy: null }), false)
   t.end()
 })
 

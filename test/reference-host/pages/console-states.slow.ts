@@ -8,7 +8,14 @@ import type { Page, Route } from 'playwright-core'
 import t from 'tap'
 import { testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost } from '../../harness/browser.ts'
-import { accountOf, openTab, programOf, spendSome, writeTransactions } from '../../harness/console-page.ts'
+import {
+  accountOf,
+  chooseForKey,
+  openTab,
+  programOf,
+  spendSome,
+  writeTransactions,
+} from '../../harness/console-page.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { heading, openHelper, pick, press, shows, signInBy } from '../../harness/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
@@ -44,6 +51,7 @@ await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': progra
 await program.write('/subscriptions/checkout', { plan: 'basic' })
 await programOf(host, funded)
 const child = {
+  label: 'agent-shopping',
   scopes: ['users.read', 'keys.read'],
   policy: { dailySpendCapCents: 4660, allowedIps: ['10.0.0.0/8'] },
 }
@@ -105,12 +113,23 @@ const states: Readonly<Record<string, State>> = {
   },
   'keys-empty': part(fresh, 'Keys'),
   keys: part(funded, 'Keys'),
+  'keys-menu': part(funded, 'Keys', page =>
+    page
+      .getByLabel(/^Actions of key/)
+      .first()
+      .click(),
+  ),
+  'keys-none-found': part(funded, 'Keys', page => page.getByLabel('Find a key').fill('nothing')),
+  key: part(funded, 'Keys', async page => {
+    await page.getByRole('link', { name: 'agent-shopping' }).click()
+    await page.getByRole('dialog').getByText('from a key above').first().waitFor()
+  }),
   'key-narrow': part(funded, 'Keys', async page => {
-    await first(page, 'Tighten')
+    await chooseForKey(page, 'Tighten limits')
     await page.getByText('Scopes that it keeps').click()
   }),
-  'key-rotate': part(funded, 'Keys', page => first(page, 'Rotate')),
-  'key-revoke': part(funded, 'Keys', page => first(page, 'Revoke')),
+  'key-rotate': part(funded, 'Keys', page => chooseForKey(page, 'Rotate')),
+  'key-revoke': part(funded, 'Keys', page => chooseForKey(page, 'Revoke')),
   'sessions-alone': part(fresh, 'Sessions'),
   sessions: part(funded, 'Sessions'),
   'session-end': part(funded, 'Sessions', page => first(page, 'End')),

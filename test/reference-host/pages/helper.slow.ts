@@ -123,7 +123,7 @@ t.test('can be used by keyboard alone', async t => {
   await keys('Tab')
   await page.keyboard.type('by keyboard')
   await keys('Tab', 'ArrowDown')
-  t.ok(await page.getByLabel('Everything that you may do').isChecked())
+  t.ok(await page.getByLabel('Agent with an allowance').isChecked())
   await keys('Tab')
   await page.keyboard.type('20')
   await keys('Enter')

@@ -5,7 +5,7 @@ import { counted } from '../../../packages/reference-host/browser/shared/counted
 import { money, parseMoney } from '../../../packages/reference-host/browser/shared/money.ts'
 import { fromNow, utc } from '../../../packages/reference-host/browser/shared/time.ts'
 import { timeRange } from '../../../packages/reference-host/browser/operator/times.ts'
-import { capNote } from '../../../packages/reference-host/browser/helper/key/caps.ts'
+import { capNote, higherNote } from '../../../packages/reference-host/browser/helper/key/limit-fields.ts'
 
 t.test('writes and reads money without rounding', async t => {
   t.equal(money(123_456_789), '1,234,567.89')
@@ -51,12 +51,20 @@ t.test('a plot of a host that has just started shows the hour before its only ti
 })
 
 t.test('says that a cap above the cap per day never applies', async t => {
-  t.match(capNote('dailyWithdrawalCapCents', 901, 900), /limit per day, which applies first/)
-  t.equal(capNote('dailyWithdrawalCapCents', 900, 900), '')
-  t.match(capNote('maxAuthAmountCents', 901, 900), /limit per day/)
-  t.equal(capNote('dailySpendCapCents', 901, 900), '')
-  t.equal(capNote('maxAuthAmountCents', undefined, 900), '')
-  t.equal(capNote('maxAuthAmountCents', 901, undefined), '')
+  t.match(capNote('withdrawals', 901, 900), /limit per day, which applies first/)
+  t.equal(capNote('withdrawals', 900, 900), '')
+  t.match(capNote('each', 901, 900), /limit per day/)
+  t.equal(capNote('day', 901, 900), '')
+  t.equal(capNote('month', 901, 900), '', 'a month has more than one day')
+  t.equal(capNote('each', undefined, 900), '')
+  t.equal(capNote('each', 901, undefined), '')
+})
+
+t.test('says that a new limit which is not lower than what binds changes nothing', async t => {
+  t.match(higherNote(500, 500), /changes nothing/)
+  t.equal(higherNote(499, 500), '')
+  t.equal(higherNote(499, undefined), '')
+  t.equal(higherNote(undefined, 500), '')
 })
 
 t.test('shortens addresses and ids', async t => {

@@ -117,22 +117,24 @@ const states: Readonly<Record<string, State>> = {
   }),
   'signed-in': then(opened, ({ page, given }) => signInBy(page, given[0] as ReturnType<typeof testWallet>)),
   'key-form': then(atKey, async () => {}),
+  'key-form-agent': then(atKey, async ({ page }) => {
+    await page.getByLabel('Agent with an allowance').check()
+    await page.getByLabel('Number of cards').fill('3')
+    await page.getByRole('tab', { name: 'curl' }).click()
+  }),
   'key-form-wrong': then(atKey, async ({ page }) => {
-    await page.getByLabel('Choose one by one').check()
+    await page.getByLabel('Custom').check()
     await page.getByLabel('Per payment').fill('a lot')
     await page.getByLabel('write').first().check()
+    await press(page, 'Add a limit for one kind of operation')
+    await page.getByLabel('Allowed addresses').fill('my office')
     await press(page, 'Create key')
   }),
   'key-shown': then(atKey, async ({ page }) => {
     await press(page, 'Create key')
     await press(page, 'Show')
-    await press(page, 'Done')
-  }),
-  'key-ready': then(atKey, async ({ page }) => {
-    await press(page, 'Create key')
-    await page.getByLabel('I have stored it').check()
-    await press(page, 'Done')
-    await heading(page, 'Your key is ready')
+    await page.getByRole('tab', { name: 'Python' }).click()
+    await press(page, 'Back to your account')
   }),
   'sign-in-ended': then(atKey, async ({ page }) => {
     await page.route('**/identity/user-api-keys', route =>

@@ -8,8 +8,8 @@ export interface ScreenContent {
   /** The position in the flow, such as "Step 1 of 3". */
   readonly step?: string
   readonly body: readonly Child[]
-  /** Whether the screen needs more width than a sign-in. */
-  readonly wide?: boolean
+  /** For a screen that needs more width than a sign-in. */
+  readonly width?: 'wide' | 'widest'
 }
 
 /** Whether a screen is still shown. Check it after an `await`, and ignore the result if the screen is gone. */
@@ -18,10 +18,10 @@ export type IsShown = () => boolean
 let shownScreens = 0
 
 /** Shows a screen and focuses its heading, except for the first screen. */
-export function show({ title, step, body, wide = false }: ScreenContent): IsShown {
+export function show({ title, step, body, width }: ScreenContent): IsShown {
   const heading = el('h1', { tabindex: -1 }, title)
   const app = byId('app')
-  app.className = wide ? 'sign-in wide' : 'sign-in'
+  app.className = width ? `sign-in ${width}` : 'sign-in'
   document.body.classList.remove('in-console')
   closeDialogs()
   const inside = [step ? el('p', { class: 'step' }, step) : undefined, heading, ...body]

@@ -91,9 +91,9 @@ function consoleActions(
     signAgain,
     startAgain,
     createKey: back =>
-      createKey(undefined, {
+      createKey({
         signAgain: next => signAgain(next, back),
-        startAgain: back,
+        cancel: back,
         after: ['Back to your account', back],
       }),
   }

@@ -49,6 +49,26 @@ t.test('lists which key and session created a key, and null for a key created by
   t.match(successor, { createdBy: by, rotatedBy: by })
 })
 
+t.test('a key below stays below its parent, whose lineage it names, when the parent is rotated', async t => {
+  const user = await bootstrapUser(host.send, {}, clock.now())
+  const session = await mint(user.key)
+  const made = await make(session.token)
+  const root = idOf(user.key)
+  const rotated = await host.send(`/user/v1/keys/${root}/rotate`, {
+    body: { overlapSeconds: 3600 },
+    headers: { 'x-user-key': user.key },
+  })
+  t.equal(rotated.status, 200)
+  const keys = await listed(user.token)
+  const lineageOf = (wanted: unknown): unknown => {
+    const key = keys.find(({ id }) => id === wanted)
+    return [key?.['lineageId'], key?.['parentLineageId']]
+  }
+  t.same(lineageOf(root), [root, null])
+  t.same(lineageOf(rotated.body['userKeyId']), [root, null])
+  t.same(lineageOf(made.id), [made.id, root])
+})
+
 t.test(
   'revokes the keys that a session created with keys=revoke, also after the session expired',
   async t => {

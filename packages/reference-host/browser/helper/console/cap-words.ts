@@ -1,5 +1,6 @@
 import { money } from '../../shared/money.ts'
 import { fromNow, utc } from '../../shared/time.ts'
+import { operationsWords } from '../key/operations.ts'
 import type { Cap } from './wire.ts'
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -16,10 +17,12 @@ const WINDOWS: Readonly<Record<Cap['window'], string>> = {
 
 /** Names what a cap counts and over what time, such as "Spending today". */
 export function capName({ rule, operations, window }: Cap): string {
-  const counted = operations === null ? (NAMES[rule] ?? rule) : operations.join(', ')
+  const counted = operations === null ? (NAMES[rule] ?? rule) : capital(operationsWords(operations))
   if (operations === null && window === 'operation') return counted
   return `${counted} ${WINDOWS[window]}`
 }
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** Formats an amount of a cap: dollars, or a number of calls. */
 export function capAmount({ unit }: Pick<Cap, 'unit'>, amount: number): string {

@@ -1,14 +1,13 @@
-import { short } from '../../shared/address.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { whenHostIsBack } from '../../shared/host-away.ts'
 import { readAllKeys } from './all-keys.ts'
-import { capAmount, capName, capReset, capUnit, tightestFirst } from './cap-words.ts'
+import { capBar } from './cap-bar.ts'
+import { tightestFirst } from './cap-words.ts'
 import type { ConsoleContext } from './context.ts'
+import { keyName } from './key-words.ts'
+import { readCaps } from './read-caps.ts'
 import { empty, load, problemNote, section, skeleton } from './states.ts'
 import { isLive, type Cap, type Key } from './wire.ts'
-
-/** For how many keys the caps are read at the same time. */
-const AT_ONCE = 4
 
 /** Makes the section with the caps of every live key: how much of each is used, held and free. */
 export function limitsSection(context: ConsoleContext): HTMLElement {
@@ -49,8 +48,7 @@ function closestBars(read: ReadonlyMap<Block, readonly Cap[]>): Child[] {
   if (closest.length === 0)
     return [el('li', { class: 'muted' }, 'No key has a limit on what it spends over time.')]
   return closest.map(({ key, cap }) => {
-    const name = key.label ?? short(key.keyPrefix)
-    return capBar(cap, false, el('span', { class: 'muted small' }, 'of ', name))
+    return capBar(cap, false, el('span', { class: 'muted small' }, 'of ', keyName(key)))
   })
 }
 
@@ -72,18 +70,19 @@ async function readAll(
   blocks: readonly Block[],
   rest: HTMLElement,
 ): Promise<ReadonlyMap<Block, readonly Cap[]>> {
-  const waiting = [...blocks]
   const read = new Map<Block, readonly Cap[]>()
-  const next = async (): Promise<void> => {
-    for (let block = waiting.shift(); block; block = waiting.shift()) {
-      const caps = await context.call<{ caps: readonly Cap[] }>(`/keys/${block.key.id}/caps`)
-      if (caps.ok) show(block, caps.data.caps, () => undefined)
-      else if (caps.problem.status === 0) whenHostIsBack(context.refresh)
+  await readCaps(
+    context,
+    blocks.map(({ key }) => key.id),
+    (place, caps) => {
+      const block = blocks[place] as Block
+      if (caps.ok) {
+        read.set(block, caps.data)
+        show(block, caps.data, () => undefined)
+      } else if (caps.problem.status === 0) whenHostIsBack(context.refresh)
       else fill(block.element, problemNote('The limits of a key cannot be shown.', caps.problem))
-      if (caps.ok) read.set(block, caps.data.caps)
-    }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, next))
+    },
+  )
   for (const [block, caps] of read) show(block, caps, cap => originOf(cap, ownerOf(cap, read)))
   const unlimited = [...read.values()].filter(({ length }) => length === 0).length
   if (unlimited === 0) {
@@ -110,59 +109,13 @@ type OriginOf = (cap: Cap) => Child
 
 function originOf({ inherited }: Cap, owner: Key | undefined): Child {
   if (!inherited) return undefined
-  const name = owner ? ['from key ', short(owner.keyPrefix)] : ['from a key above']
-  return el('span', { class: 'muted small' }, ...name)
+  return el('span', { class: 'muted small' }, owner ? `from key ${keyName(owner)}` : 'from a key above')
 }
 
-function show({ key: { keyPrefix }, element }: Block, caps: readonly Cap[], origin: OriginOf): void {
+function show({ key, element }: Block, caps: readonly Cap[], origin: OriginOf): void {
   if (caps.length === 0) return fill(element)
   const sorted = tightestFirst(caps)
   const bars = sorted.map((cap, place) => capBar(cap, place === 0 && sorted.length > 1, origin(cap)))
-  const name = el('h3', { class: 'key-name' }, 'Key ', short(keyPrefix))
+  const name = el('h3', { class: 'key-name' }, 'Key ', keyName(key))
   fill(element, name, el('ul', { class: 'cap-list' }, ...bars))
-}
-
-/** Shows a cap as a bar, with its numbers in words. `binds`: no other cap of the key will be reached earlier. */
-function capBar(cap: Cap, binds: boolean, origin: Child): HTMLElement {
-  const reserved = cap.reserved ?? 0
-  const used = Math.max(0, cap.used - reserved)
-  const parts: Child[] =
-    cap.window === 'operation'
-      ? [`At most ${capAmount(cap, cap.cap)} ${capUnit(cap)}.`]
-      : [
-          `${capAmount(cap, used)} used, `,
-          cap.reserved === undefined ? undefined : `${capAmount(cap, reserved)} reserved, `,
-          el('strong', {}, `${capAmount(cap, cap.remaining)} free`),
-          ` of ${capAmount(cap, cap.cap)} ${capUnit(cap)}.`,
-        ]
-  return el(
-    'li',
-    { class: binds ? 'cap binds' : 'cap' },
-    el(
-      'p',
-      { class: 'cap-name' },
-      el('span', {}, capName(cap)),
-      binds && el('span', { class: 'badge warn' }, 'Closest limit'),
-      origin,
-    ),
-    cap.window !== 'operation' && usageBar(cap.cap, used, reserved),
-    el('p', { class: 'cap-words' }, ...parts),
-    el('p', { class: 'cap-words muted' }, capReset(cap)),
-  )
-}
-
-/** Draws the bar of a cap. It is hidden from screen readers, because the words beside it say the same. */
-export function usageBar(cap: number, used: number, reserved: number): HTMLElement {
-  const piece = (name: string, amount: number): HTMLElement => {
-    const part = el('span', { class: `bar-${name}` })
-    part.style.inlineSize = `${cap === 0 ? 0 : Math.min(100, (amount / cap) * 100)}%`
-    return part
-  }
-  const full = cap === 0 || used + reserved >= cap
-  return el(
-    'div',
-    { class: full ? 'bar full' : 'bar', 'aria-hidden': 'true' },
-    piece('used', used),
-    piece('reserved', reserved),
-  )
 }

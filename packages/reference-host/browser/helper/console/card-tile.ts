@@ -1,7 +1,7 @@
 import type { Reply } from '../../shared/api.ts'
 import { el } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
-import { usageBar } from './caps.ts'
+import { usageBar } from './cap-bar.ts'
 import type { ConsoleContext } from './context.ts'
 import { addressOf } from './route.ts'
 import type { Card } from './wire.ts'
@@ -86,7 +86,7 @@ function limitLines({ limit, spentCents }: Card): HTMLElement[] {
     return [el('p', { class: 'small' }, `At most ${money(limit.amount)} USD ${window}`)]
   const left = Math.max(0, limit.amount - spentCents)
   return [
-    usageBar(limit.amount, spentCents, 0),
+    usageBar({ cap: limit.amount, used: spentCents }),
     el(
       'p',
       { class: 'cap-words' },

@@ -1,8 +1,7 @@
 import { call } from '../../shared/api.ts'
 import { ask } from '../../shared/dialog.ts'
-import { el, fill, type Child } from '../../shared/dom.ts'
+import { el, fill } from '../../shared/dom.ts'
 import { announce } from '../../shared/live.ts'
-import { capFields } from '../key/caps.ts'
 import { showNewKey, type NewKey } from '../key/new-key.ts'
 import { showFailure } from '../screen.ts'
 import type { SignedIn } from '../sign-in.ts'
@@ -11,35 +10,14 @@ import { keyName } from './key-words.ts'
 import { notDone, problemNote } from './states.ts'
 import type { Key } from './wire.ts'
 
-type Reload = () => Promise<void>
-
-/** Revokes a key, or ends a console, after a second press. */
-export async function revokeKey(
-  context: ConsoleContext,
-  key: Key,
-  problemBox: HTMLElement,
-  reload: Reload,
-): Promise<void> {
-  const name = key.console ? 'console' : 'key'
-  const yes = await ask({
-    title: key.console ? 'End this console?' : `Revoke ${keyName(key)}?`,
-    body: [
-      el(
-        'p',
-        {},
-        key.console
-          ? 'Its page stops working, and asks for a new signature.'
-          : 'Programs with this key, and keys below it, stop working at once. Cards that it made stay. This cannot be undone.',
-      ),
-    ],
-    confirm: key.console ? 'End console' : 'Revoke key',
-    danger: !key.console,
-  })
-  if (!yes) return undefined
-  const reply = await context.call(`/keys/${key.id}`, { method: 'DELETE' })
-  if (!reply.ok) return fill(problemBox, problemNote(notDone(name, 'ended', reply.problem), reply.problem))
-  announce(key.console ? 'The console has ended.' : 'The key is revoked.')
-  return reload()
+/** What an action on a key works with. */
+export interface KeyAction {
+  /** All keys of the account. */
+  readonly keys: readonly Key[]
+  /** Where a problem is shown. */
+  readonly problemBox: HTMLElement
+  /** Shows the keys again after a change. */
+  readonly reload: () => Promise<void>
 }
 
 const OVERLAPS = [
@@ -88,15 +66,20 @@ export async function rotateKey({ actions, show }: ConsoleContext, key: Key): Pr
 export async function renameKey(
   context: ConsoleContext,
   key: Key,
-  problemBox: HTMLElement,
-  reload: Reload,
+  { problemBox, reload }: KeyAction,
 ): Promise<void> {
-  const name = el('input', { id: 'key-label', maxlength: 64, value: key.label ?? '', autocomplete: 'off' })
+  const name = el('input', {
+    class: 'input',
+    id: 'key-label',
+    maxlength: 64,
+    value: key.label ?? '',
+    autocomplete: 'off',
+  })
   const yes = await ask({
     title: `Rename ${keyName(key)}`,
     body: [
       el('div', { class: 'field' }, el('label', { class: 'label', for: 'key-label' }, 'Name'), name),
-      el('p', { class: 'muted small' }, 'Shown in lists and in the audit log. Not a secret.'),
+      el('p', { class: 'muted small' }, 'Shown in lists, notifications and the audit log. Not a secret.'),
     ],
     confirm: 'Rename',
   })
@@ -106,52 +89,4 @@ export async function renameKey(
   if (!reply.ok) return fill(problemBox, problemNote(notDone('key', 'renamed', reply.problem), reply.problem))
   announce('The key is renamed.')
   return reload()
-}
-
-/** Removes scopes from a key, or adds a limit to it. It needs no signature, because it only takes rights away. */
-export async function narrowKey(
-  context: ConsoleContext,
-  key: Key,
-  problemBox: HTMLElement,
-  reload: Reload,
-): Promise<void> {
-  const boxes = key.scopes.map(scope => el('input', { type: 'checkbox', value: scope, checked: true }))
-  const caps = capFields({})
-  const yes = await ask({
-    title: `Tighten ${keyName(key)}`,
-    body: [
-      el('p', {}, 'You can remove rights or lower limits. Active sessions end now.'),
-      scopeChoices(key, boxes),
-      el('fieldset', { class: 'form' }, el('legend', { class: 'label' }, 'One more limit'), caps.element),
-    ],
-    confirm: 'Tighten key',
-    check: () => caps.read() !== undefined,
-  })
-  if (!yes) return undefined
-  const scopes = boxes.filter(({ checked }) => checked).map(({ value }) => value)
-  const policy = caps.read() ?? {}
-  const change = {
-    ...(scopes.length < key.scopes.length ? { scopes } : {}),
-    ...(Object.keys(policy).length > 0 ? { policy } : {}),
-  }
-  if (Object.keys(change).length === 0) return undefined
-  const reply = await context.call(`/keys/${key.id}`, { method: 'PATCH', body: change })
-  if (!reply.ok) return fill(problemBox, problemNote(notDone('key', 'changed', reply.problem), reply.problem))
-  announce('The key is tightened.')
-  return reload()
-}
-
-function scopeChoices({ scopes }: Key, boxes: readonly HTMLElement[]): Child {
-  return el(
-    'details',
-    {},
-    el('summary', {}, `Scopes that it keeps (${scopes.length} now)`),
-    el(
-      'div',
-      { class: 'scope-list' },
-      ...scopes.map((scope, place) =>
-        el('label', { class: 'choice' }, boxes[place] as HTMLElement, el('span', { class: 'mono' }, scope)),
-      ),
-    ),
-  )
 }

@@ -1,9 +1,7 @@
-import uPlot from 'uplot'
 import { el } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
 import type { Spending } from './spend-days.ts'
 
-const HEIGHT = 200
 const dollars = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
 
 /**
@@ -13,49 +11,45 @@ const dollars = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
 export function spendPlot(spending: Spending, dayName: Intl.DateTimeFormat): HTMLElement {
   const { days } = spending
   const readout = el('p', { class: 'readout', 'aria-hidden': 'true' })
-  const canvas = el('div', {
-    class: 'plot',
-    tabindex: 0,
-    role: 'slider',
-    'aria-label': 'Spent on a day, in USD',
-    'aria-valuemin': 1,
-    'aria-valuemax': days.length,
-  })
-  let day = days.length - 1
+  const top = plotTop(Math.max(...days.map(({ total }) => total)))
+  const bars = days.map(({ cents }) => bar(cents, top))
+  const area = el('div', { class: 'plot-area' }, ...grid(top), el('div', { class: 'plot-bars' }, ...bars))
+  const plot = el(
+    'div',
+    {
+      class: 'plot',
+      tabindex: 0,
+      role: 'slider',
+      'aria-label': 'Spent on a day, in USD',
+      'aria-valuemin': 1,
+      'aria-valuemax': days.length,
+    },
+    area,
+    el('div', { class: 'plot-days', 'aria-hidden': 'true' }, ...dayLabels(spending, dayName)),
+  )
+  let day = -1
   const read = (next: number): void => {
+    bars[day]?.classList.remove('chosen')
     day = next
+    bars[day]?.classList.add('chosen')
     const words = dayWords(spending, day, dayName)
     readout.textContent = words
-    canvas.setAttribute('aria-valuenow', String(day + 1))
-    canvas.setAttribute('aria-valuetext', words)
+    plot.setAttribute('aria-valuenow', String(day + 1))
+    plot.setAttribute('aria-valuetext', words)
   }
-  read(day)
-  let plot: uPlot | undefined
-  const draw = (): void => {
-    const width = canvas.clientWidth
-    if (width === 0) return
-    // uPlot keeps every plot that is not destroyed.
-    plot?.destroy()
-    plot = new uPlot(optionsOf(spending, { width, dayName, hovered: read }), stacked(spending), canvas)
-  }
-  canvas.addEventListener('keydown', event => {
+  read(days.length - 1)
+  plot.addEventListener('keydown', event => {
     const next = nextDay(event.key, day, days.length)
     if (next === undefined) return
     event.preventDefault()
     read(next)
-    plot?.setCursor({ left: plot.valToPos(next, 'x'), top: 10 })
   })
-  // The plot is drawn again when the colour scheme changes, because a canvas keeps its colours.
-  const scheme = matchMedia('(prefers-color-scheme: dark)')
-  const drawSoon = (): number => requestAnimationFrame(draw)
-  scheme.addEventListener('change', drawSoon)
-  new ResizeObserver((_, observer) => {
-    if (canvas.isConnected) return draw()
-    observer.disconnect()
-    scheme.removeEventListener('change', drawSoon)
-    plot?.destroy()
-  }).observe(canvas)
-  return el('div', { class: 'plot-frame' }, canvas, readout)
+  plot.addEventListener('pointermove', ({ clientX }) => {
+    const { left, width } = area.getBoundingClientRect()
+    const place = Math.floor(((clientX - left) / width) * days.length)
+    if (place >= 0 && place < days.length) read(place)
+  })
+  return el('div', { class: 'plot-frame' }, plot, readout)
 }
 
 function nextDay(key: string, day: number, count: number): number | undefined {
@@ -73,75 +67,49 @@ function dayWords({ tags, days }: Spending, place: number, dayName: Intl.DateTim
   return `${dayName.format(at)}: ${money(total)} USD${detail}`
 }
 
-/** Returns the data of the plot: the highest sum first, since each bar is drawn over the one before. */
-function stacked({ tags, days }: Spending): uPlot.AlignedData {
-  const sums = tags.map((_, tag) =>
-    days.map(({ cents }) => cents.slice(0, tag + 1).reduce((sum, each) => sum + each, 0) / 100),
-  )
-  return [days.map((_, place) => place), ...sums.toReversed()]
-}
-
-interface PlotContext {
-  readonly width: number
-  readonly dayName: Intl.DateTimeFormat
-  readonly hovered: (day: number) => void
-}
-
-function optionsOf({ tags, days }: Spending, { width, dayName, hovered }: PlotContext): uPlot.Options {
-  const style = getComputedStyle(document.documentElement)
-  const colour = (name: string): string => style.getPropertyValue(name).trim()
-  const axis = { stroke: colour('--muted'), font: `13px ${colour('--font')}`, ticks: { show: false } }
-  const bars = uPlot.paths.bars?.({ size: [0.7, 28], align: 0 })
-  const series = tags.map((_, tag) => {
-    const fill = colour(`--tag-${tag + 1}`)
-    return { fill, stroke: fill, width: 0, points: { show: false }, ...(bars ? { paths: bars } : {}) }
+/** The sum of a day as a bar, with a piece for each category. */
+function bar(cents: readonly number[], top: number): HTMLElement {
+  const pieces = cents.map((amount, tag) => {
+    const piece = el('span', { class: `swatch tag-${tag + 1}` })
+    piece.style.blockSize = `${(amount / top) * 100}%`
+    return piece
   })
-  return {
-    width,
-    height: HEIGHT,
-    padding: [8, 20, 0, 0],
-    legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-    select: { show: false, left: 0, top: 0, width: 0, height: 0 },
-    scales: {
-      x: { time: false, range: [-0.6, days.length - 0.4] },
-      y: { range: (_, __, most) => [0, most * 1.05] },
-    },
-    axes: [
-      {
-        ...axis,
-        size: 28,
-        grid: { show: false },
-        splits: labelled(days.length, width),
-        values: (_, places) => places.map(place => dayName.format(days[place]?.at)),
-      },
-      {
-        ...axis,
-        size: 64,
-        grid: { stroke: colour('--border'), width: 1 },
-        values: (_, amounts) => amounts.map(amount => dollars.format(amount)),
-      },
-    ],
-    series: [{}, ...series.toReversed()],
-    hooks: {
-      setCursor: [
-        ({ cursor: { idx } }) => {
-          if (typeof idx === 'number') hovered(idx)
-        },
-      ],
-    },
-  }
+  return el('span', { class: 'plot-day', 'aria-hidden': 'true' }, ...pieces)
 }
 
-/** How many days have a label each, if there is the width for it. */
-const FEW = 7
-/** The width of a label with its gap, in CSS pixels. */
-const LABEL_WIDTH = 72
+/** How many lines the grid has above 0. */
+const LINES = 4
 
-/** Returns the indexes of the labels. Of many days today has none, because the edge has no space for it. */
-const labelled = (count: number, width: number) => (): number[] => {
-  const few = count <= FEW
-  const step = few ? Math.ceil((count * LABEL_WIDTH) / width) : width < 480 ? 14 : 7
-  const last = few ? count - 1 : count - 2
-  return Array.from({ length: Math.floor(last / step) + 1 }, (_, place) => last - place * step).toReversed()
+function grid(top: number): HTMLElement[] {
+  return Array.from({ length: LINES + 1 }, (_, place) => {
+    const line = el(
+      'span',
+      { class: 'plot-line', 'aria-hidden': 'true' },
+      el('span', {}, dollars.format((top * place) / LINES / 100)),
+    )
+    line.style.insetBlockEnd = `${(place / LINES) * 100}%`
+    return line
+  })
+}
+
+/** Returns the amount at the top of a plot: the next one whose lines are at round amounts, and not below 1 cent a line. */
+export function plotTop(most: number): number {
+  const line = Math.max(1, most / LINES)
+  const unit = 10 ** Math.floor(Math.log10(line))
+  const factor = [1, 2, 2.5, 5, 10].find(each => each * unit >= line) ?? 10
+  return Math.ceil(factor * unit) * LINES
+}
+
+/** How many days have a label each. */
+const FEW = 7
+
+/** Labels every day of a week, and every seventh of more days, back from the last one. */
+function dayLabels({ days }: Spending, dayName: Intl.DateTimeFormat): HTMLElement[] {
+  const step = days.length <= FEW ? 1 : FEW
+  return days.flatMap(({ at }, place) => {
+    if ((days.length - 1 - place) % step !== 0) return []
+    const label = el('span', {}, dayName.format(at))
+    label.style.insetInlineStart = `${((place + 0.5) / days.length) * 100}%`
+    return [label]
+  })
 }

@@ -3,6 +3,7 @@ import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
+import { keyName } from './key-words.ts'
 import { daysOfData, firstOf, spendingOf, type Spending } from './spend-days.ts'
 import { spendPlot } from './spend-plot.ts'
 import { empty, section, showUnread, skeleton } from './states.ts'
@@ -49,7 +50,7 @@ async function read(context: ConsoleContext, body: HTMLElement): Promise<void> {
 /** The names of the keys by their ids. Without them, keys are named by their ids. */
 async function readKeyNames(context: ConsoleContext): Promise<ReadonlyMap<string, string>> {
   const keys = await readAllKeys(context)
-  return new Map(keys.ok ? keys.data.map(({ id, label, keyPrefix }) => [id, label ?? keyPrefix]) : [])
+  return new Map(keys.ok ? keys.data.map(key => [key.id, keyName(key)]) : [])
 }
 
 /** Adds a choice of the key, if more than one has spent. */

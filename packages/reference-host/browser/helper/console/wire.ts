@@ -30,6 +30,10 @@ export interface Key {
   readonly id: string
   /** What people call it. */
   readonly label: string | null
+  /** The same for a key and its successors by rotation. */
+  readonly lineageId: string
+  /** The lineage of the key above it; null for a root. */
+  readonly parentLineageId: string | null
   readonly keyPrefix: string
   readonly scopes: readonly string[]
   /** The key's own policies: an object for one, a list for several, or null. */
@@ -158,6 +162,8 @@ export interface Notification {
   readonly id: string
   /** What happened, for programs: such as `card.locked`. */
   readonly kind: string
+  /** The key that caused it, or the first key of its lineage. */
+  readonly keyId: string | null
   readonly title: string
   readonly text: string
   /** The thing that it is about. */

@@ -1,97 +1,133 @@
-import { el, whileSending } from '../../shared/dom.ts'
+import { el, whileSending, type Child } from '../../shared/dom.ts'
 import { readHost } from '../../shared/host.ts'
 import { announce } from '../../shared/live.ts'
-import { show } from '../screen.ts'
-import { capFields, type Caps } from './caps.ts'
-import { readScopes, scopeBoxes, type ScopeChoice } from './scopes.ts'
+import { addressField } from './addresses.ts'
+import { expiryField } from './expiry.ts'
+import { limitFields } from './limit-fields.ts'
+import { keyPreview, type KeyRequest } from './preview.ts'
+import { scopeBoxes } from './scopes.ts'
+import type { Policy } from './sentence.ts'
+import { TEMPLATES, type Template } from './templates.ts'
 
-/** The values of the form for a new key. */
-export interface KeyFormValues {
-  /** What people call the key; empty for no name. */
-  readonly label: string
-  readonly choice: ScopeChoice
-  readonly scopes: readonly string[]
-  readonly caps: Caps
+/** What the form calls. `create` resolves once another screen is shown. */
+interface FormActions {
+  readonly create: (request: KeyRequest) => Promise<unknown>
+  readonly cancel: () => void
 }
 
-/** The initial values of the form: a key that can only read. */
-export const INITIAL_VALUES: KeyFormValues = { label: '', choice: 'read', scopes: [], caps: {} }
-
-const CHOICES: readonly (readonly [choice: ScopeChoice, label: string])[] = [
-  ['read', 'Read only: it sees everything but card numbers, and changes nothing.'],
-  ['all', 'Everything that you may do, up to the limits below.'],
-  ['some', 'Choose one by one.'],
-]
-
-/** Shows the form of a new key. `create` resolves once another screen is shown. */
-export function showKeyForm(
-  before: KeyFormValues,
-  {
-    create,
-    cancel,
-  }: { readonly create: (values: KeyFormValues) => Promise<unknown>; readonly cancel: () => void },
-): void {
-  const boxes = scopeBoxes(before.scopes)
-  const caps = capFields(before.caps)
-  const wrong = el('p', { class: 'wrong', id: 'scopes-wrong' })
-  const radios = CHOICES.map(([value, label]) => {
-    const radio = el('input', { type: 'radio', name: 'choice', value, checked: before.choice === value })
-    return [radio, el('label', { class: 'choice' }, radio, el('span', {}, label))] as const
+/** Makes the form of a new key. It keeps what was typed, so that it can be shown again. */
+export function keyForm({ create, cancel }: FormActions): HTMLElement {
+  const { scopes: all } = readHost()
+  const name = el('input', {
+    class: 'input',
+    id: 'key-label',
+    maxlength: 64,
+    autocomplete: 'off',
+    placeholder: 'agent-shopping',
   })
-  const choice = (): ScopeChoice => radios.find(([radio]) => radio.checked)?.[0].value as ScopeChoice
-  const limits = el('fieldset', { class: 'form' }, el('legend', { class: 'label' }, 'At most'), caps.element)
-  const arrange = (): void => {
-    boxes.element.hidden = choice() !== 'some'
-    limits.hidden = choice() === 'read'
+  const templates = templateCards()
+  const boxes = scopeBoxes(all)
+  const scopesWrong = el('p', { class: 'wrong', id: 'scopes-wrong' })
+  const limits = limitFields()
+  const expiry = expiryField()
+  const addresses = addressField()
+  const preview = keyPreview(all)
+
+  const custom = el('div', {}, boxes.element, scopesWrong)
+  const limitsPart = el(
+    'fieldset',
+    { class: 'form' },
+    el('legend', { class: 'label' }, 'At most'),
+    limits.element,
+  )
+  const scopesOf = (): readonly string[] => {
+    const template = templates.chosen()
+    return template.id === 'custom' ? boxes.chosen() : template.scopes(all)
   }
-  for (const [radio] of radios) radio.addEventListener('change', arrange)
-  arrange()
+  const hasLimits = (): boolean => templates.chosen().id !== 'read'
+  const requestOf = (limitPolicy: Policy): KeyRequest => {
+    const allowedIps = addresses.read() ?? []
+    const policy = {
+      ...(hasLimits() ? limitPolicy : {}),
+      ...(allowedIps.length > 0 ? { allowedIps } : {}),
+    }
+    const label = name.value.trim().normalize('NFC')
+    const expiresAt = expiry.read()
+    return {
+      ...(label === '' ? {} : { label }),
+      scopes: scopesOf(),
+      ...(Object.keys(policy).length > 0 ? { policy } : {}),
+      ...(expiresAt ? { expiresAt } : {}),
+    }
+  }
+  const update = (): void => preview.show(requestOf(limits.peek()))
+  const chooseTemplate = (): void => {
+    const { id, proposes } = templates.chosen()
+    custom.hidden = id !== 'custom'
+    limitsPart.hidden = !hasLimits()
+    limits.propose(proposes ?? {})
+    update()
+  }
+  templates.element.addEventListener('change', chooseTemplate)
+
+  const readRequest = (): KeyRequest | undefined => {
+    const noScopes = scopesOf().length === 0
+    scopesWrong.textContent = noScopes ? 'Choose at least one.' : ''
+    if (noScopes) boxes.element.querySelector('input')?.focus()
+    const limitPolicy = hasLimits() ? limits.read() : {}
+    // The fields check themselves in the order of the form, so that the first wrong one has the focus.
+    const isRight = !noScopes && limitPolicy !== undefined && expiry.check() && addresses.check()
+    return isRight ? requestOf(limitPolicy) : undefined
+  }
+
   const yes = el('button', { class: 'button primary' }, 'Create key')
   const no = el('button', { type: 'button', class: 'button' }, 'Cancel')
   no.addEventListener('click', cancel)
-  const rights = el(
-    'fieldset',
-    { class: 'choices' },
-    el('legend', { class: 'label' }, 'What may the key do?'),
-  )
-  rights.append(...radios.map(([, label]) => label), boxes.element, wrong)
-  const name = el('input', { id: 'key-label', maxlength: 64, value: before.label, autocomplete: 'off' })
+  const fields: Child[] = [
+    el('div', { class: 'field' }, el('label', { for: 'key-label' }, 'Name'), name),
+    templates.element,
+    custom,
+    limitsPart,
+    expiry.element,
+    addresses.element,
+  ]
   const form = el(
     'form',
-    { class: 'form', novalidate: true },
-    el(
-      'div',
-      { class: 'field' },
-      el('label', { class: 'label', for: 'key-label' }, 'Name, such as agent-shopping'),
-      name,
-    ),
-    rights,
-    limits,
+    { class: 'key-form', novalidate: true },
+    el('div', { class: 'form' }, ...fields),
+    preview.element,
     el('div', { class: 'buttons' }, yes, no),
   )
+  form.addEventListener('input', update)
   form.addEventListener('submit', event => {
     event.preventDefault()
-    const values = readValues(name.value, choice(), boxes.chosen(), caps.read)
-    wrong.textContent = values === 'no scopes' ? 'Choose at least one.' : ''
-    if (values === 'no scopes') boxes.element.querySelector('input')?.focus()
-    if (typeof values === 'string') announce('The key was not created: see what is marked.')
-    else whileSending(yes, create(values))
+    const request = readRequest()
+    if (request) whileSending(yes, create(request))
+    else announce('The key was not created: see what is marked.')
   })
-  show({
-    title: 'Create a key',
-    wide: true,
-    body: [el('p', {}, 'A key lets a program use your account. You can revoke it at any time.'), form],
-  })
+  chooseTemplate()
+  return form
 }
 
-function readValues(
-  name: string,
-  choice: ScopeChoice,
-  chosen: string[],
-  readCaps: () => Caps | undefined,
-): KeyFormValues | 'no scopes' | 'wrong cap' {
-  const scopes = { all: [...readHost().scopes], read: readScopes(readHost().scopes), some: chosen }[choice]
-  if (scopes.length === 0) return 'no scopes'
-  const caps = choice === 'read' ? {} : readCaps()
-  return caps === undefined ? 'wrong cap' : { label: name.trim().normalize('NFC'), choice, scopes, caps }
+/** Makes the choice of a template. */
+function templateCards(): { readonly element: HTMLElement; chosen(): Template } {
+  const cards = TEMPLATES.map((template, place) => {
+    const radio = el('input', { type: 'radio', name: 'template', value: template.id, checked: place === 0 })
+    const text = el(
+      'span',
+      {},
+      el('strong', {}, template.name),
+      el('span', { class: 'muted small' }, template.text),
+    )
+    return { template, radio, label: el('label', { class: 'template' }, radio, text) }
+  })
+  return {
+    element: el(
+      'fieldset',
+      { class: 'templates' },
+      el('legend', { class: 'label' }, 'What may it do?'),
+      ...cards.map(({ label }) => label),
+    ),
+    chosen: () => cards.find(({ radio }) => radio.checked)?.template ?? (TEMPLATES[0] as Template),
+  }
 }

@@ -1,47 +1,35 @@
-import { el } from '../../shared/dom.ts'
-import { readHost } from '../../shared/host.ts'
+import { button, el } from '../../shared/dom.ts'
+import { readScopes, scopeGroups, scopeName, scopeWarning } from './rights.ts'
 
-/** Which scopes a key gets. */
-export type ScopeChoice = 'all' | 'read' | 'some'
-
-/** Groups scopes by tag, such as `cards` with `cards.read` and `cards.write`. */
-function byTag(scopes: readonly string[]): Map<string, string[]> {
-  const tags = new Map<string, string[]>()
-  for (const scope of scopes) {
-    const tag = scope.slice(0, scope.indexOf('.'))
-    tags.set(tag, [...(tags.get(tag) ?? []), scope])
-  }
-  return tags
-}
-
-/** Returns the scopes that only read, and show no secret. */
-export function readScopes(scopes: readonly string[]): string[] {
-  return scopes.filter(scope => scope.endsWith('.read') && scope !== 'cards.secrets.read')
-}
-
-/** Makes a check box for each scope, grouped by tag. */
-export function scopeBoxes(chosen: readonly string[]): {
+/** Makes a check box for each scope, grouped by what it is about, and a button that chooses all that only read. */
+export function scopeBoxes(all: readonly string[]): {
   readonly element: HTMLElement
   chosen(): string[]
 } {
   const boxes: HTMLInputElement[] = []
-  const groups = [...byTag(readHost().scopes)]
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([tag, scopes]) => {
-      const choices = scopes.map(scope => {
-        const box = el('input', { type: 'checkbox', value: scope, checked: chosen.includes(scope) })
-        boxes.push(box)
-        return el(
-          'label',
-          { class: 'choice' },
-          box,
-          el('span', {}, scope.slice(tag.length + 1).replace('.', ' ')),
-        )
-      })
-      return el('fieldset', {}, el('legend', {}, tag), ...choices)
+  const groups = scopeGroups(all).map(({ name, scopes }) => {
+    const choices = scopes.map(scope => {
+      const box = el('input', { type: 'checkbox', value: scope })
+      boxes.push(box)
+      const warning = scopeWarning(scope)
+      return el(
+        'label',
+        { class: 'choice' },
+        box,
+        el('span', {}, scopeName(scope), warning !== '' && el('span', { class: 'muted' }, ` (${warning})`)),
+      )
     })
+    return el('fieldset', {}, el('legend', {}, name), ...choices)
+  })
+  const list = el('div', { class: 'scopes' }, ...groups)
+  const allRead = button('All that only read', () => {
+    const reads = readScopes(all)
+    for (const box of boxes) if (reads.includes(box.value)) box.checked = true
+    list.dispatchEvent(new Event('input', { bubbles: true }))
+  })
+  allRead.classList.add('small')
   return {
-    element: el('div', { class: 'scopes' }, ...groups),
+    element: el('div', { class: 'lines' }, el('div', {}, allRead), list),
     chosen: () => boxes.filter(({ checked }) => checked).map(({ value }) => value),
   }
 }

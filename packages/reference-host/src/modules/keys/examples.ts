@@ -15,6 +15,8 @@ export const listedKey: Static<typeof KeySchema> = {
   id: key.userKeyId,
   keyPrefix: key.keyPrefix,
   label: newKey.label,
+  lineageId: key.userKeyId,
+  parentLineageId: 'Q7r8S9t0U1v2W3x4',
   scopes: newKey.scopes,
   policy: { maxAuthAmountCents: 5000 },
   console: false,

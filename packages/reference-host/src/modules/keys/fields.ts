@@ -21,6 +21,8 @@ export const KeySchema = Type.Object(
     id: text('The id of the key'),
     keyPrefix: text('The first characters of the key'),
     label: textOrNull('What people call it'),
+    lineageId: text('The same for a key and its successors by rotation'),
+    parentLineageId: textOrNull('The `lineageId` of the key above it; null for a key with none above'),
     scopes: grantedScopes,
     policy: Type.Unknown({
       description: 'Its own policy: an object, a list of several, or null for none',
@@ -63,6 +65,8 @@ export function keyData(key: ApiKey, policies: readonly unknown[]): Record<strin
     id: key.id,
     keyPrefix: key.prefix,
     label: key.label,
+    lineageId: key.lineageId,
+    parentLineageId: key.ancestry.at(-1) ?? null,
     scopes: key.scopes,
     policy: policies.length > 1 ? policies : (policies[0] ?? null),
     console: key.console,

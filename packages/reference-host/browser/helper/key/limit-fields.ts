@@ -1,0 +1,148 @@
+import { el } from '../../shared/dom.ts'
+import { limitRows } from './limit-rows.ts'
+import { moneyField } from './money-field.ts'
+import { CARD_OPERATIONS, MONEY_OPERATIONS } from './operations.ts'
+import { parseCount } from './parse-count.ts'
+import type { Limit, Policy } from './sentence.ts'
+
+export type CapName = (typeof CAPS)[number]['name']
+
+const PRESETS = [1000, 5000, 20_000]
+const CAPS = [
+  { name: 'each', label: 'Per payment', help: 'The most that one payment may move.', presets: PRESETS },
+  {
+    name: 'day',
+    label: 'Per day',
+    help: 'Payments and withdrawals together, from midnight to midnight UTC.',
+    presets: PRESETS,
+  },
+  {
+    name: 'month',
+    label: 'Per month',
+    help: 'Everything that is spent in a calendar month, UTC.',
+    presets: [5000, 20_000, 100_000],
+  },
+  {
+    name: 'withdrawals',
+    label: 'Withdrawals per day',
+    help: 'Withdrawals alone, within the limit per day.',
+  },
+] as const
+
+/** Amounts in cents. */
+export type CapValues = Readonly<Partial<Record<CapName, number>>>
+
+/** What binds before the form is used, per field: an amount, and a sentence that names it. */
+export type CapsNow = Readonly<Partial<Record<CapName, { readonly cents: number; readonly text: string }>>>
+
+/** The fields for the limits of a key. */
+export interface LimitFields {
+  readonly element: HTMLElement
+  /** Fills amounts in; fields without a value become empty. */
+  propose(values: CapValues): void
+  /** Reads what is right, and leaves out what is wrong. */
+  peek(): Policy
+  /** Reads the limits. Undefined if a field is wrong: the first wrong field is then marked and focused. */
+  read(): Policy | undefined
+}
+
+/** Makes the fields for the limits of a key. An empty field means no limit, or with `now` no change. */
+export function limitFields({ now = {} }: { readonly now?: CapsNow } = {}): LimitFields {
+  const isChange = Object.keys(now).length > 0
+  const fields = CAPS.map(cap => ({
+    name: cap.name,
+    ...moneyField({
+      ...cap,
+      ...(now[cap.name] && { help: now[cap.name]?.text ?? '', placeholder: 'No change' }),
+      ...(isChange && { presets: [] }),
+    }),
+  }))
+  const cards = countField()
+  const rows = limitRows()
+  const centsOf = (name: CapName): number | undefined => fields.find(field => field.name === name)?.cents()
+  const warn = (): void => {
+    for (const { name, note, cents } of fields)
+      note(higherNote(cents(), now[name]?.cents) || capNote(name, cents(), centsOf('day') ?? now.day?.cents))
+  }
+  for (const { input } of fields) input.addEventListener('change', warn)
+  const peek = (): Policy => {
+    const [each, day, month, withdrawals] = (['each', 'day', 'month', 'withdrawals'] as const).map(centsOf)
+    const limits: Limit[] = [
+      ...(month === undefined
+        ? []
+        : [{ operations: MONEY_OPERATIONS, window: 'month', maxCents: month } as const]),
+      ...(cards.count() === undefined
+        ? []
+        : [{ operations: CARD_OPERATIONS, window: 'total', maxCount: cards.count() ?? 0 } as const]),
+      ...rows.peek(),
+    ]
+    return {
+      ...(each === undefined ? {} : { maxAuthAmountCents: each }),
+      ...(day === undefined ? {} : { dailySpendCapCents: day }),
+      ...(withdrawals === undefined ? {} : { dailyWithdrawalCapCents: withdrawals }),
+      ...(limits.length === 0 ? {} : { limits }),
+    }
+  }
+  return {
+    element: el(
+      'div',
+      { class: 'limit-fields' },
+      el('div', { class: 'caps' }, ...fields.map(({ element }) => element), cards.element),
+      rows.element,
+    ),
+    propose(values) {
+      for (const { name, propose } of fields) propose(values[name])
+      warn()
+    },
+    peek,
+    read() {
+      warn()
+      const wrong = [...fields, cards, ...rows.fields()].filter(field => !field.check())
+      wrong[0]?.input.focus()
+      return wrong.length > 0 ? undefined : peek()
+    },
+  }
+}
+
+/** Says that a cap never applies because the cap per day is lower; empty if it can apply. */
+export function capNote(name: CapName, cents: number | undefined, daily: number | undefined): string {
+  if (name === 'day' || name === 'month' || cents === undefined || daily === undefined || cents <= daily)
+    return ''
+  return 'Higher than the limit per day, which applies first.'
+}
+
+/** Says that a new limit changes nothing because a lower one binds; empty if it is lower. */
+export function higherNote(cents: number | undefined, now: number | undefined): string {
+  if (cents === undefined || now === undefined || cents < now) return ''
+  return 'Not lower than what binds now, so it changes nothing. To allow more, create another key.'
+}
+
+/** A field for the number of cards. */
+function countField() {
+  const wrong = el('p', { class: 'wrong', id: 'cards-most-wrong' })
+  const input = el('input', {
+    class: 'input',
+    id: 'cards-most',
+    type: 'text',
+    inputmode: 'numeric',
+    autocomplete: 'off',
+    placeholder: 'No limit',
+    'aria-describedby': 'cards-most-help cards-most-wrong',
+  })
+  const element = el(
+    'div',
+    { class: 'field' },
+    el('label', { for: 'cards-most' }, 'Number of cards'),
+    el('div', { class: 'money-input' }, input, el('span', {}, 'cards')),
+    el('p', { class: 'help', id: 'cards-most-help' }, 'How many cards it may make in total.'),
+    wrong,
+  )
+  const count = (): number | undefined => parseCount(input.value)
+  const check = (): boolean => {
+    const isRight = input.value.trim() === '' || count() !== undefined
+    wrong.textContent = isRight ? '' : 'Type a whole number, or leave it empty for no limit.'
+    input.setAttribute('aria-invalid', String(!isRight))
+    return isRight
+  }
+  return { element, input, count, check }
+}

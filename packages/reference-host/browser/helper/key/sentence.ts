@@ -1,0 +1,129 @@
+import { money } from '../../shared/money.ts'
+import { MONEY_OPERATIONS, operationsWords } from './operations.ts'
+import { canPay, readScopes, rightsWords } from './rights.ts'
+
+/** A limit on some operations, as policies write it. */
+export interface Limit {
+  readonly operations: readonly string[]
+  readonly window: 'operation' | 'day' | 'month' | 'total'
+  readonly maxCents?: number
+  readonly maxCount?: number
+}
+
+/** The members of a policy that the pages set. The host knows more. */
+export interface Policy {
+  readonly maxAuthAmountCents?: number
+  readonly dailySpendCapCents?: number
+  readonly dailyWithdrawalCapCents?: number
+  readonly limits?: readonly Limit[]
+  readonly allowedIps?: readonly string[]
+  readonly allowCardSecrets?: boolean
+  readonly allowOperations?: readonly string[]
+}
+
+/** What a key has. */
+export interface Rights {
+  readonly scopes: readonly string[]
+  /** All of them must allow. */
+  readonly policies: readonly Policy[]
+  readonly expiresAt?: string | null | undefined
+}
+
+/** Says in a few sentences what a key may do. `all` are the scopes that a key can have. */
+export function keySentence({ scopes, policies, expiresAt }: Rights, all: readonly string[]): string {
+  const isBlocked = policies.some(({ allowOperations }) => allowOperations?.length === 0)
+  if (scopes.length === 0 || isBlocked) return 'May do nothing.'
+  const sentences = [
+    canPay(scopes) ? paymentSentence(policies) : quietSentence(scopes, all),
+    withdrawalSentence(scopes, policies),
+    neverSentence(scopes, policies),
+    ...policies.flatMap(({ limits = [] }) => limits.filter(limit => !isMonth(limit)).map(limitSentence)),
+    ...policies.map(({ allowedIps }) => allowedIps && `Works only from ${allowedIps.join(', ')}.`),
+    expiresAt ? `Ends ${day(expiresAt)}.` : undefined,
+  ]
+  return sentences.filter(text => text !== undefined).join(' ')
+}
+
+const WINDOWS: Readonly<Record<string, string>> = {
+  operation: 'at once',
+  day: 'a day',
+  month: 'a month',
+  total: 'in total',
+}
+
+/** Says what a limit allows, such as "At most 3 new cards in total". */
+export function limitWords({ operations, window, maxCents, maxCount = 0 }: Limit): string {
+  const span = WINDOWS[window] ?? window
+  if (maxCents === undefined) return `At most ${maxCount} ${operationsWords(operations, maxCount)} ${span}`
+  return `At most ${usd(maxCents)} ${span} for ${operationsWords(operations)}`
+}
+
+/** Formats cents with their currency, such as "12.50 USD". */
+export const usd = (cents: number): string => `${money(cents)} USD`
+
+const limitSentence = (limit: Limit): string => `${limitWords(limit)}.`
+
+/** Whether a limit is on everything that is spent in a month. */
+export function isMonth({ operations, window, maxCents }: Limit): boolean {
+  const isEverything = operations.length === MONEY_OPERATIONS.length
+  return (
+    isEverything &&
+    operations.every(id => MONEY_OPERATIONS.includes(id)) &&
+    window === 'month' &&
+    maxCents !== undefined
+  )
+}
+
+function paymentSentence(policies: readonly Policy[]): string {
+  const months = policies.flatMap(({ limits = [] }) => limits.filter(isMonth).map(({ maxCents }) => maxCents))
+  const caps = [
+    [least(policies.map(({ maxAuthAmountCents }) => maxAuthAmountCents)), 'at once'],
+    [least(policies.map(({ dailySpendCapCents }) => dailySpendCapCents)), 'a day'],
+    [least(months), 'a month'],
+  ] as const
+  const words = caps.flatMap(([cents, span]) => (cents === undefined ? [] : [`${usd(cents)} ${span}`]))
+  if (words.length === 0) return 'May pay as much as your balance holds.'
+  return `May pay up to ${joined(words, 'and')}.`
+}
+
+function quietSentence(scopes: readonly string[], all: readonly string[]): string {
+  const isReadOnly = readScopes(scopes).length === scopes.length
+  if (!isReadOnly) return 'Moves no money.'
+  const isWide = rightsWords(scopes, all) === 'Read only'
+  return isWide ? 'May read everything, and changes nothing.' : 'May only read, and changes nothing.'
+}
+
+function withdrawalSentence(scopes: readonly string[], policies: readonly Policy[]): string | undefined {
+  const cents = least(policies.map(({ dailyWithdrawalCapCents }) => dailyWithdrawalCapCents))
+  if (cents === undefined || !scopes.includes('withdrawals.write')) return undefined
+  return `May withdraw up to ${usd(cents)} a day.`
+}
+
+function neverSentence(scopes: readonly string[], policies: readonly Policy[]): string | undefined {
+  const hidesNumbers = policies.some(({ allowCardSecrets }) => allowCardSecrets === false)
+  const never = [
+    canPay(scopes) && !scopes.includes('withdrawals.write') && 'withdraw',
+    (!scopes.includes('cards.secrets.read') || hidesNumbers) && 'see card numbers',
+    !scopes.includes('keys.write') && 'make keys',
+  ].filter(word => word !== false)
+  return never.length === 0 ? undefined : `May not ${joined(never, 'or')}.`
+}
+
+const least = (values: readonly (number | undefined)[]): number | undefined => {
+  const known = values.filter(value => value !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+function joined(words: readonly string[], last: 'and' | 'or'): string {
+  const head = words.slice(0, -1).join(', ')
+  return head === '' ? (words[0] ?? '') : `${head} ${last} ${words.at(-1)}`
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
+
+const day = (at: string): string => DAY.format(new Date(at))
