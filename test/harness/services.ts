@@ -1,8 +1,9 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { postgresBinaries, redisBinaries } from './binaries.ts'
 
 /** A server for the length of one test run. */
@@ -155,9 +156,10 @@ export async function startPostgres({
       : (['pg_basebackup', ['-d', primary, '-D', 'data', '-R', '-c', 'fast', '--no-sync']] as const)
   // Where PATH has links to some programs only, the others are beside their targets.
   const programs = dirname(realpathSync(join(bin, 'postgres')))
-  const init = spawnSync(join(programs, program), flags, { ...options, encoding: 'utf8' })
-  if (init.status !== 0)
-    throw new Error(`${program} (${binaries.from}): ${init.error?.message ?? init.stderr}`)
+  // Not `spawnSync`: the primary may be behind a proxy of this process.
+  await promisify(execFile)(join(programs, program), flags, options).catch((error: Error) => {
+    throw new Error(`${program} (${binaries.from}): ${error.message}`)
+  })
   return onFreePort(async port => {
     const settings = [
       'listen_addresses=127.0.0.1',

@@ -11,6 +11,19 @@ t.teardown(close)
 const count = async (table: string): Promise<number> =>
   toInteger((await rows(db, `select count(*) as n from ${table}`))[0]?.['n'])
 
+t.test('no round deletes anything while a loss of history is not accepted', async t => {
+  const lost = `insert into gw_lost_history (host_id, found_at, acknowledged_at) values ('host_1', 1, 1)`
+  const message = `insert into gw_provider_messages (provider, message_id, received_at) values ('provider', 'lost', 0)`
+  for (const text of [lost, message]) await rows(db, text)
+  await host.chore('collect garbage')
+  t.equal(await count('gw_provider_messages'), 1)
+  await rows(db, 'update gw_lost_history set accepted_at = 1')
+  clock.advance(1000)
+  await host.chore('collect garbage')
+  t.equal(await count('gw_provider_messages'), 0)
+  host.failures.splice(0)
+})
+
 t.test('one round deletes all rows that are due, however many came since the last one', async t => {
   const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 2500)`
   const requests = `insert into gw_cli_requests (request_id, token_digest, code, status, client_address, started_at, expires_at)

@@ -9,7 +9,7 @@ import type { Metrics } from '../observability/metrics.ts'
 import { component, text } from '../schemas/fields.ts'
 import type { Readiness, ReadinessState } from '../storage/readiness.ts'
 import { conditionalGet, type CachedDocument } from './cached-document.ts'
-import { shareResult } from './share-result.ts'
+import { shareResult } from '../storage/share-result.ts'
 
 /** The services of the host's own documents. */
 export interface SystemServices {
