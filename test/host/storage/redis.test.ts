@@ -1,4 +1,4 @@
-// A Redis is ready if a write to it would succeed now, and if it forgets no nonce: each server that takes writes is asked.
+// A Redis works if a write to it would succeed now, and if it forgets no count: each server that takes writes is asked.
 import { createClient } from 'redis'
 import t, { type Test } from 'tap'
 import type { Backend } from '../../../packages/host/dist/storage/backend.js'

@@ -170,7 +170,7 @@ async function runOn<S extends HostServices>(
   const report = (error: unknown): void => {
     process.emitWarning(error instanceof Error ? error : String(error))
   }
-  // No command uses nonces or rate limits, so commands work while Redis is down.
+  // No command uses rate limits, so commands work while Redis is down.
   const { services, close } = await openProduct<S>({ ...config, redis: undefined }, product, {
     observe: () => {},
     report,

@@ -69,7 +69,7 @@ export const hostVariables = {
   REDIS_URL: optional(
     redisUrl,
     'none',
-    'Redis for nonces and rate limits; without it, nonces are in the database and each process counts requests for itself. Must be the master, with `maxmemory-policy noeviction`; its user needs the commands `ROLE`, `INFO` and `SET`',
+    'Redis for rate limits that hold across hosts; without it, or while it is down, each process counts for itself. Must be the master, with `maxmemory-policy noeviction`; its user needs the commands `ROLE`, `INFO` and `SET`',
   ),
   REDIS_CLUSTER_URLS: optional(
     listOf(redisUrl),

@@ -118,7 +118,10 @@ const ReadinessReport = Type.Object(
     status: Type.Enum(['ready', 'not_ready']),
     dependencies: Type.Record(Type.String(), Type.Enum(['ok', 'down'])),
   },
-  component('Readiness', 'Whether a write would succeed now, and which dependency is the reason if not'),
+  component(
+    'Readiness',
+    'Whether a write would succeed now, and which dependencies work. A host is ready without Redis',
+  ),
 )
 
 interface DocumentRule<D extends TObject>

@@ -27,7 +27,7 @@ export interface Backend {
   readonly retries?: Readonly<Record<RetryReason, number>>
   /** Store of rate limit counters. Default: this process. */
   readonly limiter?: LimiterStore
-  /** Checks of the stores beside the database, by the name that `/readyz` shows. */
+  /** Checks of the stores that the host goes on without, by the name that `/readyz` shows. */
   readonly checks: Readonly<Record<string, DependencyCheck>>
   /** Checks whether this machine has room for data. Absent: the data is on others. */
   readonly assertRoom?: DependencyCheck

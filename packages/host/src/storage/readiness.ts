@@ -11,7 +11,7 @@ import { checkInTime, type CheckResult } from './check-in-time.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { countOpenLosses, type LostHistory } from './lost-history.ts'
 
-/** Whether a host is ready: whether a write to each store would succeed now. */
+/** Whether a host is ready: whether a write would succeed now. */
 export interface ReadinessState {
   readonly ready: boolean
   /**
@@ -21,7 +21,7 @@ export interface ReadinessState {
    * - `tables`: no newer software has migrated them;
    * - `disk`: there is room for data;
    * - `files`: this process may open another file or connection;
-   * - `redis`: each master takes writes and keeps them.
+   * - `redis`: each master takes writes and keeps them. The host goes on and is ready without, and counts rate limits itself.
    *
    * What only a reply of the database shows is left out while it does not reply.
    */
@@ -73,6 +73,7 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
   const downSince = new Map<string, number>()
   let fullAt = -Infinity
 
+  const isNeeded = (name: string): boolean => !Object.hasOwn(checks, name)
   const checkDatabase = async (): Promise<Causes> => {
     try {
       const loss = await beat()
@@ -92,7 +93,7 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
       const since = downSince.get(name)
       if (cause !== undefined && since === undefined) {
         downSince.set(name, performance.now())
-        report(new OperatorWarning(`not ready, ${name}: ${cause}`))
+        report(new OperatorWarning(`${isNeeded(name) ? 'not ready, ' : ''}${name}: ${cause}`))
       } else if (cause === undefined && since !== undefined) {
         downSince.delete(name)
         const seconds = Math.round((performance.now() - since) / 1000)
@@ -114,7 +115,7 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
       }
       noteChanges(causes)
       return {
-        ready: Object.values(causes).every(cause => cause === undefined),
+        ready: Object.entries(causes).every(([name, cause]) => cause === undefined || !isNeeded(name)),
         dependencies: Object.fromEntries(
           Object.entries(causes).map(([name, cause]) => [name, cause === undefined ? 'ok' : 'down']),
         ),

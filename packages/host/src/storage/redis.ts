@@ -1,7 +1,5 @@
 import { randomInt } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
-import { fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
-import { redisNonces } from '@gatewright/signature-verifier/redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient, createCluster, type RedisClientOptions } from 'redis'
 import type { RedisTarget } from '../config/host-config.ts'
@@ -10,7 +8,6 @@ import { inTime } from './in-time.ts'
 import { replaceSilentConnections } from './silent-connections.ts'
 
 interface OpenRedis {
-  readonly client: RedisClient
   /** The client for rate-limiter-flexible. */
   readonly storeClient: unknown
   /** Writes to each server that accepts writes. */
@@ -31,9 +28,9 @@ const CONNECT_MS = 5000
 const COMMAND_MS = 5000
 
 /**
- * Moves used nonces and rate limits of a backend to Redis. Idempotency records and spend counters stay in the ledger's
- * database. Throws for a replica, which accepts no writes, for a `maxmemory-policy` other than `noeviction`, since an
- * evicted nonce could be used again, and for a server whose memory is full. The start and each readiness check verify this on every
+ * Moves the rate limits of a backend to Redis. What guards money and signatures stays in the ledger's database, so a Redis that is lost or
+ * comes back empty lets nothing happen twice. Throws for a replica, which accepts no writes, for a `maxmemory-policy` other than
+ * `noeviction`, since an evicted count would begin at 0, and for a server whose memory is full. The start and each readiness check verify this on every
  * master of a cluster, by a write among others. `commandMs` is for tests.
  */
 export async function withRedis(
@@ -41,20 +38,12 @@ export async function withRedis(
   target: RedisTarget,
   commandMs: number = COMMAND_MS,
 ): Promise<Backend> {
-  const {
-    client: unlimited,
-    storeClient,
-    write,
-    servers,
-    close,
-  } = await ('url' in target ? single(target.url, commandMs) : cluster(target.clusterUrls, commandMs))
+  const { storeClient, write, servers, close } = await ('url' in target
+    ? single(target.url, commandMs)
+    : cluster(target.clusterUrls, commandMs))
   // A Redis whose machine has failed neither replies nor closes its connections.
   const late = (): Error =>
     new Fault('ERR_STORE_UNAVAILABLE', `redis did not answer within ${commandMs / 1000} s`)
-  const client: RedisClient = {
-    ...unlimited,
-    run: (key, command) => inTime(unlimited.run(key, command), commandMs, late),
-  }
   const check = async (): Promise<void> => {
     await inTime(assertWritable({ write, servers }), commandMs, late)
   }
@@ -66,7 +55,6 @@ export async function withRedis(
   }
   return {
     ...backend,
-    nonces: redisNonces(client),
     limiter: settings =>
       new RateLimiterRedis({ ...settings, storeClient, useRedisPackage: true, rejectIfRedisNotReady: true }),
     checks: { ...backend.checks, redis: check },
@@ -132,7 +120,6 @@ async function single(url: string, silentMs: number): Promise<OpenRedis> {
   await connect(redis, CONNECT_MS)
   const stopReplacing = replaceSilentConnections(() => [redis], silentMs)
   return {
-    client: fromNodeRedis(redis),
     storeClient: redis,
     write: async () => {
       await redis.sendCommand(writeOf(PROBED_KEYS[0] as string))
@@ -153,7 +140,6 @@ async function cluster(urls: readonly string[], silentMs: number): Promise<OpenR
     silentMs,
   )
   return {
-    client: fromNodeRedisCluster(redis),
     storeClient: redis,
     write: async () => {
       // The client learns that a master was replaced only by a command on a key of its slots.
