@@ -36,6 +36,29 @@ async function ends(token: string): Promise<boolean> {
 }
 const drawerOf = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true })
 
+t.test('shows what is below the set-up of the overview only when its height is known', async t => {
+  const wallet = testWallet()
+  await spendSome(host, await programOf(host, wallet))
+  let release = (): void => {}
+  const held = new Promise<void>(resolve => (release = resolve))
+  const { page, faults } = await openHelper(browser, `${host.url}/helper`, [wallet], {
+    prepare: context =>
+      context.route('**/user/v1/onboarding', async route => {
+        await held
+        await route.continue()
+      }),
+  })
+  await signInBy(page, wallet)
+  await shows(page, '953.40 USD')
+  const spending = page.getByRole('heading', { name: 'Spent in 30 days' })
+  t.notOk(await spending.isVisible())
+  release()
+  await spending.waitFor()
+  t.ok(await page.getByRole('heading', { name: 'Set-up' }).isVisible())
+  await shows(page, '1 day of data.')
+  t.same(faults, NONE)
+})
+
 t.test('ends all sessions of a key at once, and none of another one', async t => {
   const wallet = testWallet()
   const [server, other] = [await programOf(host, wallet), await programOf(host, wallet)]

@@ -132,6 +132,13 @@ t.test('reads a day of the plot out by arrow keys', async t => {
   t.ok(bills > 0 && bills < payments)
 })
 
+t.test('begins the plot with the first day of an account', async t => {
+  const wallet = testWallet()
+  await spendSome(host, await programOf(host, wallet))
+  const { page } = await open(wallet)
+  t.equal(await page.getByRole('slider').getAttribute('aria-valuemax'), '1')
+})
+
 t.test('says from which key a cap comes, also after that key was rotated', async t => {
   const wallet = testWallet()
   const above = await programOf(host, wallet, { dailySpendCapCents: 10_000 })

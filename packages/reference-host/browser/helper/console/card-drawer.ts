@@ -26,37 +26,46 @@ const STATUSES: Readonly<Record<Authorization['status'], readonly [tone: string,
   reversed: ['', 'Reversed'],
 }
 
+/** A card and its latest payments. */
+interface Found {
+  readonly card: NamedCard
+  readonly payments: Reply<{ readonly authorizations: readonly Authorization[] }>
+}
+
 /** Makes the drawer of a card: its limit, its latest payments, and what can be done with it. */
 export function cardDrawer(context: ConsoleContext, id: string): DrawerContent {
-  const card = el('div', { class: 'lines' })
-  const payments = el('div', { class: 'lines' })
-  const path = `/cards/${encodeURIComponent(id)}`
+  const body = el('div', { class: 'lines' })
   const reload = (): Promise<void> =>
-    load<NamedCard>(card, {
+    load<Found>(body, {
       what: 'this card',
-      read: async () => {
-        const reply = await context.call<{ card: Card }>(path)
-        if (!reply.ok) return reply
-        const [named] = await withNames(context, [reply.data.card])
-        return { ok: true, data: named as NamedCard }
-      },
+      read: () => readCard(context, id),
       show: found => cardLines(context, found, reload),
     })
   void reload()
-  void load<{ authorizations: readonly Authorization[] }>(payments, {
-    what: 'the payments of this card',
-    read: () => context.call(`${path}/authorizations?limit=${LATEST}`),
-    show: ({ authorizations }) =>
-      authorizations.length === 0
-        ? [el('p', { class: 'muted' }, 'Nothing was paid with this card.')]
-        : [el('ul', { class: 'rows' }, ...authorizations.map(paymentRow))],
-  })
-  return { title: 'Card', body: [card, el('h3', {}, 'Latest payments'), payments] }
+  return { title: 'Card', body: [body] }
 }
 
-function cardLines(context: ConsoleContext, card: NamedCard, reload: () => Promise<void>): Child[] {
+async function readCard(context: ConsoleContext, id: string): Promise<Reply<Found>> {
+  const path = `/cards/${encodeURIComponent(id)}`
+  const [read, payments] = await Promise.all([
+    context.call<{ card: Card }>(path),
+    context.call<{ authorizations: readonly Authorization[] }>(`${path}/authorizations?limit=${LATEST}`),
+  ])
+  if (!read.ok) return read
+  const [card] = await withNames(context, [read.data.card])
+  return { ok: true, data: { card: card as NamedCard, payments } }
+}
+
+function paymentLines(payments: Found['payments']): Child[] {
+  if (!payments.ok) return [problemNote('The payments of this card cannot be shown.', payments.problem)]
+  const { authorizations } = payments.data
+  if (authorizations.length === 0) return [el('p', { class: 'muted' }, 'Nothing was paid with this card.')]
+  return [el('ul', { class: 'rows' }, ...authorizations.map(paymentRow))]
+}
+
+function cardLines(context: ConsoleContext, { card, payments }: Found, reload: () => Promise<void>): Child[] {
   const { id, status, createdAt } = card
-  const problemBox = el('div', { class: 'card-problem' })
+  const problemBox = el('div')
   const isSandbox = readHost().environment === 'sandbox'
   return [
     cardTile(card),
@@ -67,6 +76,8 @@ function cardLines(context: ConsoleContext, card: NamedCard, reload: () => Promi
       status === 'active' && button('Lock card', () => lock(context, id, problemBox, reload), 'danger small'),
       status === 'locked' && button('Unlock card', () => unlock(context, id), 'small'),
     ),
+    el('h3', {}, 'Latest payments'),
+    ...paymentLines(payments),
     isSandbox && status === 'active' && paymentForm(context, id),
     factList([
       ['Made', when(createdAt)],

@@ -4,6 +4,7 @@ import { when } from '../../shared/time.ts'
 import type { ConsoleContext } from './context.ts'
 import { addressOf } from './route.ts'
 import { empty, load, section } from './states.ts'
+import { TRANSACTION_STATUSES } from './transactions.ts'
 import type { Transaction } from './wire.ts'
 
 const COUNT = 5
@@ -28,14 +29,20 @@ export function latestSection({ transactions: feed }: ConsoleContext): HTMLEleme
   return section('Latest', [body], el('a', { href: addressOf('transactions') }, 'All transactions'))
 }
 
-function row({ id, merchant, description, createdAt, amountCents, direction }: Transaction): Child {
+function row({ id, status, merchant, description, createdAt, amountCents, direction }: Transaction): Child {
+  const [tone, word] = TRANSACTION_STATUSES[status]
   return el(
     'li',
     { class: 'row' },
     el(
       'div',
       { class: 'row-main' },
-      el('p', {}, el('a', { href: addressOf('transactions', { row: id }) }, merchant ?? description)),
+      el(
+        'p',
+        { class: 'row-name' },
+        el('a', { href: addressOf('transactions', { row: id }) }, merchant ?? description),
+        status !== 'completed' && el('span', { class: `badge ${tone}`.trim() }, word),
+      ),
       el('p', { class: 'muted small' }, when(createdAt)),
     ),
     el('span', { class: 'number' }, direction === 'debit' ? money(-amountCents) : `+${money(amountCents)}`),

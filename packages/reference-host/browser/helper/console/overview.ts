@@ -3,6 +3,7 @@ import { limitsSection } from './caps.ts'
 import { latestSection } from './latest.ts'
 import type { ConsolePage } from './page.ts'
 import { spendSection } from './spend.ts'
+import { skeleton } from './states.ts'
 import { stepsSection } from './steps.ts'
 import { tiles } from './tiles.ts'
 
@@ -14,11 +15,20 @@ export const overviewPage: ConsolePage = {
   render(context) {
     // All parts read the same feed. It is read again, to be as new as the balance: a payment may have been reversed.
     context.transactions.clear()
-    return [
-      tiles(context),
-      stepsSection(context),
+    const steps = stepsSection(context)
+    const waiting = el('div', { class: 'card' }, skeleton('the rest of this page'))
+    // What is below the steps is shown when these are known, so that nothing moves.
+    const below = el(
+      'div',
+      { class: 'page-content', hidden: true },
+      steps.element,
       el('div', { class: 'overview-columns' }, spendSection(context), limitsSection(context)),
       latestSection(context),
-    ]
+    )
+    void steps.loaded.then(() => {
+      waiting.remove()
+      below.hidden = false
+    })
+    return [tiles(context), waiting, below]
   },
 }

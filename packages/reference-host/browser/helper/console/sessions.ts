@@ -176,8 +176,8 @@ function sessionRow(context: ConsoleContext, session: Session, reload: () => Pro
       { class: 'row-main' },
       el(
         'p',
-        { class: 'small' },
-        ...(label === null || label === '' ? ['Session ', short(sessionId)] : [label]),
+        { class: 'row-name small' },
+        ...(label === null || label === '' ? [el('span', {}, 'Session ', short(sessionId))] : [label]),
         current && el('span', { class: 'badge ok' }, 'This page'),
       ),
       el(

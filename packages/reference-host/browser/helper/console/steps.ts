@@ -33,8 +33,15 @@ interface Onboarding {
   readonly next: string | null
 }
 
+/** The section of the onboarding steps. */
+export interface StepsSection {
+  readonly element: HTMLElement
+  /** Resolves when the steps were read, or when that failed. The section is removed if none is open. */
+  readonly loaded: Promise<void>
+}
+
 /** Makes the section of the onboarding steps, with the status of the identity check. */
-export function stepsSection(context: ConsoleContext): HTMLElement {
+export function stepsSection(context: ConsoleContext): StepsSection {
   const body = el('div', { class: 'lines' })
   const reload = (): Promise<void> =>
     load<Onboarding>(body, {
@@ -42,10 +49,9 @@ export function stepsSection(context: ConsoleContext): HTMLElement {
       read: () => context.call('/onboarding'),
       show: onboarding => render(context, onboarding, reload),
     })
-  void reload()
-  const made = section('Set-up', [body])
-  made.classList.add('setup')
-  return made
+  const element = section('Set-up', [body])
+  element.classList.add('setup')
+  return { element, loaded: reload() }
 }
 
 function render(context: ConsoleContext, { steps, next }: Onboarding, reload: () => Promise<void>): Child[] {

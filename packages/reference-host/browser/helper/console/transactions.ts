@@ -15,7 +15,10 @@ import { load } from './states.ts'
 import { pagedFeed, pageReader } from './transaction-feed.ts'
 import type { Transaction, TransactionDetail } from './wire.ts'
 
-const STATUSES: Readonly<Record<Transaction['status'], readonly [tone: string, word: string]>> = {
+/** The colour and the word of each status. */
+export const TRANSACTION_STATUSES: Readonly<
+  Record<Transaction['status'], readonly [tone: string, word: string]>
+> = {
   pending: ['warn', 'Pending'],
   completed: ['ok', 'Completed'],
   declined: ['bad', 'Declined'],
@@ -61,7 +64,7 @@ export const transactionsPage: ConsolePage = {
       columns: ['Amount', 'Status', 'Description', 'Method', 'Date'],
       searchHint: 'txn_…, pay_…, auth_…',
       choices: {
-        status: ['Status', Object.entries(STATUSES).map(([value, [, word]]) => [value, word])],
+        status: ['Status', Object.entries(TRANSACTION_STATUSES).map(([value, [, word]]) => [value, word])],
         type: ['Type', TYPES],
       },
       feed: query =>
@@ -127,7 +130,7 @@ function fillRow(row: HTMLElement, transaction: Transaction): void {
   fillCells(row, {
     href: addressOf('transactions', { row: id }),
     amount: signed(transaction),
-    status: STATUSES[status],
+    status: TRANSACTION_STATUSES[status],
     name: merchant ?? description,
     second: secondLine(transaction),
     method: METHODS[source.kind] ?? source.kind,
@@ -139,7 +142,7 @@ function fillRow(row: HTMLElement, transaction: Transaction): void {
 function drawerOf({ transaction, key }: Detail): HTMLElement[] {
   const { id, status, description, merchant, counterparty, memo, source, history, createdAt, keyId, cardId } =
     transaction
-  const [tone, word] = STATUSES[status]
+  const [tone, word] = TRANSACTION_STATUSES[status]
   const other = counterparty && copiedId('wallet', counterparty.walletAddress)
   return [
     el(
