@@ -56,11 +56,18 @@ async function readCard(context: ConsoleContext, id: string): Promise<Reply<Foun
   return { ok: true, data: { card: card as NamedCard, payments } }
 }
 
-function paymentLines(payments: Found['payments']): Child[] {
+function paymentLines(payments: Found['payments'], cardId: string): Child[] {
   if (!payments.ok) return [problemNote('The payments of this card cannot be shown.', payments.problem)]
   const { authorizations } = payments.data
   if (authorizations.length === 0) return [el('p', { class: 'muted' }, 'Nothing was paid with this card.')]
-  return [el('ul', { class: 'rows' }, ...authorizations.map(paymentRow))]
+  return [
+    el('ul', { class: 'rows' }, ...authorizations.map(paymentRow)),
+    el(
+      'p',
+      {},
+      el('a', { href: addressOf('transactions', { query: { cardId } }) }, 'All payments by this card'),
+    ),
+  ]
 }
 
 function cardLines(context: ConsoleContext, { card, payments }: Found, reload: () => Promise<void>): Child[] {
@@ -77,7 +84,7 @@ function cardLines(context: ConsoleContext, { card, payments }: Found, reload: (
       status === 'locked' && button('Unlock card', () => unlock(context, id), 'small'),
     ),
     el('h3', {}, 'Latest payments'),
-    ...paymentLines(payments),
+    ...paymentLines(payments, id),
     isSandbox && status === 'active' && paymentForm(context, id),
     factList([
       ['Made', when(createdAt)],

@@ -18,6 +18,8 @@ interface MoneyList<T> {
   readonly columns: readonly string[]
   /** The filters that are chosen from values, by their names in addresses and requests. */
   readonly choices: Readonly<Record<string, readonly [label: string, Choices]>>
+  /** Filters that links set, such as those of one card, with the words for what they choose. They have no control. */
+  readonly linked?: Readonly<Record<string, string>>
   /** What an id that can be searched looks like. */
   readonly searchHint: string
   /** Makes a feed of what the query of a request chooses. */
@@ -33,13 +35,17 @@ const COMMON = ['id', 'keyId', 'from', 'to']
 /** Makes a list of money that moved: filters, a search by id, and a table that reads more when it is scrolled. */
 export function moneyList<T>(context: ConsoleContext, rule: MoneyList<T>): Child[] {
   const body = el('div', { class: 'lines' })
-  const names = [...COMMON, ...Object.keys(rule.choices)]
+  const linked = Object.keys(rule.linked ?? {})
+  const names = [...COMMON, ...linked, ...Object.keys(rule.choices)]
   const controls = new Map<string, HTMLInputElement | HTMLSelectElement>()
   const clear = button('Clear filters', () => set({}), 'small')
+  const chosenBy = el('p', { class: 'muted small' })
 
   const apply = (): void => {
     const query = queryOf(context, names)
     clear.hidden = query.size === 0
+    chosenBy.textContent = linked.flatMap(name => (query.has(name) ? rule.linked?.[name] : [])).join(' ')
+    chosenBy.hidden = chosenBy.textContent === ''
     void showFeed(body, rule, rule.feed(query), query.size > 0)
   }
   const set = (filters: Readonly<Record<string, string>>): void => {
@@ -48,8 +54,9 @@ export function moneyList<T>(context: ConsoleContext, rule: MoneyList<T>): Child
     apply()
   }
   const changed = (): void => {
+    const kept = linked.map(name => [name, context.filters().get(name) ?? ''] as const)
     const filters = [...controls].map(([name, control]) => [name, control.value.trim()] as const)
-    set(Object.fromEntries(filters.filter(([, value]) => value !== '')))
+    set(Object.fromEntries([...kept, ...filters].filter(([, value]) => value !== '')))
   }
   const control = (name: string, label: string, made: HTMLInputElement | HTMLSelectElement): HTMLElement => {
     made.value = context.filters().get(name) ?? ''
@@ -89,7 +96,7 @@ export function moneyList<T>(context: ConsoleContext, rule: MoneyList<T>): Child
   })
   void addKeys(context, keys)
   apply()
-  return [bar, el('div', { class: 'card' }, body)]
+  return [bar, chosenBy, el('div', { class: 'card' }, body)]
 }
 
 /** The filters in the address, as the query of a request. Other members of the address are left out. */

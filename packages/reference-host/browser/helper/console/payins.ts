@@ -1,11 +1,14 @@
 import { shortened } from '../../shared/address.ts'
+import type { Reply } from '../../shared/api.ts'
 import { button, el, type Child } from '../../shared/dom.ts'
 import { readHost } from '../../shared/host.ts'
 import { announce } from '../../shared/live.ts'
 import { money } from '../../shared/money.ts'
 import { utc, when } from '../../shared/time.ts'
+import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { exportButton } from './export.ts'
+import { keyName } from './key-words.ts'
 import { copiedId, factList, timeLine } from './money-drawer.ts'
 import { moneyList } from './money-list.ts'
 import { fillCells, makeCells } from './money-row.ts'
@@ -67,16 +70,33 @@ export const payinsPage: ConsolePage = {
     }),
   drawer(context, id) {
     const body = el('div', { class: 'lines' })
-    void load<{ payin: PayinDetail }>(body, {
+    void load<Detail>(body, {
       what: 'this pay-in',
-      read: () => context.call(`/subscriptions/payins/${encodeURIComponent(id)}`),
-      show: ({ payin }) => drawerOf(context, payin),
+      read: () => readDetail(context, id),
+      show: detail => drawerOf(context, detail),
     })
     return { title: 'Pay-in', body: [body] }
   },
 }
 
-function drawerOf(context: ConsoleContext, payin: PayinDetail): Child[] {
+interface Detail {
+  readonly payin: PayinDetail
+  /** The name of the key that asked for it, if the account still has it. */
+  readonly key: string | undefined
+}
+
+async function readDetail(context: ConsoleContext, id: string): Promise<Reply<Detail>> {
+  const [reply, keys] = await Promise.all([
+    context.call<{ payin: PayinDetail }>(`/subscriptions/payins/${encodeURIComponent(id)}`),
+    readAllKeys(context),
+  ])
+  if (!reply.ok) return reply
+  const { payin } = reply.data
+  const key = keys.ok ? keys.data.find(each => each.id === payin.keyId) : undefined
+  return { ok: true, data: { payin, key: key && keyName(key) } }
+}
+
+function drawerOf(context: ConsoleContext, { payin, key }: Detail): Child[] {
   const { id, status, amountCents, keyId, payTo, txHash, expiresAt, subscriptionId, history } = payin
   const [tone, word] = STATUSES[status]
   return [
@@ -91,7 +111,7 @@ function drawerOf(context: ConsoleContext, payin: PayinDetail): Child[] {
       ['Method', methodOf(payin)],
       ['Pay to', payTo ? copiedId('address', payTo.address) : null],
       ['Can be paid until', isOpen(payin) && el('span', {}, when(expiresAt), ` · ${utc(expiresAt)}`)],
-      ['Key', keyId && el('a', { href: addressOf('keys', { row: keyId }) }, 'Show the key')],
+      ['Key', keyId && el('a', { href: addressOf('keys', { row: keyId }) }, key ?? keyId)],
     ]),
     isOpen(payin) && readHost().environment === 'sandbox' && settleForm(context, payin),
     el('h3', {}, 'Time line'),

@@ -63,6 +63,7 @@ export const transactionsPage: ConsolePage = {
       what: 'transactions',
       columns: ['Amount', 'Status', 'Description', 'Method', 'Date'],
       searchHint: 'txn_…, pay_…, auth_…',
+      linked: { cardId: 'Only payments by one card.' },
       choices: {
         status: ['Status', Object.entries(TRANSACTION_STATUSES).map(([value, [, word]]) => [value, word])],
         type: ['Type', TYPES],
