@@ -28,8 +28,11 @@ const isFirst = !existsSync(MAIN)
 const note = isFirst ? ' (the first time, about a minute)' : ''
 if (process.stdout.isTTY) process.stdout.write(`  Building  ...${note}`)
 try {
-  await run([TSC, '-b', HERE])
-  await run([join(HERE, 'browser', 'bundle.js')])
+  const pages = async () => {
+    await run([TSC, '-b', HERE])
+    await run([join(HERE, 'browser', 'bundle.js')])
+  }
+  await Promise.all([pages(), run([join(HERE, 'browser', 'guide-site', 'build.js')])])
 } catch (error) {
   process.stderr.write(`\nThe build failed:\n${/** @type {Error} */ (error).message}\n`)
   process.exit(1)

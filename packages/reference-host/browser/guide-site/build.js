@@ -1,14 +1,34 @@
 // npm run guide: makes the documentation site of `docs` and the package READMEs in dist/guide, which a host serves at /guide.
-// It fails at a link inside the site that leads nowhere.
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// It fails at a link inside the site that leads nowhere, and does nothing when no source has changed.
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import markdownIt from 'markdown-it'
+import { diagram } from './diagram.js'
 import { GROUPS } from './groups.js'
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 const HERE = fileURLToPath(new URL('.', import.meta.url))
-const OUT = process.argv[2] ?? join(ROOT, 'packages/reference-host/dist/guide')
+const DEFAULT_OUT = join(ROOT, 'packages/reference-host/dist/guide')
+const OUT = process.argv[2] ?? DEFAULT_OUT
+/** This file says that the guide made the folder, and from what. Another folder that is not empty is left as it is. */
+const MARK = '.gatewright-guide'
+if (OUT !== DEFAULT_OUT && existsSync(OUT) && readdirSync(OUT).length > 0 && !existsSync(join(OUT, MARK))) {
+  process.stderr.write(
+    `${OUT} is not empty, and npm run guide did not make it: name a new or an empty folder\n`,
+  )
+  process.exit(1)
+}
 const SOURCE = 'https://github.com/gatewright/gatewright/blob/main/'
 
 const markdownFiles = folder =>
@@ -19,6 +39,20 @@ const sources = [
   ...markdownFiles('docs'),
   ...readdirSync(join(ROOT, 'packages')).map(name => `packages/${name}/README.md`),
 ].filter(file => existsSync(join(ROOT, file)))
+
+/** A digest of all that the site depends on. */
+function inputs() {
+  const besides = ['docs/images', 'packages/reference-host/browser/guide-site'].flatMap(folder =>
+    readdirSync(join(ROOT, folder)).map(name => `${folder}/${name}`),
+  )
+  const hash = createHash('sha256')
+  for (const file of [...sources, ...besides, 'package-lock.json'])
+    hash.update(`${file}\n`).update(readFileSync(join(ROOT, file)))
+  return hash.digest('base64url')
+}
+
+const now = inputs()
+if (existsSync(join(OUT, MARK)) && readFileSync(join(OUT, MARK), 'utf8') === now) process.exit(0)
 
 /** The path of a page below /guide: `docs/run.md` is `run.html`. */
 const pathOf = file =>
@@ -41,6 +75,9 @@ const noLinks = () => []
 /** Renders a page: its title, HTML, plain text, ids of headings, and links inside the site. */
 function render(file) {
   const markdown = markdownIt({ html: true, linkify: false })
+  const { fence } = markdown.renderer.rules
+  markdown.renderer.rules.fence = (tokens, at, ...rest) =>
+    tokens[at].info === 'mermaid' ? diagram(tokens[at].content) : fence(tokens, at, ...rest)
   const page = { file, path: pathOf(file), title: file, html: '', text: '', ids: new Set(), links: noLinks() }
   const tokens = markdown.parse(readFileSync(join(ROOT, file), 'utf8'), {})
   for (const [index, token] of tokens.entries()) {
@@ -120,16 +157,20 @@ function documentOf(page) {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(page.title)} · Gatewright</title><link rel="stylesheet" href="/guide/site.css"><script src="/guide/site.js" defer></script></head>
-<body><header><a href="/guide">Gatewright guide</a><a href="/">Host</a><a href="/docs">API</a>
+<body><header><a href="/guide">Gatewright guide</a>
+<div class="host-links" role="navigation" aria-label="Host"><a href="/">Home</a><a href="/helper" hidden>Console</a><a href="/docs" hidden>API</a><a href="/guide" aria-current="true">Docs</a></div>
 <search><input type="search" aria-label="Search the guide" placeholder="Search" autocomplete="off"><ol hidden></ol></search></header>
 <div class="columns"><nav aria-label="Pages">${navigation(page)}</nav><main>${page.html}
 <footer>${neighbour(order[at - 1], 'Previous')}${neighbour(order[at + 1], 'Next')}</footer></main></div></body></html>
 `
 }
 
-rmSync(OUT, { recursive: true, force: true })
+// Written beside and then moved: a host that starts meanwhile finds the old site or the new one.
+const folder = `${OUT}-${process.pid}`
+mkdirSync(folder, { recursive: true })
+writeFileSync(join(folder, MARK), now)
 for (const page of pages) {
-  const file = join(OUT, page.path)
+  const file = join(folder, page.path)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, documentOf(page))
 }
@@ -138,7 +179,9 @@ const index = order.map(({ path, title, text }) => ({
   title,
   text: text.replaceAll(/[`*|]|\]\([^)]*\)/g, ''),
 }))
-writeFileSync(join(OUT, 'search.json'), JSON.stringify(index))
-cpSync(join(ROOT, 'docs/images'), join(OUT, 'images'), { recursive: true })
-for (const name of ['site.css', 'site.js']) cpSync(join(HERE, name), join(OUT, name))
+writeFileSync(join(folder, 'search.json'), JSON.stringify(index))
+cpSync(join(ROOT, 'docs/images'), join(folder, 'images'), { recursive: true })
+for (const name of ['site.css', 'site.js']) cpSync(join(HERE, name), join(folder, name))
+rmSync(OUT, { recursive: true, force: true })
+renameSync(folder, OUT)
 process.stdout.write(`${pages.length} pages in ${OUT}\n`)

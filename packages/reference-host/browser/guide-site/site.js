@@ -44,3 +44,15 @@ addEventListener('keydown', event => {
   }
   if (event.key === 'Escape') list.hidden = true
 })
+
+// The console and the API reference can be off: the host says which of its pages it serves.
+fetch('/', { headers: { accept: 'application/json' } })
+  .then(response => response.json())
+  .then(({ links }) => {
+    for (const [name, path] of [
+      ['helper', '/helper'],
+      ['docs', '/docs'],
+    ])
+      document.querySelector(`.host-links [href="${path}"]`).hidden = !(name in links)
+  })
+  .catch(() => {})
