@@ -1,5 +1,6 @@
 import { byId, el, fill } from '../shared/dom.ts'
 import { readHost } from '../shared/host.ts'
+import { followStatus } from '../shared/status.ts'
 import { configuration } from './configuration.ts'
 import { loadDescription } from './description.ts'
 import { nameButtons } from './name-buttons.ts'
@@ -10,6 +11,7 @@ Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })
 // The library stores choices between visits. This page stores nothing in the browser.
 Storage.prototype.setItem = () => {}
 trustKnownMarkup()
+followStatus()
 
 /** Draws the API reference. If that fails, shows an error in its place. */
 async function start(): Promise<void> {

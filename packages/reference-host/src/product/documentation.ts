@@ -33,6 +33,11 @@ with \`Idempotency-Replayed: true\`. The same key with another body is 409. Repe
 A refusal has a status from 400 to 429 and a body with \`error\`, a stable code, \`message\`, and \`field\` where a member is wrong. Every response has an \`X-Request-Id\`.
 503 with \`Retry-After\` means that the host cannot decide now: repeat later, with the same idempotency key.
 
+## Open Responses
+
+Every operation takes two more header fields. \`X-Open-Responses: 1\` returns its response, an error too, as an Open Responses object; \`X-Open-Responses-Call-Id\`
+chooses the \`call_id\` of that object.
+
 ## Sandbox
 
 Money of a sandbox is play money. \`POST /user/v1/deposits\` adds it to the balance; the group Sandbox plays the other sides: card networks, identity checks, deposits and pay-ins.
