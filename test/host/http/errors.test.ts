@@ -140,7 +140,7 @@ t.test('an error begins with its code, then says what is wrong and where to look
   t.match(body, {
     message: 'scopes has an unknown scope: "card.read"; did you mean cards.read?',
     requestId: response.headers.get('x-request-id'),
-    docs: /errors\.md#invalid_request$/,
+    docs: /\/errors\.(md|html)#invalid_request$/,
   })
 })
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { guideResponses } from '@gatewright/reference-host/internal'
 import t from 'tap'
+import { startTestHost } from '../../harness/host.ts'
 import { runNode } from '../../harness/node.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-guide-'))
@@ -18,6 +19,13 @@ t.test('builds every page in five groups, with a search index, and no link leads
   )
   const index = JSON.parse(readFileSync(join(folder, 'search.json'), 'utf8')) as { path: string }[]
   t.ok(index.length > 60)
+  const diagrams =
+    readFileSync(join(folder, 'keys-and-sessions.html'), 'utf8').match(/<svg [^]*?<\/svg>/g) ?? []
+  t.equal(diagrams.length, 3, 'Mermaid is drawn at build time')
+  for (const svg of diagrams)
+    t.notMatch(svg, /style=|<style|<script|href=/, 'the policy of the site allows it')
+  const again = await runNode(['packages/reference-host/browser/guide-site/build.js', folder])
+  t.equal(again.output, '', 'nothing is built again that is built')
   for (const path of ['policies.html', 'quick-start/express.html', 'packages/kernel/index.html'])
     t.ok(index.some(each => each.path === path) && start.includes(`href="/guide/${path}"`), path)
 })
@@ -34,4 +42,15 @@ t.test('serves the built files below /guide and nothing else, with an ETag', t =
     t.notOk(files.get(path), path)
   t.equal(guideResponses(join(folder, 'not-built')).size, 0)
   t.end()
+})
+
+t.test('a host that serves the guide names its page of the code in each error', async t => {
+  await runNode(['packages/reference-host/browser/guide-site/build.js'])
+  const host = await startTestHost({ PUBLIC_URL: 'https://pay.example' })
+  t.teardown(() => host.close())
+  const response = await fetch(`${host.url}/user/v1/nothing`)
+  const { docs } = (await response.json()) as { docs: string }
+  t.equal(docs, 'https://pay.example/guide/errors.html#not_found')
+  const page = await fetch(`${host.url}/guide/errors.html`)
+  t.match(await page.text(), /id="not_found"/)
 })

@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { guideResponses } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
-import { startTestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { internals } from '../../harness/internals.ts'
 import { checkState } from '../../harness/page-checks.ts'
 
@@ -9,36 +12,96 @@ t.teardown(() => host.close())
 const browser = await startBrowser()
 t.teardown(() => browser.close())
 
+const isGuideBuilt = guideResponses().size > 0
+
 for (const colorScheme of ['light', 'dark'] as const) {
-  await t.test(`says what this is and links the pages, ${colorScheme}`, async t => {
-    const { page, faults, kept } = await openPage(browser, `${host.url}/`, {
-      colorScheme,
-      javaScriptEnabled: true,
-    })
-    t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'This is the payment API of Acme Pay')
-    for (const [name, path] of [
-      ['Sign in', '/helper'],
-      ['Read and try the API', '/docs'],
-      ['OpenAPI document', '/openapi.json'],
-    ] as const)
-      t.equal(await page.getByRole('link', { name }).getAttribute('href'), path)
-    t.match(await page.getByRole('main').innerText(), /OPERATOR_PAGE=on/)
-    t.same(faults, { reports: [], foreign: [], errors: [] })
-    t.same(await kept(), [])
-    await checkState(t, page, 'home')
-    await page.context().close()
-  })
+  await t.test(
+    `says what this is, links the pages and shows the state of the stores, ${colorScheme}`,
+    async t => {
+      const { page, faults, kept } = await openPage(browser, `${host.url}/`, { colorScheme })
+      t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'The payment API of Acme Pay')
+      const main = page.getByRole('main')
+      for (const [name, path] of [
+        ['Console', '/helper'],
+        ['API reference', '/docs'],
+      ] as const)
+        t.equal(await main.getByRole('link', { name }).getAttribute('href'), path)
+      const pages = page.getByRole('navigation', { name: 'Pages' })
+      t.same(await pages.getByRole('link').allInnerTexts(), [
+        'Acme Pay',
+        'Home',
+        'Console',
+        'API',
+        ...(isGuideBuilt ? ['Docs'] : []),
+        'Ready',
+      ])
+      t.equal(await pages.getByRole('link', { name: 'Home' }).getAttribute('aria-current'), 'page')
+      const state = page.getByRole('region', { name: 'This host' })
+      t.match(
+        await state.innerText(),
+        /State\s+Ready\s+database\s+ok[^]*Version\s+0\.1\.0\s+Started\s+(just now|\d)/,
+      )
+      t.match(await page.getByRole('contentinfo').innerText(), /OPERATOR_PAGE=on/)
+      t.same(faults, { reports: [], foreign: [], errors: [] })
+      t.same(await kept(), [])
+      await checkState(t, page, 'home')
+      await page.context().close()
+    },
+  )
 }
+
+await t.test('the command of the page asks for more than its key may spend, and is refused', async t => {
+  const sandbox = await startPageHost()
+  t.teardown(() => sandbox.close())
+  const { token } = await bootstrapUser(sandbox.send)
+  const created = await sandbox.send('/user/v1/keys', {
+    headers: bearer(token),
+    body: { policy: { dailySpendCapCents: 5000 } },
+  })
+  const { page, context } = await openPage(browser, `${sandbox.url}/`, { permissions: ['clipboard-write'] })
+  await page.getByRole('button', { name: 'Copy the command', exact: true }).click()
+  await page.getByRole('button', { name: 'Copy the command', exact: true }).getByText('Copied').waitFor()
+  const command = (await page.locator('#pay-command').textContent()) ?? ''
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+    env: { PATH: process.env['PATH'], GATEWRIGHT_KEY: String(created.body['userApiKey']) },
+  })
+  t.match(JSON.parse(stdout), { error: 'policy_blocked', rule: 'dailySpendCapCents', remaining: 5000 })
+  await context.close()
+})
+
+await t.test(
+  'says in its header and its panel that a store is down, or that the host does not answer',
+  async t => {
+    const { page, context } = await openPage(browser, `${host.url}/`)
+    const pages = page.getByRole('navigation', { name: 'Pages' })
+    const body = JSON.stringify({ status: 'not_ready', dependencies: { database: 'ok', redis: 'down' } })
+    await context.route('**/readyz', route => route.fulfill({ status: 503, body }))
+    await page.reload()
+    await pages.getByRole('link', { name: 'Not ready' }).waitFor()
+    t.match(
+      await page.getByRole('region', { name: 'This host' }).innerText(),
+      /Not ready\s+database\s+ok\s+redis\s+down/,
+    )
+    await context.unroute('**/readyz')
+    await context.route('**/readyz', route => route.abort())
+    await page.reload()
+    await pages.getByRole('link', { name: 'No answer' }).waitFor()
+    t.match(await page.getByRole('region', { name: 'This host' }).innerText(), /does not answer/)
+    await context.close()
+  },
+)
 
 await t.test('links no page that is off, and is not there without any', async t => {
   const some = await startPageHost({ DOCS_PAGE: 'off' })
   t.teardown(() => some.close())
   const { page } = await openPage(browser, `${some.url}/`)
-  t.notOk(await page.getByRole('link', { name: 'Read and try the API' }).isVisible())
+  t.notOk(await page.getByRole('link', { name: 'API reference' }).isVisible())
+  t.notOk(await page.getByRole('link', { name: 'API', exact: true }).isVisible())
   const { links } = (await (await fetch(some.url, { headers: { accept: 'application/json' } })).json()) as {
     links: object
   }
-  t.same(Object.keys(links), ['helper', 'openapi', 'jwks', 'health', 'readiness'])
+  const guide = isGuideBuilt ? ['guide'] : []
+  t.same(Object.keys(links), ['helper', ...guide, 'openapi', 'jwks', 'health', 'readiness'])
   await page.context().close()
   const none = await startTestHost({ HELPER_PAGE: 'off', DOCS_PAGE: 'off' })
   t.teardown(() => none.close())
@@ -57,6 +120,7 @@ await t.test('returns JSON to those who prefer it, and says that the response va
     links: {
       helper: at('/helper'),
       docs: at('/docs'),
+      ...(isGuideBuilt ? { guide: at('/guide') } : {}),
       openapi: at('/openapi.json'),
       jwks: at('/.well-known/jwks.json'),
       health: at('/healthz'),
@@ -97,7 +161,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         ['Read and try the API', '/docs'],
         ['OpenAPI document', '/openapi.json'],
       ] as const)
-        t.equal(await page.getByRole('link', { name }).getAttribute('href'), path)
+        t.equal(await page.getByRole('main').getByRole('link', { name }).getAttribute('href'), path)
       await checkState(t, page, 'not found')
       t.same(faults, { reports: [], foreign: [], errors: [] })
       await page.context().close()

@@ -12,7 +12,7 @@ t.teardown(() => browser.close())
 t.test('opens without a report, an error or a request to another host, and keeps nothing', async t => {
   const { page, faults, kept } = await openPage(browser, `${host.url}/helper`)
   await page.getByRole('heading', { level: 1 }).waitFor()
-  t.equal(await page.getByRole('banner').innerText(), 'Pay & <Play>')
+  t.equal(await page.getByRole('navigation').getByRole('link').first().innerText(), 'Pay & <Play>')
   t.match(await page.getByRole('complementary').innerText(), /Sandbox/)
   t.same(faults, { reports: [], foreign: [], errors: [] })
   t.same(await kept(), [])

@@ -46,6 +46,8 @@ export interface HostOptions {
   readonly repeatChores?: boolean
   /** Documents for browsers, which are served before the operations. Default: none. */
   readonly pages?: Pages
+  /** The address of the page that explains each error code, under the code as anchor. Default: that of the repository. */
+  readonly errorsPage?: string
 }
 
 const OPTIONS: OptionTable<HostOptions> = {
@@ -54,6 +56,7 @@ const OPTIONS: OptionTable<HostOptions> = {
   clock: true,
   repeatChores: true,
   pages: true,
+  errorsPage: true,
 }
 
 /** A running host, with the services that it works with. */
@@ -149,7 +152,12 @@ export async function runHost<S extends HostServices>(
       aliasTable,
       table.flatMap(({ paths }) => paths),
     )
-    const app = createApp(table, mountServices(services), given.pages)
+    const { pages, errorsPage } = given
+    const app = createApp(
+      table,
+      { ...mountServices(services), ...(errorsPage === undefined ? {} : { errorsPage }) },
+      pages,
+    )
     const server = createServer(
       { ...requestTimeLimit(REQUEST_TIMEOUT_MS), keepAliveTimeout: KEEP_ALIVE_MS },
       app.listener,

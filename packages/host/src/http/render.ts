@@ -24,7 +24,11 @@ export interface RenderServices {
   readonly serviceName: string
   /** The page for browsers whose address names no operation; undefined for other clients. Default: none. */
   readonly notFoundPage?: (accept: string | undefined) => HttpResponse | undefined
+  /** The address of the page that explains each error code, under the code as anchor. Default: that of the repository. */
+  readonly errorsPage?: string
 }
+
+const ERRORS_PAGE = 'https://github.com/gatewright/gatewright/blob/main/docs/errors.md'
 
 /** Returns the error shape of an operation: partners get an envelope around errors. */
 function errorShape(surface: Operation['surface']): ErrorShape {
@@ -41,7 +45,7 @@ function shapeOfPath(path: string): ErrorShape {
  * header fields.
  */
 export function renderer(table: readonly Operation[], services: RenderServices): Render {
-  const { aliases, clock, serviceName, notFoundPage = () => undefined } = services
+  const { aliases, clock, serviceName, notFoundPage = () => undefined, errorsPage = ERRORS_PAGE } = services
   const served = operationsById(table)
   return (outcome, { facts, operation: id, requestId }) => {
     const page = isUnknownPath(id, facts, outcome) ? notFoundPage(facts.header('accept')) : undefined
@@ -52,7 +56,10 @@ export function renderer(table: readonly Operation[], services: RenderServices):
     const plain =
       operation && isSuccess(operation, outcome)
         ? withEnvelope(operation, outcome, aliases)
-        : withoutEnvelope(outcome, shape, isStoredDenial(operation, outcome) ? undefined : requestId)
+        : withoutEnvelope(outcome, shape, {
+            ...(isStoredDenial(operation, outcome) ? {} : { requestId }),
+            errorsPage,
+          })
     const isDocument = operation?.document === true && outcome.kind === 'response'
     const wrap = surface !== undefined && surface !== 'public' && !isDocument && wantsOpenResponses(facts)
     const createdAt = Math.floor(clock.now() / 1000)
@@ -108,9 +115,6 @@ function withEnvelope(
   return { ...response, body }
 }
 
-/** The page that explains each code, under the code as anchor. */
-const ERRORS_PAGE = 'https://github.com/gatewright/gatewright/blob/main/docs/errors.md'
-
 /**
  * Whether a denial may be stored with an idempotency key. Its body has no request id: that of a replay is the same to the byte. The
  * header field has it.
@@ -120,14 +124,18 @@ function isStoredDenial(operation: Operation | undefined, outcome: Outcome): boo
   return outcome.denial.status === 404 || outcome.denial.status === 409
 }
 
-function withoutEnvelope(outcome: Outcome, shape: ErrorShape, requestId: string | undefined): HttpResponse {
+function withoutEnvelope(
+  outcome: Outcome,
+  shape: ErrorShape,
+  { requestId, errorsPage }: { readonly requestId?: string; readonly errorsPage: string },
+): HttpResponse {
   if (outcome.kind === 'response') return outcome.response
   const response =
     outcome.kind === 'denial'
       ? denialResponse(inSentences(outcome.denial), shape)
       : failureResponse(outcome.error, shape)
   const body = response.body as { readonly error: string }
-  const more = { ...(requestId === undefined ? {} : { requestId }), docs: `${ERRORS_PAGE}#${body.error}` }
+  const more = { ...(requestId === undefined ? {} : { requestId }), docs: `${errorsPage}#${body.error}` }
   return { ...response, body: { ...body, ...more } }
 }
 

@@ -18,7 +18,7 @@ export async function startOperator(services: Services): Promise<OperatorListene
   return startOperatorListener(
     { port: operator.port, token: secrets.operatorToken },
     {
-      pages: createPages(config, operatorPages),
+      pages: createPages(config, new Map(), operatorPages),
       clock,
       environment,
       serviceName,

@@ -8,6 +8,9 @@ import { pageHeaders } from './headers.ts'
 /** A file of the guide, as its path and the request's `If-None-Match` ask for it. */
 type GuideResponse = (known: string | undefined) => PageResponse
 
+/** The files of the documentation site by their paths. Empty if it is not built. */
+export type Guide = ReadonlyMap<string, GuideResponse>
+
 const FOLDER = fileURLToPath(new URL('../guide/', import.meta.url))
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -22,9 +25,11 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
  * Returns the files of the documentation site by their paths below `/guide`; none if `npm run guide` has not built it. Only files
  * that exist now are served: no path of a request is opened. Each is read at its first request.
  */
-export function guideResponses(folder: string = FOLDER): ReadonlyMap<string, GuideResponse> {
+export function guideResponses(folder: string = FOLDER): Guide {
   if (!existsSync(folder)) return new Map()
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => /\.\w+$/.test(name))
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name =>
+    /\w\.\w+$/.test(name),
+  )
   const responses = new Map(
     files.map(name => [`/guide/${name.replaceAll('\\', '/')}`, fileResponse(folder, name)]),
   )

@@ -9,6 +9,7 @@ export function homeLinks({ serviceName, environment, origin, pages }: HostFacts
     links: {
       ...(pages.helper ? { helper: at('/helper') } : {}),
       ...(pages.docs ? { docs: at('/docs') } : {}),
+      ...(pages.guide ? { guide: at('/guide') } : {}),
       openapi: at('/openapi.json'),
       jwks: at('/.well-known/jwks.json'),
       health: at('/healthz'),

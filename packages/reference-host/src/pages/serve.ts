@@ -4,7 +4,8 @@ import type { Config } from '../config/config.ts'
 import { userScopes } from '../product/scopes.ts'
 import { readBuilt, readManifest } from './bundle.ts'
 import { fillDocument, type HostFacts } from './document.ts'
-import { guideResponses } from './guide.ts'
+import { HOST_VERSION } from '../product/version.ts'
+import type { Guide } from './guide.ts'
 import { pageHeaders } from './headers.ts'
 import { namesHtml, prefersJson } from './prefers-json.ts'
 import { pages as allPages, type Page } from './table.ts'
@@ -19,9 +20,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 }
 
 /** Reads the built pages that a host serves. Documents are filled in once; assets are read at their first request. */
-export function createPages(config: Config, table: readonly Page[] = allPages): Pages {
+export function createPages(config: Config, guide: Guide, table: readonly Page[] = allPages): Pages {
   const served = table.filter(page => page.served(config))
-  const guide = guideResponses()
   const manifest = served.length === 0 ? { pages: {} } : readManifest()
   const responses = new Map<string, HttpResponse>()
   let notFound: HttpResponse | undefined
@@ -29,8 +29,9 @@ export function createPages(config: Config, table: readonly Page[] = allPages): 
     const built = manifest.pages[page.name]
     if (!built) throw new Error(`the page ${page.name} is not built: run npm run build`)
     const security = pageHeaders(page)
-    const facts = factsOf(config)
-    const document = documentResponse(readBuilt(built.document).toString(), facts, security)
+    const facts = factsOf(config, guide)
+    const filled = fillDocument(readBuilt(built.document).toString(), facts, page.path)
+    const document = documentResponse(filled, security)
     if (page.path === undefined) notFound = document
     else responses.set(page.path, page.json ? negotiated(document, page.json(facts), security) : document)
     for (const [name, digest] of Object.entries(built.assets))
@@ -51,23 +52,21 @@ export function createPages(config: Config, table: readonly Page[] = allPages): 
   }
 }
 
-function factsOf(config: Config): HostFacts {
+function factsOf(config: Config, guide: Guide): HostFacts {
   const { environment, serviceName } = config
-  const pages = { helper: config.helperPage, docs: config.docsPage }
-  return { environment, serviceName, origin: originOf(config), scopes: userScopes.names, pages }
+  const pages = { helper: config.helperPage, docs: config.docsPage, guide: guide.size > 0 }
+  const facts = { environment, serviceName, origin: originOf(config), scopes: userScopes.names, pages }
+  if (environment === 'live') return facts
+  const startedAt = new Date(Date.now() - process.uptime() * 1000).toISOString()
+  return { ...facts, process: { version: HOST_VERSION, startedAt } }
 }
 
-function documentResponse(
-  template: string,
-  facts: HostFacts,
-  security: PageResponse['headers'],
-): HttpResponse {
+function documentResponse(body: string, security: PageResponse['headers']): HttpResponse {
   const headers: PageResponse['headers'] = [
     ...security,
     ['Content-Type', 'text/html; charset=utf-8'],
     ['Cache-Control', 'no-store'],
   ]
-  const body = fillDocument(template, facts)
   return () => ({ status: 200, headers, body })
 }
 
