@@ -8,7 +8,6 @@ import { createApp, type Pages } from '../http/app.ts'
 import { requestTimeLimit } from '../http/request-time.ts'
 import { safely } from '../observability/safely.ts'
 import type { Documentation } from '../openapi/document.ts'
-import { inTime } from '../storage/in-time.ts'
 import { openStores } from '../storage/open.ts'
 import { startChores, type Chore, type RunningChores } from './chores.ts'
 import { hostChores } from './host-chores.ts'
@@ -17,6 +16,7 @@ import { HostFactories, modulesOf, type HostInputs, type HostServices } from './
 import { closeServer, listen } from './listen.ts'
 import { makeServices } from './make-services.ts'
 import type { Module } from './module.ts'
+import { beginStop } from './stop.ts'
 
 /** What a host serves: its modules, and the services that they work with. */
 export interface Product<S> {
@@ -74,11 +74,6 @@ export interface StartedHost<S> {
   close(): Promise<void>
 }
 
-/**
- * When each step of a stop ends at the latest, from the end of the drain: requests, writes whose clients have left and background work;
- * then what is still in memory is stored; then the stores are closed.
- */
-const STOP_MS = { work: 8000, memory: 9000, stores: 10_000 }
 /** How long a request, head and body, may take to arrive. */
 const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than proxies keep idle connections, so that no proxy reuses one that the host is just closing. */
@@ -171,27 +166,16 @@ export async function runHost<S extends HostServices>(
         draining = true
         app.drain()
         await sleep(config.drainSeconds * 1000)
-        const stoppedAt = performance.now()
-        const left = (ms: number): number => Math.max(stoppedAt + ms - performance.now(), 0)
-        /** Runs one step. A step that is late, or fails, is reported, and the next one begins. */
-        const step = (name: keyof typeof STOP_MS, works: readonly Promise<unknown>[]): Promise<unknown> => {
-          const late = (): Error => new Error(`stopping: the ${name} did not end in time and is cut off`)
-          return inTime(Promise.all(works.map(work => work.catch(report))), left(STOP_MS[name]), late).catch(
-            report,
-          )
-        }
+        const stop = beginStop(report)
         const requests = async (): Promise<void> => {
-          await closeServer(server, left(STOP_MS.work))
-          const open = await idempotency.drained(left(STOP_MS.work))
-          if (open > 0)
-            report(
-              new Error(`${open} writes did not end within ${STOP_MS.work / 1000} s and are rolled back`),
-            )
+          await closeServer(server, stop.left('work'))
+          const open = await idempotency.drained(stop.left('work'))
+          if (open > 0) report(new Error(`${open} writes did not end before the stop and are rolled back`))
           await jobs.drained()
         }
-        await step('work', [requests(), running?.stop() ?? Promise.resolve()])
-        await step('memory', [issuer.flush(), aliasUsage.flush(), requestLog.flush()])
-        await step('stores', [guard.stop(), closeStores()])
+        await stop.run('work', [requests(), running?.stop() ?? Promise.resolve()])
+        await stop.run('memory', [issuer.flush(), aliasUsage.flush(), requestLog.flush(), guard.stop()])
+        await stop.run('stores', [closeStores()])
       },
     }
   } catch (error) {
