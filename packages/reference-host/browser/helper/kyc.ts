@@ -28,7 +28,7 @@ type Tone = 'ok' | 'warn' | 'bad'
 const NOT_BEGUN = [
   'warn',
   'Not begun',
-  'You have not sent the host your identity data. The program that uses your account can send it.',
+  'You have not sent your identity details. Your app collects and sends them.',
 ] as const
 
 /** The text of each status. */

@@ -71,7 +71,7 @@ t.test('money moves between the balance and contracts, and only the balance has 
       type: 'collateral',
       direction: 'debit',
       amountCents: 600,
-      description: 'Put aside',
+      description: 'Set aside',
       source: { kind: 'move', id: transfer.id },
     },
     { type: 'collateral', direction: 'credit', amountCents: 1000 },

@@ -347,7 +347,7 @@ t.test('moves money between the balance and contracts of the account', async t =
   const { rows: rowsOf } = await internals.transactions.page(db, accountId, { limit: 9 })
   t.match(rowsOf, [
     { direction: 'credit', description: 'Taken back', amountCents: 50 },
-    { direction: 'debit', description: 'Put aside', amountCents: 600 },
+    { direction: 'debit', description: 'Set aside', amountCents: 600 },
     { description: 'Play money' },
   ])
   t.equal(rowsOf.length, 3)

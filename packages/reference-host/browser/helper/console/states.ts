@@ -75,7 +75,7 @@ export function empty(text: string, explanation: string, action?: HTMLElement): 
 /** Says that a request failed, for example with `key` and `ended`. Without a response of the host, the outcome is unknown. */
 export function notDone(what: string, done: string, { status }: Problem): string {
   return status === 0 || status >= 500
-    ? `It is not known whether the ${what} was ${done}. Read again, and repeat it if it was not.`
+    ? `It is not known whether the ${what} was ${done}. Refresh, and repeat it if it was not.`
     : `The ${what} was not ${done}. It works as before.`
 }
 

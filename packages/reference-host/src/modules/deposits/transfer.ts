@@ -126,7 +126,7 @@ function entriesOf(
       type: 'collateral',
       status: 'completed',
       ...(from === null
-        ? { direction: 'debit', description: 'Put aside' }
+        ? { direction: 'debit', description: 'Set aside' }
         : { direction: 'credit', description: 'Taken back' }),
       amountCents,
       keyId,

@@ -196,7 +196,7 @@ function session({ webTokens, clock }: Pick<SignInServices, 'webTokens' | 'clock
   return operation({
     ...common,
     id: 'auth.session',
-    title: 'Ask what a web token is worth',
+    title: 'Inspect a web token',
     paths: ['/auth/session'],
     limit: 'token-check',
     body: SessionBody,
