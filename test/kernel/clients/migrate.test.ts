@@ -301,6 +301,45 @@ t.test('postgres: rejects tables that were created with other features, and writ
   }
 })
 
+t.test(
+  'postgres: rejects tables that are divided into another number of partitions, and writes nothing',
+  async t => {
+    const ddl = (more = '') => ({
+      namespace: 'notes',
+      ddl: `-- version 1
+create table {prefix}all_notes (id {id} primary key) {global};
+
+create table if not exists {prefix}notes (
+  id {id} primary key
+) {by id};
+${more}`,
+    })
+    const next = ddl('\n-- version 2\ncreate table {prefix}more_notes (id {id} primary key) {by id};\n')
+    for (const [made, given, message] of [
+      [1, 8, 'in 1 partition, this software runs with 8 partitions: set partitions to 1'],
+      [8, 1, 'in 8 partitions, this software runs with 1 partition: set partitions to 8'],
+      [3, 2, 'in 3 partitions, this software runs with 2 partitions: set partitions to 3'],
+    ] as const) {
+      const schema = uniqueName()
+      const pool = await openPostgresPool(schema, 1)
+      await migrate(fromPgPool(pool, { partitions: made }), ddl())
+      const before = await tableNames(fromPgPool(pool), 'postgres')
+      for (const wanted of [ddl(), next])
+        await t.rejects(migrate(fromPgPool(pool, { partitions: given }), wanted), {
+          code: 'ERR_STORE_UNAVAILABLE',
+          cause: {
+            name: 'IncompatibleTables',
+            message: `database postgres has the table gw_notes ${message} (DATABASE_PARTITIONS of a host), or use a new database`,
+          },
+        })
+      t.same(await tableNames(fromPgPool(pool), 'postgres'), before)
+      await migrate(fromPgPool(pool, { partitions: made }), next)
+      await pool.query(`drop schema ${schema} cascade`)
+      await pool.end()
+    }
+  },
+)
+
 t.test('postgres: rejects a database whose advisory locks have no effect', async t => {
   const schema = uniqueName()
   const pool = await openPostgresPool(schema, 1)

@@ -18,6 +18,8 @@ interface PostgresStoreOptions extends SqlStoreOptions {
   readonly escrow?: EscrowOptions
   /** Which features of Postgres are used, as of `fromPgPool`: `all` (the default) or `minimal`. */
   readonly features?: SqlFeatures
+  /** Into how many partitions `migrate` divides each table of account data, 1 to 64, default 1, as of `fromPgPool`. */
+  readonly partitions?: number
 }
 
 /** How often what conflicts with simultaneous calls runs again. */
@@ -41,8 +43,9 @@ export function postgresStore(
   pool: Parameters<typeof fromPgPool>[0],
   options: PostgresStoreOptions = {},
 ): Required<Store> {
-  const { features, escrow, ...rest } = checkOptions('postgresStore', options, {
+  const { features, partitions, escrow, ...rest } = checkOptions('postgresStore', options, {
     features: { is: ['all', 'minimal'], default: 'all' },
+    partitions: { min: 1, max: 64, default: 1 },
     escrow: true,
     prefix: true,
   })
@@ -51,7 +54,7 @@ export function postgresStore(
     throw new TypeError(
       `postgresStore: pool must be a Pool of pg, got ${pool === null ? 'null' : typeof pool}`,
     )
-  const db = fromPgPool(pool, { features, retries: RETRIES })
+  const db = fromPgPool(pool, { features, partitions, retries: RETRIES })
   const ports = {
     idempotency: postgresIdempotency(db, { prefix }),
     spends: postgresSpends(db, escrow === undefined ? { prefix } : { prefix, escrow }),

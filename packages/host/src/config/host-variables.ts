@@ -58,7 +58,7 @@ export const hostVariables = {
     wholeNumber(1, 64),
     1,
     '`1`',
-    'Into how many [partitions](partitions.md) Postgres divides the tables of account data, 1 to 64. Read when a table is created',
+    'Into how many [partitions](partitions.md) Postgres divides the tables of account data, 1 to 64. Tables that exist must have the same number',
   ),
   DATABASE_FEATURES: variable(
     oneOf('all', 'minimal'),

@@ -60,6 +60,14 @@ export function readVersions(text: string, target: DdlTarget): string[][] {
   )
 }
 
+/** Returns the names of the tables that a DDL text divides by a column, with `{prefix}`. */
+export function dividedTables(text: string): string[] {
+  return text.split(/\n\s*\n/).flatMap(statement => {
+    const [, table] = /^create table (?:if not exists )?(\S+)/im.exec(statement) ?? []
+    return table !== undefined && /\{by [a-z_]+\}/.test(statement) ? [table] : []
+  })
+}
+
 /** The text of each version for one store, with the names in braces of `OF_TABLE` and `{prefix}`. */
 function versionTexts(text: string, target: DdlTarget): string[] {
   const { dialect } = target

@@ -1,6 +1,6 @@
 import { Fault } from '../fault.ts'
 import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
-import { readVersions } from './ddl.ts'
+import { dividedTables, readVersions } from './ddl.ts'
 import { createLockTable, lockName, lockTable } from './named-lock.ts'
 import {
   hasAllFeatures,
@@ -30,7 +30,7 @@ export class IncompatibleTables extends Error {
  * on SQLite); the others wait and find nothing to do.
  *
  * Rejects tables that are newer than the DDL, tables of the DDL that exist without a recorded version, tables that were created with
- * other `features`, and a database on which advisory locks have no effect, before it writes anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`; nothing is kept then.
+ * other `features` or are divided into another number of partitions, and a database on which advisory locks have no effect, before it writes anything: fault `ERR_STORE_UNAVAILABLE`, caused by `IncompatibleTables`. Other faults: `ERR_STORE_*`; nothing is kept then.
  * Throws a `TypeError` that names the line of a DDL text that it cannot read.
  */
 export async function migrate(
@@ -39,9 +39,8 @@ export async function migrate(
   prefix: string = DEFAULT_PREFIX,
 ): Promise<void> {
   const table = migrationTable(checkedPrefix(prefix))
-  const versions = readVersions(ddl, db).map(statements =>
-    statements.map(statement => statement.replaceAll('{prefix}', prefix)),
-  )
+  const withPrefix = (text: string): string => text.replaceAll('{prefix}', prefix)
+  const versions = readVersions(ddl, db).map(statements => statements.map(withPrefix))
   knownVersions.set(namespace, versions.length)
   if (db.features === 'minimal') {
     await checkFeatures(db, prefix, await names(db, TABLES.postgres))
@@ -62,6 +61,7 @@ export async function migrate(
       await assertLocked(tx)
     }
     const done = await checkedVersion(tx, tables, { table, namespace, versions })
+    if (done > 0) await checkPartitions(tx, db.partitions ?? 1, dividedTables(ddl).map(withPrefix))
     if (done === versions.length) return
     await rows(
       tx,
@@ -115,6 +115,25 @@ async function checkFeatures(db: SqlQueries, prefix: string, tables: ReadonlySet
     `was created with features ${found}, this software runs with features ${features}: ${remedy}`,
   )
 }
+
+/**
+ * Throws `IncompatibleTables` if a table is divided into another number of partitions: new tables would differ from those that exist.
+ */
+async function checkPartitions(tx: SqlQueries, partitions: number, tables: readonly string[]): Promise<void> {
+  if (tx.dialect !== 'postgres' || tables.length === 0) return
+  const found = await rows(tx, PARTITIONS, [JSON.stringify(tables)])
+  const other = found.find(row => toInteger(row['partitions']) !== partitions)
+  if (!other) return
+  const count = toInteger(other['partitions'])
+  await reject(
+    tx,
+    `has the table ${toText(other['name'])} in ${counted(count)}, this software runs with ${counted(partitions)}: ` +
+      `set partitions to ${count} (DATABASE_PARTITIONS of a host), or use a new database`,
+  )
+}
+
+const counted = (partitions: number): string =>
+  partitions === 1 ? '1 partition' : `${partitions} partitions`
 
 /**
  * Throws unless this transaction has an advisory lock. Some databases have the functions for compatibility, but they lock nothing, so
@@ -202,6 +221,13 @@ const TABLES: Readonly<Record<SqlDialect, string>> = {
     where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f')`,
   sqlite: "select name from sqlite_master where type in ('table', 'view')",
 }
+
+/** Counts the partitions of the tables of a JSON list that exist. A table that is not divided counts as one. */
+const PARTITIONS = `select c.relname as name,
+    case c.relkind when 'p' then (select count(*) from pg_inherits i where i.inhparent = c.oid) else 1 end as partitions
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = current_schema() and c.relkind in ('r', 'p')
+    and c.relname in (select jsonb_array_elements_text($1::jsonb)) order by c.relname`
 
 const COLUMNS: Readonly<Record<SqlDialect, string>> = {
   postgres: `select attname as name from pg_attribute

@@ -15,8 +15,8 @@ export interface PgPoolOptions {
    */
   readonly prepare?: boolean
   /**
-   * Into how many partitions `migrate` divides each table of account data when it creates the table, 1 to 64, default 1. Tables
-   * that exist stay as they are.
+   * Into how many partitions `migrate` divides each table of account data when it creates the table, 1 to 64, default 1. It
+   * rejects tables that exist and have another number.
    */
   readonly partitions?: number
   /**
