@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { rows } from '@gatewright/kernel/sql'
 import { runCommand } from '@gatewright/reference-host/internal'
 import t from 'tap'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, request, spawnHost } from '../../harness/host.ts'
 
@@ -110,6 +112,38 @@ t.test('finds users by their wallet, and takes a wallet wherever it takes an acc
   t.match(await gatewright('users', 'list', '--wallet', '0x12'), {
     code: 2,
     output: /--wallet must be 0x and 40/,
+  })
+})
+
+t.test('lists users in pages, newest first, each once', async t => {
+  const { db, close } = openDatabaseOf(env)
+  for (const [index, createdAt] of [5, 5, 5, 7, 3].entries())
+    await rows(
+      db,
+      `insert into gw_users (account_id, id, principal, kyc_status, created_at)
+        values ($1, $2, $2, 'not_submitted', $3)`,
+      [`acc_page${index}`, `usr_page${index}`, createdAt],
+    )
+  await close()
+  const found: string[] = []
+  for (;;) {
+    const after = found.length === 0 ? [] : ['--after', found.at(-1) as string]
+    const page = (await json('users', 'list', '--limit', '2', ...after)) as { accountId: string }[]
+    found.push(...page.map(({ accountId }) => accountId))
+    if (page.length < 2) break
+  }
+  t.same(
+    found.filter(id => id.startsWith('acc_page')),
+    ['acc_page3', 'acc_page2', 'acc_page1', 'acc_page0', 'acc_page4'],
+  )
+  t.equal(new Set(found).size, found.length)
+  t.match(await gatewright('users', 'list', '--limit', '1'), {
+    output: new RegExp(`There may be more: --after ${found[0]}$`, 'm'),
+  })
+  t.notMatch((await gatewright('users', 'list')).output, 'There may be more')
+  t.match(await gatewright('users', 'list', '--after', 'acc_none'), { code: 1, output: /names no account/ })
+  t.match(await gatewright('users', 'list', '--after', 'acc_none', '--wallet', `0x${'1'.repeat(40)}`), {
+    code: 2,
   })
 })
 

@@ -33,6 +33,8 @@ create table {prefix}users (
   check ((external_id is null) = (partner_id is null))
 ) {by account_id};
 
+create index {prefix}users_newest on {prefix}users (created_at, account_id);
+
 -- The account of each verified wallet, for sign-in and for payments to its address. The primary key gives a wallet one account. A row has
 -- about 150 bytes, and 180 in its indexes.
 create table {prefix}wallets (
