@@ -39,6 +39,10 @@ const { isFrozen, policyLines } = (await import(`${folder}/key-words.js`)) as {
   policyLines(key: { policy: unknown }): string[]
 }
 
+const { readStoredSession } = (await import(`${folder}/stored-session.js`)) as {
+  readStoredSession(now: number): unknown
+}
+
 const NOW = Date.UTC(2026, 2, 1, 0, 0, 5)
 const spent = (createdAt: string, amountCents: number, changes: object = {}): Transaction => ({
   direction: 'debit',
@@ -166,7 +170,7 @@ t.test('a key whose policy allows no operation is frozen, and says so', t => {
 t.test('a list that is read again does not wait for the page of the list before', async t => {
   const responses: ((page: object) => void)[] = []
   const feed = pagedFeed(() => new Promise(resolve => responses.push(resolve)))
-  const page = (id: string) => ({ ok: true, data: { items: [id], nextCursor: null } })
+  const page = (id: string) => ({ ok: true, data: { items: [{ id }], nextCursor: null } })
   void feed.more()
   feed.clear()
   const second = feed.more()
@@ -174,5 +178,58 @@ t.test('a list that is read again does not wait for the page of the list before'
   responses[0]?.(page('before'))
   responses[1]?.(page('new'))
   await second
-  t.same(feed.items, ['new'])
+  t.same(feed.items, [{ id: 'new' }])
+})
+
+t.test('a row that two pages have is in the list once', async t => {
+  const pages = [
+    ['c', 'b'],
+    ['b', 'a', 'a'],
+  ]
+  const feed = pagedFeed(async () => {
+    const items = (pages.shift() ?? []).map(id => ({ id }))
+    return { ok: true, data: { items, nextCursor: pages.length > 0 ? 'next' : null } }
+  })
+  await feed.more()
+  await feed.more()
+  t.same(feed.items, [{ id: 'c' }, { id: 'b' }, { id: 'a' }])
+})
+
+t.test('uses no stored session that is damaged, incomplete or over, and forgets it', t => {
+  let stored: string | null = null
+  const sessionStorage = {
+    getItem: () => stored,
+    removeItem: () => {
+      stored = null
+    },
+  }
+  Object.assign(globalThis, { sessionStorage })
+  const good = {
+    sessionToken: 'token',
+    sessionId: 'session',
+    expiresAt: new Date(NOW + 1).toISOString(),
+    address: '0x1',
+    wallet: { name: 'Wallet' },
+  }
+  const read = (value: unknown): unknown => {
+    stored = typeof value === 'string' ? value : JSON.stringify(value)
+    return readStoredSession(NOW)
+  }
+  t.same(read(good), good)
+  for (const bad of [
+    '{"sessionToken":',
+    'null',
+    '5',
+    { ...good, expiresAt: new Date(NOW).toISOString() },
+    { ...good, expiresAt: 'soon' },
+    { ...good, sessionToken: undefined },
+    { ...good, sessionId: 1 },
+    { ...good, address: '' },
+    { ...good, wallet: undefined },
+    { ...good, wallet: {} },
+  ]) {
+    t.equal(read(bad), undefined, JSON.stringify(bad))
+    t.equal(stored, null)
+  }
+  t.end()
 })

@@ -1,5 +1,6 @@
 import type { Reply } from '../../shared/api.ts'
 import type { ConsoleContext } from './context.ts'
+import { newRows } from './new-rows.ts'
 import type { Key } from './wire.ts'
 
 interface Page {
@@ -17,7 +18,7 @@ export async function readAllKeys({ call }: Pick<ConsoleContext, 'call'>): Promi
     const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
     const page: Reply<Page> = await call<Page>(`/keys?limit=100${after}`)
     if (!page.ok) return page
-    keys.push(...page.data.keys)
+    keys.push(...newRows(keys, page.data.keys, ({ id }) => id))
     cursor = page.data.nextCursor
   }
   return { ok: true, data: keys }

@@ -5,6 +5,7 @@ import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { keyName } from './key-words.ts'
+import { newRows } from './new-rows.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
 import { empty, load, problemNote } from './states.ts'
@@ -63,8 +64,12 @@ function render(context: ConsoleContext, page: PageWithKeys, reload: () => Promi
   countUnread(0)
   const list = el('ul', { class: 'rows' })
   const problemBox = el('div')
-  const add = ({ notifications }: Page): void =>
-    list.append(...notifications.map(each => row(context, each, page.keys, countUnread)))
+  const shown: Notification[] = []
+  const add = ({ notifications }: Page): void => {
+    const added = newRows(shown, notifications, ({ id }) => id)
+    shown.push(...added)
+    list.append(...added.map(each => row(context, each, page.keys, countUnread)))
+  }
   add(page)
   const all = button('Mark all as read', () => markAll(context, problemBox, reload), 'small')
   const types = el('input', { type: 'checkbox', id: 'event-types' })

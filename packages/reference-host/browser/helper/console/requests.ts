@@ -5,6 +5,7 @@ import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { keyName } from './key-words.ts'
+import { newRows } from './new-rows.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
 import { empty, load, problemNote } from './states.ts'
@@ -122,6 +123,7 @@ function showPage(
     return [
       empty('No requests.', 'Refused requests and writes appear here. Reads that succeed are not kept.'),
     ]
+  const shown = [...requests]
   const list = el('ul', { class: 'rows' }, ...requests.map(request => row(request, keys)))
   const more = el('div', { class: 'lines' })
   const readMore = async (cursor: string): Promise<void> => {
@@ -131,7 +133,9 @@ function showPage(
         more,
         problemNote('Older requests cannot be shown.', page.problem, () => readMore(cursor)),
       )
-    list.append(...page.data.requests.map(request => row(request, keys)))
+    const older = newRows(shown, page.data.requests, ({ id }) => id)
+    shown.push(...older)
+    list.append(...older.map(request => row(request, keys)))
     offerMore(page.data.nextCursor)
   }
   const offerMore = (cursor: string | null): void =>

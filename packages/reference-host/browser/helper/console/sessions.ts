@@ -8,6 +8,7 @@ import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { keyName } from './key-words.ts'
+import { newRows } from './new-rows.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
 import { load, notDone, problemNote } from './states.ts'
@@ -58,7 +59,7 @@ async function readSessions(context: ConsoleContext): Promise<Reply<Found>> {
     const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
     const page: Reply<Page> = await context.call<Page>(`/sessions?limit=100${after}`)
     if (!page.ok) return page
-    sessions.push(...page.data.sessions)
+    sessions.push(...newRows(sessions, page.data.sessions, ({ sessionId }) => sessionId))
     cursor = page.data.nextCursor
   }
   const found = await keys

@@ -39,14 +39,20 @@ export function forgetSession(): void {
   }
 }
 
-/** Reads the stored session of this tab; undefined if there is none, or if it has ended. */
+/** Reads the stored session of this tab; undefined, and forgotten, if there is none that can be used: the person signs in. */
 export function readStoredSession(now: number = Date.now()): StoredSession | undefined {
   try {
-    const stored = JSON.parse(sessionStorage.getItem(NAME) ?? 'null') as StoredSession | null
-    if (stored !== null && now < Date.parse(stored.expiresAt)) return stored
+    const stored: unknown = JSON.parse(sessionStorage.getItem(NAME) ?? 'null')
+    if (isSession(stored) && now < Date.parse(stored.expiresAt)) return stored
   } catch {
-    return undefined
+    // Damaged, or the browser refuses storage.
   }
   forgetSession()
   return undefined
+}
+
+function isSession(value: unknown): value is StoredSession {
+  const { sessionToken, sessionId, expiresAt, address, wallet } = (value ?? {}) as Partial<StoredSession>
+  const texts = [sessionToken, sessionId, expiresAt, address, wallet?.name]
+  return texts.every(text => typeof text === 'string' && text !== '')
 }

@@ -1,4 +1,5 @@
 import type { Problem, Reply } from '../../shared/api.ts'
+import { newRows } from './new-rows.ts'
 import type { Transaction } from './wire.ts'
 
 /** A page of a list, newest first. */
@@ -28,7 +29,9 @@ export interface Feed<T> {
 const MAX_WAIT_S = 60
 
 /** Makes a feed over a function that reads one page. */
-export function pagedFeed<T>(read: (cursor: string | undefined) => Promise<Reply<Page<T>>>): Feed<T> {
+export function pagedFeed<T extends { readonly id: string }>(
+  read: (cursor: string | undefined) => Promise<Reply<Page<T>>>,
+): Feed<T> {
   let items: T[] = []
   let cursor: string | undefined
   let complete = false
@@ -40,7 +43,7 @@ export function pagedFeed<T>(read: (cursor: string | undefined) => Promise<Reply
     const reply = await read(cursor)
     if (mine !== round) return undefined
     if (!reply.ok) return reply.problem
-    items.push(...reply.data.items)
+    items.push(...newRows(items, reply.data.items, ({ id }) => id))
     cursor = reply.data.nextCursor ?? undefined
     complete = cursor === undefined
     return undefined
