@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { guideResponses } from '@gatewright/reference-host/internal'
@@ -28,6 +28,16 @@ t.test('builds every page in five groups, with a search index, and no link leads
   t.equal(again.output, '', 'nothing is built again that is built')
   for (const path of ['policies.html', 'quick-start/express.html', 'packages/kernel/index.html'])
     t.ok(index.some(each => each.path === path) && start.includes(`href="/guide/${path}"`), path)
+})
+
+t.test('deletes no folder that it has not made', async t => {
+  const build = (into: string) => runNode(['packages/reference-host/browser/guide-site/build.js', into])
+  const own = mkdtempSync(join(tmpdir(), 'gatewright-guide-'))
+  t.teardown(() => rmSync(own, { recursive: true, force: true }))
+  writeFileSync(join(own, 'thesis.txt'), 'the only copy')
+  t.match(await build(own), { code: 1, output: /is not empty, and npm run guide did not make it/ })
+  t.same(readdirSync(own), ['thesis.txt'])
+  t.match(await build(folder), { code: 0 }, 'its own folder')
 })
 
 t.test('serves the built files below /guide and nothing else, with an ETag', t => {
