@@ -21,7 +21,9 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     if (isPayment) proxy.keys.push(idempotencyKey as string | undefined)
     if (isPayment && proxy.disturbs === 'denied') {
       response.writeHead(403, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ success: false, error: 'forbidden', message: 'Denied by the proxy' }))
+      response.end(
+        JSON.stringify({ success: false, error: 'forbidden', message: 'Denied\u001b[2K\u202e\nPaid' }),
+      )
       return
     }
     const method = request.method ?? 'GET'

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,6 +54,11 @@ t.test(
     t.match(await paste(later.output()), /"userId":"user-1"/)
     t.equal(keyOf(join(top, '.data')), key, 'a later start keeps it')
     await later.stop('SIGTERM')
+
+    writeFileSync(join(top, '.data', 'partner-key'), `${key.slice(0, -1)}\n`)
+    const stale = await spawnHost(join(top, '.data'))
+    t.match(stale.output(), /partner-key does not work here\. [^]*partner-keys create NAME/)
+    await stale.stop('SIGTERM')
 
     rmSync(join(top, '.data', 'partner-key'))
     const gone = await spawnHost(join(top, '.data'))

@@ -44,6 +44,7 @@ export { createLogger, describeError, logDecision } from './observability/log.ts
 export { requestLine } from './observability/request-line.ts'
 export { DECISION_OUTCOMES } from './observability/outcome.ts'
 export { REQUEST_SECONDS, STORE_CHECK_SECONDS, quantileOf } from './observability/quantile.ts'
+export { escapedLine } from './observability/terminal.ts'
 export { OperatorWarning } from './observability/warning.ts'
 export { openApiDocument } from './openapi/document.ts'
 export { countJobs, listJobs } from './records/described-jobs.ts'
@@ -53,6 +54,7 @@ export { NEWEST_SEARCHED, NO_ACCOUNT, REQUEST_OUTCOMES, requests } from './recor
 export { readNewest } from './records/newest-page.ts'
 export { rewrapColumn } from './records/rewrap.ts'
 export { createSealer } from './records/sealed.ts'
+export { createPrivateFile, replacePrivateFile } from './storage/private-file.ts'
 export { compileSchema } from './schemas/check.ts'
 export {
   Currency,

@@ -32,6 +32,10 @@ t.test('shows what failed with its stack, other messages as they are, and a line
     /503[^]*Fault: store down\n {4}at x\n {2}caused by Error: ECONNREFUSED\n$/,
   )
   t.match(line({ level: 40, msg: 'Redis is away' }), /^\d\d:\d\d:\d\d {2}Redis is away\n$/)
+  t.match(
+    line({ level: 50, msg: 'a\u001b[2J', failure: { message: 'b\u202e\u009bc' } }),
+    '  a\\u001b[2J\nb\\u202e\\u009bc\n',
+  )
   t.equal(requestLine('no json\n', { colors: false }), 'no json\n')
   t.end()
 })

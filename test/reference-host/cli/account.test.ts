@@ -138,7 +138,7 @@ t.test('pays once when the response breaks off and the command is repeated', asy
     t.match(await pay(), {
       code: 1,
       output:
-        /^Denied by the proxy\nThis was a repetition: .* began the payment at .*Z and got no answer, so it may have been made/,
+        /^Denied\\u001b\[2K\\u202e\\u000aPaid\nThis was a repetition: .* began the payment at .*Z and got no answer, so it may have been made/,
     })
     t.same(readdirSync(payments), [kept])
   })

@@ -85,6 +85,19 @@ t.test('prints its help, and explains invalid arguments', async t => {
   })
 })
 
+t.test('shows characters that control a terminal as escapes, in tables, errors and JSON', async t => {
+  const hostile = 'Ac\u202eme'
+  await json('partner-keys', 'create', hostile)
+  const listed = await gatewright('partner-keys', 'list')
+  t.match(listed.output, 'Ac\\u202eme ')
+  t.notMatch(listed.output, '\u202e')
+  const raw = await gatewright('partner-keys', 'list', '--json')
+  t.notMatch(raw.output, '\u202e')
+  t.ok((JSON.parse(raw.output) as { name: string }[]).some(({ name }) => name === hostile))
+  const refused = await gatewright('partner-keys', 'create', 'Acme', '--scopes', 'x\u009b31m')
+  t.match(refused, { code: 2, output: 'unknown scope "x\\u009b31m"' })
+})
+
 t.test('prints the operation matrix', async t => {
   const { output } = await gatewright('operations')
   t.match(

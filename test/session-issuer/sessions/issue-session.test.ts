@@ -102,6 +102,12 @@ t.test('requires a user for a session of a partner key, and denies one for any o
   t.match(await issuer.issueSession(key, { subject: SUBJECT }), { field: 'userId' })
   const long = { subject: SUBJECT, label: 'x'.repeat(121) }
   t.match(await issuer.issueSession(partner.key, long), { code: 'invalid_request', field: 'label' })
+  for (const label of ['a\u001b[2J', 'a\nb', 'a\u2028b', 'a\u202eb', 'a\u2066b'])
+    t.match(await issuer.issueSession(partner.key, { subject: SUBJECT, label }), {
+      code: 'invalid_request',
+      field: 'label',
+      message: /characters that change the direction of text$/,
+    })
   t.equal((await issuer.issueSession(partner.key, { subject: SUBJECT, label: 'x'.repeat(120) })).ok, true)
 })
 

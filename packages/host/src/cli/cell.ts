@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
-import { type Style, wrap } from '../observability/terminal.ts'
+import { escapedLine, type Style, wrap } from '../observability/terminal.ts'
 
 /** How a value is shown. An `id` is never cut: it is pasted into the next command. */
 export type CellKind = 'text' | 'id' | 'cents' | 'instant' | 'state' | 'list'
@@ -35,10 +35,8 @@ export function money(cents: number): string {
 /** Returns a value as a program reads it: `-` for null and an empty list, texts of a list with spaces between them. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '-'
-  if (isTexts(value)) return value.join(' ') || '-'
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // A value may contain text of a client, which must not control the terminal.
-  return text.replace(/\p{Cc}/gu, ' ')
+  if (isTexts(value)) return escapedLine(value.join(' ')) || '-'
+  return escapedLine(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
 /** Returns a value of a table as a person reads it: money, a short instant in UTC, the number of entries of a list. */

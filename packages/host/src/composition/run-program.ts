@@ -20,7 +20,7 @@ import { completionCommand } from '../cli/completion.ts'
 import type { Sections } from '../cli/help.ts'
 import type { RequestedCommand } from '../cli/program.ts'
 import { fieldTable, tableLines } from '../cli/table.ts'
-import { styled, type Terminal } from '../observability/terminal.ts'
+import { escapedText, styled, type Terminal } from '../observability/terminal.ts'
 
 /** The result of one command. */
 export interface CommandResult {
@@ -86,7 +86,7 @@ export function commandRunner<S extends HostServices>(program: OperatorProgram<S
       return {
         code: error instanceof UsageError ? 2 : 1,
         out: '',
-        problem: json ? JSON.stringify(problemOf(error), null, 2) : problemText(error, options.terminal),
+        problem: json ? jsonText(problemOf(error)) : problemText(error, options.terminal),
       }
     }
   }
@@ -112,7 +112,7 @@ async function outputOf<S extends HostServices>(
     'start' in command
       ? await start(command, line, options)
       : await runOnStores(program, { ...line, command }, options)
-  return json ? JSON.stringify(output.data, null, 2) : format(output, terminal)
+  return json ? jsonText(output.data) : format(output, terminal)
 }
 
 function start(
@@ -125,11 +125,11 @@ function start(
     if (!ask) throw new UsageError(`${command.name} needs --yes without a terminal. ${text}`)
     if (!(await isConfirmed(ask, text))) throw new CommandError('Canceled.', 'canceled')
   }
-  return command.start({ env, json, args, input, progress, confirm })
+  return command.start({ env, json, args, input, progress: text => progress(escapedText(text)), confirm })
 }
 
 async function isConfirmed(ask: NonNullable<CommandOptions['ask']>, text: string): Promise<boolean> {
-  return /^y(?:es)?$/i.test((await ask(`${text}\nContinue? [y/N] `)).trim())
+  return /^y(?:es)?$/i.test((await ask(`${escapedText(text)}\nContinue? [y/N] `)).trim())
 }
 
 /** A command line whose command works on the stores. */
@@ -202,12 +202,16 @@ function questionOf<S>(
 }
 
 function format(output: CommandOutput, terminal: Terminal | undefined): string {
-  if ('lines' in output) return output.lines.join('\n')
+  if ('lines' in output) return escapedText(output.lines.join('\n'))
   if ('fields' in output) return fieldTable(output.fields, terminal, Date.now()).join('\n')
   const { table, empty, note } = output
   if (table.rows.length === 0 && empty !== undefined) return empty
-  const below = note === undefined ? [] : [note]
+  const below = note === undefined ? [] : [escapedText(note)]
   return [...tableLines(table, terminal, Date.now()), ...below].join('\n')
+}
+
+function jsonText(data: unknown): string {
+  return escapedText(JSON.stringify(data, null, 2))
 }
 
 /** What `--json` prints about an error. */
@@ -226,6 +230,6 @@ function problemOf(error: unknown): Problem {
 }
 
 function problemText(error: unknown, terminal: Terminal | undefined): string {
-  const { message } = problemOf(error)
+  const message = escapedText(problemOf(error).message)
   return terminal?.colors ? `${styled('Error:', 'red', terminal)} ${message}` : message
 }

@@ -1,4 +1,4 @@
-import { styled, type Style, type Terminal } from './terminal.ts'
+import { escapedText, styled, type Style, type Terminal } from './terminal.ts'
 
 /** The members of a log line that its short form shows. */
 interface LogLine {
@@ -35,10 +35,12 @@ export function requestLine(json: string, terminal: Pick<Terminal, 'colors'>): s
   const paint = (text: string, style: Style | undefined): string =>
     styled(text, style, { width: 0, colors: terminal.colors })
   const at = paint(clockTime(time), 'dim')
-  const why = failure === undefined ? '' : `\n${failure.stack ?? failure.message ?? ''}${causeOf(failure)}`
+  // Messages may contain texts of clients.
+  const why =
+    failure === undefined ? '' : escapedText(`\n${failure.stack ?? failure.message ?? ''}${causeOf(failure)}`)
   if (status === undefined) {
     const style = level >= ERROR ? 'red' : level >= WARNING ? 'yellow' : undefined
-    return `${at}  ${paint(line.msg ?? '', style)}${why}\n`
+    return `${at}  ${paint(escapedText(line.msg ?? ''), style)}${why}\n`
   }
   const { method = '', route = line.operation ?? '-', durationMs = 0 } = line
   const ms = `${Math.round(durationMs)} ms`.padStart(7)

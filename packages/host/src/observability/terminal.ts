@@ -6,6 +6,25 @@ export interface Terminal {
   readonly colors: boolean
 }
 
+/**
+ * Characters that control a terminal or change how a line reads: control characters, line separators, characters that change the
+ * direction of text, and lone surrogates.
+ */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/gu
+
+/** Shows characters that control a terminal as escapes such as `\u001b`, so that a text of a client or a server stays in its line. */
+export function escapedLine(text: string): string {
+  return text.replace(
+    CONTROLS,
+    character => `\\u${(character.codePointAt(0) as number).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** As `escapedLine`, for a text of several lines. In JSON text the escapes mean the same characters. */
+export function escapedText(text: string): string {
+  return text.split('\n').map(escapedLine).join('\n')
+}
+
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const
 
 /** A colour or weight of text. */

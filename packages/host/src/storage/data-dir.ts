@@ -7,7 +7,7 @@ import { DataDirUnusable } from './data-dir-unusable.ts'
  * The files of a host: the lock, the database with its side files, the secrets and half-written files of an
  * earlier start.
  */
-const HOST_FILES = /^(?:host\.(?:lock|sqlite)|secrets\.json|partner-key$)/
+const HOST_FILES = /^(?:host\.(?:lock|sqlite)|secrets\.json|partner-key(?:$|\.))/
 
 /**
  * Locks the data folder for this process with an exclusive transaction on a lock file. The operating system

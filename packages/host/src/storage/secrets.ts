@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostConfig } from '../config/host-config.ts'
 import type { NamedSecret } from '../config/parsers.ts'
 import type { RingKey } from '../records/sealed.ts'
+import { createPrivateFile } from './private-file.ts'
 
 /** Secrets that protect stored data. Without them stored API keys and signing keys cannot be used. */
 export interface Secrets {
@@ -19,15 +20,14 @@ interface SecretFile {
   readonly keyPepper: NamedSecret
   readonly signingKeyEncryptionKey: string
   readonly dataKey: NamedSecret
-  /** Missing until the operator page is turned on without a configured token. */
-  readonly operatorToken?: string
+  readonly operatorToken: string
 }
 
-const MEMBERS = ['keyPepper', 'signingKeyEncryptionKey', 'dataKey'] as const
+const MEMBERS = ['keyPepper', 'signingKeyEncryptionKey', 'dataKey', 'operatorToken'] as const
 
 /**
  * Returns the configured secrets. Missing ones come from `dataDir/secrets.json`, which the first start creates with access for
- * its owner only. The file is on disk before any data is stored that depends on it. The folder must be locked.
+ * its owner only. The file is on disk before any data is stored that depends on it. Hosts that start at once use the same file.
  */
 export function loadSecrets(config: HostConfig): Secrets {
   const { keyPeppers, signingKeyEncryptionKey, dataKeys, dataDir, operator } = config
@@ -35,7 +35,7 @@ export function loadSecrets(config: HostConfig): Secrets {
   if (keyPeppers && signingKeyEncryptionKey && dataKeys && !needsToken)
     return { keyPeppers, signingKeyEncryptionKey, dataKeys, operatorToken: operator?.token }
   const path = join(dataDir, 'secrets.json')
-  const file = completed(path, readSecrets(path), needsToken)
+  const file = readSecrets(path) ?? createSecrets(path)
   return {
     keyPeppers: keyPeppers ?? [file.keyPepper],
     signingKeyEncryptionKey:
@@ -62,23 +62,15 @@ function readSecrets(path: string): SecretFile | undefined {
   )
 }
 
-/**
- * Returns the secrets of a file. Missing secrets and, if needed, a missing operator token are generated and written to the file
- * first.
- */
-function completed(path: string, found: SecretFile | undefined, needsToken: boolean): SecretFile {
+/** Generates all secrets and writes them to the file, or returns those of another host that was faster. */
+function createSecrets(path: string): SecretFile {
   const newSecret = (): string => randomBytes(32).toString('base64url')
-  if (found && (found.operatorToken !== undefined || !needsToken)) return found
-  const secrets = found ?? {
+  const secrets: SecretFile = {
     keyPepper: { id: 'sandbox-1', secret: newSecret() },
     signingKeyEncryptionKey: newSecret(),
     dataKey: { id: 'sandbox-1', secret: newSecret() },
+    operatorToken: newSecret(),
   }
-  const file: SecretFile = needsToken ? { ...secrets, operatorToken: newSecret() } : secrets
-  const handle = openSync(`${path}.new`, 'w', 0o600)
-  writeSync(handle, `${JSON.stringify(file, null, 2)}\n`)
-  fsyncSync(handle)
-  closeSync(handle)
-  renameSync(`${path}.new`, path)
-  return file
+  if (createPrivateFile(path, `${JSON.stringify(secrets, null, 2)}\n`)) return secrets
+  return readSecrets(path) ?? createSecrets(path)
 }

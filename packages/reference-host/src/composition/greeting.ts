@@ -21,6 +21,8 @@ export type PartnerKeyPlace =
   | { readonly kind: 'file' }
   /** Made by this start, and the file could not be written: shown only now. */
   | { readonly kind: 'text'; readonly text: string }
+  /** In the file is a key that this host does not accept: it has ended, or is of another database. */
+  | { readonly kind: 'ended' }
   /** A live host, or a sandbox whose file is gone. */
   | { readonly kind: 'none' }
 
@@ -60,11 +62,11 @@ function sandboxLines({ url, partnerKey, dataDir }: Greeting): string[] {
     '  Try it    npm run demo',
     '            a wallet, a key, and a payment that a limit refuses',
   ]
-  if (partnerKey.kind === 'none')
+  if (partnerKey.kind === 'none' || partnerKey.kind === 'ended')
     return [
       ...tryIt,
       '',
-      `  Partners  ${file} is gone. A new partner with a key:`,
+      `  Partners  ${file} ${partnerKey.kind === 'none' ? 'is gone.' : 'does not work here.'} A new partner with a key:`,
       '            npm run -s gatewright -- partner-keys create NAME',
     ]
   const isFile = partnerKey.kind === 'file'

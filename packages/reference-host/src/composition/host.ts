@@ -21,6 +21,8 @@ export interface RunningHost extends Omit<StartedHost<Services>, 'services'> {
   readonly operatorUrl: string | undefined
   /** The sandbox's first partner key; undefined except on the start that created it. */
   readonly partnerKey: string | undefined
+  /** Whether a text is a live partner key of this host. Counts as a use of the key. */
+  acceptsPartnerKey(text: string): Promise<boolean>
 }
 
 /** Options of `startHost`. */
@@ -77,6 +79,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       chores: host.chores,
       operatorUrl: operator?.url,
       partnerKey: await sandboxPartnerKey(host.services),
+      acceptsPartnerKey: async text => (await host.services.issuer.authenticateKey(text, 'partner')).ok,
       close,
     }
   } catch (error) {

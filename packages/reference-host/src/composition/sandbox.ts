@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { replacePrivateFile } from '@gatewright/host/internal'
 import type { Clock } from '@gatewright/kernel/internal'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { PartnerStore } from '../modules/partners/store.ts'
@@ -34,18 +35,32 @@ export async function firstPartnerKey(
 
 /**
  * Writes the key of the sandbox partner into the data folder, for the host's own user only, and returns where it is. A key whose file
- * cannot be written is returned as text, since nothing else can show it.
+ * cannot be written is returned as text, since nothing else can show it. Without a new key, checks that the one in the file still works:
+ * the folder may be that of another database, and the key may have been revoked.
  */
-export function storePartnerKey(dataDir: string, key: string | undefined): PartnerKeyPlace {
+export async function storePartnerKey(
+  dataDir: string,
+  key: string | undefined,
+  accepts: (key: string) => Promise<boolean>,
+): Promise<PartnerKeyPlace> {
   const path = join(dataDir, PARTNER_KEY_FILE)
-  if (key === undefined) return { kind: existsSync(path) ? 'file' : 'none' }
+  if (key === undefined) {
+    const stored = readStored(path)
+    if (stored === undefined) return { kind: 'none' }
+    return { kind: (await accepts(stored)) ? 'file' : 'ended' }
+  }
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-    // The mode of a file that exists already, such as one of an earlier database, stays unless it is set.
-    writeFileSync(path, `${key}\n`, { mode: 0o600 })
-    chmodSync(path, 0o600)
+    replacePrivateFile(path, `${key}\n`)
     return { kind: 'file' }
   } catch {
     return { kind: 'text', text: key }
+  }
+}
+
+function readStored(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    return undefined
   }
 }

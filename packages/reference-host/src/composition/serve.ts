@@ -36,7 +36,7 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
     signals.listenFor(host)
     const store = databaseUrl === undefined ? `${dataDir} (SQLite)` : 'the database'
     say(`  Opening   ${store}, ${((Date.now() - began) / 1000).toFixed(1)} s`)
-    for (const line of greetingLines(greetingOf(host, config.value))) say(line)
+    for (const line of greetingLines(await greetingOf(host, config.value))) say(line)
     return { ok: true, url: host.url, partnerKey: host.partnerKey }
   } catch (error) {
     return failed([reasonOf(error, config.value)])
@@ -67,7 +67,8 @@ function stopSignals(say: (text: string) => void): { listenFor(host: RunningHost
   }
 }
 
-function greetingOf({ url, partnerKey, operatorUrl }: RunningHost, config: Config): Greeting {
+async function greetingOf(host: RunningHost, config: Config): Promise<Greeting> {
+  const { url, partnerKey, operatorUrl, acceptsPartnerKey } = host
   const { serviceName, environment, helperPage, docsPage, operator, dataDir } = config
   // The token of the operator page is never printed.
   const token = operator?.token === undefined ? `operatorToken in ${dataDir}/secrets.json` : 'OPERATOR_TOKEN'
@@ -79,7 +80,10 @@ function greetingOf({ url, partnerKey, operatorUrl }: RunningHost, config: Confi
     docsPage,
     dataDir,
     operator: operatorUrl === undefined ? undefined : { url: operatorUrl, token },
-    partnerKey: environment === 'sandbox' ? storePartnerKey(dataDir, partnerKey) : { kind: 'none' },
+    partnerKey:
+      environment === 'sandbox'
+        ? await storePartnerKey(dataDir, partnerKey, acceptsPartnerKey)
+        : { kind: 'none' },
   }
 }
 

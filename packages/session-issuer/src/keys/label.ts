@@ -1,13 +1,7 @@
-import { isStorableText } from '@gatewright/kernel/internal'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { MAX_KEY_LABEL_LENGTH } from '../limits.ts'
+import { isPlainLine } from '../plain-line.ts'
 import { keyPattern } from './key-text.ts'
-
-/**
- * Characters that a label must not contain: control characters, line and paragraph separators, and the characters that change the
- * direction of text, with which a label could look like another one.
- */
-const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 
 const TEXT = `label must be null or 1 to ${MAX_KEY_LABEL_LENGTH} characters in normal form C (NFC), without spaces at its ends, control characters and characters that change the direction of text`
 
@@ -20,7 +14,7 @@ export function denyKeyLabel(label: unknown, keyPrefix: string): IssuerDenial | 
 }
 
 function isLabel(text: string): boolean {
-  if (!isStorableText(text) || UNSAFE.test(text) || text.normalize('NFC') !== text) return false
+  if (!isPlainLine(text) || text.normalize('NFC') !== text) return false
   // A text has at most twice as many code units as characters: a longer one is not counted.
   if (text === '' || text.trim() !== text || text.length > 2 * MAX_KEY_LABEL_LENGTH) return false
   return [...text].length <= MAX_KEY_LABEL_LENGTH

@@ -6,6 +6,7 @@ import { denyLargePolicy, type CheckChains } from '../keys/chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { MAX_DEPTH, MAX_LABEL_LENGTH, MAX_POLICIES, MAX_TOKEN_BYTES, MIN_SESSION_SECONDS } from '../limits.ts'
 import type { CheckedOptions } from '../options.ts'
+import { isPlainLine } from '../plain-line.ts'
 import { randomBase62 } from '../random.ts'
 import { routeOf } from '../route.ts'
 import type { KeyRing } from '../signing/key-ring.ts'
@@ -135,8 +136,8 @@ function validateRequest(
   const { ttlSeconds = defaultSessionTtlSeconds, scopes = [], label = '', subject } = request
   const ttlDenial = denyTtl(ttlSeconds, options)
   if (ttlDenial) return ttlDenial
-  if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH || !isStorableText(label)) {
-    const message = `label must be at most ${MAX_LABEL_LENGTH} characters of well-formed Unicode without U+0000`
+  if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH || !isPlainLine(label)) {
+    const message = `label must be at most ${MAX_LABEL_LENGTH} characters of well-formed Unicode, without control characters and characters that change the direction of text`
     return deny('invalid_request', message, { field: 'label' })
   }
   const partnerKey = by.surface === 'partner' && !isSession(by)

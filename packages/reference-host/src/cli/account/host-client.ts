@@ -1,4 +1,4 @@
-import { CommandError, UsageError } from '@gatewright/host/internal'
+import { CommandError, escapedLine, UsageError } from '@gatewright/host/internal'
 import type { Login } from './login-file.ts'
 
 /** A request to a host. */
@@ -60,7 +60,10 @@ export async function call(
 
 function messageOf(json: Readonly<Record<string, unknown>> | undefined): string {
   const message = json?.['message']
-  return typeof message === 'string' ? message : 'the response cannot be read: is this the address of a host?'
+  // One line: a server must not write lines that look like those of this program.
+  return typeof message === 'string'
+    ? escapedLine(message)
+    : 'the response cannot be read: is this the address of a host?'
 }
 
 /** Exchanges the key of a login for a session that lives a minute, and returns its header. */

@@ -50,7 +50,7 @@ export const loginCommand: StartCommand = {
     })
     const walletAddress = (data['walletAddress'] ?? null) as string | null
     const login = { host, keyId: String(data['userKeyId']), key: String(data['userApiKey']), walletAddress }
-    const file = await writeLogin(env, login)
+    const file = writeLogin(env, login)
     const oldKey = revokesOld ? await revokeOld(old) : undefined
     const { keyId } = login
     return {

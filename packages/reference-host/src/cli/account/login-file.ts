@@ -1,7 +1,7 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { CommandError } from '@gatewright/host/internal'
+import { join } from 'node:path'
+import { CommandError, replacePrivateFile } from '@gatewright/host/internal'
 
 /** What `gatewright login` keeps: the key of a person at a host. */
 export interface Login {
@@ -40,12 +40,9 @@ export async function readLogin(env: NodeJS.ProcessEnv): Promise<Login> {
 }
 
 /** Stores the login, readable by its user only. A command that is killed leaves the old file or the new one. */
-export async function writeLogin(env: NodeJS.ProcessEnv, login: Login): Promise<string> {
+export function writeLogin(env: NodeJS.ProcessEnv, login: Login): string {
   const file = loginFile(env)
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const next = `${file}.${process.pid}`
-  await writeFile(next, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
-  await rename(next, file)
+  replacePrivateFile(file, `${JSON.stringify(login, null, 2)}\n`)
   return file
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { CommandError } from '@gatewright/host/internal'
+import { CommandError, createPrivateFile, replacePrivateFile } from '@gatewright/host/internal'
 import { loginFile } from './login-file.ts'
 
 /** What makes two commands the same payment. */
@@ -64,29 +64,10 @@ export async function keepPending(
   { replaces }: { readonly replaces: boolean },
 ): Promise<PendingPayment> {
   const file = pendingFile(env, payment)
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const next = `${file}.${process.pid}`
-  await rm(next, { force: true })
-  const handle = await open(next, 'wx', 0o600)
-  try {
-    await handle.writeFile(`${JSON.stringify(pending)}\n`)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  if (replaces) {
-    await rename(next, file)
-    return pending
-  }
-  try {
-    await link(next, file)
-    return pending
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    return (await findPending(env, payment)) ?? keepPending(env, payment, pending, { replaces })
-  } finally {
-    await rm(next, { force: true })
-  }
+  const text = `${JSON.stringify(pending)}\n`
+  if (replaces) replacePrivateFile(file, text)
+  if (replaces || createPrivateFile(file, text)) return pending
+  return (await findPending(env, payment)) ?? keepPending(env, payment, pending, { replaces })
 }
 
 /** Forgets a payment whose outcome is known. One that another command has begun since stays. */

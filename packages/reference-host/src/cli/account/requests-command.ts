@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CommandOutput, type StartCommand } from '@gatewright/host/internal'
+import { type CommandOutput, escapedLine, type StartCommand } from '@gatewright/host/internal'
 import { call, sessionOf } from './host-client.ts'
 import { type Login, readLogin } from './login-file.ts'
 
@@ -28,7 +28,8 @@ export const tailCommand: StartCommand = {
   async start({ env, args: { flags }, json }) {
     const login = await readLogin(env)
     if (flags.has('once')) return table(await latest(login, await sessionOf(login)))
-    const seen = new Set<string>()
+    /** The ids of the page before: what was printed earlier is not among the latest any more. */
+    let seen: ReadonlySet<string> = new Set()
     let headers = await sessionOf(login)
     let since = performance.now()
     for (;;) {
@@ -36,10 +37,10 @@ export const tailCommand: StartCommand = {
         headers = await sessionOf(login)
         since = performance.now()
       }
-      for (const request of await latest(login, headers)) {
-        if (!seen.has(request.id)) console.log(json ? JSON.stringify(request) : lineOf(request))
-        seen.add(request.id)
-      }
+      const page = await latest(login, headers)
+      for (const request of page.filter(({ id }) => !seen.has(id)))
+        console.log(json ? escapedLine(JSON.stringify(request)) : lineOf(request))
+      seen = new Set(page.map(({ id }) => id))
       await sleep(INTERVAL_MS)
     }
   },
@@ -54,10 +55,7 @@ async function latest(login: Login, headers: Readonly<Record<string, string>>): 
 
 function lineOf({ createdAt, operation, status, error, message, id }: KeptRequest): string {
   const why = error === null ? '' : `  ${error}  ${message ?? ''}`
-  return `${createdAt.slice(11, 19)}  ${(operation ?? '-').padEnd(24)}  ${status}  ${id}${why}`.replaceAll(
-    /\p{Cc}/gu,
-    ' ',
-  )
+  return escapedLine(`${createdAt.slice(11, 19)}  ${(operation ?? '-').padEnd(24)}  ${status}  ${id}${why}`)
 }
 
 function table(requests: readonly KeptRequest[]): CommandOutput {
