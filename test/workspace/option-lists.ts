@@ -26,6 +26,7 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   memoryIdempotency: ['idempotency-store/src/storage/memory.ts', 'MemoryIdempotencyOptions'],
   createLostRuns: ['idempotency-store/src/lost-runs.ts', 'LostRunsOptions'],
   fromPgPool: ['kernel/src/clients/postgres/pool.ts', 'PgPoolOptions'],
+  postgresStore: ['gatewright/src/stores/postgres.ts', 'PostgresStoreOptions'],
   createUsageLog: ['legacy-alias-router/src/usage-log.ts', 'UsageLogOptions'],
   memoryAliasUsage: ['legacy-alias-router/src/storage/memory.ts', 'MemoryAliasUsageOptions'],
   gate: ['http/src/options.ts', 'OpenGateOptions'],
