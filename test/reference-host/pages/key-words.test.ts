@@ -7,6 +7,7 @@ import {
   OPERATION_KINDS,
   operationsWords,
 } from '../../../packages/reference-host/browser/helper/key/operations.ts'
+import { parseCount } from '../../../packages/reference-host/browser/helper/key/parse-count.ts'
 import { rightsWords } from '../../../packages/reference-host/browser/helper/key/rights.ts'
 import { createKeyCurl } from '../../../packages/reference-host/browser/helper/key/samples.ts'
 import {
@@ -132,6 +133,12 @@ t.test('finds addresses and blocks that are mistyped', async t => {
   t.same(parseAddresses(' '), [])
   for (const wrong of ['my office', '10.0.0', '10.0.0.0/', 'abcd', '10.0.0.1;'])
     t.equal(parseAddresses(wrong), undefined)
+})
+
+t.test('reads whole numbers of up to 6 digits', async t => {
+  t.equal(parseCount(' 0 '), 0)
+  t.equal(parseCount('999999'), 999_999)
+  for (const wrong of ['', '1000000', '-1', '1.5', '1e3']) t.equal(parseCount(wrong), undefined, wrong)
 })
 
 t.test('quotes a name in the command that makes a key', async t => {
