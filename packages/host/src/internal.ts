@@ -67,7 +67,6 @@ export {
 export { INSTANT_FORMAT, parseInstant } from './schemas/instant.ts'
 export { URL_FORMAT, isName } from './schemas/names.ts'
 export { DataDirUnusable } from './storage/data-dir-unusable.ts'
-export { checkInTime } from './storage/check-in-time.ts'
 export { migrateKit } from './storage/migrate.ts'
 export type { Command, CommandArguments, CommandOutput, StartCommand } from './cli/command.ts'
 export type { Chore } from './composition/chores.ts'

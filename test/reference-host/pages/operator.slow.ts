@@ -84,7 +84,7 @@ for (const scheme of ['light', 'dark'] as const) {
     const summary = page.getByRole('list', { name: 'Summary' })
     await summary.getByText('3 things').waitFor()
     const words = await summary.innerText()
-    t.match(words, /Host\s+All systems normal\s+Reached: database\./)
+    t.match(words, /Host\s+All systems normal\s+Checked: database, /)
     t.match(words, /Money\s+Not checked/)
     t.match(words, /Refused\s+\d+ % in an hour\s+Most in 24 hours: insufficient_scope, 2\./)
     const shown: readonly (readonly [name: string, waitFor: string, text: RegExp])[] = [
@@ -266,7 +266,7 @@ await t.test('reads a plot by the arrow keys', async t => {
   await page.context().close()
 })
 
-await t.test('checks the ledger and says what it found', async t => {
+await t.test('checks the ledger and says what it found', async () => {
   const { page } = await unlocked()
   await page.getByRole('button', { name: 'Check the ledger' }).click()
   await part(page, 'Ledger').getByText('Balanced: 0 transfers checked, no differences.').waitFor()

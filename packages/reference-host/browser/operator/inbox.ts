@@ -39,9 +39,9 @@ export function inbox(feed: FiguresFeed): HTMLElement {
   const nothing = el('p', { class: 'empty' }, 'Reading.')
   const decide = (run: LostRun): Promise<void> => decideRun(feed, said, run)
   const parts: readonly Part[] = [
-    part<LostRunFigures>(feed, 'lost-runs', figures => lostRuns(figures, decide)),
-    part<AttentionFigures>(feed, 'attention', reports),
-    part<JobFigures>(feed, 'jobs', calls),
+    part(feed, 'lost-runs', (figures: LostRunFigures) => lostRuns(figures, decide)),
+    part(feed, 'attention', reports),
+    part(feed, 'jobs', calls),
   ]
   const update = (): void => {
     nothing.hidden = parts.some(({ element }) => element.childElementCount > 0)
@@ -66,13 +66,14 @@ interface Part {
   readonly isRead: () => boolean
 }
 
-function part<T>(feed: FiguresFeed, name: FigureName, show: (figures: T) => readonly Child[]): Part {
+/** Makes a part of the inbox. `show` takes the figures of the endpoint `name`. */
+function part(feed: FiguresFeed, name: FigureName, show: (figures: never) => readonly Child[]): Part {
   const element = el('div', { class: 'panel-body' })
   let isRead = false
-  const draw = redrawn<T>(element, reply =>
+  const draw = redrawn<never>(element, reply =>
     fill(element, ...(reply.ok ? show(reply.data) : [problemNote(reply.problem)])),
   )
-  feed.follow<T>(name, reply => {
+  feed.follow<never>(name, reply => {
     isRead = true
     draw(reply)
   })

@@ -86,7 +86,7 @@ export function strip(feed: FiguresFeed): HTMLElement {
 function hostState({ dependencies, feedAgeSeconds }: HostState): State {
   const down = Object.keys(dependencies).filter(name => dependencies[name] === 'down')
   if (down.length > 0)
-    return { tone: 'bad', words: `Down: ${down.join(', ')}`, more: ['It cannot be reached.'] }
+    return { tone: 'bad', words: `Not ready: ${down.join(', ')}`, more: ['The log says why.'] }
   if (feedAgeSeconds === null)
     return { tone: 'warn', words: 'Starting', more: ['Revocations have not been read yet.'] }
   if (feedAgeSeconds > FEED_BOUND_SECONDS) {
@@ -94,7 +94,7 @@ function hostState({ dependencies, feedAgeSeconds }: HostState): State {
     return { tone: 'warn', words: 'Slower', more: [more] }
   }
   const names = Object.keys(dependencies)
-  return { tone: 'ok', words: 'All systems normal', more: [`Reached: ${names.join(', ')}.`] }
+  return { tone: 'ok', words: 'All systems normal', more: [`Checked: ${names.join(', ')}.`] }
 }
 
 function moneyState(check: LedgerCheck): State {
@@ -111,10 +111,11 @@ function moneyState(check: LedgerCheck): State {
 
 function refusedState({ hour }: DecisionFigures, refusals: RefusalFigures | undefined): State {
   const [most] = refusals?.refusals ?? []
-  const words = `${percent(hour.refusedShare ?? 0)} in an hour`
+  const share = hour.refusedShare ?? 0
+  const words = `${percent(share)} in an hour`
   const more = most
     ? [`Most in 24 hours: ${most.rule ?? most.code}, ${count(most.count)}.`]
-    : ['Nobody is refused.']
+    : [share === 0 ? 'Nobody is refused.' : 'None of them is kept.']
   return { tone: 'none', words, more }
 }
 

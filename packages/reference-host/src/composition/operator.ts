@@ -7,8 +7,8 @@ import type { Services } from '../services/services.ts'
 
 /** Starts the listener of the operator page. Undefined if the configuration does not turn it on. */
 export async function startOperator(services: Services): Promise<OperatorListener | undefined> {
-  const { config, backend, clock, history, secrets, report, aliasUsage, feed, jobs, lostRuns, requestLog } =
-    services
+  const { config, backend, clock, history, secrets, report, aliasUsage, feed, jobs, lostRuns } = services
+  const { readiness, requestLog } = services
   const { operator, environment, serviceName, databaseUrl, databaseFeatures: features, dataDir } = config
   if (!operator || !history || secrets.operatorToken === undefined) return undefined
   const database =
@@ -26,9 +26,8 @@ export async function startOperator(services: Services): Promise<OperatorListene
       report,
       sql: backend.sql,
       keys: backend.issuer.keys,
-      checks: backend.checks,
+      readiness,
       requestLog,
-      requestLogMode: config.requestLog.mode,
       aliasUsage: backend.aliasUsage,
       lostRuns,
       flushAliasUsage: () => aliasUsage.flush(),

@@ -1,6 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import {
-  checkInTime,
   countJobs,
   decideLostRun,
   describeLostRuns,
@@ -44,10 +43,10 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       const since = new Date(history.since).toISOString()
       return { serviceName, environment, version: HOST_VERSION, pid: process.pid, since }
     }),
-    get('state', async () => ({
-      dependencies: await statesOf(services.checks),
-      feedAgeSeconds: feed.ageSeconds() ?? null,
-    })),
+    get('state', async () => {
+      const { dependencies } = await services.readiness.check()
+      return { dependencies, feedAgeSeconds: feed.ageSeconds() ?? null }
+    }),
     get('decisions', () => decisionsOverTime(history, clock.now())),
     get('refusals', () => topRefusals(services)),
     {
@@ -83,14 +82,6 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       response: body => resolveRun(services, body),
     },
   ]
-}
-
-/** Checks each dependency as the readiness check does: `ok` or `down`. */
-async function statesOf(checks: OperatorServices['checks']): Promise<object> {
-  const states = Object.entries(checks).map(
-    async ([name, check]) => [name, (await checkInTime(check)).ok ? 'ok' : 'down'] as const,
-  )
-  return Object.fromEntries(await Promise.all(states))
 }
 
 /** Returns the rows that the page shows of a list that was read with one row more. `more`: there are further rows. */

@@ -1,10 +1,10 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { REQUEST_OUTCOMES, type RequestFilter, requests } from '@gatewright/host/internal'
+import { NO_ACCOUNT, REQUEST_OUTCOMES, type RequestFilter, requests } from '@gatewright/host/internal'
 import { operatorRequestData } from '../modules/requests/fields.ts'
 import { deny, type OperatorDenial } from './codes.ts'
 import type { OperatorServices } from './services.ts'
 
-type RequestServices = Pick<OperatorServices, 'sql' | 'clock' | 'keys' | 'requestLog' | 'requestLogMode'>
+type RequestServices = Pick<OperatorServices, 'sql' | 'clock' | 'keys' | 'requestLog'>
 
 /** The time in which refusals are counted. */
 const COUNTED_MS = 86_400_000
@@ -14,14 +14,14 @@ const MOST_KINDS = 10
 const MOST_REQUESTS = 20
 
 /** Counts the refusals of 24 hours among the newest kept requests, by rule, operation and key. */
-export async function topRefusals({ sql, clock, keys, requestLogMode }: RequestServices): Promise<object> {
+export async function topRefusals({ sql, clock, keys, requestLog }: RequestServices): Promise<object> {
+  await written(requestLog)
   const counted = await requests.topRefusals(sql, clock.now() - COUNTED_MS, MOST_KINDS)
   const labels = await labelsOf(keys, counted)
   return {
-    kept: requestLogMode,
     refusals: counted.map(({ lastAt, accountId, keyId, ...refusal }) => ({
       ...refusal,
-      accountId: accountId === '' ? null : accountId,
+      accountId: accountId === NO_ACCOUNT ? null : accountId,
       keyId,
       keyLabel: labels.get(keyId) ?? null,
       lastAt: new Date(lastAt).toISOString(),
@@ -89,5 +89,5 @@ async function labelsOf(
 ): Promise<ReadonlyMap<string | null, string>> {
   const ids = new Set(all.flatMap(({ keyId }) => keyId ?? []))
   const labels = await Promise.all([...ids].map(async id => [id, (await keys.find(id))?.label] as const))
-  return new Map(labels.flatMap(([id, label]) => (label == null ? [] : [[id, label] as const])))
+  return new Map(labels.flatMap(([id, label]) => (typeof label === 'string' ? [[id, label] as const] : [])))
 }

@@ -1,16 +1,9 @@
 import type { Clock } from '@gatewright/kernel/internal'
+import type { HostServices } from '@gatewright/host'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { LostRuns } from '@gatewright/idempotency-store'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
-import type {
-  Backend,
-  History,
-  HostConfig,
-  JobQueue,
-  MeasuredFeed,
-  Pages,
-  RequestLog,
-} from '@gatewright/host/internal'
+import type { Backend, History, JobQueue, MeasuredFeed, Pages, RequestLog } from '@gatewright/host/internal'
 import type { LedgerChecks } from './ledger-check.ts'
 
 /** The services behind the operator page. */
@@ -22,10 +15,8 @@ export interface OperatorServices {
   readonly serviceName: string
   readonly sql: SqlQueries
   readonly keys: Pick<Backend['issuer']['keys'], 'find'>
-  /** Dependency checks by the name that `/readyz` shows. */
-  readonly checks: Backend['checks']
+  readonly readiness: Pick<HostServices['readiness'], 'check'>
   readonly requestLog: Pick<RequestLog, 'flush'>
-  readonly requestLogMode: HostConfig['requestLog']['mode']
   readonly aliasUsage: AliasUsageStorage
   /** Writes the uses of legacy names that this process has counted. */
   readonly flushAliasUsage: () => Promise<void>
