@@ -122,5 +122,5 @@ function refusedState({ hour }: DecisionFigures, refusals: RefusalFigures | unde
 function waitsState(attention: AttentionFigures, jobs: JobFigures, runs: LostRunFigures): State {
   const waiting = inboxCount(attention, jobs, runs)
   if (waiting === 0) return { tone: 'ok', words: 'Nothing', more: ['No lost writes, reports or late calls.'] }
-  return { tone: 'bad', words: counted(waiting, 'thing'), more: ['They are listed below.'] }
+  return { tone: 'bad', words: counted(waiting, 'thing'), more: ['Listed below.'] }
 }
