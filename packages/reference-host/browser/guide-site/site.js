@@ -46,13 +46,13 @@ addEventListener('keydown', event => {
 })
 
 // The console and the API reference can be off: the host says which of its pages it serves.
-fetch('/', { headers: { accept: 'application/json' } })
-  .then(response => response.json())
-  .then(({ links }) => {
-    for (const [name, path] of [
-      ['helper', '/helper'],
-      ['docs', '/docs'],
-    ])
-      document.querySelector(`.host-links [href="${path}"]`).hidden = !(name in links)
-  })
-  .catch(() => {})
+async function showLinksOfHost() {
+  const response = await fetch('/', { headers: { accept: 'application/json' } })
+  const { links } = await response.json()
+  for (const [name, path] of [
+    ['helper', '/helper'],
+    ['docs', '/docs'],
+  ])
+    document.querySelector(`.host-links [href="${path}"]`).hidden = !(name in links)
+}
+showLinksOfHost().catch(() => {})

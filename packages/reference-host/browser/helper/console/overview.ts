@@ -25,10 +25,12 @@ export const overviewPage: ConsolePage = {
       el('div', { class: 'overview-columns' }, spendSection(context), limitsSection(context)),
       latestSection(context),
     )
-    void steps.loaded.then(() => {
-      waiting.remove()
-      below.hidden = false
-    })
+    void steps.loaded.then(() => show(below, waiting))
     return [tiles(context), waiting, below]
   },
+}
+
+function show(section: HTMLElement, placeholder: HTMLElement): void {
+  placeholder.remove()
+  section.hidden = false
 }
