@@ -231,7 +231,8 @@ async function say(host: TestHost, request: Current): Promise<HostResponse> {
 
 /** Keeps what one host handed out for later steps. */
 function keep(held: HandedOut, { operation }: Current, { status, body }: HostResponse): void {
-  if (status !== 200) return
+  // A CSV document hands out nothing.
+  if (status !== 200 || body === undefined) return
   const { userApiKey, sessionToken, data } = body as Record<string, unknown>
   const token = (sessionToken ?? (data as Record<string, unknown> | undefined)?.['sessionToken']) as string
   if (typeof userApiKey === 'string') held.userKeys.push(userApiKey)
