@@ -15,7 +15,7 @@ interface UserMoney {
 }
 
 const BALANCES = `select a.id, a.balance_cents + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
-    where t.account_id = a.account_id and t.ledger_account = a.id) as cents
+    where t.account_id = $1 and t.ledger_account = a.id) as cents
   from gw_ledger_accounts a where a.account_id = $1`
 
 /**
