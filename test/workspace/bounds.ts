@@ -187,7 +187,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
   },
   'user subscriptions.cancel': { ...account, keeps: 'a date and the response', bytes: 1400, until: DAY },
   'user contracts.create': { ...account, keeps: 'a contract, 20 at most', bytes: 1600 },
-  'user deposits.transfer': { ...account, keeps: 'a ledger transfer and transactions', bytes: 3200 },
+  'user deposits.transfer': { ...account, keeps: 'a ledger transfer and transactions', bytes: 3300 },
   'user payments.create': {
     ...account,
     keeps: 'a ledger transfer, transactions, events, counters',
