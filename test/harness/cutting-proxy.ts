@@ -6,8 +6,10 @@ export interface CuttingProxy {
   readonly url: string
   /** The idempotency keys of the payments so far. */
   readonly keys: (string | undefined)[]
-  /** `response`: the host makes the payment, and its response breaks off. `denied`: the proxy denies it, and the host gets nothing. */
-  disturbs: 'response' | 'denied' | undefined
+  /** `response`: the host makes the payment, and its response breaks off. `denied`: the proxy denies it, and the host gets nothing. `null`: the response is `null`. */
+  disturbs: 'response' | 'denied' | 'null' | undefined
+  /** Runs once, after the host has made a payment and before the proxy responds. */
+  meanwhile: (() => Promise<void>) | undefined
   close(): Promise<void>
 }
 
@@ -18,8 +20,9 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const { 'x-user-key': key, authorization, 'idempotency-key': idempotencyKey } = request.headers
     const isPayment = request.url === '/user/v1/payments'
+    const { disturbs } = proxy
     if (isPayment) proxy.keys.push(idempotencyKey as string | undefined)
-    if (isPayment && proxy.disturbs === 'denied') {
+    if (isPayment && disturbs === 'denied') {
       response.writeHead(403, { 'content-type': 'application/json' })
       response.end(
         JSON.stringify({ success: false, error: 'forbidden', message: 'Denied\u001b[2K\u202e\nPaid' }),
@@ -37,9 +40,15 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
       },
       ...(method === 'GET' ? {} : { body: Buffer.concat(chunks) }),
     })
-    const body = Buffer.from(await reply.arrayBuffer())
+    const whole = Buffer.from(await reply.arrayBuffer())
+    const body = isPayment && disturbs === 'null' ? Buffer.from('null') : whole
+    if (isPayment) {
+      const { meanwhile } = proxy
+      proxy.meanwhile = undefined
+      await meanwhile?.()
+    }
     response.writeHead(reply.status, { 'content-type': 'application/json', 'content-length': body.length })
-    if (isPayment && proxy.disturbs === 'response') {
+    if (isPayment && disturbs === 'response') {
       response.write(body.subarray(0, body.length / 2), () => response.destroy())
       return
     }
@@ -51,6 +60,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     keys: [],
     disturbs: undefined,
+    meanwhile: undefined,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())

@@ -193,6 +193,45 @@ t.test('pays once if two commands begin the same payment at once', async t => {
   t.same(readdirSync(join(folder, 'gatewright', 'payments')), [])
 })
 
+t.test('a payment that is unknown to one of two commands is not made again', async t => {
+  const payee = await bootstrapUser(send)
+  const proxy = await loginThroughProxy(t)
+  const pay = () => run('pay', payee.address, '1.00', '--yes')
+  proxy.disturbs = 'response'
+  proxy.meanwhile = async () => {
+    proxy.disturbs = undefined
+    t.match(await pay(), { code: 0 }, 'the other command')
+  }
+  t.match(await pay(), { code: 1, output: /Run the same command again/ })
+  t.match(await pay(), { code: 0 })
+  t.equal(await paymentsTo(payee), 1)
+})
+
+t.test('a host that answers null leaves the outcome unknown', async t => {
+  const { address } = await bootstrapUser(send)
+  const proxy = await loginThroughProxy(t)
+  proxy.disturbs = 'null'
+  t.match(await run('pay', address, '1.00', '--yes', '--json'), {
+    code: 1,
+    output: /"error": "outcome_unknown"/,
+  })
+  proxy.disturbs = undefined
+  t.match(await run('pay', address, '1.00', '--yes'), { code: 0 })
+})
+
+t.test('a damaged login shows nothing of the key that it holds', async t => {
+  const login = readFileSync(file, 'utf8')
+  t.teardown(() => writeFileSync(file, login))
+  const { key } = JSON.parse(login) as { key: string }
+  for (const damaged of [key, `{"key":${key}}`, 'null', '{}', `{"host":7,"keyId":"k","key":"${key}"}`]) {
+    writeFileSync(file, damaged)
+    const { code, output } = await run('my-keys', 'list')
+    t.equal(code, 1)
+    t.match(output, /login\.json cannot be read \(it holds no login\)/)
+    t.notMatch(output, key.slice(0, 8))
+  }
+})
+
 t.test('prints the requests of the account, with why one was refused', async t => {
   const { code, output } = await run('requests', 'tail', '--once')
   t.equal(code, 0)

@@ -50,7 +50,9 @@ export async function call(
       'no_answer',
     )
   })
-  const json = (await response.json().catch(() => undefined)) as Readonly<Record<string, unknown>> | undefined
+  const read: unknown = await response.json().catch(() => undefined)
+  // A body of `null` is none, too.
+  const json = (read ?? undefined) as Readonly<Record<string, unknown>> | undefined
   if (response.status >= 500 || (response.ok && json === undefined))
     throw new CommandError(`${host} answers ${response.status}: ${messageOf(json)}`, 'no_answer')
   if (!response.ok || json === undefined)

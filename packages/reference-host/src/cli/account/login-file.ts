@@ -21,13 +21,30 @@ export function loginFile(env: NodeJS.ProcessEnv): string {
 /** Reads the login; undefined if there is none. Throws a `CommandError` if the file cannot be read. */
 export async function findLogin(env: NodeJS.ProcessEnv): Promise<Login | undefined> {
   const file = loginFile(env)
+  const unreadable = (why: string): CommandError =>
+    new CommandError(
+      `${file} cannot be read (${why}). To log in anew, delete it and revoke its key in the console of the host`,
+    )
+  let text: string
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Login
+    text = await readFile(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new CommandError(
-      `${file} cannot be read (${(error as Error).message}). To log in anew, delete it and revoke its key in the console of the host`,
-    )
+    throw unreadable((error as Error).message)
+  }
+  const login = parseLogin(text)
+  if (!login) throw unreadable('it holds no login')
+  return login
+}
+
+/** Reads a stored login; undefined for any other text. The error of `JSON.parse` is not shown: it has a part of the text, which can be of the key. */
+function parseLogin(text: string): Login | undefined {
+  try {
+    const login = JSON.parse(text) as Partial<Login> | null
+    const isLogin = [login?.host, login?.keyId, login?.key].every(each => typeof each === 'string')
+    return isLogin ? (login as Login) : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -65,7 +65,11 @@ export const payCommand: StartCommand = {
     const made = await send(login, session, payment, pending).catch(async (error: unknown) => {
       if (!(error instanceof CommandError)) throw error
       const isUnknown = UNKNOWN.has(error.code)
-      if (isUnknown) throw new CommandError(`${error.message}\n${unknownText(about)}`, 'outcome_unknown')
+      if (isUnknown) {
+        // A command that made the same payment at once may have forgotten it, and the next one is to find it.
+        if (!(await findPending(env, payment))) await keepPending(env, payment, pending, { replaces: false })
+        throw new CommandError(`${error.message}\n${unknownText(about)}`, 'outcome_unknown')
+      }
       // The denial of a repetition does not say what became of the earlier request.
       if (!isFirst) throw new CommandError(`${error.message}\n${earlierText(pending)}`, error.code)
       await forgetPending(env, payment, pending)
