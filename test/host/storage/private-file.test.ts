@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,6 +33,20 @@ t.test('replaces a file that others could read by one that they cannot', t => {
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.throws(() => replacePrivateFile(folder, 'x'), { code: /EISDIR|ENOTEMPTY|EEXIST/ })
   t.same(readdirSync(folder), ['file'], 'nothing else is left')
+  t.end()
+})
+
+t.test('leaves no part of a file where there is no room for the whole', t => {
+  const folder = folderOf(t)
+  const module = `${process.cwd()}/packages/host/dist/storage/private-file.js`
+  for (const write of ['createPrivateFile', 'replacePrivateFile']) {
+    const code = `import { ${write} } from '${module}'; ${write}('${folder}/file', 'x'.repeat(100_000))`
+    const limited = `ulimit -f 16 && exec "$0" --input-type=module -e "$1"`
+    const { status, stderr } = spawnSync('sh', ['-c', limited, process.execPath, code], { encoding: 'utf8' })
+    t.equal(status, 1)
+    t.match(stderr, /EFBIG/)
+    t.same(readdirSync(folder), [])
+  }
   t.end()
 })
 

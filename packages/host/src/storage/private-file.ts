@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -39,8 +48,12 @@ function writeBeside(path: string, text: string): string {
   const next = `${path}.${randomUUID()}.new`
   const handle = openSync(next, 'wx', 0o600)
   try {
-    writeSync(handle, text)
+    // Unlike `writeSync`, it fails if there is room for a part only.
+    writeFileSync(handle, text)
     fsyncSync(handle)
+  } catch (error) {
+    rmSync(next, { force: true })
+    throw error
   } finally {
     closeSync(handle)
   }
