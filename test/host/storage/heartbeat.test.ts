@@ -117,6 +117,30 @@ for (const [dialect, open] of [
     t.match(await rows(db, 'select beats from gw_heartbeats'), [{ beats: /^1$/ }])
   })
 
+  t.test(`${dialect}: a loss that could not be recorded is recorded by the next call`, async t => {
+    const { db, clock, beats } = await opened(t)
+    let fails = false
+    const broken: SqlClient = {
+      ...db,
+      query: (text, values) =>
+        fails && text.includes('gw_lost_history')
+          ? Promise.reject(new Error('the connection is cut'))
+          : db.query(text, values),
+    }
+    const beat = createHeartbeat(broken, clock)
+    await beat()
+    await beat()
+    await beats('beats - 1')
+    fails = true
+    await t.rejects(beat(), { code: 'ERR_STORE_UNAVAILABLE' })
+    await t.rejects(beat(), { code: 'ERR_STORE_UNAVAILABLE' })
+    fails = false
+    const loss = await beat()
+    t.match(loss, { acknowledgedAt: 1_000_000, keptAt: 1_000_000 })
+    t.same(await listLostHistory(db, 10), [loss])
+    t.equal(await beat(), undefined, 'it is found once')
+  })
+
   t.test(`${dialect}: at most 100 losses wait for an operator`, async t => {
     const { db, beat, beats } = await opened(t)
     await beat()

@@ -22,15 +22,17 @@ interface Acknowledged {
 /**
  * Makes the function that writes the next heartbeat of this process to its database. A database that counts no more heartbeats than it has
  * acknowledged has lost history: it is a replica that was promoted without the last writes, a restored backup, or one of two primaries. The
- * loss is recorded in the database for all hosts, and returned. A heartbeat without a reply may have been counted or not, so a higher
+ * loss is recorded in the database for all hosts, and returned; if that fails, the next call records it. A heartbeat without a reply may have been counted or not, so a higher
  * count proves nothing. Simultaneous calls share one heartbeat, because replies that overtake each other would look like a loss.
  * Faults: `ERR_STORE_*`.
  */
 export function createHeartbeat(db: SqlClient, clock: Clock): () => Promise<LostHistory | undefined> {
   const start = (): Acknowledged => ({ hostId: newId('host'), beats: 0, at: clock.now() })
   let acknowledged = start()
+  let unrecorded: LostHistory | undefined
   let running: Promise<LostHistory | undefined> | undefined
-  const beat = async (): Promise<LostHistory | undefined> => {
+  /** Writes a heartbeat, and returns the loss that its count shows. */
+  const count = async (): Promise<LostHistory | undefined> => {
     const now = clock.now()
     // Long before another host deletes its row as that of a host that has ended.
     if (now - acknowledged.at > KEEP_MS / 2) acknowledged = start()
@@ -41,16 +43,23 @@ export function createHeartbeat(db: SqlClient, clock: Clock): () => Promise<Lost
       acknowledged = { hostId, beats: counted, at: now }
       return undefined
     }
-    const loss = {
+    // A new row: if this host comes back to the other database, that one has not counted it.
+    acknowledged = start()
+    return {
       hostId,
       foundAt: now,
       acknowledgedAt: at,
       keptAt: counted === 1 ? null : toInteger(row?.['previous_at']),
       acceptedAt: null,
     }
+  }
+  const beat = async (): Promise<LostHistory | undefined> => {
+    // Kept until it is recorded: the next heartbeat would hide a loss that a failed write did not record.
+    unrecorded ??= await count()
+    const loss = unrecorded
+    if (loss === undefined) return undefined
     await recordLostHistory(db, loss)
-    // A new row: if this host comes back to the other database, that one has not counted it.
-    acknowledged = start()
+    unrecorded = undefined
     return loss
   }
   return () => {
