@@ -17,6 +17,9 @@ type ReadinessModule = typeof import('../../../packages/host/dist/storage/readin
 const { createReadiness } = (await import(
   `${process.cwd()}/packages/host/dist/storage/readiness.js`
 )) as ReadinessModule
+const { collectHeartbeats } = (await import(
+  `${process.cwd()}/packages/host/dist/storage/heartbeat.js`
+)) as typeof import('../../../packages/host/dist/storage/heartbeat.js')
 type Readiness = ReturnType<typeof createReadiness>
 
 interface Opened {
@@ -131,6 +134,28 @@ t.test('is not ready while the clock is more than 2 s off that of Postgres', asy
   }
   t.match(reported, [{ message: /^not ready, clock: this host's clock is \d+ ms off its database's$/ }, {}])
 })
+
+t.test(
+  'writes no heartbeat by a clock that is off: other hosts would delete it, and all would see a loss',
+  async t => {
+    const db = await migrated(t, openPostgres)
+    const { clock, reported, next } = readinessOf(db)
+    const { now } = Date
+    t.teardown(() => {
+      Date.now = now
+    })
+    const monthMs = 30 * 86_400_000
+    Date.now = () => now() - monthMs
+    clock.advance(-monthMs)
+    t.match(await next(), { ready: false, dependencies: { clock: 'down', history: 'ok' } })
+    await collectHeartbeats(db, 10, now())
+    t.match(await next(), { ready: false, dependencies: { clock: 'down', history: 'ok' } })
+    Date.now = now
+    clock.advance(monthMs)
+    t.match(await next(), { ready: true, dependencies: { clock: 'ok', history: 'ok' } })
+    t.equal(reported.length, 2)
+  },
+)
 
 for (const open of [openSqlite, openPostgres])
   t.test(`${open.name}: is not ready after a loss of history until it is accepted`, async t => {

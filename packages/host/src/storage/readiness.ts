@@ -15,7 +15,7 @@ import { countOpenLosses, type LostHistory } from './lost-history.ts'
 export interface ReadinessState {
   readonly ready: boolean
   /**
-   * - `database`: it takes writes;
+   * - `database`: it takes writes, which is not tried while the clock is wrong;
    * - `clock`: this host's clock agrees with that of Postgres;
    * - `history`: the database has everything that it has acknowledged;
    * - `tables`: no newer software has migrated them;
@@ -74,14 +74,19 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
   let fullAt = -Infinity
 
   const isNeeded = (name: string): boolean => !Object.hasOwn(checks, name)
-  const checkDatabase = async (): Promise<Causes> => {
+  const writeHeartbeat = async (): Promise<void> => {
     try {
       const loss = await beat()
       if (loss) report(new Error(lossText(loss)))
     } catch (error) {
       throw hasCode(error, [READ_ONLY]) ? new Error(await readOnlyText(db)) : error
     }
-    return { ...(await clockCauses(db)), ...(await historyCauses(db)), ...(await tableCauses(db)) }
+  }
+  const checkDatabase = async (): Promise<Causes> => {
+    const ofClock = await clockCauses(db)
+    // Other hosts would delete the row of a host whose clock is weeks behind, and all would take that for lost history.
+    if (ofClock.clock === undefined) await writeHeartbeat()
+    return { ...ofClock, ...(await historyCauses(db)), ...(await tableCauses(db)) }
   }
   const checkDisk = async (): Promise<void> => {
     const age = clock.now() - fullAt
@@ -160,7 +165,7 @@ async function readOnlyText(db: SqlClient): Promise<string> {
 }
 
 /** SQLite is on this machine, and has its clock. */
-async function clockCauses(db: SqlClient): Promise<Causes> {
+async function clockCauses(db: SqlClient): Promise<{ readonly clock?: string | undefined }> {
   if (db.dialect === 'sqlite') return {}
   const [row] = await rows(db, 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now')
   const skewMs = Math.abs(toInteger(row?.['now']) - Date.now())
