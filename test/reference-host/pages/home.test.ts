@@ -50,24 +50,36 @@ for (const colorScheme of ['light', 'dark'] as const) {
   )
 }
 
-await t.test('the command of the page asks for more than its key may spend, and is refused', async t => {
-  const sandbox = await startPageHost()
-  t.teardown(() => sandbox.close())
-  const { token } = await bootstrapUser(sandbox.send)
-  const created = await sandbox.send('/user/v1/keys', {
-    headers: bearer(token),
-    body: { policy: { dailySpendCapCents: 5000 } },
-  })
-  const { page, context } = await openPage(browser, `${sandbox.url}/`, { permissions: ['clipboard-write'] })
-  await page.getByRole('button', { name: 'Copy the command', exact: true }).click()
-  await page.getByRole('button', { name: 'Copy the command', exact: true }).getByText('Copied').waitFor()
-  const command = (await page.locator('#pay-command').textContent()) ?? ''
-  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
-    env: { PATH: process.env['PATH'], GATEWRIGHT_KEY: String(created.body['userApiKey']) },
-  })
-  t.match(JSON.parse(stdout), { error: 'policy_blocked', rule: 'dailySpendCapCents', remaining: 5000 })
-  await context.close()
-})
+await t.test(
+  'the command of the page asks for more than its key may spend, and for less after it',
+  async t => {
+    const sandbox = await startPageHost()
+    t.teardown(() => sandbox.close())
+    const { token } = await bootstrapUser(sandbox.send)
+    const created = await sandbox.send('/user/v1/keys', {
+      headers: bearer(token),
+      // What the form proposes for an agent.
+      body: { policy: { maxAuthAmountCents: 1000, dailySpendCapCents: 5000 } },
+    })
+    const { page, context } = await openPage(browser, `${sandbox.url}/`, { permissions: ['clipboard-write'] })
+    await page.getByRole('button', { name: 'Copy the command', exact: true }).click()
+    await page.getByRole('button', { name: 'Copy the command', exact: true }).getByText('Copied').waitFor()
+    const command = (await page.locator('#pay-command').textContent()) ?? ''
+    const run = async (text: string): Promise<object> => {
+      const { stdout } = await promisify(execFile)('sh', ['-c', text], {
+        env: { PATH: process.env['PATH'], GATEWRIGHT_KEY: String(created.body['userApiKey']) },
+      })
+      return JSON.parse(stdout) as object
+    }
+    t.match(await run(command), { error: 'policy_blocked', rule: 'maxAuthAmountCents' })
+    const words = await page.getByRole('main').innerText()
+    const [, dollars] = /Ask for (\d+) USD, and it passes/.exec(words) ?? []
+    // Another idempotency key than in the same second before.
+    const less = command.replace('6000', `${dollars}00`).replace('try-', 'less-')
+    t.match(await run(less), { data: { payin: { amountCents: Number(dollars) * 100 } } })
+    await context.close()
+  },
+)
 
 await t.test(
   'says in its header and its panel that a store is down, or that the host does not answer',
