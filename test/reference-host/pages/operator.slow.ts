@@ -211,6 +211,18 @@ await t.test('keeps the token in the tab over a reload, until it is locked', asy
   await page.context().close()
 })
 
+await t.test('works in a browser that refuses storage', async () => {
+  const { page } = await openPage(browser, 'about:blank')
+  await page.addInitScript(
+    `Object.defineProperty(globalThis, 'sessionStorage', { get() { throw new DOMException('no', 'SecurityError') } })`,
+  )
+  await page.goto(host.operatorUrl)
+  await page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
+  await page.getByRole('button', { name: 'Unlock' }).click()
+  await page.getByRole('list', { name: 'Summary' }).waitFor()
+  await page.context().close()
+})
+
 await t.test('one banner says that the host does not answer, until it does', async t => {
   const { page } = await unlocked()
   await part(page, 'Needs you').getByText('2 lost writes').waitFor()

@@ -1,4 +1,4 @@
-import { call } from '../shared/api.ts'
+import { call, sentence } from '../shared/api.ts'
 import { byId, el, fill } from '../shared/dom.ts'
 import { whenHostIsBack } from '../shared/host-away.ts'
 import { announce } from '../shared/live.ts'
@@ -33,7 +33,7 @@ async function showAgain(token: string): Promise<void> {
   const host = await readHost(token)
   if (host.ok) showFigures(token, host.data)
   else if (host.problem.status === 0) whenHostIsBack(() => void showAgain(token))
-  else lock(host.problem.status === 401 ? NOT_ACCEPTED : undefined)
+  else lock(host.problem.status === 401 ? NOT_ACCEPTED : sentence(host.problem))
 }
 
 const NOT_ACCEPTED = 'The host does not accept this token. Type its token again.'

@@ -51,8 +51,9 @@ export function strip(feed: FiguresFeed): HTMLElement {
   let refusals: RefusalFigures | undefined
   const showRefused = (): void => decisions && refused.show(refusedState(decisions, refusals))
   feed.follow<DecisionFigures>('decisions', reply => {
-    if (reply.ok) decisions = reply.data
-    showRefused()
+    decisions = reply.ok ? reply.data : undefined
+    if (reply.ok) showRefused()
+    else refused.show(unknown())
   })
   feed.follow<RefusalFigures>('refusals', reply => {
     refusals = reply.ok ? reply.data : undefined
