@@ -216,6 +216,10 @@ t.test('says why a pay-in was not settled, in its drawer', async t => {
   await press(page, 'Settle with play money')
   await drawerOf(page, 'Pay-in').getByText('this pay-in has expired').waitFor()
   t.equal(await program.balance(), 0)
+  await page.unroute('**/settle')
+  await page.route('**/settle', route => route.abort())
+  await press(page, 'Settle with play money')
+  await drawerOf(page, 'Pay-in').getByText('It is not known whether it was done.').waitFor()
 })
 
 t.test('opens what a notification is about, which marks it as read', async t => {

@@ -18,7 +18,7 @@ export function limitsSection(context: ConsoleContext): HTMLElement {
     const blocks = live.map(key => ({ key, element: el('div', { class: 'key-caps' }) }))
     const rest = el('p', { class: 'muted' })
     const closest = el('ul', { class: 'cap-list closest' }, el('li', {}, skeleton('your limits')))
-    void readAll(context, blocks, rest).then(read => fill(closest, ...closestBars(read)))
+    void readAll(context, blocks, rest).then(read => fill(closest, ...closestBars(read, live.length)))
     const all = blocks.map(({ element }) => element)
     return [
       closest,
@@ -37,19 +37,23 @@ export function limitsSection(context: ConsoleContext): HTMLElement {
 /** How many limits the overview shows. */
 const CLOSEST = 3
 
-/** Makes the bars of the caps of which the smallest part is left. A cap that keys below inherit is shown once, for its own key. */
-function closestBars(read: ReadonlyMap<Block, readonly Cap[]>): Child[] {
+/**
+ * Makes the bars of the caps of which the smallest part is left. A cap that keys below inherit is shown once, for its own key. `keys` are
+ * all whose caps should have been read.
+ */
+function closestBars(read: ReadonlyMap<Block, readonly Cap[]>, keys: number): Child[] {
   const own = [...read].flatMap(([{ key }, caps]) =>
     caps.filter(cap => !cap.inherited && cap.window !== 'operation').map(cap => ({ key, cap })),
   )
   const left = ({ cap: { cap, remaining } }: (typeof own)[number]): number =>
     cap === 0 ? 0 : remaining / cap
   const closest = own.toSorted((a, b) => left(a) - left(b)).slice(0, CLOSEST)
-  if (closest.length === 0)
-    return [el('li', { class: 'muted' }, 'No key has a limit on what it spends over time.')]
-  return closest.map(({ key, cap }) => {
-    return capBar(cap, false, el('span', { class: 'muted small' }, 'of ', keyName(key)))
-  })
+  const bars = closest.map(({ key, cap }) =>
+    capBar(cap, false, el('span', { class: 'muted small' }, 'of ', keyName(key))),
+  )
+  const note = (text: string): HTMLElement => el('li', { class: 'muted' }, text)
+  if (read.size < keys) return [...bars, note('The limits of some keys cannot be shown.')]
+  return bars.length > 0 ? bars : [note('No key has a limit on what it spends over time.')]
 }
 
 const noKeys = ({ actions, show }: ConsoleContext): HTMLElement =>

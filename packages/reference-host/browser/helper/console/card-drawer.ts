@@ -11,7 +11,7 @@ import { copiedId, factList, words } from './money-drawer.ts'
 import type { DrawerContent } from './page.ts'
 import { addressOf } from './route.ts'
 import { withSignedKey } from './signed-key.ts'
-import { load, notDone, problemNote } from './states.ts'
+import { load, notDone, problemNote, unlessUnknown } from './states.ts'
 import type { Authorization, Card } from './wire.ts'
 
 /** How many payments the drawer shows. */
@@ -204,7 +204,7 @@ function simulate(
     reply => {
       context.transactions.clear()
       if (reply.ok) announce(outcomeOf(reply))
-      else showInDrawer('Nothing was paid.', reply.problem)
+      else showInDrawer(unlessUnknown('Nothing was paid.', reply.problem), reply.problem)
     },
   )
 }

@@ -15,7 +15,7 @@ import { fillCells, makeCells } from './money-row.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
 import { withSignedKey } from './signed-key.ts'
-import { load, problemNote } from './states.ts'
+import { load, problemNote, unlessUnknown } from './states.ts'
 import { pagedFeed, pageReader } from './transaction-feed.ts'
 import type { Payin, PayinDetail } from './wire.ts'
 
@@ -138,7 +138,7 @@ function settleForm(context: ConsoleContext, { id }: PayinDetail): HTMLElement {
         if (reply.ok) return announce('The pay-in is settled.')
         document
           .querySelector('.drawer-body')
-          ?.prepend(problemNote('The pay-in was not settled.', reply.problem))
+          ?.prepend(problemNote(unlessUnknown('The pay-in was not settled.', reply.problem), reply.problem))
       },
     )
   return el(

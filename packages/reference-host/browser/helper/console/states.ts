@@ -79,6 +79,13 @@ export function notDone(what: string, done: string, { status }: Problem): string
     : `The ${what} was not ${done}. It works as before.`
 }
 
+/** Says `refused` if the host said so. Without a response of the host, what was asked for may have happened. */
+export function unlessUnknown(refused: string, { status }: Problem): string {
+  return status === 0 || status >= 500
+    ? 'It is not known whether it was done. Refresh, and repeat it if it was not.'
+    : refused
+}
+
 /** Makes a section with a heading, and optionally a control beside it. */
 export function section(title: string, body: readonly Child[], beside?: Child): HTMLElement {
   return el(

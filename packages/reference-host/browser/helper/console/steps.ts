@@ -4,7 +4,7 @@ import { readHost } from '../../shared/host.ts'
 import { announce } from '../../shared/live.ts'
 import type { ConsoleContext } from './context.ts'
 import { withSignedKey } from './signed-key.ts'
-import { load, problemNote, section } from './states.ts'
+import { load, problemNote, section, unlessUnknown } from './states.ts'
 import type { Agreement, Application, Step } from './wire.ts'
 
 /** The title of each onboarding step, and a text about how to complete it. */
@@ -133,11 +133,9 @@ function sandboxActions(
       [scope],
       callWithKey => callWithKey(path, body),
       reply => {
-        announce(reply.ok ? `${what} was done.` : `${what} was not done.`)
-        if (!reply.ok)
-          byId('app')
-            .querySelector('.setup')
-            ?.append(problemNote(`${what} was not done.`, reply.problem))
+        if (reply.ok) return announce(`${what} was done.`)
+        const happened = unlessUnknown(`${what} was not done.`, reply.problem)
+        byId('app').querySelector('.setup')?.append(problemNote(happened, reply.problem))
       },
     )
   if (step === 'funding') {

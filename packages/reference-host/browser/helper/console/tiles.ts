@@ -59,11 +59,12 @@ async function refusedToday({ call }: ConsoleContext): Promise<Reply<Child>> {
     `/requests?outcome=refused&limit=${MOST_COUNTED}`,
   )
   if (!reply.ok) return reply
+  const today = reply.data.requests.filter(({ createdAt }) => Date.parse(createdAt) >= firstOf(1))
   // What is not there was not refused: this page asks for the identity check of accounts that have none.
-  const refused = reply.data.requests.filter(({ error }) => error !== 'not_found')
-  const count = refused.filter(({ createdAt }) => Date.parse(createdAt) >= firstOf(1)).length
-  if (count === 0) return { ok: true, data: '0' }
-  const words = count === MOST_COUNTED ? `${count}+` : String(count)
+  const count = today.filter(({ error }) => error !== 'not_found').length
+  const isCut = today.length === MOST_COUNTED
+  if (count === 0 && !isCut) return { ok: true, data: '0' }
+  const words = isCut ? `${count}+` : String(count)
   return {
     ok: true,
     data: el(
