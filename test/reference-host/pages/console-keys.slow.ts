@@ -148,6 +148,48 @@ t.test('makes a key by a template with limits, an end and addresses, and says wh
   t.same(faults, NONE)
 })
 
+t.test('shows no request while a limit is mistyped, and always that which the form sends', async t => {
+  const { page } = await openKeys()
+  await press(page, 'Create key')
+  await page.getByLabel('Agent with an allowance').check()
+  const json = page.getByRole('tabpanel', { name: 'JSON' }).locator('pre')
+  for (const [label, wrong, right] of [
+    ['Per day', '50,00', '50'],
+    ['Allowed addresses', '127.0.0', '127.0.0.1'],
+  ] as const) {
+    await page.getByLabel(label, { exact: true }).fill(wrong)
+    t.equal(await json.textContent(), '', label)
+    await page.getByText('A field is not complete, or is mistyped.').waitFor()
+    await page.getByLabel(label, { exact: true }).fill(right)
+    t.match(JSON.parse((await json.textContent()) ?? ''), { policy: { dailySpendCapCents: 5000 } })
+  }
+  await press(page, 'Add a limit for one kind of operation')
+  await page.getByRole('textbox', { name: 'At most', exact: true }).fill('2')
+  await page.getByLabel('Time span').selectOption('each')
+  await page.getByRole('combobox', { name: 'Kind of operation' }).selectOption('new keys')
+  t.match(JSON.parse((await json.textContent()) ?? ''), {
+    policy: { limits: [{ operations: ['keys.create'], window: 'day', maxCount: 2 }] },
+  })
+})
+
+t.test('names what a limit on each operation is about', async t => {
+  const wallet = testWallet()
+  const limits = [{ operations: ['withdrawals.create'], window: 'operation', maxCents: 300 }]
+  const program = await programOf(host, wallet, { limits })
+  const { page } = await openKeys(wallet)
+  await page.getByText('Withdrawals at once').waitFor()
+  t.match(await cells(page, program.keyId.slice(-6)), /3\.00 USD\s+Withdrawals at once/)
+})
+
+t.test('does not say that no key has a limit when the limits cannot be read', async () => {
+  const wallet = testWallet()
+  await programOf(host, wallet, { dailySpendCapCents: 700 })
+  const { page } = await openKeys(wallet)
+  await page.route('**/caps', route => route.fulfill({ status: 503, json: { error: 'x', message: 'y' } }))
+  await openTab(page, 'Overview')
+  await page.getByText('The limits of some keys cannot be shown.').waitFor()
+})
+
 t.test('chooses scopes one by one, and marks those that are more than they seem', async t => {
   const { page } = await openKeys()
   await press(page, 'Create key')
@@ -158,7 +200,7 @@ t.test('chooses scopes one by one, and marks those that are more than they seem'
   await press(page, 'All that only read')
   t.match(await page.locator('.key-sentence').innerText(), /^May read everything, and changes nothing/)
   await page.getByLabel('secrets read').check()
-  t.notMatch(await page.locator('.key-sentence').innerText(), /see card numbers/)
+  t.match(await page.locator('.key-sentence').innerText(), /May see card numbers\./)
 })
 
 t.test('shows programs for a new key that run as they are, and hides the key in them at first', async t => {

@@ -53,8 +53,10 @@ t.test('says in a sentence what a key may do', async t => {
   const cards = { operations: ['cards.create', 'cards.execute'], window: 'total', maxCount: 1 } as const
   t.match(says(agent, { limits: [month, cards] }), /^May pay up to 500\.00 USD a month\./)
   t.match(says(agent, { limits: [month, cards] }), /At most 1 new card in total\.$/)
-  t.equal(says(ALL), 'May pay as much as your balance holds.')
-  t.match(says(ALL, { dailyWithdrawalCapCents: 2000 }), /May withdraw up to 20\.00 USD a day\./)
+  t.equal(says(ALL), 'May pay as much as your balance holds. May withdraw, see card numbers and make keys.')
+  const withdrawals = { dailyWithdrawalCapCents: 2000 }
+  t.match(says(ALL, withdrawals), /May withdraw up to 20\.00 USD a day, see card numbers and make keys\./)
+  t.match(says(ALL, { ...withdrawals, dailySpendCapCents: 500 }), /May withdraw up to 5\.00 USD a day,/)
   t.match(says(ALL, { allowCardSecrets: false }), /May not see card numbers\./)
   t.match(says(ALL, { allowedIps: ['10.0.0.0/8', '::1'] }), /Works only from 10\.0\.0\.0\/8, ::1\./)
   t.match(
@@ -65,6 +67,18 @@ t.test('says in a sentence what a key may do', async t => {
   t.match(says(['keys.write']), /^Moves no money\./)
   t.equal(says([]), 'May do nothing.')
   t.equal(says(ALL, { allowOperations: [] }), 'May do nothing.')
+})
+
+t.test('says nothing of a key that a policy forbids', async t => {
+  t.equal(
+    says(ALL, { denyOperations: ['withdrawals.*', 'keys.create'], notAfter: '2027-01-01T00:00:00Z' }),
+    'May pay as much as your balance holds. May see card numbers. May not withdraw or make keys. Never withdrawals, keys.create. Not after 2027-01-01 00:00:00 UTC.',
+  )
+  t.equal(
+    says(ALL, { allowOperations: ['cards.list', 'bills.list'] }),
+    'Moves no money. May not see card numbers or make keys. Only cards.list, bills.list.',
+  )
+  t.match(says(ALL, { allowOperations: ['payments.*'] }), /^May pay .* May not withdraw, /)
 })
 
 t.test('of several policies the lowest cap counts in the sentence', async t => {

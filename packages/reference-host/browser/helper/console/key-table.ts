@@ -160,7 +160,11 @@ function limitWords(key: Key, all: readonly Cap[]): Child[] {
   const caps = all.filter(cap => isOnUse(key, cap))
   const [tightest] = tightestFirst(caps.filter(({ window }) => window !== 'operation'))
   const [each] = tightestFirst(caps)
-  if (!tightest && each) return [`${capAmount(each, each.cap)} ${capUnit(each)} each payment`]
+  if (!tightest && each)
+    return [
+      el('span', { class: 'small' }, `${capAmount(each, each.cap)} ${capUnit(each)}`),
+      el('span', { class: 'small muted' }, capName(each)),
+    ]
   if (!tightest)
     return [el('span', { class: 'muted' }, canPay(key.scopes) && !isFrozen(key) ? 'No limit' : '–')]
   const { cap, used } = tightest

@@ -73,6 +73,9 @@ async function sessionWords({ call }: ConsoleContext, keys: readonly Key[]): Pro
 /** What a person types to revoke a root: its label, or the last characters of its id. */
 const typedName = ({ label, id }: Key): string => label ?? id.slice(-6)
 
+/** A text as a page shows it, where several spaces are one. */
+const shownText = (text: string): string => text.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
+
 function nameField(name: string): { readonly element: Child; check(): boolean } {
   const input = el('input', {
     class: 'input',
@@ -92,7 +95,7 @@ function nameField(name: string): { readonly element: Child; check(): boolean } 
   return {
     element,
     check() {
-      const isSame = input.value.trim().normalize('NFC') === name
+      const isSame = shownText(input.value) === shownText(name)
       wrong.textContent = isSame ? '' : 'This is not its name.'
       input.setAttribute('aria-invalid', String(!isSame))
       if (!isSame) input.focus()

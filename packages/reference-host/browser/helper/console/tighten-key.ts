@@ -39,9 +39,9 @@ export async function tightenKey(
     confirm: 'Tighten limits',
     check: () => limits.read() !== undefined,
   })
-  if (!yes) return undefined
-  const scopes = boxes.filter(({ checked }) => checked).map(({ value }) => value)
   const policy = limits.peek()
+  if (!yes || !policy) return undefined
+  const scopes = boxes.filter(({ checked }) => checked).map(({ value }) => value)
   const change = {
     ...(scopes.length < key.scopes.length ? { scopes } : {}),
     ...(Object.keys(policy).length > 0 ? { policy } : {}),

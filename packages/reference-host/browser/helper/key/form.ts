@@ -45,14 +45,15 @@ export function keyForm({ create, cancel }: FormActions): HTMLElement {
     return template.id === 'custom' ? boxes.chosen() : template.scopes(all)
   }
   const hasLimits = (): boolean => templates.chosen().id !== 'read'
-  const requestOf = (limitPolicy: Policy): KeyRequest => {
-    const allowedIps = addresses.read() ?? []
+  /** Makes the request. Undefined while a field is wrong: what restricts the key is never left out. */
+  const requestOf = (limitPolicy: Policy | undefined): KeyRequest | undefined => {
+    const [allowedIps, expiresAt] = [addresses.read(), expiry.read()]
+    if (!limitPolicy || !allowedIps || expiresAt === undefined) return undefined
     const policy = {
-      ...(hasLimits() ? limitPolicy : {}),
+      ...limitPolicy,
       ...(allowedIps.length > 0 ? { allowedIps } : {}),
     }
     const label = name.value.trim().normalize('NFC')
-    const expiresAt = expiry.read()
     return {
       ...(label === '' ? {} : { label }),
       scopes: scopesOf(),
@@ -60,7 +61,7 @@ export function keyForm({ create, cancel }: FormActions): HTMLElement {
       ...(expiresAt ? { expiresAt } : {}),
     }
   }
-  const update = (): void => preview.show(requestOf(limits.peek()))
+  const update = (): void => preview.show(requestOf(hasLimits() ? limits.peek() : {}))
   const chooseTemplate = (): void => {
     const { id, proposes } = templates.chosen()
     custom.hidden = id !== 'custom'

@@ -40,8 +40,8 @@ export interface LimitFields {
   readonly element: HTMLElement
   /** Fills amounts in; fields without a value become empty. */
   propose(values: CapValues): void
-  /** Reads what is right, and leaves out what is wrong. */
-  peek(): Policy
+  /** Reads the limits without marking anything. Undefined if a field is wrong: a limit that is mistyped is never left out. */
+  peek(): Policy | undefined
   /** Reads the limits. Undefined if a field is wrong: the first wrong field is then marked and focused. */
   read(): Policy | undefined
 }
@@ -65,7 +65,8 @@ export function limitFields({ now = {} }: { readonly now?: CapsNow } = {}): Limi
       note(higherNote(cents(), now[name]?.cents) || capNote(name, cents(), centsOf('day') ?? now.day?.cents))
   }
   for (const { input } of fields) input.addEventListener('change', warn)
-  const peek = (): Policy => {
+  const peek = (): Policy | undefined => {
+    if (![...fields, cards, ...rows.fields()].every(({ isRight }) => isRight())) return undefined
     const [each, day, month, withdrawals] = (['each', 'day', 'month', 'withdrawals'] as const).map(centsOf)
     const limits: Limit[] = [
       ...(month === undefined
@@ -74,7 +75,7 @@ export function limitFields({ now = {} }: { readonly now?: CapsNow } = {}): Limi
       ...(cards.count() === undefined
         ? []
         : [{ operations: CARD_OPERATIONS, window: 'total', maxCount: cards.count() ?? 0 } as const]),
-      ...rows.peek(),
+      ...rows.limits(),
     ]
     return {
       ...(each === undefined ? {} : { maxAuthAmountCents: each }),
@@ -138,11 +139,11 @@ function countField() {
     wrong,
   )
   const count = (): number | undefined => parseCount(input.value)
+  const isRight = (): boolean => input.value.trim() === '' || count() !== undefined
   const check = (): boolean => {
-    const isRight = input.value.trim() === '' || count() !== undefined
-    wrong.textContent = isRight ? '' : 'Type a whole number, or leave it empty for no limit.'
-    input.setAttribute('aria-invalid', String(!isRight))
-    return isRight
+    wrong.textContent = isRight() ? '' : 'Type a whole number, or leave it empty for no limit.'
+    input.setAttribute('aria-invalid', String(!isRight()))
+    return isRight()
   }
-  return { element, input, count, check }
+  return { element, input, count, isRight, check }
 }

@@ -14,6 +14,7 @@ const WINDOWS = [
 interface LimitRow {
   readonly element: HTMLElement
   readonly input: HTMLInputElement
+  isRight(): boolean
   check(): boolean
   limit(): Limit | undefined
 }
@@ -26,7 +27,7 @@ export function limitRows(): {
   readonly element: HTMLElement
   fields(): readonly LimitRow[]
   /** The limits of the rows that are right. */
-  peek(): readonly Limit[]
+  limits(): readonly Limit[]
 } {
   const rows: LimitRow[] = []
   const list = el('div', { class: 'limit-rows' })
@@ -47,7 +48,7 @@ export function limitRows(): {
   return {
     element: el('div', { class: 'lines' }, list, el('div', {}, add)),
     fields: () => rows,
-    peek: () => rows.flatMap(row => row.limit() ?? []),
+    limits: () => rows.flatMap(row => row.limit() ?? []),
   }
 }
 
@@ -79,8 +80,9 @@ function limitRow(remove: () => void): LimitRow {
   }
   arrange()
   window.value = 'day'
-  kind.addEventListener('change', arrange)
-  unit.addEventListener('change', arrange)
+  // By `input`, so that the form reads the arranged row when the event reaches it.
+  kind.addEventListener('input', arrange)
+  unit.addEventListener('input', arrange)
   const limit = (): Limit | undefined => {
     const operations = chosen()?.operations ?? []
     const span = window.value as Limit['window']
@@ -90,6 +92,7 @@ function limitRow(remove: () => void): LimitRow {
       ? { operations, window: span, maxCents: most }
       : { operations, window: span, maxCount: most }
   }
+  const isRight = (): boolean => limit() !== undefined
   const removeButton = button('Remove', remove)
   removeButton.classList.add('small')
   return {
@@ -106,15 +109,15 @@ function limitRow(remove: () => void): LimitRow {
     ),
     input,
     limit,
+    isRight,
     check() {
-      const isRight = limit() !== undefined
-      wrong.textContent = isRight
+      wrong.textContent = isRight()
         ? ''
         : unit.value === 'USD'
           ? 'Type dollars, such as 50 or 12.50.'
           : 'Type a whole number.'
-      input.setAttribute('aria-invalid', String(!isRight))
-      return isRight
+      input.setAttribute('aria-invalid', String(!isRight()))
+      return isRight()
     },
   }
 }

@@ -7,6 +7,8 @@ export interface MoneyField {
   readonly input: HTMLInputElement
   /** The amount; undefined if the field is empty or wrong. */
   cents(): number | undefined
+  /** Whether the field is empty or an amount. */
+  isRight(): boolean
   /** Marks the field if it is wrong. Returns whether it is right. */
   check(): boolean
   /** Fills an amount in, or empties the field. */
@@ -65,17 +67,18 @@ export function moneyField({
   )
   const isEmpty = (): boolean => input.value.trim() === ''
   const cents = (): number | undefined => (isEmpty() ? undefined : parseMoney(input.value))
+  const isRight = (): boolean => isEmpty() || cents() !== undefined
   return {
     element,
     input,
     cents,
+    isRight,
     check() {
-      const isRight = isEmpty() || cents() !== undefined
-      wrong.textContent = isRight
+      wrong.textContent = isRight()
         ? ''
         : 'Type dollars, such as 50, 12.50 or 1,000, or leave it empty for no limit.'
-      input.setAttribute('aria-invalid', String(!isRight))
-      return isRight
+      input.setAttribute('aria-invalid', String(!isRight()))
+      return isRight()
     },
     propose(cents) {
       input.value = cents === undefined ? '' : money(cents)

@@ -15,7 +15,8 @@ export interface KeyRequest {
 /** What the form says about the key while a person fills it in: a sentence, and the request as JSON and for curl. */
 export function keyPreview(all: readonly string[]): {
   readonly element: HTMLElement
-  show(request: KeyRequest): void
+  /** Shows a request; undefined while the form is not complete. */
+  show(request: KeyRequest | undefined): void
 } {
   const sentence = el('p', { class: 'key-sentence' })
   const json = el('pre')
@@ -44,6 +45,12 @@ export function keyPreview(all: readonly string[]): {
       ]),
     ),
     show(request) {
+      if (!request) {
+        sentence.textContent = 'A field is not complete, or is mistyped.'
+        json.textContent = ''
+        curl.textContent = ''
+        return
+      }
       const { scopes, policy, expiresAt } = request
       sentence.textContent = keySentence({ scopes, policies: policy ? [policy] : [], expiresAt }, all)
       json.textContent = JSON.stringify(request, null, 2)

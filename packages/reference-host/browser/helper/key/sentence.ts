@@ -1,6 +1,7 @@
 import { money } from '../../shared/money.ts'
+import { utc } from '../../shared/time.ts'
 import { MONEY_OPERATIONS, operationsWords } from './operations.ts'
-import { canPay, readScopes, rightsWords } from './rights.ts'
+import { readScopes, rightsWords } from './rights.ts'
 
 /** A limit on some operations, as policies write it. */
 export interface Limit {
@@ -19,6 +20,9 @@ export interface Policy {
   readonly allowedIps?: readonly string[]
   readonly allowCardSecrets?: boolean
   readonly allowOperations?: readonly string[]
+  readonly denyOperations?: readonly string[]
+  readonly notBefore?: string
+  readonly notAfter?: string
 }
 
 /** What a key has. */
@@ -33,12 +37,17 @@ export interface Rights {
 export function keySentence({ scopes, policies, expiresAt }: Rights, all: readonly string[]): string {
   const isBlocked = policies.some(({ allowOperations }) => allowOperations?.length === 0)
   if (scopes.length === 0 || isBlocked) return 'May do nothing.'
+  const paid = MONEY_OPERATIONS.filter(id => scopes.includes(writeScope(id)) && isAllowed(id, policies))
+  const rights = { withdraws: paid.includes('withdrawals.create'), ...otherRights(scopes, policies) }
+  const isPaying = paid.length > 0
   const sentences = [
-    canPay(scopes) ? paymentSentence(policies) : quietSentence(scopes, all),
-    withdrawalSentence(scopes, policies),
-    neverSentence(scopes, policies),
+    isPaying ? paymentSentence(policies) : quietSentence(scopes, all),
+    ...rightSentences(rights, isPaying, withdrawalCap(policies)),
+    ...policies.flatMap(operationSentences),
     ...policies.flatMap(({ limits = [] }) => limits.filter(limit => !isMonth(limit)).map(limitSentence)),
     ...policies.map(({ allowedIps }) => allowedIps && `Works only from ${allowedIps.join(', ')}.`),
+    ...policies.map(({ notBefore }) => notBefore && `Not before ${utc(notBefore)}.`),
+    ...policies.map(({ notAfter }) => notAfter && `Not after ${utc(notAfter)}.`),
     expiresAt ? `Ends ${day(expiresAt)}.` : undefined,
   ]
   return sentences.filter(text => text !== undefined).join(' ')
@@ -93,20 +102,79 @@ function quietSentence(scopes: readonly string[], all: readonly string[]): strin
   return isWide ? 'May read everything, and changes nothing.' : 'May only read, and changes nothing.'
 }
 
-function withdrawalSentence(scopes: readonly string[], policies: readonly Policy[]): string | undefined {
-  const cents = least(policies.map(({ dailyWithdrawalCapCents }) => dailyWithdrawalCapCents))
-  if (cents === undefined || !scopes.includes('withdrawals.write')) return undefined
-  return `May withdraw up to ${usd(cents)} a day.`
+/** The most that withdrawals may move in a day: all that is spent in a day counts, too. */
+const withdrawalCap = (policies: readonly Policy[]): number | undefined =>
+  policies.some(({ dailyWithdrawalCapCents }) => dailyWithdrawalCapCents !== undefined)
+    ? least(
+        policies.flatMap(({ dailyWithdrawalCapCents, dailySpendCapCents }) => [
+          dailyWithdrawalCapCents,
+          dailySpendCapCents,
+        ]),
+      )
+    : undefined
+
+/** The rights that matter most beside paying. */
+interface MainRights {
+  readonly withdraws: boolean
+  readonly seesNumbers: boolean
+  readonly makesKeys: boolean
 }
 
-function neverSentence(scopes: readonly string[], policies: readonly Policy[]): string | undefined {
+function otherRights(
+  scopes: readonly string[],
+  policies: readonly Policy[],
+): Pick<MainRights, 'seesNumbers' | 'makesKeys'> {
   const hidesNumbers = policies.some(({ allowCardSecrets }) => allowCardSecrets === false)
+  const reveals = ['cards.reveal', 'cards.openSecrets'].some(id => isAllowed(id, policies))
+  return {
+    seesNumbers: scopes.includes('cards.secrets.read') && !hidesNumbers && reveals,
+    makesKeys: scopes.includes('keys.write') && isAllowed('keys.create', policies),
+  }
+}
+
+function rightSentences(
+  { withdraws, seesNumbers, makesKeys }: MainRights,
+  isPaying: boolean,
+  cap: number | undefined,
+): (string | undefined)[] {
+  const withdrawal = cap === undefined ? 'withdraw' : `withdraw up to ${usd(cap)} a day`
+  const may = [withdraws && withdrawal, seesNumbers && 'see card numbers', makesKeys && 'make keys']
   const never = [
-    canPay(scopes) && !scopes.includes('withdrawals.write') && 'withdraw',
-    (!scopes.includes('cards.secrets.read') || hidesNumbers) && 'see card numbers',
-    !scopes.includes('keys.write') && 'make keys',
-  ].filter(word => word !== false)
-  return never.length === 0 ? undefined : `May not ${joined(never, 'or')}.`
+    isPaying && !withdraws && 'withdraw',
+    !seesNumbers && 'see card numbers',
+    !makesKeys && 'make keys',
+  ]
+  return [sentenceOf('May', may, 'and'), sentenceOf('May not', never, 'or')]
+}
+
+function sentenceOf(
+  start: string,
+  words: readonly (string | false)[],
+  last: 'and' | 'or',
+): string | undefined {
+  const said = words.filter(word => word !== false)
+  return said.length === 0 ? undefined : `${start} ${joined(said, last)}.`
+}
+
+const operationSentences = ({
+  allowOperations = [],
+  denyOperations = [],
+}: Policy): (string | undefined)[] => [
+  allowOperations.length > 0 ? `Only ${operationsWords(allowOperations)}.` : undefined,
+  denyOperations.length > 0 ? `Never ${operationsWords(denyOperations)}.` : undefined,
+]
+
+const tagOf = (operation: string): string => operation.slice(0, operation.indexOf('.'))
+const writeScope = (operation: string): string => `${tagOf(operation)}.write`
+
+/** Whether policies allow an operation at all, now or later. */
+function isAllowed(operation: string, policies: readonly Policy[]): boolean {
+  const isIn = (patterns: readonly string[]): boolean =>
+    patterns.includes(operation) || patterns.includes(`${tagOf(operation)}.*`)
+  return policies.every(
+    ({ allowOperations, denyOperations = [] }) =>
+      (allowOperations === undefined || isIn(allowOperations)) && !isIn(denyOperations),
+  )
 }
 
 const least = (values: readonly (number | undefined)[]): number | undefined => {
