@@ -178,6 +178,27 @@ onBothDatabases(
   },
 )
 
+onBothDatabases(
+  'a flood of one account leaves room for others while the database is down',
+  async (t, { dbs: [db] }) => {
+    let down = true
+    const failing: SqlClient = {
+      ...db,
+      transaction: work => (down ? Promise.reject(new Error('down')) : db.transaction(work)),
+    }
+    const log = createRequestLog({ db: failing, clock: manualClock(), mode: 'writes' })
+    for (let round = 0; round < 12; round++) {
+      for (let n = 0; n < 200; n++) log.record(decision())
+      await t.rejects(log.flush(), /down/)
+    }
+    log.record(decision({ accountId: 'bob' }))
+    down = false
+    await log.flush()
+    t.equal((await stored(db)).length, 200)
+    t.equal((await stored(db, 'bob')).length, 1)
+  },
+)
+
 onBothDatabases('keeps texts that a database would reject, changed and cut', async (t, { dbs: [db] }) => {
   const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
   const bad = 'a\0\ud800'.padEnd(5000, 'b')

@@ -14,7 +14,7 @@ export const KEPT_PER_ACCOUNT = 1000
 const TRIM_AFTER = 100
 /** Most rows that wait to be written: 2 MB as a rule, 20 MB at most. What does not fit is dropped and counted. */
 const MAX_WAITING = 2000
-/** Most rows of one account between two writes, so that one that is refused all the time leaves room for others. */
+/** Most rows of one account that wait, so that one that is refused all the time leaves room for others. */
 export const MAX_WAITING_PER_ACCOUNT = 200
 /** Rows of one statement. */
 const ROWS_AT_ONCE = 50
@@ -70,6 +70,7 @@ export function createRequestLog({
       const kept = batch.slice(Math.max(0, batch.length + waiting.length - MAX_WAITING))
       dropped += batch.length - kept.length
       waiting = [...kept, ...waiting]
+      for (const { accountId } of kept) waitingOf.set(accountId, (waitingOf.get(accountId) ?? 0) + 1)
       throw error
     }
   }
