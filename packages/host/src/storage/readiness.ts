@@ -32,7 +32,7 @@ export interface ReadinessState {
 
 /** Knows whether this host is ready. */
 export interface Readiness {
-  /** Checks all dependencies, each for 2 seconds at most. Calls within a second share one result. Never rejects. */
+  /** Checks all dependencies, each for 2 seconds at most, and Redis for half a second. Calls within a second share one result. Never rejects. */
   check(): Promise<ReadinessState>
   /**
    * Whether this host may delete or end what is due by its clock: the database works, has lost nothing, and its clock agrees. A host whose
@@ -55,6 +55,10 @@ interface ReadinessServices {
 
 /** How long a result is shared, in ms. */
 const SHARED_MS = 1000
+/** How long the check of a dependency may take, in ms. */
+const CHECK_MS = 2000
+/** The same for a store that the host goes on without. Probes often wait for one second, and must not take this host out of rotation for it. */
+const UNNEEDED_CHECK_MS = 500
 /** A host whose clock differs more from that of its database is not ready. */
 const MAX_SKEW_MS = 2000
 /** How long a host is not ready after a write that found the disk full. */
@@ -109,9 +113,9 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
   const check = shareResult(
     async (): Promise<ReadinessState> => {
       const [database, stores, local] = await Promise.all([
-        checkInTime(checkDatabase),
-        checkAll(checks),
-        checkAll({ disk: checkDisk, files: openFile }),
+        checkInTime(checkDatabase, CHECK_MS),
+        checkAll(checks, UNNEEDED_CHECK_MS),
+        checkAll({ disk: checkDisk, files: openFile }, CHECK_MS),
       ])
       const measured = [{ name: 'database', ...database }, ...stores]
       const causes: Causes = {
@@ -144,9 +148,12 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
 
 type NamedResult = CheckResult<unknown> & { readonly name: string }
 
-function checkAll(checks: Readonly<Record<string, DependencyCheck>>): Promise<readonly NamedResult[]> {
+function checkAll(
+  checks: Readonly<Record<string, DependencyCheck>>,
+  limitMs: number,
+): Promise<readonly NamedResult[]> {
   return Promise.all(
-    Object.entries(checks).map(async ([name, check]) => ({ name, ...(await checkInTime(check)) })),
+    Object.entries(checks).map(async ([name, check]) => ({ name, ...(await checkInTime(check, limitMs)) })),
   )
 }
 
