@@ -191,6 +191,7 @@ t.test('settles a pay-in with play money, and exports the pay-ins', async t => {
   await page.keyboard.press('Escape')
   const [download] = await Promise.all([page.waitForEvent('download'), press(page, 'Export CSV')])
   t.equal(download.suggestedFilename(), 'payins.csv')
+  await page.getByText('Exported 90 days up to today.').waitFor()
   const [, line] = readFileSync(await download.path(), 'utf8').split('\r\n')
   t.match(line, `${id},`)
   t.match(line, ',settled,25.00,2500,USD,')

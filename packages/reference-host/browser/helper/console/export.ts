@@ -19,12 +19,19 @@ export function exportButton(
     const file = path.slice(path.lastIndexOf('/') + 1)
     const problem = await saveExport(context, `/user/v1${path}?${queryOf(context, filters)}`, file)
     note?.remove()
-    note = problem && problemNote('Nothing was exported.', problem)
+    note = problem ? problemNote('Nothing was exported.', problem) : rangeNote(queryOf(context, filters))
     if (note) made.after(note)
-    else announce('Exported.')
+    if (!problem) announce('Exported.')
   }
   const made = button('Export CSV', save, 'small')
   return made
+}
+
+/** Says which days are in a file whose filters name no first day: the list on the page has all days. */
+function rangeNote(filters: URLSearchParams): HTMLElement | undefined {
+  if (filters.has('from')) return undefined
+  const text = `Exported 90 days up to ${filters.get('to') ?? 'today'}. Choose From for others, 366 days at most.`
+  return el('p', { class: 'muted small' }, text)
 }
 
 /** Lets the browser save a file that the host sends. Resolves to the problem, if any. */
