@@ -181,6 +181,19 @@ t.test('names what a limit on each operation is about', async t => {
   t.match(await cells(page, program.keyId.slice(-6)), /3\.00 USD\s+Withdrawals at once/)
 })
 
+t.test('says that policies take from the rights of a key, also those of the keys above it', async t => {
+  const wallet = testWallet()
+  const less = await programOf(host, wallet, { denyOperations: ['withdrawals.*'] })
+  const root = await programOf(host, wallet)
+  const headers = bearer(root.token)
+  await host.send('/user/v1/keys', { body: { label: 'below' }, headers })
+  const frozen = { policy: { allowOperations: [] } }
+  await host.send(`/user/v1/keys/${root.keyId}`, { method: 'PATCH', body: frozen, headers })
+  const { page } = await openKeys(wallet)
+  t.match(await cells(page, less.keyId.slice(-6)), /Everything\s+Except what a policy forbids/)
+  t.match(await cells(page, 'below'), /Blocked/)
+})
+
 t.test('does not say that no key has a limit when the limits cannot be read', async () => {
   const wallet = testWallet()
   await programOf(host, wallet, { dailySpendCapCents: 700 })

@@ -7,7 +7,7 @@ import { usageBar } from './cap-bar.ts'
 import { capAmount, capName, capUnit, tightestFirst } from './cap-words.ts'
 import type { ConsoleContext } from './context.ts'
 import { keyMenu } from './key-menu.ts'
-import { filterKeys, keyTree, type KeyFilter, type KeyNode } from './key-tree.ts'
+import { filterKeys, keyTree, policyChain, type KeyFilter, type KeyNode } from './key-tree.ts'
 import { isFrozen, keyName, policiesOf } from './key-words.ts'
 import { readCaps } from './read-caps.ts'
 import { addressOf } from './route.ts'
@@ -117,7 +117,7 @@ function row({ key, depth }: KeyNode, keys: readonly Key[], limit: Child, menu: 
     'tr',
     {},
     name,
-    el('td', { 'data-name': 'Rights' }, ...rights(key)),
+    el('td', { 'data-name': 'Rights' }, ...rights(key, keys)),
     el('td', { 'data-name': 'Closest limit' }, limit),
     el(
       'td',
@@ -128,11 +128,19 @@ function row({ key, depth }: KeyNode, keys: readonly Key[], limit: Child, menu: 
   )
 }
 
-function rights(key: Key): Child[] {
-  if (isFrozen(key)) return ['Blocked']
+function rights(key: Key, keys: readonly Key[]): Child[] {
+  const policies = policyChain(key, keys)
+  if (policies.some(({ allowOperations }) => allowOperations?.length === 0)) return ['Blocked']
+  const isLess = policies.some(
+    ({ allowOperations, denyOperations = [] }) => allowOperations !== undefined || denyOperations.length > 0,
+  )
   const addresses = policiesOf(key).flatMap(({ allowedIps = [] }) => allowedIps)
   const words = rightsWords(key.scopes, readHost().scopes)
-  return [words, addresses.length > 0 && el('div', { class: 'small muted' }, `From ${addresses.join(', ')}`)]
+  return [
+    words,
+    isLess && el('div', { class: 'small muted' }, 'Except what a policy forbids'),
+    addresses.length > 0 && el('div', { class: 'small muted' }, `From ${addresses.join(', ')}`),
+  ]
 }
 
 /** The state of a key; nothing for an active one that does not end. */
