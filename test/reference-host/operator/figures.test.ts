@@ -81,10 +81,13 @@ await t.test('measures the latency of each store as the metrics do', async t => 
 })
 
 await t.test('reports which stores respond, and how old the revocation feed is', async t => {
-  const { dependencies, feedAgeSeconds } = await figures<{ dependencies: object; feedAgeSeconds: number }>(
-    'state',
-  )
+  const { ready, dependencies, feedAgeSeconds } = await figures<{
+    ready: boolean
+    dependencies: object
+    feedAgeSeconds: number
+  }>('state')
   t.match(dependencies, { database: 'ok', history: 'ok' })
+  t.equal(ready, true)
   t.ok(feedAgeSeconds >= 0 && feedAgeSeconds < 5)
   const [sample] = await metric('gatewright_revocation_feed_age_seconds')
   t.ok(sample && sample.value >= 0 && sample.value < 5)

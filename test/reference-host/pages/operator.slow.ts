@@ -211,6 +211,21 @@ await t.test('keeps the token in the tab over a reload, until it is locked', asy
   await page.context().close()
 })
 
+await t.test('says whether the host is ready without what is down', async () => {
+  const { page } = await unlocked()
+  for (const [ready, words] of [
+    [true, 'Ready without redis'],
+    [false, 'Not ready: redis'],
+  ] as const) {
+    await page.route('**/operator/api/state', route =>
+      route.fulfill({ json: { ready, dependencies: { database: 'ok', redis: 'down' }, feedAgeSeconds: 0 } }),
+    )
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByRole('list', { name: 'Summary' }).getByText(words).waitFor()
+  }
+  await page.context().close()
+})
+
 await t.test('works in a browser that refuses storage', async () => {
   const { page } = await openPage(browser, 'about:blank')
   await page.addInitScript(

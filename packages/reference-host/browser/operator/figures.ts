@@ -12,8 +12,10 @@ export interface HostFigures {
   readonly since: string
 }
 
-/** Whether each dependency can be reached, and how old the revocation feed is. */
+/** Whether the host is ready, the state of each dependency, and how old the revocation feed is. */
 export interface HostState {
+  /** The host can be ready while a dependency is down that it can do without. */
+  readonly ready: boolean
   readonly dependencies: Readonly<Record<string, 'ok' | 'down'>>
   readonly feedAgeSeconds: number | null
 }

@@ -84,10 +84,11 @@ export function strip(feed: FiguresFeed): HTMLElement {
   return el('ul', { class: 'strip', 'aria-label': 'Summary' }, ...items)
 }
 
-function hostState({ dependencies, feedAgeSeconds }: HostState): State {
+function hostState({ ready, dependencies, feedAgeSeconds }: HostState): State {
   const down = Object.keys(dependencies).filter(name => dependencies[name] === 'down')
+  if (!ready) return { tone: 'bad', words: `Not ready: ${down.join(', ')}`, more: ['The log says why.'] }
   if (down.length > 0)
-    return { tone: 'bad', words: `Not ready: ${down.join(', ')}`, more: ['The log says why.'] }
+    return { tone: 'warn', words: `Ready without ${down.join(', ')}`, more: ['The log says why.'] }
   if (feedAgeSeconds === null)
     return { tone: 'warn', words: 'Starting', more: ['Revocations have not been read yet.'] }
   if (feedAgeSeconds > FEED_BOUND_SECONDS) {

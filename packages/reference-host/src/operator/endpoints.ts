@@ -44,8 +44,8 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       return { serviceName, environment, version: HOST_VERSION, pid: process.pid, since }
     }),
     get('state', async () => {
-      const { dependencies } = await services.readiness.check()
-      return { dependencies, feedAgeSeconds: feed.ageSeconds() ?? null }
+      const { ready, dependencies } = await services.readiness.check()
+      return { ready, dependencies, feedAgeSeconds: feed.ageSeconds() ?? null }
     }),
     get('decisions', () => decisionsOverTime(history, clock.now())),
     get('refusals', () => topRefusals(services)),
