@@ -135,6 +135,11 @@ await t.test('lists the newest requests of all accounts, and those of one kind',
   t.match(request, { id, status: 403, keyLabel: 'agent-shopping', details: { scope: 'keys.write' } })
   t.match(await host.ask('/operator/api/request?id=unknown'), { status: 404, body: { error: 'not_found' } })
   t.match(await host.ask('/operator/api/request'), { status: 404 })
+  for (const query of ['request?id=%00', 'requests?operation=a%00'])
+    t.match(await host.ask(`/operator/api/${query}`), {
+      status: 400,
+      body: { error: 'invalid_request', message: /NUL/ },
+    })
 
   const { refusals } = await figures<{ refusals: Figures[] }>('refusals')
   t.match(

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { denialResponse, parseJsonObject, wire } from '@gatewright/http'
 import { type HttpResponse, failureResponse } from '@gatewright/http/internal'
 import { readRawBody } from '@gatewright/http/node'
+import { isStorableText } from '@gatewright/kernel/internal'
 import { type Pages, type PageResponse, requestTimeLimit } from '@gatewright/host/internal'
 import { operatorAccess, type OperatorAccess } from './access.ts'
 import { deny } from './codes.ts'
@@ -102,7 +103,14 @@ async function responseOf(
   const raw = await readRawBody(req, MAX_BODY_BYTES)
   const body = raw.ok ? parseJsonObject(raw.value, req.headers['content-type']) : raw
   if (!body.ok) return denialResponse(body, 'plain')
-  const verdict = await endpoint.response(body.value, new URLSearchParams(query))
+  const parameters = new URLSearchParams(query)
+  // No stored text has a NUL, and Postgres fails at one.
+  const unstorable = [...parameters].find(([, value]) => !isStorableText(value))
+  if (unstorable) {
+    const [field] = unstorable
+    return denialResponse(deny('invalid_request', `${field} must not contain NUL`, { field }), 'plain')
+  }
+  const verdict = await endpoint.response(body.value, parameters)
   return verdict.ok ? { status: 200, headers: [], body: verdict.value } : denialResponse(verdict, 'plain')
 }
 

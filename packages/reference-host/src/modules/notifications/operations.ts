@@ -34,7 +34,7 @@ const Notification = Type.Object(
       { kind: text('What kind of thing it is about'), id: text('Names that thing') },
       component('NotificationSubject', 'What a notification is about'),
     ),
-    keyId: textOrNull('The API key that caused it; null where none did'),
+    keyId: textOrNull('The API key that moved the money or revealed the card; null for anything else'),
     read: Type.Boolean({ description: 'Whether it was marked as read' }),
     readAt: instantOrNull('When it was first marked as read'),
     createdAt: instant('When it happened'),
