@@ -85,10 +85,11 @@ async function figures(from: OperatedHost, colorScheme: Scheme): Promise<Page> {
   const requests = page.getByRole('region', { name: 'Requests of 24 hours', exact: true })
   await requests.getByText('allowed').first().waitFor()
   await page.getByRole('button', { name: 'Check the ledger' }).click()
+  // The check of the ledger runs in a process of low priority, which waits on a busy machine.
   await page
     .getByText(/^Balanced: /)
     .first()
-    .waitFor()
+    .waitFor({ timeout: 60_000 })
   return page
 }
 
