@@ -167,13 +167,27 @@ t.test('does not repeat a payment that the host may have forgotten, or whose fil
   const startedAt = (agoMs: number): void =>
     writeFileSync(kept, JSON.stringify({ ...pending, startedAt: new Date(Date.now() - agoMs).toISOString() }))
 
+  const tooOld = { code: 1, output: /"error": "outcome_unknown"[^]*could pay twice/ }
   for (const age of [23 * 3_600_000, -60_000]) {
     startedAt(age)
-    t.match(await run('pay', to, '1.00', '--yes', '--json'), {
-      code: 1,
-      output: /"error": "outcome_unknown"[^]*could pay twice/,
-    })
+    t.match(await run('pay', to, '1.00', '--yes', '--json'), tooOld)
+    const { idempotencyKey } = pending
+    t.match(
+      await run('pay', to, '1.00', '--yes', '--json', '--idempotency-key', idempotencyKey),
+      tooOld,
+      'also if its key is given',
+    )
   }
+  startedAt(0)
+  const confirmedLate = await runCommand(['pay', to, '1.00', '--json'], {
+    env,
+    progress: () => {},
+    ask: async () => {
+      startedAt(23 * 3_600_000)
+      return 'y'
+    },
+  })
+  t.match({ code: confirmedLate.code, output: confirmedLate.out + confirmedLate.problem }, tooOld)
   writeFileSync(kept, '{"idempot')
   t.match(await run('pay', to, '1.00', '--yes'), { code: 1, output: /cannot be read .* delete the file$/ })
   t.equal(await paymentsTo(payee), 1, 'the one whose response broke off')

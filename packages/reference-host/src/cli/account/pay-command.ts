@@ -49,7 +49,9 @@ export const payCommand: StartCommand = {
     const about = `${money(amountCents)} to ${to} at ${login.host}`
     const earlier = await findPending(env, payment)
     const wanted = args.options['idempotency-key']
-    if (earlier && wanted === undefined) {
+    const isRepetition =
+      earlier !== undefined && (wanted ?? earlier.idempotencyKey) === earlier.idempotencyKey
+    if (isRepetition) {
       assertKnownToHost(earlier, about)
       progress(
         `Repeats the payment of ${earlier.startedAt}, whose outcome is not known: it is made at most once.`,
@@ -59,9 +61,11 @@ export const payCommand: StartCommand = {
     const session = await sessionOf(login)
     const began = { idempotencyKey: wanted ?? randomUUID(), startedAt: new Date().toISOString() }
     // The earlier one also if another command has completed it since: that payment is not made again.
-    const own = wanted === undefined ? (earlier ?? began) : began
+    const own = isRepetition ? earlier : began
     const pending = await keepPending(env, payment, own, { replaces: wanted !== undefined })
-    const isFirst = pending === began && pending.idempotencyKey !== earlier?.idempotencyKey
+    const isFirst = pending === began
+    // Again: the person may have confirmed hours later.
+    if (!isFirst) assertKnownToHost(pending, about)
     const made = await send(login, session, payment, pending).catch(async (error: unknown) => {
       if (!(error instanceof CommandError)) throw error
       const isUnknown = UNKNOWN.has(error.code)
@@ -86,7 +90,7 @@ function assertKnownToHost({ startedAt }: PendingPayment, about: string): void {
   if (ageMs >= 0 && ageMs < KEY_LIVES_MS) return
   throw new CommandError(
     `An earlier command began at ${startedAt} to pay ${about} and got no answer. Hosts know a payment by its key for a day only, ` +
-      'so repeating it could pay twice.\nLook at your transactions. To pay anew, add --idempotency-key with a key of your own',
+      'so repeating it could pay twice.\nLook at your transactions. To pay anew, add --idempotency-key with a new key',
     'outcome_unknown',
   )
 }
