@@ -50,17 +50,15 @@ export async function call(
       'no_answer',
     )
   })
-  const read: unknown = await response.json().catch(() => undefined)
-  // A body of `null` is none, too.
-  const json = (read ?? undefined) as Readonly<Record<string, unknown>> | undefined
-  if (response.status >= 500 || (response.ok && json === undefined))
+  const json = (await response.json().catch(() => null)) as Readonly<Record<string, unknown>> | null
+  if (response.ok && json !== null)
+    return { status: response.status, data: (json['data'] ?? json) as HostResponse['data'] }
+  if (response.ok || response.status >= 500)
     throw new CommandError(`${host} answers ${response.status}: ${messageOf(json)}`, 'no_answer')
-  if (!response.ok || json === undefined)
-    throw new CommandError(messageOf(json), typeof json?.['error'] === 'string' ? json['error'] : 'failed')
-  return { status: response.status, data: (json['data'] ?? json) as HostResponse['data'] }
+  throw new CommandError(messageOf(json), typeof json?.['error'] === 'string' ? json['error'] : 'failed')
 }
 
-function messageOf(json: Readonly<Record<string, unknown>> | undefined): string {
+function messageOf(json: Readonly<Record<string, unknown>> | null): string {
   const message = json?.['message']
   // One line: a server must not write lines that look like those of this program.
   return typeof message === 'string'

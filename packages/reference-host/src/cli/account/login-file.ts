@@ -18,7 +18,7 @@ export function loginFile(env: NodeJS.ProcessEnv): string {
   return join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gatewright', 'login.json')
 }
 
-/** Reads the login; undefined if there is none. Throws a `CommandError` if the file cannot be read. */
+/** Returns the login, or undefined if nobody is logged in. Throws a `CommandError` if the file cannot be read. */
 export async function findLogin(env: NodeJS.ProcessEnv): Promise<Login | undefined> {
   const file = loginFile(env)
   const unreadable = (why: string): CommandError =>
@@ -48,7 +48,7 @@ function parseLogin(text: string): Login | undefined {
   }
 }
 
-/** Reads the login. Throws a `CommandError` if there is none, or if the file cannot be read. */
+/** As `findLogin`, for a command that needs a login: throws a `CommandError` also if nobody is logged in. */
 export async function readLogin(env: NodeJS.ProcessEnv): Promise<Login> {
   const login = await findLogin(env)
   if (login === undefined)
