@@ -124,4 +124,4 @@ console.log(`
 Done. Next:
    ${host}/helper   sign in with a test wallet
    ${host}/docs     every operation
-   npm run demo:payment             one guarded route in your own server`)
+   ${'npm run demo:payment'.padEnd(host.length + 7)}   one guarded route in your own server`)

@@ -42,7 +42,8 @@ t.test(
     const wide = printed.split('\n').filter(line => line.length > 80)
     t.same(wide, [], 'no line is longer than 80 characters')
     t.match(printed, /Opening .* s\n/)
-    for (const name of ['Home', 'Console', 'API docs', 'Operator', 'npm run demo', '.data/partner-key'])
+    const demo = `npm run demo -- ${first.url}\n`
+    for (const name of ['Home', 'Console', 'API docs', 'Operator', demo, '.data/partner-key'])
       t.ok(printed.includes(name), name)
     t.notMatch(printed, /gw_sandbox_partner_\w+/, 'the key is only in its file')
     t.equal(statSync(join(top, '.data', 'partner-key')).mode & 0o777, 0o600)

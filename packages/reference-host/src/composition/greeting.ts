@@ -29,6 +29,9 @@ export type PartnerKeyPlace =
 /** The name of the file of the sandbox partner key, in the data folder. */
 export const PARTNER_KEY_FILE = 'partner-key'
 
+/** The host that `npm run demo` calls if no address is given. */
+const DEMO_URL = 'http://127.0.0.1:3000'
+
 /** Makes the lines that a person reads when a host has started: its addresses, what to try, and how to stop it. */
 export function greetingLines(greeting: Greeting): string[] {
   const { serviceName, environment, url, helperPage, docsPage, operator } = greeting
@@ -59,7 +62,7 @@ function sandboxLines({ url, partnerKey, dataDir }: Greeting): string[] {
   const file = join(dataDir, PARTNER_KEY_FILE)
   const tryIt = [
     '',
-    '  Try it    npm run demo',
+    `  Try it    npm run demo${url === DEMO_URL ? '' : ` -- ${url}`}`,
     '            a wallet, a key, and a payment that a limit refuses',
   ]
   if (partnerKey.kind === 'none' || partnerKey.kind === 'ended')
