@@ -55,6 +55,8 @@ interface LockedPackage {
   readonly hasInstallScript?: boolean
 }
 
+// `overrides` in the root `package.json` keep it so. Decision 0048 has the reason of those of Scalar; later versions of light-my-request, which
+// Fastify uses in tests, depend on a cookie that asks for Node.js 22.
 t.test('npm ci warns of no package: each accepts the oldest Node.js version that the repository names', t => {
   for (const [path, { engines }] of lockedPackages())
     t.ok(acceptsOldestNode(engines?.node ?? '*'), `${path} asks for Node.js ${engines?.node}`)
