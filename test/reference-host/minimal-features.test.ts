@@ -123,8 +123,9 @@ for (const level of ['read committed', 'serializable'])
     t.same(made, [], 'neither triggers nor functions were created')
     const ledger = createLedger(fromPgPool(pool, { features: 'minimal' }))
     t.match(await ledger.check(), { sumCents: 0, wrongAccounts: [], wrongTransfers: [], position: undefined })
-    const metrics = await fetch(`${host.url}/metrics`)
-    t.match(await metrics.text(), /gatewright_database_retries_total\{reason="serialization"\} \d+/)
+    const metrics = await (await fetch(`${host.url}/metrics`)).text()
+    t.match(metrics, /gatewright_database_retries_total\{reason="serialization"\} \d+/)
+    t.match(metrics, 'gatewright_database_connections{state="waiting"} 0')
   })
 
 t.test('the role of these tests may not call what is missing', async t => {

@@ -36,8 +36,7 @@ function problems({ name, marks, explained }: MarkedTable): string[] {
 }
 
 /** Every text of the packages that creates tables. */
-const ddls = ['.ts', '.sql']
-  .flatMap(extension => filesBelow('packages', extension))
+const ddls = filesBelow('packages', '.ts')
   .filter(path => /^packages\/[^/]+\/src\//.test(path))
   .map(path => readFileSync(path, 'utf8'))
   .filter(text => /^create table \{prefix\}/m.test(text))

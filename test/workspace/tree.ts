@@ -7,6 +7,7 @@ import type { Package } from './rules.ts'
 export interface Manifest {
   readonly name: string
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
   /** Only frameworks whose own copy a package must use, such as Nest with its decorators. */
   readonly peerDependencies?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
@@ -30,11 +31,16 @@ export function entriesOf(name: string): string[] {
   )
 }
 
+/** What a package may import. */
+function declaredBy({ dependencies, optionalDependencies, peerDependencies }: Manifest): object {
+  return { ...dependencies, ...optionalDependencies, ...peerDependencies }
+}
+
 /** The packages of this repository, with their sources. */
 export function readPackages(): Package[] {
   return packageNames().map(name => ({
     name,
-    dependencies: Object.keys({ ...manifest(name).dependencies, ...manifest(name).peerDependencies }),
+    dependencies: Object.keys(declaredBy(manifest(name))),
     sources: filesBelow(`packages/${name}/src`, '.ts').map(path => ({
       path: path.split(sep).join('/'),
       text: readFileSync(path, 'utf8'),

@@ -113,3 +113,28 @@ t.test('two modules cannot have one job or one event of providers', async t => {
   })
   await startsWith(t, [job, event])
 })
+
+t.test('counts failed rounds of background tasks by task, and reports each', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatewright-services-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const config = readHostConfig({ DATA_DIR: folder, PORT: '0' })
+  if (!config.ok) throw new Error(config.problems.join())
+  const broken = new Error('no paper')
+  const print = {
+    name: 'print statements',
+    everyMs: 1000,
+    atStart: true,
+    run: () => Promise.reject(broken),
+  }
+  const collect = (): Promise<number> => Promise.reject(broken)
+  const modules: readonly Module<HostServices>[] = [{ chores: () => [print], collectors: () => [collect] }]
+  const reported: unknown[] = []
+  const options = { observe: () => {}, report: (error: unknown) => reported.push(error), repeatChores: false }
+  const host = await runHost(config.value, { modules, scopes: scopeCatalogue(['things.write']) }, options)
+  t.teardown(() => host.close())
+  await host.chores.find(({ name }) => name === 'collect garbage')?.run(new AbortController().signal)
+  t.same(reported, [broken, broken])
+  const { body } = await host.services.metrics.text()
+  t.match(body, 'gatewright_chores_failed_total{chore="print statements"} 1')
+  t.match(body, 'gatewright_chores_failed_total{chore="collect garbage"} 1')
+})

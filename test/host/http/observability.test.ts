@@ -62,6 +62,42 @@ t.test('counts requests by operation, status and code for Prometheus', async t =
   t.match(text, 'gatewright_request_duration_seconds_bucket{le="+Inf",operation="auth.bootstrap"} 1')
 })
 
+t.test('keeps the request id of its proxy, in the response, the error and the log', async t => {
+  const host = await startTestHost({ TRUST_PROXY: '127.0.0.1' })
+  t.teardown(() => host.close())
+  const id = '5d1f5f0b-9c0a-4f0e-8a54-d1b4c8d3c001'
+  const response = await fetch(`${host.url}/user/v1/keys`, { headers: { 'x-request-id': id } })
+  t.equal(response.headers.get('x-request-id'), id)
+  t.match(await response.json(), { requestId: id })
+  t.equal(host.decisions.at(-1)?.requestId, id)
+})
+
+t.test('counts replays and blocks of policies for Prometheus', async t => {
+  const host = await startTestHost()
+  t.teardown(() => host.close())
+  const owner = await bootstrapUser(host.send)
+  const policy = { dailySpendCapCents: 100 }
+  const agent = await host.send('/user/v1/keys', { body: { policy }, headers: bearer(owner.token) })
+  const minted = await host.send('/user/v1/sessions', {
+    body: {},
+    headers: { 'x-user-key': agent.body['userApiKey'] as string },
+  })
+  const token = minted.body['sessionToken'] as string
+  const pay = (amountCents: number, key: string = randomUUID()) =>
+    host.send('/user/v1/subscriptions/payin', {
+      body: { amountCents },
+      headers: { ...bearer(token), 'idempotency-key': key },
+    })
+  const key = randomUUID()
+  t.match(await pay(60, key), { status: 200 })
+  t.match(await pay(60, key), { status: 200 })
+  t.match(await pay(60), { status: 403, body: { error: 'policy_blocked' } })
+  const text = await (await fetch(`${host.url}/metrics`)).text()
+  t.match(text, 'gatewright_replays_total{operation="subscriptions.payin"} 1')
+  t.match(text, 'gatewright_policy_blocks_total{rule="dailySpendCapCents"} 1')
+  t.match(text, 'gatewright_lost_runs 0')
+})
+
 t.test('is ready while its dependencies work, and names each', async t => {
   const host = await startTestHost()
   t.teardown(() => host.close())

@@ -1,6 +1,6 @@
 import { trustedProxies } from '@gatewright/http'
 import { requestFacts } from '@gatewright/http/koa'
-import { gate } from '@gatewright/http'
+import { gate, type Decision } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
 import fc from 'fast-check'
 import t from 'tap'
@@ -86,4 +86,33 @@ t.test('HTTP/2 sends :authority where HTTP/1 has Host', async t => {
   t.match(facts, { path: '/a', method: 'GET', secure: true, address: '' })
   t.equal(facts.header('host'), 'api.test')
   t.equal(facts.query.get('b'), '1')
+})
+
+t.test('a request has the id of a trusted proxy if it is well-formed, and a new one otherwise', async t => {
+  const idOf = async (peer: string, ...ids: string[]): Promise<string | undefined> => {
+    const decisions: Decision[] = []
+    const api = gate({ trustProxy: ['10.0.0.0/8'], observe: decision => decisions.push(decision) })
+    const { handle } = fetchGate(api, { body: 'stream', peer: () => peer })
+    const served = handle(api.open('tests.id'), () => ({ status: 204, body: undefined }))
+    const headers = ids.map((id): [string, string] => ['x-request-id', id])
+    await served(new Request('http://api.test/', { headers }), undefined)
+    return decisions[0]?.requestId
+  }
+  const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+  const id = '0A000001:9C40_0A000002:0BB8_5D1F5F0B_0001:7'
+  t.equal(await idOf('10.0.0.1', id), id)
+  t.equal(await idOf('10.0.0.1', 'a'.repeat(8)), 'a'.repeat(8))
+  t.equal(await idOf('10.0.0.1', 'a'.repeat(100)), 'a'.repeat(100))
+  for (const wrong of [
+    'a'.repeat(7),
+    'a'.repeat(101),
+    'with space',
+    'a/b/c/d/e',
+    '<script>',
+    'a,b,c,d,e',
+    '',
+  ])
+    t.match(await idOf('10.0.0.1', wrong), uuid, wrong)
+  t.match(await idOf('10.0.0.1', id, id), uuid, 'the proxy added its own to that of the client')
+  t.match(await idOf('198.51.100.1', id), uuid, 'a client')
 })

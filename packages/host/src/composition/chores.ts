@@ -18,13 +18,13 @@ export interface RunningChores {
 }
 
 /**
- * Starts the chores. Each runs independently, one round at a time. A failed round is reported and repeated
+ * Starts the chores. Each runs independently, one round at a time. A failed round is passed to `failed` and repeated
  * after the usual wait. All hosts of a database may run the same chores. Without `repeat` only the first rounds with `atStart`
  * run.
  */
 export function startChores(
   chores: readonly Chore[],
-  { repeat, report }: { readonly repeat: boolean; readonly report: (error: unknown) => void },
+  { repeat, failed }: { readonly repeat: boolean; readonly failed: (chore: string, error: unknown) => void },
 ): RunningChores {
   const stopping = new AbortController()
   const timers = new Map<Chore, NodeJS.Timeout>()
@@ -35,7 +35,7 @@ export function startChores(
     timers.set(chore, timer)
   }
   const runRound = async (chore: Chore): Promise<void> => {
-    await chore.run(stopping.signal).catch(report)
+    await chore.run(stopping.signal).catch((error: unknown) => failed(chore.name, error))
     if (repeat && !stopping.signal.aborted) wait(chore)
   }
   for (const chore of chores) {

@@ -14,6 +14,8 @@ const WRITE_REQUESTS_MS = 2000
 const KEEP_ENDED_KEYS_MS = 12 * 3_600_000
 /** Most rows that one statement or one step handles, so that it stays short and does not slow requests down. */
 const LIMIT = 1000
+/** How many lost runs are counted at most: an operator has to look at the first one. */
+const MOST_LOST_RUNS = 100
 /** Accounts that one transaction folds. */
 const ACCOUNTS = 200
 
@@ -22,29 +24,48 @@ const ACCOUNTS = 200
  * signing key. A failing task is reported and does not stop the others.
  */
 export function hostChores(services: HostServices): readonly Chore[] {
-  const { jobs, ledger, report, requestLog } = services
+  const { jobs, ledger, requestLog } = services
   return [
     ...modulesOf(services).flatMap(({ chores }) => chores?.(services) ?? []),
     ...jobRounds(jobs),
     { name: 'measure jobs', everyMs: SOON_MS, run: () => measureJobs(services) },
     { name: 'measure stores', everyMs: SOON_MS, run: () => measureReadiness(services) },
     { name: 'write requests', everyMs: WRITE_REQUESTS_MS, run: () => requestLog.flush() },
-    { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
+    { name: 'measure lost runs', everyMs: MINUTE_MS, atStart: true, run: () => measureLostRuns(services) },
+    foldedBalances(services),
     garbageCollection(services),
   ]
 }
 
+/** Adds moves to the stored balances of their accounts. */
+function foldedBalances(services: HostServices): Chore {
+  const name = 'fold balances'
+  const failed = choreFailures(services)
+  return { name, everyMs: SOON_MS, run: () => services.ledger.fold(ACCOUNTS, error => failed(name, error)) }
+}
+
+/** Counts and reports a failed chore, or a step of one that its other steps do not need. */
+export const choreFailures =
+  ({ metrics, report }: Pick<HostServices, 'metrics' | 'report'>) =>
+  (chore: string, error: unknown): void => {
+    metrics.choreFailed(chore)
+    report(error)
+  }
+
 /** Deletes what has expired or ended, and rotates the signing key. */
 function garbageCollection(services: HostServices): Chore {
-  const { readiness, clock, endedKeys, issuer, report } = services
+  const { readiness, clock, endedKeys, issuer } = services
+  const name = 'collect garbage'
+  const failed = choreFailures(services)
   const collectors = collectorsOf(services)
   let keptAt = -Infinity
   return {
-    name: 'collect garbage',
+    name,
     everyMs: MINUTE_MS,
     async run(signal) {
       if (!(await readiness.mayDeleteByTime())) return
-      for (const collect of collectors) await collectBatches(collect, LIMIT, signal).catch(report)
+      for (const collect of collectors)
+        await collectBatches(collect, LIMIT, signal).catch((error: unknown) => failed(name, error))
       const now = clock.now()
       if (now >= keptAt + KEEP_ENDED_KEYS_MS) {
         await endedKeys.keep(signal)
@@ -59,6 +80,12 @@ function garbageCollection(services: HostServices): Chore {
 /** Reports to the metrics which jobs wait. */
 async function measureJobs({ metrics, jobs, clock }: HostServices): Promise<void> {
   metrics.waitingJobs(await countJobs(jobs, clock.now()))
+}
+
+/** Reports to the metrics how many writes have an unknown outcome. */
+async function measureLostRuns({ metrics, lostRuns }: HostServices): Promise<void> {
+  const { runs } = await lostRuns.list({ limit: MOST_LOST_RUNS })
+  metrics.lostRuns(runs.length)
 }
 
 /** Checks the readiness of this host, for the metrics, the operator page and the log: also where nobody asks for it. */

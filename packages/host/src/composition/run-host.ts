@@ -10,7 +10,7 @@ import { safely } from '../observability/safely.ts'
 import type { Documentation } from '../openapi/document.ts'
 import { openStores } from '../storage/open.ts'
 import { startChores, type Chore, type RunningChores } from './chores.ts'
-import { hostChores } from './host-chores.ts'
+import { choreFailures, hostChores } from './host-chores.ts'
 import { operationTable } from './host-module.ts'
 import { HostFactories, modulesOf, type HostInputs, type HostServices } from './host-services.ts'
 import { closeServer, listen } from './listen.ts'
@@ -137,10 +137,11 @@ export async function runHost<S extends HostServices>(
     await guard.start()
     for (const { start } of modulesOf(services)) await start?.(services)
     const chores = hostChores(services)
-    running = startChores(chores, { repeat: given.repeatChores ?? true, report })
+    running = startChores(chores, { repeat: given.repeatChores ?? true, failed: choreFailures(services) })
     await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
     metrics.feedAge(feed.ageSeconds)
     if (backend.retries) metrics.databaseRetries(backend.retries)
+    if (backend.connections) metrics.databaseConnections(backend.connections)
     metrics.droppedRequests(() => requestLog.dropped)
     const table = operationTable(services)
     assertNoShadowing(

@@ -107,7 +107,7 @@ export const hostVariables = {
     listOf(proxy),
     [],
     'none',
-    'Addresses or CIDRs of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted, joined by commas. Live: no block wider than /8 (IPv4) or /7 (IPv6)',
+    'Addresses or CIDRs of proxies whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Request-Id` are trusted, joined by commas. Live: no block wider than /8 (IPv4) or /7 (IPv6)',
   ),
   REQUIRE_HTTPS: variable(
     onOff,

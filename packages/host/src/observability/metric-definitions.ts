@@ -18,6 +18,29 @@ export function registerMetrics(registry: Registry) {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers: [registry],
     }),
+    policyBlocks: new Counter({
+      name: 'gatewright_policy_blocks_total',
+      help: 'Requests that a policy blocked, by its rule, such as dailySpendCapCents',
+      labelNames: ['rule'],
+      registers: [registry],
+    }),
+    replays: new Counter({
+      name: 'gatewright_replays_total',
+      help: 'Responses that repeat that of an earlier request with the same idempotency key, by operation',
+      labelNames: ['operation'],
+      registers: [registry],
+    }),
+    lostRuns: new Gauge({
+      name: 'gatewright_lost_runs',
+      help: 'Writes whose outcome is unknown until an operator decides (gatewright lost-runs list), 100 at most',
+      registers: [registry],
+    }),
+    failedChores: new Counter({
+      name: 'gatewright_chores_failed_total',
+      help: 'Rounds of background tasks of this process that failed, by task',
+      labelNames: ['chore'],
+      registers: [registry],
+    }),
     aliases: new Counter({
       name: 'gatewright_legacy_names_total',
       help: 'Requests by the legacy name they used',
@@ -105,6 +128,22 @@ export function registerDatabaseRetries(
     collect() {
       this.reset()
       for (const [reason, count] of Object.entries(counts)) this.inc({ reason }, count)
+    },
+  })
+}
+
+/** Registers the gauge of connections to Postgres, which calls `counts` whenever the metrics are read. */
+export function registerDatabaseConnections(
+  registry: Registry,
+  counts: () => Readonly<Record<string, number>>,
+): Gauge {
+  return new Gauge({
+    name: 'gatewright_database_connections',
+    help: 'Connections of this process to Postgres by state: used, idle, and callers that are waiting for one',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      for (const [state, count] of Object.entries(counts())) this.set({ state }, count)
     },
   })
 }

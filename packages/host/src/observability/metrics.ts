@@ -1,6 +1,7 @@
 import type { Decision } from '@gatewright/http'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import {
+  registerDatabaseConnections,
   registerDatabaseRetries,
   registerDroppedRequests,
   registerFeedAge,
@@ -28,6 +29,12 @@ export interface Metrics {
   feedAge(ageSeconds: () => number | undefined): void
   /** Registers the counter of retries on the database. `counts` holds the number of each reason, and changes. */
   databaseRetries(counts: Readonly<Record<string, number>>): void
+  /** Registers the gauge of connections to the database, which `counts` returns by state. */
+  databaseConnections(counts: () => Readonly<Record<string, number>>): void
+  /** Counts a round of a background task that failed. */
+  choreFailed(chore: string): void
+  /** Sets how many writes have an unknown outcome. */
+  lostRuns(count: number): void
   /** Registers the counter of requests that could not be kept, which `dropped` returns. */
   droppedRequests(dropped: () => number): void
   /** The exposition text with its media type. */
@@ -53,6 +60,9 @@ export function createMetrics(): Metrics {
     droppedRequests: dropped => void registerDroppedRequests(registry, dropped),
     feedAge: ageSeconds => void registerFeedAge(registry, ageSeconds),
     databaseRetries: counts => void registerDatabaseRetries(registry, counts),
+    databaseConnections: counts => void registerDatabaseConnections(registry, counts),
+    choreFailed: chore => metrics.failedChores.inc({ chore }),
+    lostRuns: count => metrics.lostRuns.set(count),
     waitingJobs(kinds) {
       metrics.jobs.reset()
       metrics.oldest.reset()
@@ -63,9 +73,11 @@ export function createMetrics(): Metrics {
     },
     providerCall: (port, outcome) => metrics.calls.inc({ port, outcome }),
     providerEvent: (type, outcome) => metrics.events.inc({ type, outcome }),
-    observe({ operation = 'none', status, code = '', durationMs, aliases: used }) {
+    observe({ operation = 'none', status, code = '', rule, replayed, durationMs, aliases: used }) {
       metrics.requests.inc({ operation, status: String(status), code })
       metrics.durations.observe({ operation }, durationMs / 1000)
+      if (replayed) metrics.replays.inc({ operation })
+      if (code === 'policy_blocked' && rule !== undefined) metrics.policyBlocks.inc({ rule })
       for (const alias of used) metrics.aliases.inc({ alias })
     },
     text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),

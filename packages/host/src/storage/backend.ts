@@ -25,6 +25,8 @@ export interface Backend {
   readonly aliasUsage: AliasUsageStorage
   /** How often this process ran statements and transactions again that Postgres had rolled back because of simultaneous ones. */
   readonly retries?: Readonly<Record<RetryReason, number>>
+  /** How many connections to Postgres this process has, and how many callers wait for one. */
+  readonly connections?: () => Readonly<Record<'used' | 'idle' | 'waiting', number>>
   /** Store of rate limit counters. Default: this process. */
   readonly limiter?: LimiterStore
   /** Checks of the stores that the host goes on without, by the name that `/readyz` shows. */

@@ -63,7 +63,19 @@ async function migrateTables(backend: Backend, config: HostConfig): Promise<void
 // start.
 
 async function lockOf(dataDir: string): Promise<{ release(): void }> {
-  return (await import('./data-dir.ts')).lockDataDir(dataDir)
+  const { lockDataDir } = await import('./data-dir.ts').catch((error: unknown) => {
+    throw isWithoutLibsql(error) ? unusable(LIBSQL_IS_MISSING) : error
+  })
+  return lockDataDir(dataDir)
+}
+
+const LIBSQL_IS_MISSING =
+  'the embedded database needs the optional dependency libsql, which is not installed (set DATABASE_URL to use Postgres)'
+
+/** Whether an import failed because `libsql`, or its program for this platform, is not installed. */
+function isWithoutLibsql(error: unknown): boolean {
+  const { code, message = '' } = error as { readonly code?: string; readonly message?: string }
+  return /^(?:ERR_)?MODULE_NOT_FOUND$/.test(code ?? '') && message.includes('libsql')
 }
 
 async function openDatabase(

@@ -64,6 +64,11 @@ export function postgresBackend(
     checks: {},
     migrate: () => migrateOnOwnPool({ ...options, max: 1 }, { ...shared, partitions }, migrateModules),
     retries,
+    connections: () => ({
+      used: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     close: () => endPool(pool),
   }
 }

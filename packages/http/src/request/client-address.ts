@@ -8,6 +8,8 @@ interface Client {
   readonly address: string
   /** Whether the connection is TLS. */
   readonly secure: boolean
+  /** The well-formed `X-Request-Id` of a trusted proxy. */
+  readonly proxyRequestId?: string | undefined
 }
 
 /**
@@ -38,10 +40,11 @@ function listItems(field: string | undefined): string[] {
  * Determines the client. `X-Forwarded-For` is read from the right, past every trusted proxy; the first other address is the
  * client, and the entries to its left are ignored. If an entry is not an address, the client is the proxy that appended it.
  * `X-Forwarded-Proto` is read only from a trusted peer. If the field has several values, the one counts that has the same
- * position, from the right, as the client has in `X-Forwarded-For`.
+ * position, from the right, as the client has in `X-Forwarded-For`. `X-Request-Id` too is read only from a trusted peer; two of them, which
+ * are joined by a comma, are not well-formed.
  */
 export function clientOf(
-  peer: Client,
+  peer: Pick<Client, 'address' | 'secure'>,
   header: (name: string) => string | undefined,
   trusted: TrustedProxies,
 ): Client {
@@ -60,5 +63,13 @@ export function clientOf(
   }
   const schemes = listItems(header('x-forwarded-proto'))
   const scheme = schemes.length === 1 ? schemes[0] : schemes[schemes.length - Math.max(hops, 1)]
-  return { address, secure: schemes.length === 0 ? peer.secure : scheme?.toLowerCase() === 'https' }
+  const secure = schemes.length === 0 ? peer.secure : scheme?.toLowerCase() === 'https'
+  return { address, secure, proxyRequestId: wellFormedId(header('x-request-id')) }
+}
+
+/** An id that is safe in a log line, a header field and a URL. */
+const REQUEST_ID = /^[A-Za-z0-9._:=+@-]{8,100}$/
+
+function wellFormedId(id: string | undefined): string | undefined {
+  return id !== undefined && REQUEST_ID.test(id) ? id : undefined
 }

@@ -21,6 +21,8 @@ export interface RequestFacts {
   readonly address: string
   /** Whether the client's connection is TLS; behind a trusted proxy as the proxy says. */
   readonly secure: boolean
+  /** The id that a trusted proxy gave the request: its `X-Request-Id`, if that is 8 to 100 letters, digits or `._:=+@-`. */
+  readonly proxyRequestId?: string | undefined
 }
 
 /** An old name that a request used: an entry of an alias table, by its id. */

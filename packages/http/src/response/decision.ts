@@ -5,6 +5,7 @@ import type { Outcome } from './outcome.ts'
 
 /** The decision event of one request: what was decided and why. Frozen; it has no member for a credential, body or path. */
 export interface Decision extends CallerIds {
+  /** The id of a trusted proxy (`RequestFacts.proxyRequestId`), or a new one. */
   readonly requestId: string
   /** The W3C trace id of the request, if it has one. */
   readonly traceId: string | undefined

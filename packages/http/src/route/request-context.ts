@@ -20,6 +20,7 @@ export interface GateContext {
  */
 export interface RequestContext {
   readonly facts: CanonicalFacts
+  /** The id of a trusted proxy, or a new one. */
   readonly requestId: string
   readonly startedAtMs: number
   readonly decision: DecisionDraft
@@ -41,7 +42,7 @@ const NO_FIELDS: readonly HeaderField[] = []
  */
 export class EnteredRequest implements RequestContext {
   readonly facts: { -readonly [K in keyof CanonicalFacts]: CanonicalFacts[K] }
-  readonly requestId: string = crypto.randomUUID()
+  readonly requestId: string
   readonly startedAtMs: number = performance.now()
   readonly decision: DecisionDraft = newDecisionDraft()
   session: RequestContext['session'] = undefined
@@ -49,7 +50,9 @@ export class EnteredRequest implements RequestContext {
   readonly #exposed: readonly HeaderField[]
   #aliasFields = NO_FIELDS
 
-  constructor(gate: GateContext, { method, path, query, search, header, address, secure }: RequestFacts) {
+  constructor(gate: GateContext, received: RequestFacts) {
+    const { method, path, query, search, header, address, secure, proxyRequestId } = received
+    this.requestId = proxyRequestId ?? crypto.randomUUID()
     this.facts = { method, path, receivedPath: path, query, search, header, address, secure, oldNames: [] }
     this.#gate = gate
     this.#exposed = gate.settings.exposeHeaders ? exposureFields(this.facts) : NO_FIELDS

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { migrate, type SqlClient } from '@gatewright/kernel/sql'
 import { migrateKit } from '@gatewright/host/internal'
+import { DDL } from './product-tables.ts'
 
 /** Migrates the tables of this product. Can be repeated, and is safe when many hosts start at once. */
 export async function migrateProduct(db: SqlClient): Promise<void> {
-  const ddl = readFileSync(new URL('../../src/product/product.sql', import.meta.url), 'utf8')
-  await migrate(db, { namespace: 'product', ddl })
+  await migrate(db, { namespace: 'product', ddl: DDL })
 }
 
 /** Migrates the tables of every host and of this product, without those of credentials, idempotency, caps and the ledger. */

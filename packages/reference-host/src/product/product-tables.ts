@@ -1,4 +1,5 @@
--- version 1
+/** The DDL of the tables of this product, for `migrate` of the kernel: one text for Postgres and SQLite. */
+export const DDL = `-- version 1
 -- Few rows, which only operators add.
 create table {prefix}partners (
   id text primary key,
@@ -546,3 +547,4 @@ create table {prefix}cli_requests (
 ) {global};
 
 create index {prefix}cli_requests_expiry on {prefix}cli_requests (expires_at);
+`
