@@ -29,7 +29,7 @@ t.test('lists every command by sections in 80 columns, without arguments too', a
     t.ok(commands.includes(name), name)
   t.equal((await gatewright([], env)).output, overview)
   t.equal((await gatewright(['--help'], env)).output, overview)
-  t.match(overview, /^The host$[^]*^Money$\n {2}ledger +credit, remit, balance, check$/m)
+  t.match(overview, /^The host$[^]*^Money$\n {2}ledger +credit, remit, balance, check, repair$/m)
   t.notMatch(overview, /^More$/m, 'every command is in a section')
   for (const name of ['', ...commands]) {
     const { output } = await gatewright(['help', ...name.split(' ').filter(Boolean)], env)

@@ -81,9 +81,11 @@ export const transactionTable = table('gw_transactions', {
 /** A stored transaction. */
 export type Transaction = Row<typeof transactionTable>
 
-const WRITE = `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status,
+const INSERT = `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status,
     amount_cents, direction, description, card_id, merchant, counterparty, memo, key_id, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)`
+const ADD = `${INSERT} on conflict (account_id, source_kind, source_id, part) do nothing returning id`
+const WRITE = `${INSERT}
   on conflict (account_id, source_kind, source_id, part) do update set status = excluded.status,
     amount_cents = excluded.amount_cents, description = excluded.description, updated_at = excluded.updated_at`
 
@@ -136,27 +138,36 @@ export const transactions = {
   },
   /** Writes the row of a business object, in the round trip of the next statement. If the row exists, its status, amount and description change; its position stays. */
   async write(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<void> {
-    const { accountId, source, type, status, amountCents, direction, description } = entry
-    const { cardId = null, merchant = null, counterparty = null, memo = null, keyId = null } = entry
-    await defer(tx, WRITE, [
-      newId('txn'),
-      accountId,
-      source.kind,
-      source.id,
-      source.part ?? '',
-      type,
-      status,
-      amountCents,
-      direction,
-      description,
-      cardId,
-      merchant === null ? null : JSON.stringify(merchant),
-      counterparty,
-      memo,
-      keyId,
-      now,
-    ])
+    await defer(tx, WRITE, valuesOf(entry, now))
   },
+  /** Adds the row of a business object; false if it exists, and is then unchanged. */
+  async add(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<boolean> {
+    return (await rows(tx, ADD, valuesOf(entry, now))).length === 1
+  },
+}
+
+/** The parameters of `INSERT`. */
+function valuesOf(entry: TransactionEntry, now: EpochMs): readonly SqlValue[] {
+  const { accountId, source, type, status, amountCents, direction, description } = entry
+  const { cardId = null, merchant = null, counterparty = null, memo = null, keyId = null } = entry
+  return [
+    newId('txn'),
+    accountId,
+    source.kind,
+    source.id,
+    source.part ?? '',
+    type,
+    status,
+    amountCents,
+    direction,
+    description,
+    cardId,
+    merchant === null ? null : JSON.stringify(merchant),
+    counterparty,
+    memo,
+    keyId,
+    now,
+  ]
 }
 
 /**

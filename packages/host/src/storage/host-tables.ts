@@ -91,4 +91,16 @@ create table {prefix}lost_history (
   kept_at bigint,
   accepted_at bigint
 ) {global};
+
+-- What operators changed by commands that repair data: kept for good.
+create table {prefix}operator_actions (
+  account_id {id} not null,
+  id {id} not null,
+  at bigint not null,
+  command text not null,
+  detail text not null,
+  primary key (account_id, id)
+) {by account_id};
+
+create index {prefix}operator_actions_at on {prefix}operator_actions (at);
 `

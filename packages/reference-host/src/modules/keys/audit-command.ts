@@ -7,6 +7,8 @@ import {
   instantArgument,
   integerArgument,
   isoOrNull,
+  listOperatorActions,
+  MAX_LISTED,
   reportElapsed,
 } from '@gatewright/host/internal'
 import type { AuditPosition } from '@gatewright/session-issuer/internal'
@@ -54,6 +56,21 @@ export const auditCommand: Command<Pick<HostServices, 'backend' | 'issuer' | 'pr
       ? `For the next page: --before ${last.at}/${last.id}`
       : undefined
   },
+})
+
+/** The command on what operators changed by commands that repair data. */
+export const operatorActionsCommand: Command<Pick<HostServices, 'db'>> = listCommand({
+  name: 'audit operator',
+  takes: [],
+  summary: `List what ledger repair and restored have changed, at most ${MAX_LISTED}, newest first`,
+  example: '--json',
+  rows: async ({ db }: Pick<HostServices, 'db'>) =>
+    (await listOperatorActions(db, MAX_LISTED)).map(({ at, ...action }) => ({
+      at: isoOrNull(at),
+      ...action,
+    })),
+  columns: { AT: 'at', COMMAND: 'command', DETAIL: 'detail' },
+  empty: 'No operator has repaired anything.',
 })
 
 function queryOf({ options }: CommandArguments) {

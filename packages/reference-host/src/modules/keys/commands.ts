@@ -2,10 +2,10 @@ import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
 import { CommandError, type Command } from '@gatewright/host/internal'
 import { accountOf } from '../users/find-account.ts'
-import { auditCommand } from './audit-command.ts'
+import { auditCommand, operatorActionsCommand } from './audit-command.ts'
 import { describeKey, revokedKeyOutput } from './key-output.ts'
 
-type KeyCommandServices = Pick<HostServices, 'backend' | 'clock' | 'issuer' | 'progress'>
+type KeyCommandServices = Pick<HostServices, 'backend' | 'clock' | 'db' | 'issuer' | 'progress'>
 
 /** Commands on API keys, on the keys that sign sessions, and on the log of their changes. None shows a secret. */
 export const commands: readonly Command<KeyCommandServices>[] = [
@@ -97,4 +97,5 @@ export const commands: readonly Command<KeyCommandServices>[] = [
     },
   },
   auditCommand,
+  operatorActionsCommand,
 ]

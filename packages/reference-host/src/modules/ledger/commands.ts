@@ -1,3 +1,4 @@
+import type { SqlClient } from '@gatewright/kernel/sql'
 import {
   type Command,
   type CommandArguments,
@@ -13,8 +14,9 @@ import { type TransactionEntry, checkLedger, ledgerAccounts } from '@gatewright/
 import { systemAccounts } from '../../product/system-accounts.ts'
 import { heldMoney } from '../../product/held-money.ts'
 import { userAccountOf } from '../users/find-account.ts'
+import { describePlan, planRepair, repairCommand } from './repair.ts'
 
-type LedgerCommandServices = Pick<HostServices, 'backend' | 'clock' | 'ledger' | 'money' | 'progress'>
+type LedgerCommandServices = Pick<HostServices, 'backend' | 'clock' | 'db' | 'ledger' | 'money' | 'progress'>
 
 /** The operator's accounts (`house:`) whose money can be paid out. */
 const HOUSE = ['bills', 'fees', 'revenue'] as const
@@ -150,10 +152,19 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
       )
       const check = checkLedger(context.ledger, sql, heldMoney, { full })
       const { report, problems } = await reportElapsed(context, 'Adding up the ledger', check)
-      if (problems.length > 0) throw new CommandError(`the ledger is broken: ${problems.join('; ')}`)
+      if (problems.length > 0) throw new CommandError(await brokenText(sql, problems))
       const { transfers, added } = report
       const since = added === transfers ? '' : ` (${added} since the last check)`
       return { data: report, lines: [`Balanced: ${transfers} transfers checked${since}, no differences.`] }
     },
   },
+  repairCommand,
 ]
+
+/** Says what is wrong and, on lines of their own, which transactions are missing. */
+async function brokenText(db: SqlClient, problems: readonly string[]): Promise<string> {
+  const repair = await planRepair(db)
+  const hint =
+    repair.missing.length > 0 ? ['Write missing transactions with gatewright ledger repair --plan'] : []
+  return [`the ledger is broken: ${problems.join('; ')}`, ...describePlan(repair), ...hint].join('\n')
+}

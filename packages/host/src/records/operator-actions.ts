@@ -1,0 +1,36 @@
+import type { EpochMs } from '@gatewright/kernel/internal'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { toInteger, toText } from '@gatewright/kernel/internal/sql'
+import { newId } from './new-id.ts'
+
+/** What an operator changed by a command that repairs data. It is kept for good. */
+export interface OperatorAction {
+  readonly at: EpochMs
+  /** The command, such as `ledger repair`. */
+  readonly command: string
+  /** The account that it is about; '' for the whole host. */
+  readonly accountId: string
+  /** What was changed, in one line without personal data. */
+  readonly detail: string
+}
+
+/** Records an action in the transaction of its change. */
+export async function recordOperatorAction(
+  tx: SqlQueries,
+  { at, command, accountId, detail }: OperatorAction,
+): Promise<void> {
+  const text =
+    'insert into gw_operator_actions (id, at, command, account_id, detail) values ($1, $2, $3, $4, $5)'
+  await rows(tx, text, [newId('act'), at, command, accountId, detail])
+}
+
+/** Lists actions, the newest first. */
+export async function listOperatorActions(db: SqlQueries, limit: number): Promise<readonly OperatorAction[]> {
+  const text = `select at, command, account_id, detail from gw_operator_actions order by at desc, id limit $1`
+  return (await rows(db, text, [limit])).map(row => ({
+    at: toInteger(row['at']),
+    command: toText(row['command']),
+    accountId: toText(row['account_id']),
+    detail: toText(row['detail']),
+  }))
+}
