@@ -5,7 +5,7 @@ import { isLive } from '../keys/key.ts'
 import type { Decision, UpdateAccount } from '../keys/update-account.ts'
 import { checkedListRequest, type ListRequest } from '../list-request.ts'
 import type { CheckedOptions } from '../options.ts'
-import type { ListPosition, SessionRecord } from '../storage/port.ts'
+import type { KeyRecord, ListPosition, SessionRecord } from '../storage/port.ts'
 
 /** From how many sessions of the account a page is selected for a caller that is not a root: a store cannot select by caller. */
 const SEARCHED = 500
@@ -29,12 +29,14 @@ export async function listSessions(
   request: ListRequest,
 ): Promise<Verdict<SessionPage, IssuerDenial>> {
   const { limit, after } = checkedListRequest(request)
-  const visible = await visibleVersions(updateAccount, caller)
+  const visible = await visibleKeys(updateAccount, caller)
   if (!visible.ok) return visible
-  const { isRoot: seesAll, versions } = visible.value
-  const most = seesAll ? limit : SEARCHED
+  const { all, keys } = visible.value
+  const now = clock.now()
+  const versions = new Map(keys.filter(key => isLive(key, now)).map(({ id, version }) => [id, version]))
+  const most = all ? limit : SEARCHED
   // One more than the limit, to know whether there is a next page.
-  const found = await sessions.list(caller.accountId, most + 1, clock.now(), after)
+  const found = await sessions.list(caller.accountId, most + 1, now, after)
   const searched = found.slice(0, most)
   const own = searched.filter(({ keyId, keyVersion }) => versions.get(keyId) === keyVersion)
   const page = own.slice(0, limit)
@@ -42,34 +44,22 @@ export async function listSessions(
   return allow({ sessions: page, next: last ? { at: last.expiresAt, id: last.sessionId } : null })
 }
 
-/** Returns the versions of the live keys whose sessions a caller may see, by their ids. */
-function visibleVersions(
-  updateAccount: UpdateAccount,
-  caller: Exclude<IssuerCaller, 'operator'>,
-): Promise<
-  Verdict<{ readonly isRoot: boolean; readonly versions: ReadonlyMap<string, number> }, IssuerDenial>
-> {
-  return updateAccount(caller.accountId, (all, now) => {
-    const active = findActiveCaller(caller, all, now)
-    if (!active) return staleCredential
-    const root = isRoot(active.key)
-    const seen = all.filter(key => isLive(key, now) && (root || canList(active, key)))
-    return {
-      ok: true,
-      value: { isRoot: root, versions: new Map(seen.map(({ id, version }) => [id, version])) },
-    }
-  })
+/** The keys of an account whose sessions a caller may see. */
+interface VisibleKeys {
+  /** Whether these are all keys of the account. A session whose key is no longer stored is visible then too. */
+  readonly all: boolean
+  readonly keys: readonly KeyRecord[]
 }
 
-/** Returns the ids of the keys whose sessions a caller may see; undefined for all keys of its account. */
+/** Finds the keys whose sessions a caller may see, also those that have ended. */
 export function visibleKeys(
   updateAccount: UpdateAccount,
   caller: Exclude<IssuerCaller, 'operator'>,
-): Promise<Verdict<readonly string[] | undefined, IssuerDenial>> {
-  return updateAccount(caller.accountId, (all, now): Decision<readonly string[] | undefined> => {
-    const active = findActiveCaller(caller, all, now)
+): Promise<Verdict<VisibleKeys, IssuerDenial>> {
+  return updateAccount(caller.accountId, (keys, now): Decision<VisibleKeys> => {
+    const active = findActiveCaller(caller, keys, now)
     if (!active) return staleCredential
-    if (isRoot(active.key)) return { ok: true, value: undefined }
-    return { ok: true, value: all.filter(key => canList(active, key)).map(key => key.id) }
+    const value = { all: isRoot(active.key), keys: keys.filter(key => canList(active, key)) }
+    return { ok: true, value }
   })
 }

@@ -78,8 +78,9 @@ export function makeSessionMethods(options: CheckedOptions, updateAccount: Updat
       if (caller !== 'operator') {
         const visible = await visibleKeys(updateAccount, caller)
         if (!visible.ok) return visible
+        const { all, keys: seen } = visible.value
         const within = session?.accountId === caller.accountId
-        if (!within || (visible.value && !visible.value.includes(session.keyId))) return sessionNotFound
+        if (!within || !(all || seen.some(key => key.id === session.keyId))) return sessionNotFound
       }
       if (!session) return allow(0)
       const ended = await revoke(session, caller)
