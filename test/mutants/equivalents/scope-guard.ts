@@ -258,7 +258,8 @@ export const SCOPE_GUARD: readonly Equivalent[] = [
     source: 'packages/scope-guard/src/storage/slice-tables.ts',
     before,
     after: before.replace('not null', 'null'),
-    reason: 'no statement writes null there, and a column of the primary key is not null anyhow',
+    reason:
+      'statements never write null to these columns, and Postgres makes the columns of a primary key not null',
   })),
   {
     source: 'packages/scope-guard/src/storage/slice-tables.ts',
