@@ -51,7 +51,7 @@ const counted = (
 /** How a guard counts. Spend caps are in the database, so a limit that is lost lets no money leave above a cap. */
 const guarded = (backend: LimitedBackend, points: number): Omit<LimitOptions, 'name' | 'per'> => ({
   ...counted(backend, points),
-  ...(backend.limiter ? { localSpends: true } : {}),
+  localSpends: true,
 })
 
 /** Makes the limits of guarded requests (docs/configuration.md, `RATE_LIMITS`). Their names are sent in header fields. */

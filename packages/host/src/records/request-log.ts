@@ -1,6 +1,7 @@
 import type { Decision } from '@gatewright/http'
 import { storableText, type Clock } from '@gatewright/kernel/internal'
 import type { SqlClient } from '@gatewright/kernel/sql'
+import { hasCode } from '../storage/cause.ts'
 import { insertRequests, NO_ACCOUNT, requests, type RecordedRequest } from './requests.ts'
 
 /** The names of the choices of which decisions are kept. */
@@ -105,18 +106,12 @@ async function insertAll(db: SqlClient, batch: readonly RecordedRequest[]): Prom
     })
     return 0
   } catch (error) {
-    if (!isRowError(error)) throw error
-    // One row that the database refuses must not lose the others.
+    // It would refuse the row again. One such row must not lose the others.
+    if (!hasCode(error, ROW_ERROR)) throw error
     if (batch.length === 1) return 1
     const middle = batch.length >> 1
     return (await insertAll(db, batch.slice(0, middle))) + (await insertAll(db, batch.slice(middle)))
   }
-}
-
-/** Whether the database refused a row, so that it will refuse it again. */
-function isRowError(error: unknown): boolean {
-  const cause = error instanceof Error ? ((error.cause ?? error) as { readonly code?: unknown }) : undefined
-  return typeof cause?.code === 'string' && ROW_ERROR.test(cause.code)
 }
 
 /** Whether a decision is kept. One without an operation is not: nobody looks for it, and scanners cause many. */

@@ -8,14 +8,14 @@ function chainOf(error: unknown): readonly Error[] {
   return chain
 }
 
-/** Whether an error or one of its causes has one of these codes, such as `EMFILE` or a SQLSTATE. */
-export function hasCode(error: unknown, codes: readonly string[]): boolean {
-  return chainOf(error).some(({ code }: NodeJS.ErrnoException) => code !== undefined && codes.includes(code))
+/** Whether an error or one of its causes has a code that matches, such as `EMFILE` or a SQLSTATE. */
+export function hasCode(error: unknown, codes: RegExp): boolean {
+  return chainOf(error).some(({ code }: NodeJS.ErrnoException) => code !== undefined && codes.test(code))
 }
 
 /** Says why something failed, for an operator: the message of the first cause. It never has the values of a statement. */
 export function causeText(error: unknown): string {
-  if (hasCode(error, ['EMFILE', 'ENFILE']))
+  if (hasCode(error, /^E[MN]FILE$/))
     return 'no file descriptor is left: raise the limit of this process (ulimit -n, or LimitNOFILE of systemd)'
   const { message, code }: NodeJS.ErrnoException = chainOf(error).at(-1) ?? new Error('unknown error')
   return message === '' ? (code ?? 'unknown error') : message

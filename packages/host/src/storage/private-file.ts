@@ -16,48 +16,51 @@ import { dirname } from 'node:path'
  * exists: of several processes that create it at once, one gets true.
  */
 export function createPrivateFile(path: string, text: string): boolean {
-  const next = writeBeside(path, text)
-  try {
-    // Unlike a rename, a link never replaces a file.
-    linkSync(next, path)
+  return writeBeside(path, text, next => {
+    try {
+      // Unlike a rename, a link never replaces a file.
+      linkSync(next, path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      return false
+    }
     syncFolder(path)
     return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    return false
-  } finally {
-    rmSync(next, { force: true })
-  }
+  })
 }
 
 /** Writes a file that only its owner can read, and replaces an earlier one: the old file or the new one is there, whole. */
 export function replacePrivateFile(path: string, text: string): void {
-  const next = writeBeside(path, text)
-  try {
+  writeBeside(path, text, next => {
     renameSync(next, path)
     syncFolder(path)
-  } catch (error) {
+  })
+}
+
+/**
+ * Writes a file of a name of its own in the same folder, which is created if it is missing. `use` gives the file its final name. The own
+ * name is always removed.
+ */
+function writeBeside<T>(path: string, text: string, use: (next: string) => T): T {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const next = `${path}.${randomUUID()}.new`
+  try {
+    writeSynced(next, text)
+    return use(next)
+  } finally {
     rmSync(next, { force: true })
-    throw error
   }
 }
 
-/** Writes a file of a name of its own in the same folder, which is created if it is missing. */
-function writeBeside(path: string, text: string): string {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const next = `${path}.${randomUUID()}.new`
-  const handle = openSync(next, 'wx', 0o600)
+function writeSynced(path: string, text: string): void {
+  const handle = openSync(path, 'wx', 0o600)
   try {
     // Unlike `writeSync`, it fails if there is room for a part only.
     writeFileSync(handle, text)
     fsyncSync(handle)
-  } catch (error) {
-    rmSync(next, { force: true })
-    throw error
   } finally {
     closeSync(handle)
   }
-  return next
 }
 
 /** The name of a new file is on disk only when its folder is. Some file systems cannot do that for a folder. */

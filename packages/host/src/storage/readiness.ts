@@ -64,8 +64,9 @@ const MAX_SKEW_MS = 2000
 /** How long a host is not ready after a write that found the disk full. */
 const FULL_DISK_MS = 30_000
 /** What Postgres and SQLite reply when there is no room for new data. */
-const FULL_DISK_CODES = ['53100', 'SQLITE_FULL']
-const READ_ONLY = '25006'
+const FULL_DISK = /^(?:53100|SQLITE_FULL)$/
+/** What Postgres replies to a write when it takes none. */
+const READ_ONLY = /^25006$/
 
 /** The reason why a dependency is down, by its name; undefined: it works. */
 type Causes = Readonly<Record<string, string | undefined>>
@@ -83,7 +84,7 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
       const loss = await beat()
       if (loss) report(new Error(lossText(loss)))
     } catch (error) {
-      throw hasCode(error, [READ_ONLY]) ? new Error(await readOnlyText(db)) : error
+      throw hasCode(error, READ_ONLY) ? new Error(await readOnlyText(db)) : error
     }
   }
   const checkDatabase = async (): Promise<Causes> => {
@@ -141,7 +142,7 @@ export function createReadiness({ backend, clock, report }: ReadinessServices): 
       return ['database', 'clock', 'history'].every(name => dependencies[name] !== 'down')
     },
     failed(error) {
-      if (hasCode(error, FULL_DISK_CODES)) fullAt = clock.now()
+      if (hasCode(error, FULL_DISK)) fullAt = clock.now()
     },
   }
 }
