@@ -31,11 +31,18 @@ export async function hostStoresEnv(
     DATABASE_URL: url.href,
     DATABASE_PARTITIONS: String(testPartitions()),
     DATABASE_FEATURES: testFeatures(),
+    ...hostSecrets(),
+  }
+  return { env, drop: () => administer(`drop schema ${schema} cascade`) }
+}
+
+/** New secrets of hosts that share a database. */
+export function hostSecrets(): Record<string, string> {
+  return {
     KEY_PEPPERS: `test:${randomBytes(24).toString('hex')}`,
     SIGNING_KEY_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
     DATA_KEYS: `test:${randomBytes(32).toString('hex')}`,
   }
-  return { env, drop: () => administer(`drop schema ${schema} cascade`) }
 }
 
 function redisEnv(stores: HostStores): Record<string, string> {

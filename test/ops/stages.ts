@@ -1,0 +1,15 @@
+import type { Stage } from './stage.ts'
+import { embeddedStage } from './stages/embedded.ts'
+import { hostsStage } from './stages/hosts.ts'
+import { PATRONI_STAGES } from './stages/patroni.ts'
+import { postgresStage } from './stages/postgres.ts'
+import { redisStage } from './stages/redis.ts'
+
+/** All stages of `npm run test:ops`, in the order in which they run. */
+export const STAGES: readonly Stage[] = [
+  ...PATRONI_STAGES,
+  postgresStage,
+  redisStage,
+  hostsStage,
+  embeddedStage,
+]
