@@ -32,9 +32,9 @@ for (const [stores, place] of [
 ] as const)
   for (const [what, change, problem] of [
     [
-      'newer tables',
-      ["insert into gw_migrations (namespace, version) values ('host', 7)"],
-      'has version 7, this software knows version 1 of namespace host: start the newer software',
+      'tables that need newer software',
+      ["insert into gw_migrations (namespace, version, least_version) values ('host', 7, 2)"],
+      'has version 7, which needs software that knows version 2, this software knows version 1 of namespace host: start the newer software',
     ],
     [
       'tables whose version nobody recorded',

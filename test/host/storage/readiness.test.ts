@@ -188,15 +188,26 @@ for (const open of [openSqlite, openPostgres])
     t.match(await other.next(), { ready: true })
   })
 
-t.test('is not ready on tables that newer software has migrated', async t => {
+t.test('is ready beside newer software, until a version of the tables needs newer software', async t => {
   const db = await migrated(t, openPostgres)
   const { reported, next } = readinessOf(db)
-  await rows(db, "insert into gw_migrations (namespace, version) values ('another', 9)")
+  const record = (namespace: string, version: number, least: number): Promise<unknown> =>
+    rows(db, 'insert into gw_migrations (namespace, version, least_version) values ($1, $2, $3)', [
+      namespace,
+      version,
+      least,
+    ])
+  await record('another', 9, 9)
   t.match(await next(), { ready: true }, 'tables that it does not use')
-  await rows(db, "insert into gw_migrations (namespace, version) values ('host', 2)")
+  await record('host', 2, 1)
+  t.match(await next(), { ready: true, dependencies: { tables: 'ok' } }, 'version 2 works with this software')
+  await record('host', 3, 2)
   t.match(await next(), { ready: false, dependencies: { tables: 'down' } })
   t.match(reported, [
-    { message: 'not ready, tables: newer software has migrated host: start the newer software here too' },
+    {
+      message:
+        'not ready, tables: the tables need software that knows version 2 of host (this software knows 1): start the newer software here too',
+    },
   ])
 })
 

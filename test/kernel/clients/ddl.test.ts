@@ -5,9 +5,21 @@ const { readVersions } = (await import(
   `${process.cwd()}/packages/kernel/dist/clients/ddl.js`
 )) as typeof import('../../../packages/kernel/dist/clients/ddl.js')
 
+const statementsOf = (...given: Parameters<typeof readVersions>): unknown =>
+  readVersions(...given).map(({ statements }) => statements)
+
 t.test('splits a DDL file into its versions', async t => {
   const text = '-- about this file\n-- version 1\na\n-- version 2\nb\n\nc\n'
-  t.same(readVersions(text, { dialect: 'sqlite' }), [['a'], ['b', 'c\n']])
+  t.same(statementsOf(text, { dialect: 'sqlite' }), [['a'], ['b', 'c\n']])
+})
+
+t.test('reads which version software must know, which is that of the version below by default', async t => {
+  const text =
+    '-- version 1\na\n-- version 2\nb\n-- version 3, least 2\nc\n-- version 4\nd\n-- version 5, least 5\ne'
+  t.same(
+    readVersions(text, { dialect: 'postgres' }).map(({ least }) => least),
+    [1, 1, 2, 2, 5],
+  )
 })
 
 t.test('writes what a store calls each name in braces, and leaves {prefix}', async t => {
@@ -22,7 +34,7 @@ create table {prefix}a (
 create table {prefix}b (position {position primary key});
 
 create table {prefix}c (id {id} primary key) {without rowid};`
-  t.same(readVersions(text, { dialect: 'postgres' }), [
+  t.same(statementsOf(text, { dialect: 'postgres' }), [
     [
       'create sequence {prefix}a_position_seq',
       `create table {prefix}a (
@@ -38,7 +50,7 @@ create table {prefix}c (id {id} primary key) {without rowid};`
       'create table {prefix}c (id text collate "C" primary key) ;',
     ],
   ])
-  t.same(readVersions(text, { dialect: 'sqlite' }), [
+  t.same(statementsOf(text, { dialect: 'sqlite' }), [
     [
       `create table {prefix}a (
   position integer primary key autoincrement,
@@ -67,8 +79,8 @@ create table {prefix}c (id {id} primary key) {global};`
   ]
   const a = 'create table if not exists {prefix}a (\n  account_id text collate "C" primary key\n)'
   const partOf = 'partition of {prefix}a for values with'
-  t.same(readVersions(text, { dialect: 'postgres' }), [[`${a}  ;`, ...undivided]])
-  t.same(readVersions(text, { dialect: 'postgres', partitions: 2 }), [
+  t.same(statementsOf(text, { dialect: 'postgres' }), [[`${a}  ;`, ...undivided]])
+  t.same(statementsOf(text, { dialect: 'postgres', partitions: 2 }), [
     [
       `${a}  partition by hash (account_id);`,
       `create table if not exists {prefix}a_p0 ${partOf} (modulus 2, remainder 0)`,
@@ -76,7 +88,7 @@ create table {prefix}c (id {id} primary key) {global};`
       ...undivided,
     ],
   ])
-  t.same(readVersions(text, { dialect: 'sqlite', partitions: 2 }), readVersions(text, { dialect: 'sqlite' }))
+  t.same(statementsOf(text, { dialect: 'sqlite', partitions: 2 }), statementsOf(text, { dialect: 'sqlite' }))
 })
 
 t.test('rejects a position or a mark outside a table', async t => {
@@ -103,16 +115,16 @@ s
 -- sqlite only
 s2
 -- both`
-  t.same(readVersions(text, { dialect: 'postgres' }), [['a (\np\nb\n)'], []])
-  t.same(readVersions(text, { dialect: 'sqlite' }), [['a (\nb\ns\n)'], ['s2']])
+  t.same(statementsOf(text, { dialect: 'postgres' }), [['a (\np\nb\n)'], []])
+  t.same(statementsOf(text, { dialect: 'sqlite' }), [['a (\nb\ns\n)'], ['s2']])
 })
 
 t.test('leaves lines that need all features out with minimal ones', async t => {
   const text = '-- version 1\na\n-- postgres with all features only\nb\n-- both'
-  t.same(readVersions(text, { dialect: 'postgres' }), [['a\nb']])
-  t.same(readVersions(text, { dialect: 'postgres', features: 'all' }), [['a\nb']])
-  t.same(readVersions(text, { dialect: 'postgres', features: 'minimal' }), [['a']])
-  t.same(readVersions(text, { dialect: 'sqlite' }), [['a']])
+  t.same(statementsOf(text, { dialect: 'postgres' }), [['a\nb']])
+  t.same(statementsOf(text, { dialect: 'postgres', features: 'all' }), [['a\nb']])
+  t.same(statementsOf(text, { dialect: 'postgres', features: 'minimal' }), [['a']])
+  t.same(statementsOf(text, { dialect: 'sqlite' }), [['a']])
 })
 
 t.test('rejects a DDL file that it cannot read, and names the line', async t => {
@@ -125,6 +137,13 @@ t.test('rejects a DDL file that it cannot read, and names the line', async t => 
     ['a\n-- version 2\na', 'DDL line 2: expected "-- version 1", got "-- version 2"'],
     ['-- version 1\na\n-- version 3\nb', 'DDL line 3: expected "-- version 2", got "-- version 3"'],
     ['-- version 1\na\n-- version 1\nb', 'DDL line 3: expected "-- version 2", got "-- version 1"'],
+    ['-- version 1 least 1\na', 'DDL line 1: expected "-- version 1", got "-- version 1 least 1"'],
+    ['-- version 1, least 0\na', 'DDL line 1: "least" must be from 1 to 1, got 0'],
+    ['-- version 1\na\n-- version 2, least 3\nb', 'DDL line 3: "least" must be from 1 to 2, got 3'],
+    [
+      '-- version 1\na\n-- version 2, least 2\nb\n-- version 3, least 1\nc',
+      'DDL line 5: "least" must be from 2 to 3, got 1',
+    ],
     [
       '-- version 1\na\nb {int}',
       'DDL line 3: {int} is unknown: expected one of {prefix}, {position}, {position primary key}, {by COLUMN}, {id}, {json}, {primary key}, {without rowid}, {lookup}, {global}',

@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromPgPool, fromSqlite, migrate, rows, type SqlClient } from '@gatewright/kernel/sql'
-import { checkedPrefix, type SqlDialect } from '@gatewright/kernel/internal/sql'
+import {
+  checkedPrefix,
+  newerTables,
+  type PlannedVersion,
+  type SqlDialect,
+} from '@gatewright/kernel/internal/sql'
 import { race } from '@gatewright/kernel/testing'
 import Database from 'libsql'
 import t from 'tap'
@@ -55,22 +60,54 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
     cause: { name: 'IncompatibleTables', message },
   })
 
-  t.test(`${dialect}: rejects tables of a newer version, and writes nothing`, async t => {
+  t.test(
+    `${dialect}: leaves tables of a newer version as they are, unless they need newer software`,
+    async t => {
+      const { connections, close } = await open(1)
+      t.teardown(close)
+      const db = connections[0] as SqlClient
+      const contraction = 'alter table {prefix}notes rename column body to text'
+      const three = { namespace: 'notes', ddl: `${ddlOf(one, two)}\n-- version 3, least 2\n${contraction}` }
+      await migrate(db, notes(one, two))
+      await migrate(db, notes(one))
+      t.same(await newerTables(db), [], 'version 2 works with software that knows version 1')
+      await migrate(db, three)
+      await migrate(db, notes(one, two))
+      t.same(await newerTables(db), [])
+      await t.rejects(
+        migrate(db, notes(one)),
+        rejection(
+          /^database \S+ has version 3, which needs software that knows version 2, this software knows version 1 of namespace notes: start the newer software that made it/,
+        ),
+      )
+      t.same(await newerTables(db), [{ namespace: 'notes', least: 2, known: 1 }])
+      t.same(await rows(db, 'select version, least_version from gw_migrations order by version'), [
+        { version: 1, least_version: 1 },
+        { version: 2, least_version: 1 },
+        { version: 3, least_version: 2 },
+      ])
+      t.same(await rows(db, 'select text from gw_notes'), [{ text: 'from version 2' }])
+    },
+  )
+
+  t.test(`${dialect}: with planMigration, passes on what is missing and writes nothing`, async t => {
     const { connections, close } = await open(1)
     t.teardown(close)
     const db = connections[0] as SqlClient
-    await migrate(db, notes(one, two))
-    await t.rejects(
-      migrate(db, notes(one)),
-      rejection(
-        /^database \S+ has version 2, this software knows version 1 of namespace notes: start the newer software that made it/,
-      ),
-    )
-    t.same(await recorded(db), [
-      { namespace: 'notes', version: 1 },
-      { namespace: 'notes', version: 2 },
+    const planOf = async (...versions: string[]): Promise<unknown> => {
+      const planned: PlannedVersion[] = []
+      await migrate({ ...db, planMigration: version => planned.push(version) }, notes(...versions))
+      return planned
+    }
+    const first = { namespace: 'notes', version: 1, least: 1, statements: [one.replace('{prefix}', 'gw_')] }
+    t.same(await planOf(one), [first])
+    t.same(await tableNames(db, dialect), [])
+    await migrate(db, notes(one))
+    t.same(await planOf(one), [])
+    t.same(await planOf(one, 'select 1'), [
+      { namespace: 'notes', version: 2, least: 1, statements: ['select 1'] },
     ])
-    t.same(await rows(db, 'select body from gw_notes'), [{ body: 'from version 2' }])
+    t.same(await recorded(db), [{ namespace: 'notes', version: 1 }])
   })
 
   t.test(
@@ -102,13 +139,21 @@ for (const [dialect, open] of Object.entries(stores) as [SqlDialect, (typeof sto
     const { connections, close } = await open(1)
     t.teardown(close)
     const db = connections[0] as SqlClient
-    await rows(db, 'create table gw_migrations (name text, version integer)')
-    await t.rejects(
-      migrate(db, notes(one)),
-      rejection(
-        /has a table gw_migrations without the column namespace, .*: an unreleased build made it, use a new database$/,
-      ),
-    )
+    for (const [columns, missing] of [
+      ['name text, version integer, least_version integer', 'namespace'],
+      ['namespace text, version integer', 'least_version'],
+    ]) {
+      await rows(db, `create table gw_migrations (${columns})`)
+      await t.rejects(
+        migrate(db, notes(one)),
+        rejection(
+          new RegExp(
+            `has a table gw_migrations without the column ${missing}, .*: an unreleased build made it, use a new database$`,
+          ),
+        ),
+      )
+      if (missing === 'namespace') await rows(db, 'drop table gw_migrations')
+    }
     t.same(await tableNames(db, dialect), ['gw_migrations'])
   })
 
@@ -370,3 +415,41 @@ t.test('postgres: of 6 simultaneous calls with minimal features one migrates', a
   await pools[0]?.query(`drop schema ${schema} cascade`)
   await Promise.all(pools.map(pool => pool.end()))
 })
+
+t.test('postgres: waits for a reader without blocking others, and migrates once it has ended', async t => {
+  const { connections, close } = await openPostgres(3, db => migrate(db, notes(one)), 'all')
+  t.teardown(close)
+  const [db, reader, other] = connections as [SqlClient, SqlClient, SqlClient]
+  let migrated: Promise<void> | undefined
+  await reader.transaction(async tx => {
+    await rows(tx, 'select * from gw_notes')
+    migrated = migrate(db, notes(one, two))
+    await waitsForLock(other, 'gw_notes')
+    // Behind the migration, which gives up its place.
+    t.same(await rows(other, 'select id from gw_notes'), [], 'a second reader')
+    t.same(await recorded(other), [{ namespace: 'notes', version: 1 }])
+  })
+  await migrated
+  t.same(await rows(other, 'select body from gw_notes'), [{ body: 'from version 2' }])
+})
+
+t.test('postgres: gives up after its patience, and says what to do', async t => {
+  const { connections, close } = await openPostgres(2, db => migrate(db, notes(one)), 'all')
+  t.teardown(close)
+  const [db, reader] = connections as [SqlClient, SqlClient]
+  await reader.transaction(async tx => {
+    await rows(tx, 'select * from gw_notes')
+    await t.rejects(migrate(db, { ...notes(one, two), patienceSeconds: 0 }), {
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: 'the tables could not be migrated',
+      cause: { message: /^other transactions have used the tables for 0 s: end the long ones/ },
+    })
+  })
+  t.same(await recorded(db), [{ namespace: 'notes', version: 1 }])
+})
+
+/** Resolves when a connection waits for the lock of a table. */
+async function waitsForLock(db: SqlClient, table: string): Promise<void> {
+  const waiting = 'select 1 from pg_locks where relation = to_regclass($1) and not granted'
+  while ((await rows(db, waiting, [table])).length === 0);
+}

@@ -45,7 +45,7 @@ export function postgresBackend(
     idle_in_transaction_session_timeout: 15_000,
   }
   const pool = openPool({ ...options, query_timeout: queryMs })
-  const retries: Record<RetryReason, number> = { serialization: 0, deadlock: 0 }
+  const retries: Record<RetryReason, number> = { serialization: 0, deadlock: 0, plan: 0 }
   const onRetry = (reason: RetryReason): void => {
     retries[reason] += 1
   }

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { devNull } from 'node:os'
 import type { Clock } from '@gatewright/kernel/internal'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import { newerNamespaces, toInteger } from '@gatewright/kernel/internal/sql'
+import { newerTables, toInteger } from '@gatewright/kernel/internal/sql'
 import { shareResult } from './share-result.ts'
 import { OperatorWarning } from '../observability/warning.ts'
 import type { Backend, DependencyCheck } from './backend.ts'
@@ -18,7 +18,7 @@ export interface ReadinessState {
    * - `database`: it takes writes, which is not tried while the clock is wrong;
    * - `clock`: this host's clock agrees with that of Postgres;
    * - `history`: the database has everything that it has acknowledged;
-   * - `tables`: no newer software has migrated them;
+   * - `tables`: this software knows enough of their versions to work with them;
    * - `disk`: there is room for data;
    * - `files`: this process may open another file or connection;
    * - `redis`: each master takes writes and keeps them. The host goes on and is ready without, and counts rate limits itself.
@@ -188,9 +188,11 @@ async function historyCauses(db: SqlClient): Promise<Causes> {
 }
 
 async function tableCauses(db: SqlClient): Promise<Causes> {
-  const newer = await newerNamespaces(db)
-  const cause = `newer software has migrated ${newer.join(', ')}: start the newer software here too`
-  return { tables: newer.length > 0 ? cause : undefined }
+  const needs = (await newerTables(db)).map(
+    ({ namespace, least, known }) => `version ${least} of ${namespace} (this software knows ${known})`,
+  )
+  const cause = `the tables need software that knows ${needs.join(', ')}: start the newer software here too`
+  return { tables: needs.length > 0 ? cause : undefined }
 }
 
 /** Opens a file, which fails when the process has no file descriptor left. It accepts no connection then either. */

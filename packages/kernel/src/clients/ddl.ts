@@ -35,9 +35,18 @@ const ONLY: Readonly<Record<string, (target: DdlTarget) => boolean>> = {
   'sqlite only': ({ dialect }) => dialect === 'sqlite',
 }
 
+/** One version of a DDL text, for one store. */
+export interface DdlVersion {
+  readonly statements: readonly string[]
+  /** The version that software must know to use tables of this one. */
+  readonly least: number
+}
+
 /**
  * Splits a DDL text into the statements of its versions, for one store. A blank line ends a statement. Marker lines:
  * - `-- version N` starts a version; what is above the first is a comment on the file;
+ * - `-- version N, least M` also says that software must know version M to use the tables from then on: version N drops a column that
+ *   software of version M no longer uses, for example. Without `least`, software that could use the version below still can;
  * - `-- postgres only`, `-- postgres with all features only` and `-- sqlite only` start lines for that store, and `-- both` ends them.
  *
  * Names in braces are replaced by the store's own words: `{id}` (text that is compared byte by byte), `{json}`, `{position}` (a
@@ -49,15 +58,17 @@ const ONLY: Readonly<Record<string, (target: DdlTarget) => boolean>> = {
  * Throws a `TypeError` that names the line if versions do not count 1, 2, 3 ..., a marker has no counterpart, or a name in
  * braces is unknown; and one that names the statement if a name in braces is used outside a table.
  */
-export function readVersions(text: string, target: DdlTarget): string[][] {
+export function readVersions(text: string, target: DdlTarget): DdlVersion[] {
   const { dialect, partitions = 1 } = target
-  return versionTexts(text, target).map(version =>
-    version
+  return versionTexts(text, target).map(({ lines, least }) => ({
+    least,
+    statements: lines
+      .join('\n')
       .split(/\n\s*\n/)
       // SQLite refuses to run a statement that is only a comment.
       .filter(statement => statement.replace(/--.*/g, '').trim() !== '')
       .flatMap(statement => statementsOf(statement, dialect, partitions)),
-  )
+  }))
 }
 
 /** Returns the names of the tables that a DDL text divides by a column, with `{prefix}`. */
@@ -68,10 +79,16 @@ export function dividedTables(text: string): string[] {
   })
 }
 
-/** The text of each version for one store, with the names in braces of `OF_TABLE` and `{prefix}`. */
-function versionTexts(text: string, target: DdlTarget): string[] {
+/** One version with its lines for one store, which still have the names in braces of `OF_TABLE` and `{prefix}`. */
+interface VersionText {
+  readonly lines: string[]
+  readonly least: number
+}
+
+/** Reads the text of each version for one store. */
+function versionTexts(text: string, target: DdlTarget): VersionText[] {
   const { dialect } = target
-  const versions: string[][] = []
+  const versions: VersionText[] = []
   let only: { readonly marker: string; readonly line: number } | undefined
   const wrong = (line: number, problem: string): never => {
     throw new TypeError(`DDL line ${line}: ${problem}`)
@@ -82,12 +99,16 @@ function versionTexts(text: string, target: DdlTarget): string[] {
   const lines = text.split(/\r?\n/)
   for (const [index, content] of lines.entries()) {
     const line = index + 1
-    const [, version, marker] = /^-- (?:version (\S+)|([\w ]+ only)|both)$/.exec(content) ?? [undefined]
+    const [, version, marker] = /^-- (?:version (.+)|([\w ]+ only)|both)$/.exec(content) ?? [undefined]
     if (version !== undefined) {
       endBlock()
-      const expected = `-- version ${versions.length + 1}`
-      if (content !== expected) wrong(line, `expected "${expected}", got "${content}"`)
-      versions.push([])
+      const number = versions.length + 1
+      const previousLeast = versions.at(-1)?.least ?? 1
+      const [, found, least = previousLeast] = /^(\d+)(?:, least (\d+))?$/.exec(version) ?? []
+      if (found !== String(number)) wrong(line, `expected "-- version ${number}", got "${content}"`)
+      if (Number(least) < previousLeast || Number(least) > number)
+        wrong(line, `"least" must be from ${previousLeast} to ${number}, got ${least}`)
+      versions.push({ lines: [], least: Number(least) })
     } else if (marker !== undefined) {
       endBlock()
       if (!Object.hasOwn(ONLY, marker))
@@ -108,12 +129,12 @@ function versionTexts(text: string, target: DdlTarget): string[] {
           : (WORDS[name]?.[dialect] ??
             wrong(line, `${name} is unknown: expected one of ${NAMES.join(', ')}`)),
       )
-      if (!only || ONLY[only.marker]?.(target)) versions.at(-1)?.push(written)
+      if (!only || ONLY[only.marker]?.(target)) versions.at(-1)?.lines.push(written)
     }
   }
   endBlock()
   if (versions.length === 0) throw new TypeError('the DDL file must have a line "-- version 1"')
-  return versions.map(content => content.join('\n'))
+  return versions
 }
 
 /**

@@ -54,7 +54,7 @@ const CREATED_MEANWHILE = new Set(['23505', '40001', '40P01', '42P07', '42710', 
 
 /** Creates the table of the rows. When several hosts call it simultaneously, all find it at the end. */
 export async function createLockTable(db: SqlClient, prefix: string): Promise<void> {
-  const statements = readVersions(DDL, db).flat()
+  const statements = readVersions(DDL, db).flatMap(version => version.statements)
   for (let attempt = 1; ; attempt++) {
     try {
       for (const text of statements) await rows(db, text.replaceAll('{prefix}', prefix))

@@ -59,10 +59,21 @@ export function hasAllFeatures({ dialect, features = 'all' }: SqlQueries): boole
   return dialect === 'postgres' && features === 'all'
 }
 
+/** A version that `migrate` would run. */
+export interface PlannedVersion {
+  readonly namespace: string
+  readonly version: number
+  readonly statements: readonly string[]
+  /** The version that software must know to use the tables afterwards. */
+  readonly least: number
+}
+
 /** A SQL database. Made by `fromPgPool` or `fromSqlite`, or an implementation of your own. */
 export interface SqlClient extends SqlQueries {
   /** Into how many partitions `migrate` divides each new table of account data, on Postgres. Absent: 1, which is no division. */
   readonly partitions?: number
+  /** With it, `migrate` writes nothing, and calls it with each version that is missing. */
+  readonly planMigration?: (version: PlannedVersion) => void
   /**
    * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects and rethrows its error. Use
    * only the given `tx` inside; it rejects statements after the transaction has ended. If the commit itself fails with

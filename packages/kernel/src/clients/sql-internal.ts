@@ -1,9 +1,17 @@
 // What the packages of this repository share and no page describes: it may change in any release.
 export { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
-export { IncompatibleTables, newerNamespaces } from './migrate.ts'
+export { newerTables } from './recorded-versions.ts'
+export { IncompatibleTables } from './table-checks.ts'
 export { lockName } from './named-lock.ts'
 export { defer, hasAllFeatures, rowLock, toInteger, toText } from './sql-client.ts'
 export { assertOutsideTransactionScope, withinTransactionScope } from './transaction-scope.ts'
 export type { RetryReason } from './postgres/retries.ts'
-export type { SqlDialect, SqlFeatures, SqlRow, SqlTransaction, SqlValue } from './sql-client.ts'
+export type {
+  PlannedVersion,
+  SqlDialect,
+  SqlFeatures,
+  SqlRow,
+  SqlTransaction,
+  SqlValue,
+} from './sql-client.ts'
 export type { SqliteDatabase } from './sqlite.ts'

@@ -230,3 +230,39 @@ t.test('runs again if the database rolled it back at COMMIT', async t => {
   }
   t.same(reasons, ['serialization', 'serialization'])
 })
+
+t.test('prepared statements survive a change of the columns of their tables', async t => {
+  const schema = uniqueName()
+  const pool = await openPostgresPool(schema, 3)
+  t.teardown(async () => {
+    await pool.query(`drop schema ${schema} cascade`)
+    await pool.end()
+  })
+  await pool.query('create table notes (id integer primary key, body integer not null)')
+  const reasons: string[] = []
+  const db = fromPgPool(pool, { prepare: true, retries: 1, onRetry: reason => reasons.push(reason) })
+  const all = 'select * from notes where id >= $1'
+  const insert = 'insert into notes (id, body) values ($1, 7) returning *'
+  const ways: Readonly<Record<string, (id: number) => Promise<unknown>>> = {
+    'a statement': async () => rows(db, all, [0]),
+    'a transaction': () => db.transaction(tx => rows(tx, all, [0])),
+    'a statement that is sent with BEGIN': () =>
+      db.transaction(tx => rows(tx, all, [0]), { lazyBegin: true }),
+    'a statement that is sent with COMMIT': id =>
+      db.transaction(async tx => (tx as Required<SqlTransaction>).commit(insert, [id]), { lazyBegin: true }),
+  }
+  const onAllConnections = (way: (id: number) => Promise<unknown>, from: number): Promise<unknown> =>
+    race(3, index => way(from + index))
+  for (const [at, [what, way]] of Object.entries(ways).entries()) {
+    await onAllConnections(way, 100 * at)
+    await pool.query(`alter table notes add column more_${at} integer default ${at}`)
+    reasons.length = 0
+    await way(100 * at + 50)
+    t.same(reasons, ['plan'], what)
+    await onAllConnections(way, 100 * at + 60)
+    t.ok(reasons.length <= 3, 'each connection fails at most once')
+  }
+  const [row] = await rows(db, 'select * from notes where id = $1', [350])
+  t.same(row, { id: 350, body: 7, more_0: 0, more_1: 1, more_2: 2, more_3: 3 })
+  t.equal((await rows(db, 'select id from notes')).length, 7, 'each insert took effect once')
+})

@@ -27,7 +27,7 @@ export interface PgPoolOptions {
   readonly features?: SqlFeatures
   /**
    * How often a statement or transaction runs again that the database has rolled back because of simultaneous ones (SQLSTATE 40001 or
-   * 40P01), 0 to 100, default 0. Each time it waits for up to 4 ms, 8 ms and so on to 500 ms, and no retry begins 10 s after the first
+   * 40P01), or because tables have changed since a statement was prepared, 0 to 100, default 0. Each time it waits for up to 4 ms, 8 ms and so on to 500 ms, and no retry begins 10 s after the first
    * attempt. A transaction runs again with its whole work function, which must have no effect but its statements. It never does once its
    * COMMIT was sent, unless the database itself replied that it rolled it back.
    */

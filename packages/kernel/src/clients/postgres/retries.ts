@@ -1,5 +1,8 @@
-/** Why the database rolled a transaction back, which may succeed when it runs again: SQLSTATE 40001, or 40P01. */
-export type RetryReason = 'serialization' | 'deadlock'
+/**
+ * Why the database rolled a transaction back, which may succeed when it runs again: it conflicted with simultaneous ones (40001, 40P01),
+ * or a statement was prepared before its tables changed (`plan`).
+ */
+export type RetryReason = 'serialization' | 'deadlock' | 'plan'
 
 const REASONS: Readonly<Record<string, RetryReason>> = { '40001': 'serialization', '40P01': 'deadlock' }
 /** No retry begins later than this after the first attempt. */
@@ -9,15 +12,39 @@ const LONGEST_PAUSE_MS = 500
 /** An error wraps that of the driver, which has the code, once or twice. */
 const DEEPEST_CAUSE = 4
 
-/** Returns why the database rolled back what failed with this error, so that it may run again. Undefined: the error is another one. */
-export function reasonOf(error: unknown): RetryReason | undefined {
-  let at = error as { readonly code?: unknown; readonly cause?: unknown } | null | undefined
+/** The members of an error of `pg` that say what failed. */
+interface DriverError {
+  readonly code?: unknown
+  /** The function of Postgres that reported it. */
+  readonly routine?: unknown
+  readonly cause?: unknown
+}
+
+/** Returns the error of the driver: the first of an error and its causes that has a SQLSTATE. */
+function driverError(error: unknown): DriverError | undefined {
+  let at = error as DriverError | null | undefined
   for (let depth = 0; depth < DEEPEST_CAUSE && typeof at === 'object' && at !== null; depth++) {
-    const reason = REASONS[String(at.code)]
-    if (reason) return reason
+    if (/^[0-9A-Z]{5}$/.test(String(at.code))) return at
     at = at.cause as typeof at
   }
   return undefined
+}
+
+/** Returns the SQLSTATE of an error or one of its causes. */
+export function codeOf(error: unknown): string | undefined {
+  const found = driverError(error)
+  return found && String(found.code)
+}
+
+/** Whether a statement failed because its tables have changed since it was prepared, so that its result has other columns or types. */
+export function isOutdatedPlan(error: unknown): boolean {
+  // The message is translated, and its code is that of all features that Postgres lacks.
+  return driverError(error)?.routine === 'RevalidateCachedQuery'
+}
+
+/** Returns why the database rolled back what failed with this error, so that it may run again. Undefined: the error is another one. */
+export function reasonOf(error: unknown): RetryReason | undefined {
+  return isOutdatedPlan(error) ? 'plan' : REASONS[codeOf(error) ?? '']
 }
 
 /** Which attempts run again. */
@@ -35,7 +62,7 @@ export interface Attempt {
 }
 
 /**
- * Runs `run` again when the database has rolled it back because of simultaneous transactions, after a random pause whose bound doubles
+ * Runs `run` again when the database has rolled it back for one of these reasons, after a random pause whose bound doubles
  * each time. Rethrows the error of the last attempt.
  */
 export async function withRetries<T>(

@@ -3,6 +3,7 @@ import { keyDigest } from '../../key-digest.ts'
 import type { SqlRow, SqlValue } from '../sql-client.ts'
 import { canPipeline, sendPipelined, type SentTogether } from './pipeline.ts'
 import { toProtocolValue, type ProtocolStatement } from './protocol.ts'
+import { isOutdatedPlan } from './retries.ts'
 
 /** The part of `pg`'s query result that is read. */
 export interface PgResult {
@@ -67,16 +68,23 @@ function markIfUnusable(connection: object, error: unknown): void {
 
 /** Makes the runner of a pool. With `prepare`, statements with values are prepared under a digest of their text. */
 export function createStatementRunner(prepare: boolean): StatementRunner {
-  const nameOf = memoized(keyDigest)
+  /** How often tables have changed under prepared statements. Then all are prepared again, under new names. */
+  let changes = 0
+  const digestOf = memoized(keyDigest)
+  const nameOf = (text: string): string => (changes === 0 ? digestOf(text) : `${digestOf(text)}.${changes}`)
   // Pipelined statements have names of their own, because `pg` tracks the statements that it has prepared itself.
-  const pipelinedNameOf = memoized(text => `batch.${keyDigest(text)}`)
+  const pipelinedNameOf = (text: string): string => `batch.${nameOf(text)}`
+  const note = (connection: object, error: unknown): void => {
+    if (isOutdatedPlan(error)) changes += 1
+    markIfUnusable(connection, error)
+  }
   const run: StatementRunner['run'] = async (on, text, values) => {
     try {
       // The values are copied: `pg` may queue the statement, and the caller may change its array meanwhile.
       if (!prepare || values.length === 0) return await on.query(text, [...values])
       return await on.query({ name: nameOf(text), text, values: [...values] })
     } catch (cause) {
-      markIfUnusable(on, cause)
+      note(on, cause)
       throw toFault('postgres', cause)
     }
   }
@@ -100,7 +108,7 @@ export function createStatementRunner(prepare: boolean): StatementRunner {
         return await sendPipelined(on, toStatement(text, values), together)
       } catch (cause) {
         const fault = toFault('postgres', cause)
-        markIfUnusable(on, fault.cause)
+        note(on, fault.cause)
         throw fault
       }
     },
