@@ -12,7 +12,7 @@ import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { memoryFeed } from '@gatewright/kernel'
 import { createFairQueue } from '@gatewright/kernel/internal'
 import type { RedisClient } from '@gatewright/kernel/redis'
-import { fromPgPool, fromSqlite } from '@gatewright/kernel/sql'
+import { fromPgPool, fromSqlite, migrate } from '@gatewright/kernel/sql'
 import {
   assertNoShadowing,
   createAliases,
@@ -171,6 +171,9 @@ const others: readonly Constructor[] = [
   row('createUsageLog', { storage: memoryAliasUsage() }, createUsageLog),
   row('createFairQueue', { atOnce: 1, waiting: 1, waitingPerClass: 1, turnMs: 1 }, createFairQueue),
   row('fromPgPool', {}, options => fromPgPool(pool, options)),
+  row('migrate', { namespace: 'notes', ddl: '-- version 1' }, options =>
+    migrate({ ...fromPgPool(pool), planMigration: () => {} }, options),
+  ),
   row('viemReader', { chainId: 1, url: 'http://127.0.0.1:1' }, viemReader),
 ]
 

@@ -25,6 +25,7 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   createTransactionalIdempotency: ['idempotency-store/src/options.ts', 'IdempotencyBaseOptions'],
   memoryIdempotency: ['idempotency-store/src/storage/memory.ts', 'MemoryIdempotencyOptions'],
   createLostRuns: ['idempotency-store/src/lost-runs.ts', 'LostRunsOptions'],
+  migrate: ['kernel/src/clients/migrate.ts', 'MigrateOptions'],
   fromPgPool: ['kernel/src/clients/postgres/pool.ts', 'PgPoolOptions'],
   postgresStore: ['gatewright/src/stores/postgres.ts', 'PostgresStoreOptions'],
   createUsageLog: ['legacy-alias-router/src/usage-log.ts', 'UsageLogOptions'],

@@ -69,21 +69,24 @@ export interface StartCommand extends CommandUsage, Pick<Command<never>, 'check'
   start(context: StartContext): Promise<CommandOutput>
 }
 
-/** An expected failure, such as an unknown id. The program prints its message without a stack, and exits with 1. */
+/** An expected failure, such as an unknown id. The program prints its message without a stack. */
 export class CommandError extends Error {
   /** Printed as `error` with `--json`. */
   readonly code: string
+  /** What the program exits with. */
+  readonly exitCode: 1 | 2 | 3
 
-  constructor(message: string, code = 'failed') {
+  constructor(message: string, code = 'failed', exitCode: CommandError['exitCode'] = 1) {
     super(message)
     this.code = code
+    this.exitCode = exitCode
   }
 }
 
 /** Wrong arguments or options. The program exits with 2. */
 export class UsageError extends CommandError {
   constructor(message: string) {
-    super(message, 'usage')
+    super(message, 'usage', 2)
   }
 }
 

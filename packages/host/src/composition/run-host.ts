@@ -83,6 +83,13 @@ const FIRST_ROUNDS_MS = 2000
 /** Time limit of a query in the client: a little above `statement_timeout`, for a database that does not reply at all. */
 const QUERY_MS = 25_000
 
+/** Returns the function that migrates the tables of a product's modules. */
+export function tablesOf<S>({ modules }: Pick<Product<S>, 'modules'>): (db: SqlClient) => Promise<void> {
+  return async db => {
+    for (const module of modules) await module.tables?.(db)
+  }
+}
+
 /** Opens the stores of a configuration and migrates the tables of every host and of a product's modules. */
 export async function openProduct<S extends HostServices>(
   config: S['config'],
@@ -90,10 +97,7 @@ export async function openProduct<S extends HostServices>(
   options: HostOptions & Partial<Pick<HostInputs, 'progress' | 'draining'>>,
   queryMs?: number,
 ): Promise<{ readonly services: S; close(): Promise<void> }> {
-  const tables = async (db: SqlClient): Promise<void> => {
-    for (const module of product.modules) await module.tables?.(db)
-  }
-  const stores = await openStores(config, tables, queryMs)
+  const stores = await openStores(config, tablesOf(product), queryMs)
   const { clock, observe, report, progress = () => {}, draining = () => false } = options
   const inputs: HostInputs = {
     config,

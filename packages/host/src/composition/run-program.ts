@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Fault } from '@gatewright/kernel'
 import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import type { HostServices } from './host-services.ts'
+import { migrateCommand } from './migrate-command.ts'
 import type { CommandFile } from './module.ts'
 import { openProduct, type Product } from './run-host.ts'
 import type { ConfigResult } from '../config/host-config.ts'
@@ -24,8 +25,8 @@ import { escapedText, styled, type Terminal } from '../observability/terminal.ts
 
 /** The result of one command. */
 export interface CommandResult {
-  /** 0, 1 for a failure, or 2 for wrong arguments. */
-  readonly code: 0 | 1 | 2
+  /** 0, 1 for a failure, 2 for wrong arguments, or 3 where `migrate --check` finds versions missing. */
+  readonly code: 0 | 1 | 2 | 3
   /** Text for standard output, without a final newline. */
   readonly out: string
   /** Text for standard error. With `--json` an object with `error` and `message`. */
@@ -84,7 +85,7 @@ export function commandRunner<S extends HostServices>(program: OperatorProgram<S
     } catch (error) {
       const json = argv.includes('--json')
       return {
-        code: error instanceof UsageError ? 2 : 1,
+        code: error instanceof CommandError ? error.exitCode : 1,
         out: '',
         problem: json ? jsonText(problemOf(error)) : problemText(error, options.terminal),
       }
@@ -102,7 +103,11 @@ async function outputOf<S extends HostServices>(
   const { name, version, summary, product, sections = {} } = program
   const loaders = [program.commands, ...product.modules.flatMap(module => module.commands ?? [])]
   const commands = (await Promise.all(loaders.map(load => load()))).flatMap(file => file.commands)
-  const all: readonly (Command<S> | StartCommand)[] = [...commands, completionCommand(name, () => all)]
+  const all: readonly (Command<S> | StartCommand)[] = [
+    migrateCommand(program),
+    ...commands,
+    completionCommand(name, () => all),
+  ]
   const { terminal } = options
   const line = parseCommandLine({ name, version, summary, commands: all, sections }, argv, terminal)
   if ('text' in line) return line.text.trimEnd()
@@ -149,7 +154,7 @@ async function runOnStores<S extends HostServices>(
   if (command.readsStores === false) {
     const folder = await mkdtemp(join(tmpdir(), 'gatewright-'))
     try {
-      const empty = { ...config.value, databaseUrl: undefined, dataDir: folder }
+      const empty = { ...config.value, databaseUrl: undefined, dataDir: folder, migrate: true }
       return await runOn(program, request, options, { config: empty, question })
     } finally {
       await rm(folder, { recursive: true, force: true })

@@ -26,6 +26,8 @@ export interface HostConfig {
   readonly databaseUrl: string | undefined
   readonly databasePartitions: number
   readonly databaseFeatures: HostValues['DATABASE_FEATURES']
+  /** Whether a start creates and changes tables. If not, it fails on tables that miss a version. */
+  readonly migrate: boolean
   readonly redis: RedisTarget | undefined
   readonly trustProxy: readonly string[]
   readonly requireHttps: boolean
@@ -73,6 +75,7 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     databaseUrl: values.DATABASE_URL,
     databasePartitions: values.DATABASE_PARTITIONS,
     databaseFeatures: values.DATABASE_FEATURES,
+    migrate: values.MIGRATE,
     redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
     trustProxy: values.TRUST_PROXY,
     requireHttps: env['REQUIRE_HTTPS'] ? values.REQUIRE_HTTPS : live,

@@ -66,6 +66,12 @@ export const hostVariables = {
     '`all`',
     'Which features of Postgres the host uses: `all` or `minimal`, for [other engines](engines.md) and poolers. Recorded when the tables are created; all hosts of a database have the same',
   ),
+  MIGRATE: variable(
+    onOff,
+    true,
+    '`on`',
+    '`off`: starts and commands create and change no tables, so the role of `DATABASE_URL` needs no rights to; they fail on tables that miss a version. Run `gatewright migrate` before, with a role that has the rights: see [upgrades](upgrades.md)',
+  ),
   REDIS_URL: optional(
     redisUrl,
     'none',

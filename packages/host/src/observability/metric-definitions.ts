@@ -122,7 +122,7 @@ export function registerDatabaseRetries(
 ): Counter {
   return new Counter({
     name: 'gatewright_database_retries_total',
-    help: 'Statements and transactions that ran again after Postgres rolled them back because of simultaneous ones, by reason',
+    help: 'Statements and transactions that ran again after Postgres rolled them back because of simultaneous ones or changed tables, by reason',
     labelNames: ['reason'],
     registers: [registry],
     collect() {

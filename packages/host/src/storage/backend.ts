@@ -1,5 +1,5 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { RetryReason, SqlFeatures } from '@gatewright/kernel/internal/sql'
+import type { PlannedVersion, RetryReason, SqlFeatures } from '@gatewright/kernel/internal/sql'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
@@ -33,8 +33,11 @@ export interface Backend {
   readonly checks: Readonly<Record<string, DependencyCheck>>
   /** Checks whether this machine has room for data. Absent: the data is on others. */
   readonly assertRoom?: DependencyCheck
-  /** Creates or updates the tables; safe when many hosts start simultaneously. */
-  migrate(): Promise<void>
+  /**
+   * Creates or updates the tables; safe when many hosts start simultaneously. With `plan` it writes nothing, and calls `plan` with each
+   * version that is missing.
+   */
+  migrate(plan?: (version: PlannedVersion) => void): Promise<void>
   close(): Promise<void>
 }
 

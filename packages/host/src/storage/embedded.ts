@@ -41,7 +41,7 @@ export function embeddedBackend(
     aliasUsage: sqliteAliasUsage(sql),
     checks: {},
     assertRoom: () => assertRoom(dataDir),
-    migrate: () => migrateAll(sql, migrateModules),
+    migrate: plan => migrateAll(sql, migrateModules, plan),
     close: async () => {
       reader.close()
       writer.close()

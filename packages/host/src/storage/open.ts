@@ -1,6 +1,5 @@
 import { Fault } from '@gatewright/kernel'
-import type { SqlClient } from '@gatewright/kernel/sql'
-import { IncompatibleTables } from '@gatewright/kernel/internal/sql'
+import { IncompatibleTables, type PlannedVersion } from '@gatewright/kernel/internal/sql'
 import type { HostConfig } from '../config/host-config.ts'
 import type { Backend, DatabaseOptions } from './backend.ts'
 import { assertEnvironment, claimEnvironment, elsewhere, unusable } from './environment.ts'
@@ -13,25 +12,24 @@ export interface OpenStores {
   close(): Promise<void>
 }
 
+type MigrateModules = DatabaseOptions['migrateModules']
+
 /**
  * Opens the ledger's database (embedded in a locked data folder, or Postgres), migrates it and the tables of modules, and opens Redis if configured. Refuses
- * a database of another environment before it is migrated. Closes what is open when a later step fails. `queryMs` limits each statement on Postgres at
+ * a database of another environment before it is migrated. With `MIGRATE=off` it migrates nothing, and refuses tables that miss a
+ * version. Closes what is open when a later step fails. `queryMs` limits each statement on Postgres at
  * the client's side; default none, since a statement of an operator's command may take long.
  */
 export async function openStores(
   config: HostConfig,
-  migrateModules: (db: SqlClient) => Promise<void>,
+  migrateModules: MigrateModules,
   queryMs?: number,
 ): Promise<OpenStores> {
-  const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
-  let backend: Backend | undefined
+  const { backend, secrets, release } = await openLocked(config, migrateModules, queryMs)
   try {
-    const secrets = loadSecrets(config)
-    const { databasePartitions: partitions, databaseFeatures: features } = config
-    const options = { migrateModules, partitions, features, queryMs }
-    backend = await openDatabase(config, secrets, options)
     await assertEnvironment(backend.sql, config)
-    await migrateTables(backend, config)
+    if (config.migrate) await migrateTables(backend, config)
+    else assertNoneMissing(await missingVersions(backend, config))
     await claimEnvironment(backend.sql, config)
     const stores = config.redis ? await overRedis(backend, config.redis) : backend
     return {
@@ -39,24 +37,85 @@ export async function openStores(
       secrets,
       close: async () => {
         await stores.close()
-        lock?.release()
+        release()
       },
     }
   } catch (error) {
-    await backend?.close()
+    await backend.close()
+    release()
+    throw error
+  }
+}
+
+/** Creates or updates the tables of a configuration's database, also with `MIGRATE=off`. Refuses a database of another environment. */
+export async function migrateDatabase(config: HostConfig, migrateModules: MigrateModules): Promise<void> {
+  const { close } = await openStores({ ...config, migrate: true, redis: undefined }, migrateModules)
+  await close()
+}
+
+/** Returns the versions that the tables of a configuration's database miss, in the order in which they would be made. Writes nothing. */
+export async function planDatabase(
+  config: HostConfig,
+  migrateModules: MigrateModules,
+): Promise<readonly PlannedVersion[]> {
+  const { backend, release } = await openLocked(config, migrateModules)
+  try {
+    await assertEnvironment(backend.sql, config)
+    return await missingVersions(backend, config)
+  } finally {
+    await backend.close()
+    release()
+  }
+}
+
+/** An open database, and the function that frees the data folder after it was closed. */
+interface LockedDatabase extends Pick<OpenStores, 'backend' | 'secrets'> {
+  release(): void
+}
+
+/** Opens the database. An embedded one is locked first. */
+async function openLocked(
+  config: HostConfig,
+  migrateModules: MigrateModules,
+  queryMs?: number,
+): Promise<LockedDatabase> {
+  const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
+  try {
+    const secrets = loadSecrets(config)
+    const { databasePartitions: partitions, databaseFeatures: features } = config
+    const options = { migrateModules, partitions, features, queryMs }
+    const backend = await openDatabase(config, secrets, options)
+    return { backend, secrets, release: () => lock?.release() }
+  } catch (error) {
     lock?.release()
     throw error
   }
 }
 
-/** Migrates. Where the tables are not those of this software, the fault also names the variable to set. */
-async function migrateTables(backend: Backend, config: HostConfig): Promise<void> {
+/** Migrates, or plans it. Where the tables are not those of this software, the fault also names the variable to set. */
+async function migrateTables(
+  backend: Backend,
+  config: HostConfig,
+  plan?: (version: PlannedVersion) => void,
+): Promise<void> {
   try {
-    await backend.migrate()
+    await backend.migrate(plan)
   } catch (error) {
     if (!(error instanceof Fault && error.cause instanceof IncompatibleTables)) throw error
     throw unusable(`${error.cause.message} (set ${elsewhere(config)})`)
   }
+}
+
+async function missingVersions(backend: Backend, config: HostConfig): Promise<readonly PlannedVersion[]> {
+  const missing: PlannedVersion[] = []
+  await migrateTables(backend, config, version => missing.push(version))
+  return missing
+}
+
+function assertNoneMissing(missing: readonly PlannedVersion[]): void {
+  if (missing.length === 0) return
+  const names = missing.map(({ namespace, version }) => `${namespace} ${version}`).join(', ')
+  throw unusable(`its tables miss versions (${names}), and MIGRATE is off: run gatewright migrate first`)
 }
 
 // Each store is imported only when it is used: loading the other clients would be a third of the work of a

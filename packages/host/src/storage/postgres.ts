@@ -62,7 +62,11 @@ export function postgresBackend(
     spend: tx => postgresSpends(tx),
     aliasUsage: postgresAliasUsage(sql),
     checks: {},
-    migrate: () => migrateOnOwnPool({ ...options, max: 1 }, { ...shared, partitions }, migrateModules),
+    migrate: plan =>
+      onOwnPool({ ...options, max: 1 }, { ...shared, partitions }, async db => {
+        await assertIsolation(db)
+        await migrateAll(db, migrateModules, plan)
+      }),
     retries,
     connections: () => ({
       used: pool.totalCount - pool.idleCount,
@@ -108,17 +112,15 @@ function socketOf(client: pg.ClientBase): { destroy(): void } {
     .stream
 }
 
-/** Migrates on a pool of its own, because a migration cannot lift the `query_timeout` of a pool. */
-async function migrateOnOwnPool(
+/** Runs migrations on a pool of its own, because they cannot lift the `query_timeout` of a pool. */
+async function onOwnPool(
   options: pg.PoolConfig,
   sqlOptions: Parameters<typeof fromPgPool>[1],
-  migrateModules: DatabaseOptions['migrateModules'],
+  work: (db: SqlClient) => Promise<void>,
 ): Promise<void> {
   const pool = openPool(options)
-  const sql = fromPgPool(pool, sqlOptions)
   try {
-    await assertIsolation(sql)
-    await migrateAll(sql, migrateModules)
+    await work(fromPgPool(pool, sqlOptions))
   } finally {
     await endPool(pool)
   }

@@ -15,7 +15,7 @@ export interface MigrateOptions {
   /** One text for all stores. */
   readonly ddl: string
   /**
-   * For how many seconds it tries again while other transactions use the tables that a version changes, 0 to 86,400, default 120.
+   * For how many seconds it tries again while other transactions use the tables that a version changes, 0 to 86 400, default 120.
    * Each try waits for one second at most, because statements on the table wait behind it.
    */
   readonly patienceSeconds?: number

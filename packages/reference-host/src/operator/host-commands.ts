@@ -5,14 +5,6 @@ import type { Command } from '@gatewright/host/internal'
 
 /** Commands on the host itself. */
 export const commands: readonly Command<HostServices>[] = [
-  {
-    name: 'migrate',
-    takes: [],
-    summary: 'Migrate the tables to their newest version',
-    example: '',
-    // Opening the stores has migrated them already.
-    run: async () => ({ data: { migrated: true }, lines: ['The tables are up to date.'] }),
-  },
   listCommand({
     name: 'operations',
     readsStores: false,
