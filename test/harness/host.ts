@@ -279,8 +279,8 @@ export async function bootstrapUser(
   send: TestHost['send'],
   extra: Record<string, unknown> = {},
   now?: number,
+  wallet = newWallet(),
 ): Promise<WalletUser> {
-  const wallet = newWallet()
   const { status, body } = await send('/user/v1/bootstrap', {
     body: await signedBootstrap(wallet, extra, now),
   })

@@ -6,7 +6,8 @@ import { runCommand } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
-import { bearer, bootstrapUser, request, spawnHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, request, spawnHost } from '../../harness/host.ts'
+import { webToken } from '../../harness/web-sign-in.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-accounts-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -25,6 +26,24 @@ const narrow = await send('/user/v1/keys', {
   body: { scopes: ['cards.read'], policy },
 })
 const narrowId = narrow.body['userKeyId'] as string
+
+/** A user with keys, of which one is revoked and one is changed, and with an open console. */
+const wallet = newWallet()
+const owner = await bootstrapUser(send, {}, undefined, wallet)
+const headers = bearer(owner.token)
+async function keyWithSession() {
+  const { body } = await send('/user/v1/keys', { body: { scopes: ['cards.read'] }, headers })
+  const key = { 'x-user-key': body['userApiKey'] as string }
+  const minted = await send('/user/v1/sessions', { body: {}, headers: key })
+  return {
+    path: `/user/v1/keys/${String(body['userKeyId'])}`,
+    sessionId: minted.body['sessionId'] as string,
+  }
+}
+const [revoked, changed, live] = [await keyWithSession(), await keyWithSession(), await keyWithSession()]
+await send(revoked.path, { method: 'DELETE', headers })
+await send(changed.path, { method: 'PATCH', body: { scopes: [] }, headers })
+await send('/auth/console', { body: {}, headers: bearer(await webToken(send, wallet)) })
 const stopped = await host.stop('SIGTERM')
 const greeting = host.output()
 
@@ -77,6 +96,22 @@ t.test('lists the live sessions of an account', async t => {
   t.match(await gatewright('sessions', 'list', user.userId), { code: 0, output: /^No live sessions\.$/m })
 })
 
+t.test('lists no session whose key was revoked or changed', async t => {
+  const listed = (await json('sessions', 'list', owner.userId)) as { sessionId: string }[]
+  const ids = listed.map(({ sessionId }) => sessionId)
+  t.ok(ids.includes(live.sessionId))
+  t.notOk(ids.includes(revoked.sessionId))
+  t.notOk(ids.includes(changed.sessionId))
+})
+
+t.test('lists the keys of account consoles only where they are asked for', async t => {
+  const { accountId } = (await json('accounts', 'show', owner.userId)) as { accountId: string }
+  const flagsOf = async (...flags: string[]): Promise<unknown[]> =>
+    ((await json('keys', 'list', accountId, ...flags)) as { console: boolean }[]).map(key => key.console)
+  t.same(await flagsOf(), [false, false, false, false])
+  t.same(await flagsOf('--consoles'), [true])
+})
+
 t.test('shows a user account and a partner account', async t => {
   await gatewright('ledger', 'credit', user.userId, '0.70', 'gift', '--yes')
   t.match(await json('accounts', 'show', user.userId), {
@@ -96,10 +131,8 @@ t.test('shows a user account and a partner account', async t => {
 })
 
 t.test('finds users by their wallet, and takes a wallet wherever it takes an account', async t => {
-  const [{ accountId, walletAddress } = { accountId: '', walletAddress: '' }] = (await json(
-    'users',
-    'list',
-  )) as { accountId: string; walletAddress: string }[]
+  const all = (await json('users', 'list')) as { userId: string; accountId: string; walletAddress: string }[]
+  const { accountId = '', walletAddress = '' } = all.find(({ userId }) => userId === user.userId) ?? {}
   t.match(accountId, /^acc_/)
   for (const wallet of [walletAddress, walletAddress.toLowerCase()]) {
     t.match(await json('users', 'list', '--wallet', wallet), [{ accountId, userId: user.userId }])

@@ -67,7 +67,7 @@ t.test('explains each command with an example that it accepts', async t => {
 })
 
 t.test('explains a group, and what is missing after it', async t => {
-  t.match(await gatewright(['help', 'keys'], env), { code: 0, output: /list <ACCOUNT>/ })
+  t.match(await gatewright(['help', 'keys'], env), { code: 0, output: /list \[options\] <ACCOUNT>/ })
   t.match(await gatewright(['keys'], env), { code: 2, output: /^keys needs one of: list, show, revoke/ })
   t.match(await gatewright(['--json'], env), { code: 2, output: /"message": "gatewright needs one of: / })
   t.match(await gatewright(['keys', 'show', 'a', 'b'], env), { code: 2, output: /^keys show takes KEY_ID/ })

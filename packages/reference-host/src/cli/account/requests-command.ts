@@ -6,7 +6,7 @@ import { type Login, readLogin } from './login-file.ts'
 const INTERVAL_MS = 2000
 /** A session of a command lives a minute. */
 const SESSION_MS = 45_000
-/** How many requests are shown at first, and read at once. */
+/** How many requests are shown at first, and read with one call. */
 const PAGE = 50
 
 interface KeptRequest {
@@ -18,18 +18,28 @@ interface KeptRequest {
   readonly message: string | null
 }
 
+/** A page of requests, newest first. */
+interface KeptPage {
+  readonly requests: readonly KeptRequest[]
+  readonly nextCursor: string | null
+}
+
 /** Prints what the host decides about the requests of the account, as they happen. */
 export const tailCommand: StartCommand = {
   name: 'requests tail',
   takes: [],
-  flags: { once: 'print the latest and end' },
+  flags: { once: `print the latest ${PAGE} and end` },
   summary: 'Print the requests of your account as they happen, with why they were refused',
   example: '--once',
   async start({ env, args: { flags }, json }) {
     const login = await readLogin(env)
-    if (flags.has('once')) return table(await latest(login, await sessionOf(login)))
-    /** The ids of the page before: what was printed earlier is not among the latest any more. */
-    let seen: ReadonlySet<string> = new Set()
+    const isShown = ({ operation }: KeptRequest): boolean => operation !== 'requests.list'
+    if (flags.has('once')) {
+      const { requests } = await readPage(login, await sessionOf(login))
+      return table(requests.filter(isShown).toReversed())
+    }
+    /** The ids of the poll before. */
+    let seen: ReadonlySet<string> | undefined
     let headers = await sessionOf(login)
     let since = performance.now()
     for (;;) {
@@ -37,20 +47,41 @@ export const tailCommand: StartCommand = {
         headers = await sessionOf(login)
         since = performance.now()
       }
-      const page = await latest(login, headers)
-      for (const request of page.filter(({ id }) => !seen.has(id)))
+      const latest = await readLatest(login, headers, seen)
+      for (const request of latest.filter(each => isShown(each) && seen?.has(each.id) !== true).toReversed())
         console.log(json ? escapedLine(JSON.stringify(request)) : lineOf(request))
-      seen = new Set(page.map(({ id }) => id))
+      seen = new Set(latest.map(({ id }) => id))
       await sleep(INTERVAL_MS)
     }
   },
 }
 
-/** The latest requests, the oldest first, without those of this command. */
-async function latest(login: Login, headers: Readonly<Record<string, string>>): Promise<KeptRequest[]> {
-  const { data } = await call(login.host, `/user/v1/requests?limit=${PAGE}`, { method: 'GET', headers })
-  const requests = data['requests'] as readonly KeptRequest[]
-  return requests.filter(({ operation }) => operation !== 'requests.list').toReversed()
+type Headers = Readonly<Record<string, string>>
+
+/**
+ * Reads the latest requests, newest first: one page, and those before it until a page has a request of `seen`. So nothing is
+ * skipped, however many came since then.
+ */
+async function readLatest(
+  login: Login,
+  headers: Headers,
+  seen: ReadonlySet<string> | undefined,
+): Promise<readonly KeptRequest[]> {
+  const latest: KeptRequest[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await readPage(login, headers, cursor)
+    latest.push(...page.requests)
+    if (seen === undefined || page.requests.some(({ id }) => seen.has(id))) break
+    cursor = page.nextCursor
+  }
+  return latest
+}
+
+async function readPage(login: Login, headers: Headers, cursor?: string): Promise<KeptPage> {
+  const after = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`
+  const path = `/user/v1/requests?limit=${PAGE}${after}`
+  const { data } = await call(login.host, path, { method: 'GET', headers })
+  return data as unknown as KeptPage
 }
 
 function lineOf({ createdAt, operation, status, error, message, id }: KeptRequest): string {

@@ -12,11 +12,15 @@ export const commands: readonly Command<KeyCommandServices>[] = [
   listCommand({
     name: 'keys list',
     takes: ['ACCOUNT'],
+    flags: {
+      consoles: 'list the keys of the account console instead: one for each sign-in, nobody has its text',
+    },
     summary: 'List the API keys of an account, newest first',
     example: 'usr_79db7a61096340598de4661d67683883',
-    async rows({ backend, clock }, { positional: [owner = ''] }) {
+    async rows({ backend, clock }, { positional: [owner = ''], flags }) {
       const { keys } = await backend.issuer.keys.load(await accountOf(backend.sql, owner))
-      const sorted = keys.toSorted((a, b) => b.createdAt - a.createdAt)
+      const listed = keys.filter(key => key.console === flags.has('consoles'))
+      const sorted = listed.toSorted((a, b) => b.createdAt - a.createdAt)
       return sorted.map(key => describeKey(key, clock.now()))
     },
     columns: {

@@ -11,6 +11,7 @@ export function describeKey(key: KeyRecord, now: EpochMs) {
     label: key.label,
     keyPrefix: key.prefix,
     surface: key.surface,
+    console: key.console,
     accountId: key.accountId,
     state: key.revokedAt === null ? (expired ? 'expired' : 'live') : 'revoked',
     scopes: key.scopes,
