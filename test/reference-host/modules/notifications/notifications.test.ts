@@ -54,10 +54,31 @@ t.test('reports that a pay-in was settled, in words of the product', async t => 
     text: 'A pay-in was paid. Amount: 5.00 USD.',
     subject: { kind: 'payin', id },
     keyId: await keyOf(token),
+    keyLabel: null,
     read: false,
     readAt: null,
     createdAt: new Date(clock.now()).toISOString(),
   })
+})
+
+t.test('names the key that moved the money by its present label, also after a rotation', async t => {
+  const token = await newUser()
+  const created = await host.send('/user/v1/keys', {
+    body: { label: 'agent-shopping' },
+    headers: bearer(token),
+  })
+  const { userApiKey, userKeyId } = created.body as unknown as Record<string, string>
+  const minted = await host.send('/user/v1/sessions', {
+    body: {},
+    headers: { 'x-user-key': userApiKey as string },
+  })
+  await pay(minted.body['sessionToken'] as string, 1)
+  const path = `/user/v1/keys/${userKeyId}`
+  await host.send(`${path}/rotate`, { body: {}, headers: bearer(token) })
+  const [notification] = shown(await list(token))
+  t.match(notification, { keyId: userKeyId, keyLabel: 'agent-shopping' })
+  const marked = await mark(token, notification?.id as string, true)
+  t.match(marked.body.data, { notification: { keyId: userKeyId, keyLabel: 'agent-shopping' } })
 })
 
 t.test('reports that a pay-in expired, to its account only', async t => {

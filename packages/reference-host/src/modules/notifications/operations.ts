@@ -19,6 +19,7 @@ import {
 } from '@gatewright/host/internal'
 import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
 import { instantOrNull } from '@gatewright/host/internal'
+import type { KeyStorage } from '@gatewright/session-issuer'
 import { deny } from '../../product/denials.ts'
 import { revealedBy } from '../cards/revealed-by.ts'
 import * as examples from '../examples.ts'
@@ -35,6 +36,7 @@ const Notification = Type.Object(
       component('NotificationSubject', 'What a notification is about'),
     ),
     keyId: textOrNull('The API key that moved the money or revealed the card; null for anything else'),
+    keyLabel: textOrNull('The label that this key has now; null if it has none or is no longer kept'),
     read: Type.Boolean({ description: 'Whether it was marked as read' }),
     readAt: instantOrNull('When it was first marked as read'),
     createdAt: instant('When it happened'),
@@ -63,6 +65,7 @@ const example = {
   title: 'Pay-in settled',
   text: 'A pay-in was paid. Amount: 25.00 USD.',
   keyId: examples.key.userKeyId,
+  keyLabel: 'agent-shopping',
   read: false,
   readAt: null,
   createdAt: examples.AT,
@@ -70,15 +73,19 @@ const example = {
 }
 const common = { surface: 'user', credential: 'session' } as const
 
+interface NotificationServices extends Pick<HostServices, 'db' | 'clock'> {
+  readonly backend: { readonly issuer: { readonly keys: Pick<KeyStorage, 'load'> } }
+}
+
 /**
  * `GET /user/v1/notifications`, `PATCH /user/v1/notifications/{id}` and `PATCH /user/v1/notifications`: lists notifications of the
  * account, marks one as read or unread, and marks all as read.
  */
-export function notificationOperations(services: Pick<HostServices, 'db' | 'clock'>): Operation[] {
+export function notificationOperations(services: NotificationServices): Operation[] {
   return [listNotifications(services), markNotification(services), markAllRead(services)]
 }
 
-function listNotifications({ db }: Pick<HostServices, 'db'>): Operation {
+function listNotifications({ db, backend }: NotificationServices): Operation {
   return operation({
     ...common,
     id: 'notifications.list',
@@ -104,15 +111,17 @@ function listNotifications({ db }: Pick<HostServices, 'db'>): Operation {
       const { items, nextCursor } = cutPage(found, limit)
       const unreadCount = await events.unreadCount(db, session.accountId)
       const keys = await keysOf(db, session.accountId, items)
+      const labels = keys.size === 0 ? NO_LABELS : await labelsOf(backend, session.accountId)
+      const notifications = items.map(event => notificationData(event, keys, labels))
       return allow({
-        data: { notifications: items.map(event => notificationData(event, keys)), unreadCount, nextCursor },
-        summary: `${items.length} notifications, ${unreadCount} unread in all.`,
+        data: { notifications, unreadCount, nextCursor },
+        summary: `${items.length} notifications, ${unreadCount} unread in total.`,
       })
     },
   })
 }
 
-function markNotification({ clock }: Pick<HostServices, 'clock'>): Operation {
+function markNotification({ clock, backend }: NotificationServices): Operation {
   return ledgerWrite({
     ...common,
     id: 'notifications.mark',
@@ -129,13 +138,14 @@ function markNotification({ clock }: Pick<HostServices, 'clock'>): Operation {
       response: { notification: { ...example, read: true, readAt: examples.LATER } },
     },
     denies: [404],
-    async write({ caller: { session }, params, body: { read } }, { tx }) {
+    prepare: async ({ caller: { session } }) => allow(await labelsOf(backend, session.accountId)),
+    async write({ caller: { session }, params, body: { read } }, { tx, prepared: labels }) {
       const id = params['notificationId'] as string
       const event = await events.mark(tx, session.accountId, id, read ? clock.now() : null)
       if (!event) return deny('not_found', 'nothing has this id')
       const keys = await keysOf(tx, session.accountId, [event])
       return allow({
-        data: { notification: notificationData(event, keys) },
+        data: { notification: notificationData(event, keys, labels) },
         summary: read ? 'Marked as read.' : 'Marked as unread.',
       })
     },
@@ -197,14 +207,35 @@ async function keysOf(
   return new Map(keys)
 }
 
-function notificationData(event: RecordedEvent, keys: ReadonlyMap<string, string>): Record<string, unknown> {
+const NO_LABELS: ReadonlyMap<string, string | null> = new Map()
+
+/** Reads the labels of the keys of an account, by the ids of the keys and of their lineages. */
+async function labelsOf(
+  { issuer }: NotificationServices['backend'],
+  accountId: string,
+): Promise<ReadonlyMap<string, string | null>> {
+  const { keys } = await issuer.keys.load(accountId)
+  const newestLast = keys.toSorted((a, b) => a.createdAt - b.createdAt)
+  return new Map([
+    ...newestLast.map(({ lineageId, label }) => [lineageId, label] as const),
+    ...newestLast.map(({ id, label }) => [id, label] as const),
+  ])
+}
+
+function notificationData(
+  event: RecordedEvent,
+  keys: ReadonlyMap<string, string>,
+  labels: ReadonlyMap<string, string | null>,
+): Record<string, unknown> {
   const { id, subject, at, readAt } = event
+  const keyId = keys.get(id) ?? null
   return {
     id,
     kind: kindOf(event),
     ...textOf(event),
     subject,
-    keyId: keys.get(id) ?? null,
+    keyId,
+    keyLabel: keyId === null ? null : (labels.get(keyId) ?? null),
     read: readAt !== null,
     readAt: readAt === null ? null : new Date(readAt).toISOString(),
     createdAt: new Date(at).toISOString(),
