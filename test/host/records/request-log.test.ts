@@ -307,6 +307,10 @@ onBothDatabases(
     t.equal(await count({ keyIds: ['other'] }), 1)
     t.equal(await count({ keyIds: [] }), 0)
     t.equal(await count({ accountId: 'ann', operation: 'cards.change', rule: 'denyOperations' }), 1)
+    const refused = { accountId: 'ann', outcome: 'refused' }
+    t.equal(await count({ ...refused, rule: null }), 0, 'all were blocked by a rule')
+    t.equal(await count({ accountId: 'ann', outcome: 'limited', rule: null }), 1)
+    t.equal(await count({ accountId: 'ann', keyIds: null }), 0, 'all used a key')
     // All of them have one instant: the id decides.
     const seen: string[] = []
     for (let after: { at: number; id: string } | undefined; ; ) {

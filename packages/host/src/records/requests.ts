@@ -53,11 +53,12 @@ export interface RequestFilter {
   readonly limit: number
   /** Only requests of this account. Undefined: of all accounts. */
   readonly accountId?: string | undefined
-  /** Only those of these keys. */
-  readonly keyIds?: readonly string[] | undefined
+  /** Only those of these keys; null: only those without a key. */
+  readonly keyIds?: readonly string[] | null | undefined
   readonly outcome?: RequestOutcome | undefined
   readonly operation?: string | undefined
-  readonly rule?: string | undefined
+  /** Only those that this policy rule blocked; null: only those without a rule. */
+  readonly rule?: string | null | undefined
   readonly code?: string | undefined
   /** Only those among the `NEWEST_SEARCHED` newest ones of all accounts, so that a search without matches reads no more. */
   readonly newestOnly?: boolean | undefined
@@ -192,11 +193,12 @@ function conditionsOf(
 ): string[] {
   const conditions: string[] = []
   if (accountId !== undefined) conditions.push(`account_id = ${place(accountId)}`)
-  if (keyIds !== undefined)
+  if (keyIds === null) conditions.push('key_id is null')
+  else if (keyIds !== undefined)
     conditions.push(keyIds.length === 0 ? 'false' : `key_id in (${keyIds.map(place).join(', ')})`)
   if (outcome !== undefined) conditions.push(STATUSES[outcome])
   if (operation !== undefined) conditions.push(`operation = ${place(operation)}`)
-  if (rule !== undefined) conditions.push(`rule = ${place(rule)}`)
+  if (rule !== undefined) conditions.push(rule === null ? 'rule is null' : `rule = ${place(rule)}`)
   if (code !== undefined) conditions.push(`code = ${place(code)}`)
   if (newestOnly === true)
     conditions.push(

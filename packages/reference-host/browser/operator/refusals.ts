@@ -36,10 +36,11 @@ function whyButton(refusal: Refusal, only: (what: Only) => void): HTMLElement {
       only({
         words: `${why} · ${operation}`,
         query: {
-          ...(rule === null ? { code } : { rule }),
+          code,
+          rule: rule ?? '',
           operation,
           account: accountId ?? '',
-          ...(keyId === null ? {} : { key: keyId }),
+          key: keyId ?? '',
         },
       }),
     'link',

@@ -30,8 +30,8 @@ export async function topRefusals({ sql, clock, keys, requestLog }: RequestServi
 }
 
 /**
- * Lists the newest kept requests that `query` asks for: `outcome`, `operation`, `rule`, `code`, `account` (empty: no verified credential),
- * `key`. Without an account it searches the newest ones only.
+ * Lists the newest kept requests that `query` asks for: `outcome`, `operation`, `rule` (empty: none), `code`, `account` (empty: no verified credential),
+ * `key` (empty: none). Without an account it searches the newest ones only.
  */
 export async function listRequests(
   { sql, keys, requestLog }: RequestServices,
@@ -74,10 +74,10 @@ function filterOf(query: URLSearchParams): Verdict<Omit<RequestFilter, 'limit'>,
   return allow({
     outcome,
     operation: given('operation'),
-    rule: given('rule'),
+    rule: given('rule') === '' ? null : given('rule'),
     code: given('code'),
     accountId,
-    keyIds: key === undefined ? undefined : [key],
+    keyIds: key === undefined ? undefined : key === '' ? null : [key],
     newestOnly: accountId === undefined,
   })
 }
