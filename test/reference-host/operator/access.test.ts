@@ -20,6 +20,7 @@ const PATHS = [
     'jobs',
     'attention',
     'aliases',
+    'lost-history',
     'lost-runs',
     'ledger-check',
   ].map(name => ['GET', `/operator/api/${name}`] as const),

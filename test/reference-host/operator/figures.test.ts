@@ -123,6 +123,8 @@ await t.test('lists the newest requests of all accounts, and those of one kind',
   t.equal((await list(kind)).length, 2)
   t.same(await list(`${kind}&operation=cards.create`), [])
   t.same(await list(`${kind}&rule=limits`), [])
+  t.equal((await list(`${kind}&rule=`)).length, 2, 'an empty rule: those without one')
+  t.same(await list(kind.replace(/key=[^&]+/, 'key=')), [], 'a refusal without a key is of another kind')
   t.same(await list('outcome=failed'), [])
   const unproven = await list('account=&outcome=limited')
   t.ok(unproven.length > 0)
@@ -146,6 +148,26 @@ await t.test('lists the newest requests of all accounts, and those of one kind',
     refusals.find(({ code }) => code === 'insufficient_scope'),
     { operation: 'keys.create', keyId: userKeyId, keyLabel: 'agent-shopping', count: 2, rule: null },
   )
+})
+
+await t.test('lists the history that the database has lost until an operator accepts it', async t => {
+  await db.query(
+    `insert into gw_lost_history (host_id, found_at, acknowledged_at, kept_at, accepted_at) values
+      ('host_a', 1800000003000, 1800000002000, 1800000001000, null), ('host_b', 1800000003001, 1800000002001, null, 1)`,
+    [],
+  )
+  t.same(await figures('lost-history'), {
+    losses: [
+      {
+        hostId: 'host_a',
+        foundAt: '2027-01-15T08:00:03.000Z',
+        keptAt: '2027-01-15T08:00:01.000Z',
+        acknowledgedAt: '2027-01-15T08:00:02.000Z',
+      },
+    ],
+  })
+  await db.query('delete from gw_lost_history', [])
+  t.same(await figures('lost-history'), { losses: [] })
 })
 
 await t.test('names the callers of legacy names as the command does', async t => {

@@ -108,6 +108,41 @@ for (const scheme of ['light', 'dark'] as const) {
   })
 }
 
+await t.test('says in its header whether the host is ready, and links to the pages of the host', async t => {
+  const { page } = await unlocked()
+  const pages = page.getByRole('navigation', { name: 'Pages' })
+  await pages.getByRole('link', { name: 'Ready', exact: true }).waitFor()
+  t.equal(await pages.getByRole('link', { name: 'Operator' }).getAttribute('aria-current'), 'page')
+  for (const [name, path] of [
+    ['Home', '/'],
+    ['Console', '/helper'],
+    ['API', '/docs'],
+    ['Ready', '/readyz'],
+  ] as const) {
+    const address = (await pages.getByRole('link', { name, exact: true }).getAttribute('href')) as string
+    t.equal(new URL(address, host.operatorUrl).pathname, path)
+    t.not(new URL(address, host.operatorUrl).origin, new URL(host.operatorUrl).origin)
+  }
+  await page.getByRole('button', { name: 'Lock' }).click()
+  await pages.getByText('Ready').waitFor({ state: 'hidden' })
+  await page.context().close()
+})
+
+await t.test('lists lost history in the inbox, with what to do', async t => {
+  await db.query(
+    `insert into gw_lost_history (host_id, found_at, acknowledged_at, kept_at)
+      values ('host_a', $1, $2, null)`,
+    [Date.now(), began],
+  )
+  t.teardown(() => db.query('delete from gw_lost_history', []))
+  const { page } = await unlocked()
+  const inbox = part(page, 'Needs you')
+  await inbox.getByRole('heading', { name: 'Lost history' }).waitFor()
+  t.match(await inbox.innerText(), /gatewright history accept[^]*just now\s+unknown\s+.* UTC\s+host_a/)
+  await page.getByRole('list', { name: 'Summary' }).getByText('4 things').waitFor()
+  await page.context().close()
+})
+
 await t.test('opens a refusal with its request id, cause and key, and finds it by its id', async t => {
   const { page, faults } = await unlocked()
   const latest = part(page, 'Latest requests')

@@ -31,12 +31,16 @@ export async function recordLostHistory(
   await rows(db, RECORD, [hostId, foundAt, acknowledgedAt, keptAt])
 }
 
-/** Lists losses, the newest first. */
-export async function listLostHistory(db: SqlQueries, limit: number): Promise<readonly LostHistory[]> {
+/** Lists losses, the newest first. `open`: only those that no operator has accepted. */
+export async function listLostHistory(
+  db: SqlQueries,
+  limit: number,
+  which: 'all' | 'open' = 'all',
+): Promise<readonly LostHistory[]> {
   const found = await rows(
     db,
     `select host_id, found_at, acknowledged_at, kept_at, accepted_at from gw_lost_history
-      order by found_at desc, host_id limit $1`,
+      ${which === 'open' ? 'where accepted_at is null' : ''} order by found_at desc, host_id limit $1`,
     [limit],
   )
   const instant = (value: unknown): EpochMs | null => (value === null ? null : toInteger(value))

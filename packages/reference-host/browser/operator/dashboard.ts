@@ -1,10 +1,11 @@
-import { button, byId, el } from '../shared/dom.ts'
+import { button, el } from '../shared/dom.ts'
 import { isHostAway } from '../shared/host-away.ts'
+import { showStatus } from '../shared/status.ts'
 import { fromNow, utc } from '../shared/time.ts'
 import { aliasPanel } from './aliases.ts'
 import { decisionPanel } from './decisions.ts'
 import { figuresFeed } from './figures-feed.ts'
-import type { HostFigures } from './figures.ts'
+import type { HostFigures, HostState } from './figures.ts'
 import { hourTiles } from './hour.ts'
 import { inbox } from './inbox.ts'
 import { ledgerPanel } from './ledger.ts'
@@ -32,6 +33,10 @@ export function dashboard({ token, host, heading, lock, ended }: DashboardOption
   const feed = figuresFeed(token, ended)
   const requests = requestPanel(feed)
   const about = `Version ${host.version}, process ${host.pid}, since ${utc(host.since)}. Requests and latencies are those of this process; other hosts have pages of their own.`
+  const freshness = el('p', { class: 'small muted' })
+  const showFreshness = (paused: boolean): void => {
+    freshness.textContent = paused ? `Paused at ${utc(Date.now())}` : `Figures of ${utc(Date.now())}`
+  }
   const pause = button(
     'Pause',
     () => {
@@ -52,7 +57,8 @@ export function dashboard({ token, host, heading, lock, ended }: DashboardOption
     if (!element.isConnected) return
     // Figures that are the same are not drawn again, but time goes on.
     for (const time of element.querySelectorAll('time')) time.textContent = fromNow(time.dateTime)
-    if (!isHostAway()) showFreshness(isPaused())
+    if (isHostAway()) showStatus(undefined)
+    else showFreshness(isPaused())
   }
   const element: HTMLElement = el(
     'div',
@@ -60,7 +66,7 @@ export function dashboard({ token, host, heading, lock, ended }: DashboardOption
     el(
       'div',
       { class: 'dashboard-head' },
-      el('div', {}, heading, el('p', { class: 'small muted' }, about)),
+      el('div', {}, heading, el('p', { class: 'small muted' }, about), freshness),
       el(
         'div',
         { class: 'buttons' },
@@ -79,6 +85,7 @@ export function dashboard({ token, host, heading, lock, ended }: DashboardOption
     ledgerPanel(feed),
     aliasPanel(feed),
   )
+  feed.follow<HostState>('state', reply => showStatus(reply.ok && reply.data.ready))
   let seconds = 0
   const again = (): void => {
     setTimeout(() => {
@@ -90,8 +97,4 @@ export function dashboard({ token, host, heading, lock, ended }: DashboardOption
   }
   void refresh(feed.readAll()).then(again)
   return element
-}
-
-function showFreshness(paused: boolean): void {
-  byId('freshness').textContent = paused ? `Paused at ${utc(Date.now())}` : `Figures of ${utc(Date.now())}`
 }

@@ -12,6 +12,7 @@ const EVERY_SECONDS = {
   'ledger-check': 5,
   attention: 15,
   jobs: 15,
+  'lost-history': 15,
   'lost-runs': 15,
   refusals: 30,
   stores: 30,

@@ -144,6 +144,17 @@ export interface UsedAlias {
   }[]
 }
 
+/** Acknowledged writes that the database has lost and no operator has accepted. */
+export interface LostHistoryFigures {
+  readonly losses: readonly {
+    readonly hostId: string
+    readonly foundAt: string
+    /** Null: the database has nothing of that host. */
+    readonly keptAt: string | null
+    readonly acknowledgedAt: string
+  }[]
+}
+
 export interface LostRunFigures {
   readonly runs: readonly LostRun[]
   /** Whether there are more runs than `runs` lists. */

@@ -3,9 +3,9 @@ import { sentence, type Reply } from '../shared/api.ts'
 import { copyButton } from '../shared/copy.ts'
 import { button, el, fill, type Child } from '../shared/dom.ts'
 import { announce } from '../shared/live.ts'
-import { when } from '../shared/time.ts'
+import { utc, when } from '../shared/time.ts'
 import type { FigureName, FiguresFeed } from './figures-feed.ts'
-import type { AttentionFigures, JobFigures, LostRun, LostRunFigures } from './figures.ts'
+import type { AttentionFigures, JobFigures, LostHistoryFigures, LostRun, LostRunFigures } from './figures.ts'
 import { age, count, counted } from './numbers.ts'
 import { problemNote, redrawn, table } from './panel.ts'
 import { askDecision } from './resolve.ts'
@@ -21,24 +21,29 @@ const ATTENTION: Readonly<Record<string, readonly [noun: string, command: string
 }
 
 /** How many things wait for the operator. */
-export function inboxCount(
-  { attention }: AttentionFigures,
-  jobs: JobFigures,
-  { runs }: LostRunFigures,
-): number {
-  const reports = Object.values(attention).reduce((sum, rows) => sum + rows, 0)
-  return reports + lateKinds(jobs).length + runs.length
+export function inboxCount({ history, attention, jobs, runs }: InboxFigures): number {
+  const reports = Object.values(attention.attention).reduce((sum, rows) => sum + rows, 0)
+  return history.losses.length + reports + lateKinds(jobs).length + runs.runs.length
+}
+
+/** The figures of everything that waits for the operator. */
+export interface InboxFigures {
+  readonly history: LostHistoryFigures
+  readonly attention: AttentionFigures
+  readonly jobs: JobFigures
+  readonly runs: LostRunFigures
 }
 
 const lateKinds = ({ kinds }: JobFigures): JobFigures['kinds'] =>
   kinds.filter(({ ageSeconds }) => ageSeconds > LATE_SECONDS)
 
-/** Makes the list of what waits for the operator: lost writes, reports about money, late calls. One line where nothing waits. */
+/** Makes the list of what waits for the operator: lost history, lost writes, reports about money, late calls. One line where nothing waits. */
 export function inbox(feed: FiguresFeed): HTMLElement {
   const said = el('div', { class: 'said', tabindex: -1 })
   const nothing = el('p', { class: 'empty' }, 'Reading.')
   const decide = (run: LostRun): Promise<void> => decideRun(feed, said, run)
   const parts: readonly Part[] = [
+    part(feed, 'lost-history', lostHistory),
     part(feed, 'lost-runs', (figures: LostRunFigures) => lostRuns(figures, decide)),
     part(feed, 'attention', reports),
     part(feed, 'jobs', calls),
@@ -46,10 +51,11 @@ export function inbox(feed: FiguresFeed): HTMLElement {
   const update = (): void => {
     nothing.hidden = parts.some(({ element }) => element.childElementCount > 0)
     if (parts.every(({ isRead }) => isRead()))
-      nothing.textContent = 'Nothing needs you: no lost writes, no reports about money, no calls that wait.'
+      nothing.textContent =
+        'Nothing needs you: no lost history, no lost writes, no reports about money, no calls that wait.'
   }
   // After those of the parts, which draw.
-  for (const name of ['lost-runs', 'attention', 'jobs'] as const) feed.follow(name, update)
+  for (const name of ['lost-history', 'lost-runs', 'attention', 'jobs'] as const) feed.follow(name, update)
   return el(
     'section',
     { class: 'card panel', id: 'inbox', 'aria-labelledby': 'panel-inbox' },
@@ -78,6 +84,29 @@ function part(feed: FiguresFeed, name: FigureName, show: (figures: never) => rea
     draw(reply)
   })
   return { element, isRead: () => isRead }
+}
+
+function lostHistory({ losses }: LostHistoryFigures): Child[] {
+  if (losses.length === 0) return []
+  const rows = losses.map(({ hostId, foundAt, keptAt, acknowledgedAt }) => [
+    when(foundAt),
+    keptAt === null ? 'unknown' : utc(keptAt),
+    utc(acknowledgedAt),
+    el('code', { class: 'breaks' }, hostId),
+  ])
+  return [
+    el('h3', {}, 'Lost history'),
+    el(
+      'p',
+      { class: 'note warn' },
+      'The database has lost writes whose success clients were told. No host is ready until you accept the loss.',
+    ),
+    about(
+      'Make sure that there is one primary, and compare the ledger with the providers. Then run',
+      'gatewright history accept',
+    ),
+    table('Lost history', ['Found', 'Lost from', 'To', 'Found by host'], rows),
+  ]
 }
 
 function lostRuns({ runs, more }: LostRunFigures, decide: (run: LostRun) => Promise<void>): Child[] {

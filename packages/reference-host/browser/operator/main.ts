@@ -5,12 +5,13 @@ import { announce } from '../shared/live.ts'
 import { dashboard } from './dashboard.ts'
 import type { HostFigures } from './figures.ts'
 import { forgetToken, storedToken, storeToken } from './stored-token.ts'
+import { hideStatus } from '../shared/status.ts'
 import { unlockForm } from './unlock.ts'
 
 /** Forgets the operator token, and shows the form for it. */
 function lock(reason?: string): void {
   forgetToken()
-  byId('freshness').textContent = ''
+  hideStatus()
   fill(byId('app'), unlockForm(unlock, reason))
   if (reason !== undefined) announce(reason)
 }

@@ -1,17 +1,9 @@
 import type { Reply } from '../shared/api.ts'
 import { el, fill, type Child } from '../shared/dom.ts'
 import { when } from '../shared/time.ts'
-import type { FiguresFeed } from './figures-feed.ts'
-import type {
-  AttentionFigures,
-  DecisionFigures,
-  HostState,
-  JobFigures,
-  LedgerCheck,
-  LostRunFigures,
-  RefusalFigures,
-} from './figures.ts'
-import { inboxCount } from './inbox.ts'
+import type { FigureName, FiguresFeed } from './figures-feed.ts'
+import type { DecisionFigures, HostState, LedgerCheck, RefusalFigures } from './figures.ts'
+import { inboxCount, type InboxFigures } from './inbox.ts'
 import { count, counted, percent } from './numbers.ts'
 
 /** How one of the four questions is answered. `tone` is also in the words: it is a colour only. */
@@ -59,27 +51,23 @@ export function strip(feed: FiguresFeed): HTMLElement {
     refusals = reply.ok ? reply.data : undefined
     showRefused()
   })
-  let attention: Reply<AttentionFigures> | undefined
-  let jobs: Reply<JobFigures> | undefined
-  let runs: Reply<LostRunFigures> | undefined
-  const showWaits = (): void => {
-    if (attention && jobs && runs)
+  const inbox: Partial<{ [K in keyof InboxFigures]: Reply<InboxFigures[K]> }> = {}
+  const followInbox = <K extends keyof InboxFigures>(name: FigureName, member: K): void =>
+    feed.follow<InboxFigures[K]>(name, reply => {
+      Object.assign(inbox, { [member]: reply })
+      const { history, attention, jobs, runs } = inbox
+      if (!history || !attention || !jobs || !runs) return
+      const isRead = history.ok && attention.ok && jobs.ok && runs.ok
       waits.show(
-        attention.ok && jobs.ok && runs.ok ? waitsState(attention.data, jobs.data, runs.data) : unknown(),
+        isRead
+          ? waitsState({ history: history.data, attention: attention.data, jobs: jobs.data, runs: runs.data })
+          : unknown(),
       )
-  }
-  feed.follow<AttentionFigures>('attention', reply => {
-    attention = reply
-    showWaits()
-  })
-  feed.follow<JobFigures>('jobs', reply => {
-    jobs = reply
-    showWaits()
-  })
-  feed.follow<LostRunFigures>('lost-runs', reply => {
-    runs = reply
-    showWaits()
-  })
+    })
+  followInbox('lost-history', 'history')
+  followInbox('attention', 'attention')
+  followInbox('jobs', 'jobs')
+  followInbox('lost-runs', 'runs')
   const items = [host, money, refused, waits].map(({ item }) => item)
   return el('ul', { class: 'strip', 'aria-label': 'Summary' }, ...items)
 }
@@ -121,8 +109,9 @@ function refusedState({ hour }: DecisionFigures, refusals: RefusalFigures | unde
   return { tone: 'none', words, more }
 }
 
-function waitsState(attention: AttentionFigures, jobs: JobFigures, runs: LostRunFigures): State {
-  const waiting = inboxCount(attention, jobs, runs)
-  if (waiting === 0) return { tone: 'ok', words: 'Nothing', more: ['No lost writes, reports or late calls.'] }
+function waitsState(figures: InboxFigures): State {
+  const waiting = inboxCount(figures)
+  if (waiting === 0)
+    return { tone: 'ok', words: 'Nothing', more: ['No lost history, lost writes, reports or late calls.'] }
   return { tone: 'bad', words: counted(waiting, 'thing'), more: ['Listed below.'] }
 }

@@ -21,20 +21,30 @@ async function readReadiness(): Promise<Readiness | undefined> {
 
 /** Shows the state of the host in the header of the page, now and every 15 s while the page is visible. */
 export function followStatus(show: (readiness: Readiness | undefined) => void = () => {}): void {
-  const link = document.getElementById('status')
   const read = async (): Promise<void> => {
     const readiness = await readReadiness()
-    if (link) {
-      link.hidden = false
-      const isReady = readiness?.status === 'ready'
-      fill(link, dot(isReady), isReady ? 'Ready' : readiness ? 'Not ready' : 'No answer')
-    }
+    showStatus(readiness && readiness.status === 'ready')
     show(readiness)
   }
   void read()
   setInterval(() => {
     if (document.visibilityState === 'visible') void read()
   }, EVERY_MS)
+}
+
+/** Shows in the header of the page whether the host is ready. Undefined: it does not answer. */
+export function showStatus(isReady: boolean | undefined): void {
+  const link = document.getElementById('status')
+  if (!link) return
+  link.hidden = false
+  const words = isReady === undefined ? 'No answer' : isReady ? 'Ready' : 'Not ready'
+  fill(link, dot(isReady === true), words)
+}
+
+/** Hides the state of the host: the page may not read it any more. */
+export function hideStatus(): void {
+  const link = document.getElementById('status')
+  if (link) link.hidden = true
 }
 
 /** A coloured mark beside a word that says the same. */

@@ -3,7 +3,9 @@ import {
   countJobs,
   decideLostRun,
   describeLostRuns,
+  isoOrNull,
   listJobs,
+  listLostHistory,
   type OperatorDecision,
 } from '@gatewright/host/internal'
 import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
@@ -73,6 +75,17 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
     get('lost-runs', async () => {
       const { runs, next } = await describeLostRuns(lostRuns, { limit: MOST })
       return { runs, more: next !== undefined }
+    }),
+    get('lost-history', async () => {
+      const losses = await listLostHistory(services.sql, MOST, 'open')
+      return {
+        losses: losses.map(({ hostId, foundAt, keptAt, acknowledgedAt }) => ({
+          hostId,
+          foundAt: isoOrNull(foundAt),
+          keptAt: isoOrNull(keptAt),
+          acknowledgedAt: isoOrNull(acknowledgedAt),
+        })),
+      }
     }),
     get('ledger-check', () => ledgerChecks.latest()),
     { method: 'POST', path: '/operator/api/ledger-check', response: async () => allow(ledgerChecks.start()) },

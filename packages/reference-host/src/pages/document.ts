@@ -1,3 +1,5 @@
+import type { Page } from './table.ts'
+
 /** The facts about a host in its documents. Scripts of pages read them as JSON; none is secret. */
 export interface HostFacts {
   readonly environment: 'sandbox' | 'live'
@@ -12,6 +14,8 @@ export interface HostFacts {
   readonly process?: { readonly version: string; readonly startedAt: string }
 }
 
+type PageAddress = Pick<Page, 'path' | 'listener'>
+
 const SANDBOX_BAR =
   '<aside class="sandbox-bar" aria-label="Sandbox"><strong>Sandbox</strong> Play money only.</aside>'
 
@@ -20,25 +24,30 @@ const escapeText = (text: string): string =>
 
 /**
  * Makes the header of a page: the name of the service, links to the pages that the host serves, and its status, which a script fills
- * in. `current` is the path of the page.
+ * in. A page of another listener links to the origin of the host.
  */
-function navigation({ serviceName, pages }: HostFacts, current: string | undefined): string {
+function navigation(
+  { serviceName, pages, origin }: HostFacts,
+  { path: current, listener }: PageAddress,
+): string {
+  const base = listener === 'operator' ? escapeText(origin) : ''
   const links = [
-    ['/', 'Home', true],
-    ['/helper', 'Console', pages.helper],
-    ['/docs', 'API', pages.docs],
-    ['/guide', 'Docs', pages.guide],
+    [`${base}/`, 'Home', pages.helper || pages.docs],
+    [`${base}/helper`, 'Console', pages.helper],
+    [`${base}/docs`, 'API', pages.docs],
+    [`${base}/guide`, 'Docs', pages.guide],
+    ['/operator', 'Operator', listener === 'operator'],
   ] as const
   const served = links
     .filter(([, , isServed]) => isServed)
     .map(([path, label]) => `<a href="${path}"${path === current ? ' aria-current="page"' : ''}>${label}</a>`)
-  const status = '<a href="/readyz" class="state" id="status" hidden></a>'
-  const brand = `<a class="brand" href="/">${escapeText(serviceName)}</a>`
+  const status = `<a href="${base}/readyz" class="state" id="status" hidden></a>`
+  const brand = `<a class="brand" href="${base}/">${escapeText(serviceName)}</a>`
   return `<nav class="frame-header" aria-label="Pages">${brand}<span class="frame-links">${served.join('')}${status}</span></nav>`
 }
 
-/** Inserts the facts about the host into the document of the page at `path`; without a path, of the page for wrong addresses. */
-export function fillDocument(template: string, facts: HostFacts, path: string | undefined): string {
+/** Inserts the facts about the host into the document of a page. */
+export function fillDocument(template: string, facts: HostFacts, page: PageAddress): string {
   // Functions, so that `$&` in a service name stays as it is.
   const filled: Readonly<Record<string, () => string>> = {
     '{{service}}': () => escapeText(facts.serviceName),
@@ -47,7 +56,7 @@ export function fillDocument(template: string, facts: HostFacts, path: string | 
     '{{helper-page}}': () => (facts.pages.helper ? 'on' : 'off'),
     '{{docs-page}}': () => (facts.pages.docs ? 'on' : 'off'),
     '{{guide-page}}': () => (facts.pages.guide ? 'on' : 'off'),
-    '{{navigation}}': () => navigation(facts, path),
+    '{{navigation}}': () => navigation(facts, page),
     '{{sandbox-bar}}': () => (facts.environment === 'sandbox' ? SANDBOX_BAR : ''),
     '{{host}}': () => JSON.stringify(facts).replaceAll('<', '\\u003c'),
   }

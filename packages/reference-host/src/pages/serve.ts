@@ -19,8 +19,16 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
 }
 
-/** Reads the built pages that a host serves. Documents are filled in once; assets are read at their first request. */
-export function createPages(config: Config, guide: Guide, table: readonly Page[] = allPages): Pages {
+/**
+ * Reads the built pages that a listener of a host serves. Documents are filled in once; assets are read at their first request. The
+ * pages link to `guide`; a listener that does not serve its files passes an empty `files`.
+ */
+export function createPages(
+  config: Config,
+  guide: Guide,
+  table: readonly Page[] = allPages,
+  files: Guide = guide,
+): Pages {
   const served = table.filter(page => page.served(config))
   const manifest = served.length === 0 ? { pages: {} } : readManifest()
   const responses = new Map<string, HttpResponse>()
@@ -30,7 +38,7 @@ export function createPages(config: Config, guide: Guide, table: readonly Page[]
     if (!built) throw new Error(`the page ${page.name} is not built: run npm run build`)
     const security = pageHeaders(page)
     const facts = factsOf(config, guide)
-    const filled = fillDocument(readBuilt(built.document).toString(), facts, page.path)
+    const filled = fillDocument(readBuilt(built.document).toString(), facts, page)
     const document = documentResponse(filled, security)
     if (page.path === undefined) notFound = document
     else responses.set(page.path, page.json ? negotiated(document, page.json(facts), security) : document)
@@ -39,7 +47,7 @@ export function createPages(config: Config, guide: Guide, table: readonly Page[]
   }
   return {
     respond(method, path, headers) {
-      const file = guide.get(path)
+      const file = files.get(path)
       const response = file ? () => file(headers['if-none-match']) : responses.get(path)
       if (!response) return undefined
       if (method === 'GET' || method === 'HEAD') return response(headers)

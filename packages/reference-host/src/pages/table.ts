@@ -7,6 +7,8 @@ export interface Page {
   readonly name: string
   /** Undefined: the page for an address that neither a page nor an operation has. */
   readonly path: string | undefined
+  /** Absent: the public listener serves it. */
+  readonly listener?: 'operator'
   /** Whether the host serves it with this configuration. */
   readonly served: (config: Config) => boolean
   /** Directives that replace those of the common content security policy, for a library that needs others. */
@@ -17,7 +19,12 @@ export interface Page {
 
 /** The page of the operator listener. */
 export const operatorPages: readonly Page[] = [
-  { name: 'operator', path: '/operator', served: ({ operator }) => operator !== undefined },
+  {
+    name: 'operator',
+    path: '/operator',
+    listener: 'operator',
+    served: ({ operator }) => operator !== undefined,
+  },
 ]
 
 /** Every page of the public listener. */
