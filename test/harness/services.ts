@@ -10,6 +10,8 @@ import { postgresBinaries, redisBinaries } from './binaries.ts'
 export interface Service {
   readonly url: string
   readonly from: string
+  /** Undefined where the environment names the server. */
+  readonly pid?: number | undefined
   stop(): Promise<void>
 }
 
@@ -95,6 +97,7 @@ function serviceOf(
   return {
     url,
     from,
+    pid: child.pid,
     freeze() {
       frozen = true
       signalAll(child, 'SIGSTOP')

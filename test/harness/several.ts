@@ -3,6 +3,7 @@
 import { register } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { FILE_USED, usedCpuMs } from './cpu-time.ts'
 
 register('./several-hooks.js', import.meta.url)
 // After the hooks, which replace a part of tap.
@@ -14,8 +15,10 @@ const seconds = files.some(file => file.endsWith('.slow.js')) ? 600 : 180
 const timeout = Number(process.env['TAP_TIMEOUT'] ?? seconds) * 1000
 t.setTimeout(timeout * files.length)
 for (const file of files) {
+  const before = usedCpuMs()
   await t.test(file, { timeout }, async own => {
     setOwnTest(own)
     await import(pathToFileURL(resolve(file)).href)
   })
+  console.log(`${FILE_USED} ${usedCpuMs() - before} ${file}`)
 }

@@ -1,4 +1,5 @@
 import { Parser, type FinalResults, type Result } from 'tap-parser'
+import { FILE_USED } from './cpu-time.ts'
 import { HOST_STARTED } from './host-starts.ts'
 import { plainNode } from './node.ts'
 
@@ -14,6 +15,8 @@ export interface TestProcess {
 export interface FileRun {
   readonly file: string
   readonly ms: number
+  /** CPU time of its process, of processes that it started, and of its servers. */
+  cpuMs: number
   passed: number
   /** One text each. A file that does not end, runs no test or skips one has failed. */
   readonly failures: string[]
@@ -69,7 +72,7 @@ class Reading {
     const { parser } = this
     parser.on('result', (result: Result) => this.#results.push(result))
     parser.on('assert', ({ name, time }: Result) => {
-      this.#runs.set(name, { file: name, ms: time ?? 0, passed: 0, failures: [] })
+      this.#runs.set(name, { file: name, ms: time ?? 0, cpuMs: 0, passed: 0, failures: [] })
     })
     this.#readComments(parser)
   }
@@ -79,7 +82,7 @@ class Reading {
     for (const file of files) {
       if (this.#runs.has(file)) continue
       const failures = [`did not end: its process ${end === '' ? 'ended early' : end}`]
-      this.#runs.set(file, { file, ms: 0, passed: 0, failures })
+      this.#runs.set(file, { file, ms: 0, cpuMs: 0, passed: 0, failures })
     }
     const runs = [...this.#runs.values()]
     for (const result of this.#results) this.#count(result, runs)
@@ -100,11 +103,18 @@ class Reading {
     else run.failures.push(`${title}\n${diag ? JSON.stringify(diag, null, 2) : ''}`)
   }
 
+  #used(text: string): void {
+    const [ms, file] = text.slice(FILE_USED.length).trim().split(' ')
+    const run = this.#runs.get(file ?? '')
+    if (run) run.cpuMs = Number(ms)
+  }
+
   /** The output of a subtest is a child of its test's. */
   #readComments(within: Parser): void {
     within.on('comment', (text: string) => {
       if (text.startsWith('# measured')) this.#measured.push(text.trimEnd())
       if (text.startsWith(HOST_STARTED)) this.#hostStarts++
+      if (text.startsWith(FILE_USED)) this.#used(text)
     })
     within.on('child', (child: Parser) => this.#readComments(child))
   }

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { anvilBinary } from './binaries.ts'
 import { chromiumBinary } from './chromium.ts'
+import { SERVERS } from './cpu-time.ts'
 import { filesBelow } from './files.ts'
 import { postgresService, redisService } from './services.ts'
 import { onOtherStores, processesOf } from './test-processes.ts'
@@ -37,16 +38,23 @@ const runs: ProcessRun[] = []
 async function worker(): Promise<void> {
   const [postgres, redis] = await Promise.all([postgresService(), redisService()])
   console.log(`# Postgres from ${postgres.from}, Redis from ${redis.from}`)
-  const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_REDIS_URL: redis.url }
+  const env = {
+    ...process.env,
+    TEST_POSTGRES_URL: postgres.url,
+    TEST_REDIS_URL: redis.url,
+    [SERVERS]: [postgres.pid, redis.pid].filter(Boolean).join(),
+  }
   const setting = { env, timeoutMs: (slow ? 40 : 10) * 60_000, signal: stopped.signal }
   for (let next = waiting.shift(); next && !stopped.signal.aborted; next = waiting.shift()) {
     const run = await runTests(next, setting)
     runs.push(run)
     for (const line of slow ? run.measured : []) console.log(line)
     const on = next.env ? ` on ${Object.values(next.env).join()}` : ''
-    for (const { file, failures, ms } of run.files) {
+    for (const { file, failures, ms, cpuMs } of run.files) {
       for (const failure of failures) console.log(`not ok ${file}${on} > ${failure}`)
-      console.log(`${failures.length === 0 ? 'ok' : 'not ok'} ${file}${on} (${Math.round(ms)} ms)`)
+      console.log(
+        `${failures.length === 0 ? 'ok' : 'not ok'} ${file}${on} (${Math.round(ms)} ms) ${cpuMs} ms of CPU`,
+      )
     }
   }
   await Promise.all([postgres.stop(), redis.stop()])
@@ -59,8 +67,8 @@ const notRun = count - files.length
 if (notRun > 0) console.log(`not ok ${notRun} files were not run`)
 const passed = files.reduce((total, file) => total + file.passed, 0)
 const failed = files.reduce((total, { failures }) => total + failures.length, notRun)
-for (const { file, ms } of files.toSorted((one, other) => other.ms - one.ms).slice(0, 10))
-  console.log(`# ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`)
+for (const { file, cpuMs } of files.toSorted((one, other) => other.cpuMs - one.cpuMs).slice(0, 10))
+  console.log(`# ${(cpuMs / 1000).toFixed(1).padStart(6)} s of CPU  ${file}`)
 console.log(`# ${runs.reduce((total, { hostStarts }) => total + hostStarts, 0)} hosts started`)
 console.log(`# ${count} files in ${Math.round((performance.now() - started) / 1000)} s`)
 console.log(`${passed} passed, ${failed} failed`)
