@@ -41,17 +41,23 @@ const namesOf = (project: string): string[] =>
     .map(path => path.slice(project.length + 1))
     .toSorted()
 
+const folderOfAll = emptyFolder(t)
+/** A project for each framework and store. */
+const created = ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'node', 'fetch'].flatMap(framework =>
+  ['memory', 'redis', 'postgres', 'sqlite'].map(store => ({
+    framework,
+    ...create(t, `${framework}-${store}`, { framework, store }, folderOfAll),
+  })),
+)
+
 t.test('writes six files for each framework and store', t => {
-  for (const framework of ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'node', 'fetch']) {
-    for (const store of ['memory', 'redis', 'postgres', 'sqlite']) {
-      const { status, stderr, project } = create(t, `${framework}-${store}`, { framework, store })
-      t.equal(status, 0, stderr)
-      const files =
-        framework === 'next'
-          ? ['src/app/api/payments/route.ts', 'src/payments.test.ts', 'src/payments.ts']
-          : ['.gitignore', 'src/app.test.ts', 'src/app.ts']
-      t.same(namesOf(project), ['README.md', 'package.json', 'tsconfig.json', ...files].toSorted())
-    }
+  for (const { framework, status, stderr, project } of created) {
+    t.equal(status, 0, stderr)
+    const files =
+      framework === 'next'
+        ? ['src/app/api/payments/route.ts', 'src/payments.test.ts', 'src/payments.ts']
+        : ['.gitignore', 'src/app.test.ts', 'src/app.ts']
+    t.same(namesOf(project), ['README.md', 'package.json', 'tsconfig.json', ...files].toSorted())
   }
   t.end()
 })
@@ -61,17 +67,14 @@ t.test('installs what this repository tests with', t => {
   const tested: Record<string, string> = { ...own.devDependencies, gatewright: '0.1.0' }
   /** The versions of the quick start of Next.js. */
   const stacks = readFileSync('test/workspace/quick-starts/stacks.ts', 'utf8')
-  for (const framework of ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'node', 'fetch']) {
-    for (const store of ['memory', 'redis', 'postgres', 'sqlite']) {
-      const { project } = create(t, `${framework}-${store}`, { framework, store })
-      const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
-        dependencies: Record<string, string>
-        devDependencies: Record<string, string>
-      }
-      for (const [name, range] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
-        const version = range.replace('^', '')
-        t.ok(tested[name] === version || stacks.includes(`'${name}@${version}'`), `${name} ${range}`)
-      }
+  for (const { project } of created) {
+    const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+      devDependencies: Record<string, string>
+    }
+    for (const [name, range] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
+      const version = range.replace('^', '')
+      t.ok(tested[name] === version || stacks.includes(`'${name}@${version}'`), `${name} ${range}`)
     }
   }
   t.end()

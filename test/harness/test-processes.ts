@@ -10,18 +10,18 @@ const LONGEST = /\/kills\.slow\.ts$/
 /** Files that share a process: more save little, and the last process is waited for on one core. */
 const FILES_A_PROCESS = 36
 
-/** The suites that speak to a host over HTTP only, or to its operations, so that they can run on any stores. Those of locks name theirs. */
+/** The suites that speak to a host over HTTP only, or to its operations, so that they can run on any stores. Others name theirs. */
 export const ON_EVERY_STORE =
-  /^test\/(?:reference-host\/modules\/(?:(?!.*\/locks\.).*\.test|texts\.slow)|host\/http\/(?:errors|limits|open-responses)\.test)\.ts$/
+  /^test\/(?:reference-host\/modules\/(?:(?!.*\/(?:locks|late-authorizations)\.).*\.test|texts\.slow)|host\/http\/(?:errors|limits|open-responses)\.test)\.ts$/
 /** Those of them that depend on where keys, sessions and limits are stored. */
 export const KEYS_AND_LIMITS = /^test\/(?:reference-host\/modules\/(?:auth|keys|identity)|host\/http)\//
-/** Those of them that move money between accounts: their races end in other ways on Postgres. */
-const MONEY =
-  /^test\/reference-host\/modules\/(?:bills|cards|contracts|deposits|payments|subscriptions\/payins|withdrawals)\//
+/** Those of them with races for the money of an account, which end in other ways on Postgres. */
+const MONEY_RACES =
+  /\/(?:bills|authorizations|increments|cards-a-day|contracts|deposits|payments|payer-caps|settlement|withdrawals)\.test\.ts$/
 
 /**
- * Deals suites that have run on SQLite out to processes that run them on other stores: those that move money with the
- * short suites, and all others with the slow ones.
+ * Deals suites that have run on SQLite out to processes that run them on other stores: those with races for money
+ * with the short suites, and all others with the slow ones.
  */
 export function onOtherStores(tests: readonly string[], { slow }: { readonly slow: boolean }): TestProcess[] {
   const on = (stores: HostStores, which: readonly string[]): TestProcess[] =>
@@ -30,9 +30,9 @@ export function onOtherStores(tests: readonly string[], { slow }: { readonly slo
   if (!slow)
     return on(
       'postgres+redis',
-      suites.filter(file => MONEY.test(file)),
+      suites.filter(file => MONEY_RACES.test(file)),
     )
-  const others = suites.filter(file => !MONEY.test(file))
+  const others = suites.filter(file => !MONEY_RACES.test(file))
   const keys = suites.filter(file => KEYS_AND_LIMITS.test(file))
   return [...on('postgres+redis', others), ...on('postgres', keys)]
 }

@@ -5,7 +5,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import {
   bearer,
   bootstrapUser,
@@ -19,8 +19,8 @@ import {
 import { runNode } from '../harness/node.ts'
 
 const run = promisify(execFile)
-const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
-t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const top = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
+t.teardown(() => rmSync(top, { recursive: true, force: true }))
 
 /** Runs the printed curl lines in a shell, unchanged. */
 async function paste(output: string): Promise<string> {
@@ -31,77 +31,123 @@ async function paste(output: string): Promise<string> {
 
 const keyOf = (folder: string): string => readFileSync(join(folder, 'partner-key'), 'utf8').trim()
 
+// The folder as a person has it: `.data`.
+const folder = join(top, '.data')
+let host = await spawnHost(folder, { OPERATOR_PAGE: 'on', OPERATOR_PORT: '0' })
+const key = keyOf(folder)
+
 t.test(
   'names its addresses and the file of the partner key at 80 columns, with curl lines that work as pasted',
   async t => {
-    // The folder as a person has it: `.data`.
-    const top = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
-    t.teardown(() => rmSync(top, { recursive: true, force: true }))
-    const first = await spawnHost(join(top, '.data'), { OPERATOR_PAGE: 'on', OPERATOR_PORT: '0' })
-    const printed = first.output().replaceAll(top, '')
+    const printed = host.output().replaceAll(top, '')
     const wide = printed.split('\n').filter(line => line.length > 80)
     t.same(wide, [], 'no line is longer than 80 characters')
     t.match(printed, /Opening .* s\n/)
-    const demo = `npm run demo -- ${first.url}\n`
+    const demo = `npm run demo -- ${host.url}\n`
     for (const name of ['Home', 'Console', 'API docs', 'Operator', demo, '.data/partner-key'])
       t.ok(printed.includes(name), name)
     t.notMatch(printed, /gw_sandbox_partner_\w+/, 'the key is only in its file')
-    t.equal(statSync(join(top, '.data', 'partner-key')).mode & 0o777, 0o600)
-    t.match(await paste(first.output()), /"userId":"user-1"/)
-    const key = keyOf(join(top, '.data'))
-    await first.stop('SIGTERM')
-
-    const later = await spawnHost(join(top, '.data'))
-    t.match(await paste(later.output()), /"userId":"user-1"/)
-    t.equal(keyOf(join(top, '.data')), key, 'a later start keeps it')
-    await later.stop('SIGTERM')
-
-    writeFileSync(join(top, '.data', 'partner-key'), `${key.slice(0, -1)}\n`)
-    const stale = await spawnHost(join(top, '.data'))
-    t.match(stale.output(), /partner-key does not work here\. [^]*partner-keys create NAME/)
-    await stale.stop('SIGTERM')
-
-    rmSync(join(top, '.data', 'partner-key'))
-    const gone = await spawnHost(join(top, '.data'))
-    t.match(gone.output(), /partner-key is gone\. [^]*partner-keys create NAME/)
-    await gone.stop('SIGTERM')
+    t.match(key, /^gw_sandbox_partner_\w+$/)
+    t.equal(statSync(join(folder, 'partner-key')).mode & 0o777, 0o600)
+    t.match(await paste(host.output()), /"userId":"user-1"/)
   },
 )
 
 t.test('uses its data folder alone', async t => {
-  const first = await spawnHost(dataDir)
-  const second = spawnHost(dataDir)
-  await t.rejects(second, /DATA_DIR .* is in use by another host/, 'one process per data folder')
-  t.equal(await first.stop('SIGTERM'), 0)
+  await t.rejects(spawnHost(folder), /DATA_DIR .* is in use by another host/, 'one process per data folder')
 })
 
 t.test('lists every configuration problem and exits with 1', async t => {
   await t.rejects(
-    spawnHost(dataDir, { PORT: 'x', GATEWRIGHT_ENV: 'prod' }),
+    spawnHost(folder, { PORT: 'x', GATEWRIGHT_ENV: 'prod' }),
     /exit 1[^]*PORT must[^]*GATEWRIGHT_ENV must/,
   )
 })
 
 t.test('names the port that is in use', async t => {
-  const one = await spawnHost(dataDir)
-  const other = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
-  t.teardown(() => rmSync(other, { recursive: true, force: true }))
-  const { port } = new URL(one.url)
+  const other = join(top, 'other')
+  const { port } = new URL(host.url)
   await t.rejects(spawnHost(other, { PORT: port }), /exit 1[^]*PORT \d+ is in use/)
-  await one.stop('SIGTERM')
   t.notOk(existsSync(join(other, 'partner-key')), 'the failed start did not create the key')
-  const again = await spawnHost(other)
-  t.match(keyOf(other), /^gw_sandbox_partner_\w+$/)
-  await again.stop('SIGTERM')
+})
+
+t.test('runs the demo against a running host, whose limit refuses its second payment', async t => {
+  const { hostname, port } = new URL(host.url)
+  const { output } = await runNode(['build/examples/wallet-client/client.js'], {
+    ...process.env,
+    HOST: hostname,
+    PORT: port,
+  })
+  t.match(output, /Idempotency-Replayed: true[^]*dailySpendCapCents[^]*insufficient_scope[^]*\/helper/)
+  t.same(
+    output.split('\n').filter(line => line.length > 80 && !line.includes('wants you')),
+    [],
+  )
+  t.notMatch(output, /gw_sandbox_user_\w{16}_\w{36}/)
+})
+
+/** Stops the host in the middle of a request. */
+async function stopDuringRequest(t: Test, signal: 'SIGTERM' | 'SIGHUP'): Promise<void> {
+  const user = await bootstrapUser((path, options) => request(host.url, path, options))
+  const { hostname, port } = new URL(host.url)
+  const body = JSON.stringify({ amountCents: 1 })
+  const sent = httpRequest({
+    hostname,
+    port,
+    path: '/user/v1/subscriptions/payin',
+    method: 'POST',
+    headers: {
+      ...bearer(user.token),
+      'idempotency-key': `while-stopping-${signal}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+      expect: '100-continue',
+    },
+  })
+  const responded = once(sent, 'response') as Promise<[IncomingMessage]>
+  sent.flushHeaders()
+  await once(sent, 'continue')
+  sent.write(body.slice(0, 5))
+  const ended = host.stop(signal)
+  const isListening = () =>
+    fetch(`${host.url}/healthz`, { headers: { connection: 'close' } }).then(
+      () => true,
+      () => false,
+    )
+  while (await isListening());
+  sent.end(body.slice(5))
+  const [response] = await responded
+  t.equal(response.statusCode, 200)
+  response.resume()
+  t.equal(await ended, 0)
+}
+
+t.test('finishes a running request on SIGTERM and then exits', t => stopDuringRequest(t, 'SIGTERM'))
+
+t.test('a later start keeps the partner key', async t => {
+  host = await spawnHost(folder)
+  t.match(await paste(host.output()), /"userId":"user-1"/)
+  t.equal(keyOf(folder), key)
+})
+
+t.test('finishes a running request on SIGHUP and then exits', t => stopDuringRequest(t, 'SIGHUP'))
+
+t.test('says that the partner key in its file does not work, or is gone', async t => {
+  writeFileSync(join(folder, 'partner-key'), `${key.slice(0, -1)}\n`)
+  const stale = await spawnHost(folder)
+  t.match(stale.output(), /partner-key does not work here\. [^]*partner-keys create NAME/)
+  await stale.stop('SIGTERM')
+  rmSync(join(folder, 'partner-key'))
+  const gone = await spawnHost(folder)
+  t.match(gone.output(), /partner-key is gone\. [^]*partner-keys create NAME/)
+  await gone.stop('SIGTERM')
 })
 
 t.test('shows no secret in logs, errors or metrics, whatever clients send', async t => {
   const own = mkdtempSync(join(tmpdir(), 'gatewright-secrets-'))
   t.teardown(() => rmSync(own, { recursive: true, force: true }))
-  const first = await spawnHost(own)
-  const partnerKey = keyOf(own)
-  await first.stop('SIGTERM')
   const host = await spawnHost(own, { LOG_LEVEL: 'debug' })
+  const partnerKey = keyOf(own)
   const errors: string[] = []
   const send = async (path: string, options?: RequestOptions): Promise<HttpResponse> => {
     const response = await request(host.url, path, options)
@@ -152,58 +198,4 @@ t.test('shows no secret in logs, errors or metrics, whatever clients send', asyn
     for (const secret of [...secrets, ...parts]) t.notOk(text.includes(secret), place)
     t.notMatch(text, /gw_sandbox_(?:user|partner)_\w{16}_/, place)
   }
-})
-
-for (const signal of ['SIGTERM', 'SIGHUP'] as const)
-  t.test(`finishes a running request on ${signal} and then exits`, async t => {
-    const host = await spawnHost(dataDir)
-    const user = await bootstrapUser((path, options) => request(host.url, path, options))
-    const { hostname, port } = new URL(host.url)
-    const body = JSON.stringify({ amountCents: 1 })
-    const sent = httpRequest({
-      hostname,
-      port,
-      path: '/user/v1/subscriptions/payin',
-      method: 'POST',
-      headers: {
-        ...bearer(user.token),
-        'idempotency-key': `while-stopping-${signal}`,
-        'content-type': 'application/json',
-        'content-length': body.length,
-        expect: '100-continue',
-      },
-    })
-    const responded = once(sent, 'response') as Promise<[IncomingMessage]>
-    sent.flushHeaders()
-    await once(sent, 'continue')
-    sent.write(body.slice(0, 5))
-    const ended = host.stop(signal)
-    const isListening = () =>
-      fetch(`${host.url}/healthz`, { headers: { connection: 'close' } }).then(
-        () => true,
-        () => false,
-      )
-    while (await isListening());
-    sent.end(body.slice(5))
-    const [response] = await responded
-    t.equal(response.statusCode, 200)
-    response.resume()
-    t.equal(await ended, 0)
-  })
-
-t.test('runs the demo against a running host, whose limit refuses its second payment', async t => {
-  const host = await spawnHost(dataDir)
-  const { hostname, port } = new URL(host.url)
-  const { output } = await runNode(['build/examples/wallet-client/client.js'], {
-    ...process.env,
-    HOST: hostname,
-    PORT: port,
-  })
-  t.match(output, /Idempotency-Replayed: true[^]*dailySpendCapCents[^]*insufficient_scope[^]*\/helper/)
-  t.same(
-    output.split('\n').filter(line => line.length > 80 && !line.includes('wants you')),
-    [],
-  )
-  t.notMatch(output, /gw_sandbox_user_\w{16}_\w{36}/)
-  await host.stop('SIGTERM')
 })

@@ -6,7 +6,7 @@ t.test('all cards that a caller may reveal spend no more than its own policies a
   const seen: SeenCounts = { denied: 0, allowedOfOthers: 0, paid: 0, declined: 0 }
   await fc.assert(
     fc.asyncProperty(run, each => play(each, seen)),
-    { numRuns: 150 },
+    { numRuns: 40 },
   )
-  for (const [what, times] of Object.entries(seen)) t.ok(times > 100, `${what} ${times} times`)
+  for (const [what, times] of Object.entries(seen)) t.ok(times > 20, `${what} ${times} times`)
 })
