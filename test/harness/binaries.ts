@@ -129,6 +129,19 @@ export function redisBinaries(): Binaries & { readonly server: string } {
   throw new Error('no Redis for the tests: install Debian package redis-server, or set TEST_REDIS_URL')
 }
 
+/** PgBouncer: the machine's, or Debian's package unpacked. */
+export function pgBouncerBinary(): {
+  readonly path: string
+  readonly env: Record<string, string>
+  readonly from: string
+} {
+  const path = onPath('pgbouncer')
+  if (path) return { path, env: {}, from: 'the machine' }
+  const debian = debianProgram('pgbouncer', 'pgbouncer', ['pgbouncer'], 'sbin')
+  if (!debian) throw new Error('no PgBouncer for the tests: install Debian package pgbouncer')
+  return { path: join(debian.bin, 'pgbouncer'), env: debian.env, from: 'Debian package, unpacked' }
+}
+
 /** The load generator wrk: the machine's, or Debian's package unpacked. */
 export function wrkBinary(): { readonly path: string; readonly env: Record<string, string> } {
   const path = onPath('wrk')

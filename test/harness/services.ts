@@ -23,8 +23,9 @@ export interface OwnService extends Service {
   thaw(): void
 }
 
-const isRoot = process.getuid?.() === 0
-const NOBODY = { uid: 65534, gid: 65534 }
+export const isRoot: boolean = process.getuid?.() === 0
+/** Whom programs run as that refuse root. */
+export const NOBODY = { uid: 65534, gid: 65534 }
 
 /** A port that was free a moment ago, on loopback. */
 export async function freePort(): Promise<number> {
@@ -76,7 +77,7 @@ function signalAll(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /** Makes the service of a running server. A frozen one is let go before it is stopped. */
-function serviceOf(
+export function serviceOf(
   child: ChildProcess,
   {
     url,
@@ -111,7 +112,7 @@ function serviceOf(
 }
 
 /** Starts on a free port; another process may take the port in between, so it tries three times. */
-async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await start(await freePort())

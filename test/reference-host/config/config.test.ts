@@ -85,6 +85,8 @@ t.test('reads the given variables, and takes the defaults of the others', async 
     databaseUrl: undefined,
     databasePartitions: 1,
     databaseFeatures: 'all',
+    databasePrepare: true,
+    databaseListenUrl: undefined,
     migrate: true,
     trustProxy: [],
     rpcUrls: [{ chainId: 8453, url: 'https://rpc.example.com' }],

@@ -3,10 +3,8 @@ import type { RingKey } from '../records/sealed.ts'
 import { hostVariables, type HostValues } from './host-variables.ts'
 import type { NamedSecret, WebhookSecret } from './parsers.ts'
 import type { RateLimits } from './rate-limits.ts'
+import type { RedisTarget } from './redis-target.ts'
 import { parseVariables, type Env } from './variable.ts'
-
-/** Where Redis is: one server, or some nodes of a cluster. */
-export type RedisTarget = { readonly url: string } | { readonly clusterUrls: readonly string[] }
 
 /** The configuration that every host has, whatever it serves. `host-variables.ts` documents each variable. */
 export interface HostConfig {
@@ -26,6 +24,10 @@ export interface HostConfig {
   readonly databaseUrl: string | undefined
   readonly databasePartitions: number
   readonly databaseFeatures: HostValues['DATABASE_FEATURES']
+  /** Whether statements are prepared and connections have settings. Not behind a pooler in transaction mode. */
+  readonly databasePrepare: boolean
+  /** Where notifications are received; undefined: at `databaseUrl`, or nowhere if `databasePrepare` is off. */
+  readonly databaseListenUrl: string | undefined
   /** Whether a start creates and changes tables. If not, it fails on tables that miss a version. */
   readonly migrate: boolean
   readonly redis: RedisTarget | undefined
@@ -58,7 +60,7 @@ export function readHostConfig(env: Env): ConfigResult<HostConfig> {
 }
 
 function toConfig(values: HostValues, env: Env): HostConfig {
-  const { REDIS_URL: url, REDIS_CLUSTER_URLS: clusterUrls, GATEWRIGHT_ENV: environment } = values
+  const { GATEWRIGHT_ENV: environment } = values
   const live = environment === 'live'
   return {
     host: values.HOST,
@@ -75,8 +77,10 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     databaseUrl: values.DATABASE_URL,
     databasePartitions: values.DATABASE_PARTITIONS,
     databaseFeatures: values.DATABASE_FEATURES,
+    databasePrepare: values.DATABASE_PREPARE,
+    databaseListenUrl: values.DATABASE_LISTEN_URL,
     migrate: values.MIGRATE,
-    redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
+    redis: redisTarget(values),
     trustProxy: values.TRUST_PROXY,
     requireHttps: env['REQUIRE_HTTPS'] ? values.REQUIRE_HTTPS : live,
     drainSeconds: values.DRAIN_SECONDS ?? (live ? 5 : 0),
@@ -89,11 +93,26 @@ function toConfig(values: HostValues, env: Env): HostConfig {
   }
 }
 
+function redisTarget({
+  REDIS_URL: server,
+  REDIS_CLUSTER_URLS: clusterUrls,
+  REDIS_SENTINEL_PASSWORD: sentinelPassword,
+}: HostValues): RedisTarget | undefined {
+  if (server === undefined) return clusterUrls && { clusterUrls }
+  return 'url' in server ? server : { ...server, sentinelPassword }
+}
+
 /** Problems between variables. */
 function conflicts(env: Env): string[] {
   const problems: string[] = []
   if (env['REDIS_URL'] && env['REDIS_CLUSTER_URLS']) {
     problems.push('REDIS_CLUSTER_URLS must be unset when REDIS_URL is set')
+  }
+  if (env['REDIS_SENTINEL_PASSWORD'] && !env['REDIS_URL']?.includes('+sentinel:')) {
+    problems.push('REDIS_SENTINEL_PASSWORD must be unset unless REDIS_URL names Sentinels')
+  }
+  if (env['DATABASE_LISTEN_URL'] && !env['DATABASE_URL']) {
+    problems.push('DATABASE_LISTEN_URL must be unset unless DATABASE_URL is set')
   }
   if (env['DATABASE_URL']) {
     for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY', 'DATA_KEYS']) {

@@ -18,10 +18,9 @@ import {
 } from './parsers.ts'
 import { REQUEST_LOG_MODES } from '../records/request-log.ts'
 import type { RingKey } from '../records/sealed.ts'
+import { redisUrl } from './redis-target.ts'
 import { DEFAULT_RATE_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
 import { optional, variable, type ValuesOf } from './variable.ts'
-
-const redisUrl = urlOf('redis', 'rediss')
 
 /** The variables that every host reads, in the order of the documentation. */
 export const hostVariables = {
@@ -66,6 +65,17 @@ export const hostVariables = {
     '`all`',
     'Which features of Postgres the host uses: `all` or `minimal`, for [other engines](engines.md) and poolers. Recorded when the tables are created; all hosts of a database have the same',
   ),
+  DATABASE_PREPARE: variable(
+    onOff,
+    true,
+    '`on`',
+    '`off`: prepares no statements and sets no limits on connections, for a [pooler in transaction mode](clusters.md#pgbouncer). The limits must be set on the role',
+  ),
+  DATABASE_LISTEN_URL: optional(
+    urlOf('postgres', 'postgresql'),
+    '`DATABASE_URL`; with `DATABASE_PREPARE=off` none',
+    'The same database without the pooler, for one connection of each host that waits for revocations. Without it, hosts only poll for them',
+  ),
   MIGRATE: variable(
     onOff,
     true,
@@ -75,12 +85,17 @@ export const hostVariables = {
   REDIS_URL: optional(
     redisUrl,
     'none',
-    'Redis for rate limits that hold across hosts; without it, or while it is down, each process counts for itself. Must be the master, with `maxmemory-policy noeviction`; its user needs the commands `ROLE`, `INFO` and `SET`',
+    'Redis for rate limits that hold across hosts; without it, or while it is down, each process counts for itself. One server, or a [master behind Sentinels](clusters.md#redis-sentinel): `redis+sentinel://user:password@host:26379,host:26379/name`. Must be the master, with `maxmemory-policy noeviction`; its user needs the commands `ROLE`, `INFO` and `SET`',
   ),
   REDIS_CLUSTER_URLS: optional(
-    listOf(redisUrl),
+    listOf(urlOf('redis', 'rediss')),
     'none',
     'URLs of some nodes of a Redis Cluster, joined by commas, instead of `REDIS_URL`',
+  ),
+  REDIS_SENTINEL_PASSWORD: optional(
+    anyText,
+    'none',
+    'Password of the Sentinels that `REDIS_URL` names, if they have one of their own',
   ),
   KEY_PEPPERS: optional<readonly NamedSecret[]>(
     namedSecrets,

@@ -49,6 +49,10 @@ export interface DatabaseOptions {
   readonly partitions?: number
   /** Which features of Postgres are used. Default `all`. */
   readonly features?: SqlFeatures
+  /** Whether Postgres prepares statements, and connections to it have settings. Default true; false behind a pooler in transaction mode. */
+  readonly prepare?: boolean
+  /** Where notifications of Postgres are received. Default: its URL, or nowhere without `prepare`. */
+  readonly listenUrl?: string | undefined
   /** Limits each statement on Postgres at the client's side. Default: none. */
   readonly queryMs?: number | undefined
 }

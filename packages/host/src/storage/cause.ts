@@ -17,6 +17,8 @@ export function hasCode(error: unknown, codes: RegExp): boolean {
 export function causeText(error: unknown): string {
   if (hasCode(error, /^E[MN]FILE$/))
     return 'no file descriptor is left: raise the limit of this process (ulimit -n, or LimitNOFILE of systemd)'
+  if (hasCode(error, /^(?:42P05|26000)$/))
+    return 'a pooler gives prepared statements to other connections: set DATABASE_PREPARE=off'
   const { message, code }: NodeJS.ErrnoException = chainOf(error).at(-1) ?? new Error('unknown error')
   return message === '' ? (code ?? 'unknown error') : message
 }

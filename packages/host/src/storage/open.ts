@@ -82,8 +82,14 @@ async function openLocked(
   const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
   try {
     const secrets = loadSecrets(config)
-    const { databasePartitions: partitions, databaseFeatures: features } = config
-    const options = { migrateModules, partitions, features, queryMs }
+    const options = {
+      migrateModules,
+      partitions: config.databasePartitions,
+      features: config.databaseFeatures,
+      prepare: config.databasePrepare,
+      listenUrl: config.databaseListenUrl,
+      queryMs,
+    }
     const backend = await openDatabase(config, secrets, options)
     return { backend, secrets, release: () => lock?.release() }
   } catch (error) {

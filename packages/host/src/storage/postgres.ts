@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { postgresTransactionalIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
@@ -18,6 +19,17 @@ const POOL_SIZE = 10
 const CONNECTION_SECONDS = 600
 /** How long a connection may take to close, in ms. */
 const CLOSE_MS = 500
+/**
+ * A host that freezes in a transaction loses its locks and its connection, and a host that waits for its locks gets an
+ * error. In ms.
+ */
+const LIMITS_MS = {
+  lock_timeout: 5000,
+  statement_timeout: 20_000,
+  idle_in_transaction_session_timeout: 15_000,
+}
+/** Says in `pg_stat_activity` whose connection it is. `application_name` of the URL replaces it; Postgres keeps 63 bytes. */
+const APPLICATION_NAME = `gatewright ${hostname()} ${process.pid}`
 /** How often a transaction runs again that Postgres has rolled back because of simultaneous ones. */
 const RETRIES = 10
 
@@ -28,7 +40,7 @@ const RETRIES = 10
 export function postgresBackend(
   url: string,
   secrets: Secrets,
-  { migrateModules, partitions = 1, features = 'all', queryMs }: DatabaseOptions,
+  { migrateModules, partitions = 1, features = 'all', prepare = true, listenUrl, queryMs }: DatabaseOptions,
 ): Backend {
   const options: pg.PoolConfig = {
     connectionString: url,
@@ -38,11 +50,8 @@ export function postgresBackend(
     // A database whose machine has failed does not close its connections.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // A host that freezes in a transaction loses its locks and its connection, and a host that waits for its locks gets an
-    // error.
-    lock_timeout: 5000,
-    statement_timeout: 20_000,
-    idle_in_transaction_session_timeout: 15_000,
+    application_name: APPLICATION_NAME,
+    ...(prepare ? LIMITS_MS : {}),
   }
   const pool = openPool({ ...options, query_timeout: queryMs })
   const retries: Record<RetryReason, number> = { serialization: 0, deadlock: 0, plan: 0 }
@@ -50,14 +59,18 @@ export function postgresBackend(
     retries[reason] += 1
   }
   const shared = { features, retries: RETRIES, onRetry }
-  const sql = fromPgPool(pool, { ...shared, prepare: true })
-  const subscribe = (channel: string, listener: () => void): ReturnType<typeof listen> =>
-    listen(url, channel, listener)
+  const sql = fromPgPool(pool, { ...shared, prepare })
+  // A pooler in transaction mode passes no notifications on.
+  const listenAt = listenUrl ?? (prepare ? url : undefined)
+  const mayListen = listenAt !== undefined && hasAllFeatures(sql)
   return {
     sql,
     nonces: postgresNonces(sql),
     issuer: postgresCredentials(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
-    feed: sqlRevocationFeed(sql, hasAllFeatures(sql) ? { subscribe } : {}),
+    feed: sqlRevocationFeed(
+      sql,
+      mayListen ? { subscribe: (channel, listener) => listen(listenAt, channel, listener) } : {},
+    ),
     idempotency: tx => postgresTransactionalIdempotency(tx),
     spend: tx => postgresSpends(tx),
     aliasUsage: postgresAliasUsage(sql),
@@ -65,6 +78,7 @@ export function postgresBackend(
     migrate: plan =>
       onOwnPool({ ...options, max: 1 }, { ...shared, partitions }, async db => {
         await assertIsolation(db)
+        await assertLimits(db)
         await migrateAll(db, migrateModules, plan)
       }),
     retries,
@@ -141,9 +155,26 @@ async function assertIsolation(sql: SqlClient): Promise<void> {
   throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
 }
 
+/**
+ * Throws unless the limits are set. A pooler drops those of a connection, and `DATABASE_PREPARE=off` sends none: then the role must have them.
+ */
+async function assertLimits(sql: SqlClient): Promise<void> {
+  const names = Object.keys(LIMITS_MS)
+  const settings = names.map(name => `current_setting('${name}') as ${name}`)
+  const [row] = await rows(sql, `select current_user as role, ${settings.join(', ')}`)
+  const missing = Object.entries(LIMITS_MS).filter(([name]) => String(row?.[name]) === '0')
+  if (missing.length === 0) return
+  const role = String(row?.['role'])
+  const remedy = missing.map(([name, ms]) => `alter role ${role} set ${name} = ${ms}`).join('; ')
+  const cause = new Error(
+    `${missing.map(([name]) => name).join(', ')} of its role are 0, so that a host which hangs could block all others. Run: ${remedy}`,
+  )
+  throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
+}
+
 /** Listens on a separate connection. If it breaks, only notifications are lost, since the feed is also polled. */
 async function listen(url: string, channel: string, listener: () => void): Promise<() => Promise<void>> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, application_name: APPLICATION_NAME })
   client.on('error', () => {})
   client.on('notification', listener)
   await client.connect()

@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '@gatewright/kernel'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient, createCluster, type RedisClientOptions } from 'redis'
-import type { RedisTarget } from '../config/host-config.ts'
+import type { RedisTarget, SentinelTarget } from '../config/redis-target.ts'
 import type { Backend } from './backend.ts'
 import { inTime } from './in-time.ts'
+import { openSentinels, type Sentinels } from './sentinel.ts'
 import { replaceSilentConnections } from './silent-connections.ts'
 
 interface OpenRedis {
@@ -38,9 +40,7 @@ export async function withRedis(
   target: RedisTarget,
   commandMs: number = COMMAND_MS,
 ): Promise<Backend> {
-  const { storeClient, write, servers, close } = await ('url' in target
-    ? single(target.url, commandMs)
-    : cluster(target.clusterUrls, commandMs))
+  const { storeClient, write, servers, close } = await open(target, commandMs)
   // A Redis whose machine has failed neither replies nor closes its connections.
   const late = (): Error =>
     new Fault('ERR_STORE_UNAVAILABLE', `redis did not answer within ${commandMs / 1000} s`)
@@ -115,6 +115,11 @@ function clientOptions(silentMs: number): Pick<RedisClientOptions, 'disableOffli
   }
 }
 
+function open(target: RedisTarget, silentMs: number): Promise<OpenRedis> {
+  if ('url' in target) return single(target.url, silentMs)
+  return 'clusterUrls' in target ? cluster(target.clusterUrls, silentMs) : behindSentinels(target, silentMs)
+}
+
 async function single(url: string, silentMs: number): Promise<OpenRedis> {
   const redis = createClient({ url, ...clientOptions(silentMs) })
   await connect(redis, CONNECT_MS)
@@ -152,6 +157,100 @@ async function cluster(urls: readonly string[], silentMs: number): Promise<OpenR
       redis.destroy()
     },
   }
+}
+
+/** How often Sentinels are asked which server is the master, in ms. */
+const FOLLOW_MS = 1000
+
+/**
+ * Connects to the master that Sentinels name, and to another one when they name it. Commands go to one server at a time and are never sent again,
+ * so that none counts twice; the client of node-redis for Sentinels repeats them. While the master is down, commands fail immediately.
+ */
+async function behindSentinels(
+  {
+    sentinels: addresses,
+    masterName,
+    server,
+    sentinelPassword: password,
+  }: SentinelTarget & {
+    readonly sentinelPassword: string | undefined
+  },
+  silentMs: number,
+): Promise<OpenRedis> {
+  const { protocol, user, password: serverPassword } = server
+  const sentinels = openSentinels({
+    sentinels: addresses,
+    masterName,
+    tls: protocol === 'rediss:',
+    password,
+    limitMs: FOLLOW_MS,
+  })
+  const openAt = (address: string): Promise<OpenRedis> =>
+    single(`${protocol}//${user}:${serverPassword}@${address}`, silentMs)
+  let at = await firstMaster(sentinels, masterName)
+  let current = await openAt(at).catch((error: unknown) => {
+    sentinels.close()
+    throw error
+  })
+  let isOpen = true
+  const follow = async (): Promise<void> => {
+    const address = await sentinels.master()
+    if (address === undefined || address === at) return
+    const next = await openAt(address)
+    // Closed meanwhile.
+    if (!isOpen) return next.close()
+    current.close()
+    current = next
+    at = address
+  }
+  let following: Promise<void> | undefined
+  const timer = setInterval(() => {
+    // A master that cannot be reached yet is tried again.
+    following ??= follow()
+      .catch(() => {})
+      .finally(() => {
+        following = undefined
+      })
+  }, FOLLOW_MS)
+  timer.unref()
+  return {
+    // Limiters keep the client that they were made with.
+    storeClient: forwarding(() => current.storeClient as object),
+    write: () => current.write(),
+    servers: () => current.servers(),
+    close: () => {
+      isOpen = false
+      clearInterval(timer)
+      sentinels.close()
+      current.close()
+    },
+  }
+}
+
+/** Asks until Sentinels name a master, for as long as a start waits for Redis. Fault: `ERR_STORE_UNAVAILABLE`. */
+async function firstMaster(sentinels: Sentinels, masterName: string): Promise<string> {
+  const giveUpAt = performance.now() + CONNECT_MS
+  while (performance.now() < giveUpAt) {
+    const address = await sentinels.master()
+    if (address !== undefined) return address
+    await sleep(FOLLOW_MS / 10)
+  }
+  sentinels.close()
+  const cause = new Error(`most Sentinels name no master "${masterName}"`)
+  throw new Fault('ERR_STORE_UNAVAILABLE', 'redis cannot be reached', { cause })
+}
+
+/** Makes an object whose members are those of the object that `target` returns at the time. */
+function forwarding(target: () => object): object {
+  return new Proxy(
+    {},
+    {
+      get(_, name) {
+        const value: unknown = Reflect.get(target(), name)
+        return typeof value === 'function' ? value.bind(target()) : value
+      },
+    },
+  )
 }
 
 /**
