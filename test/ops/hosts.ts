@@ -40,7 +40,10 @@ export async function startHosts(
     Array.from({ length: count }, (_, n) =>
       startHost(`host ${n + 1}`, { dataDir: join(folder, String(n)), env, script }),
     ),
-  )
+  ).catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  })
   const samples: ReadinessSample[] = []
   const stopped = new AbortController()
   const sampling = Promise.all(hosts.map(host => sample(host, samples, stopped.signal)))

@@ -45,7 +45,8 @@ export async function startRedisServer(
   return server
 }
 
-async function sendCommand(url: string, words: string[]): Promise<unknown> {
+/** Sends one command on a connection of its own. */
+export async function sendCommand(url: string, words: string[]): Promise<unknown> {
   const client = createClient({ url, socket: { reconnectStrategy: false } })
   client.on('error', () => {})
   await client.connect()

@@ -19,6 +19,8 @@ const WRITERS = 8
 const SAMPLE_MS = 5000
 const RESTART_MS = 30_000
 const MEBIBYTE = 2 ** 20
+/** How many tables are listed. */
+const LARGEST = 12
 /** By how much the figures of the last third may exceed those of the third before it. */
 const GROWTH = 1.15
 
@@ -80,10 +82,12 @@ export async function runSoak(
   const report = [
     `${minutes} minutes, ${restarts} restarts, ${writers.acknowledged.length} writes: ${JSON.stringify(responses)}, ${lost.length} lost, ${doubled} doubled`,
     textPlot(series, 60),
-    ...sizes.map(
-      ({ name, bytes }) =>
-        `${name.padEnd(36)} ${(bytes / MEBIBYTE).toFixed(1).padStart(8)} MiB ${(bytes / writers.acknowledged.length).toFixed(0).padStart(6)} bytes a write`,
-    ),
+    ...sizes
+      .slice(0, LARGEST)
+      .map(
+        ({ name, bytes }) =>
+          `${name.padEnd(36)} ${(bytes / MEBIBYTE).toFixed(1).padStart(8)} MiB ${(bytes / writers.acknowledged.length).toFixed(0).padStart(6)} bytes a write`,
+      ),
     'written: build/soak.svg',
   ]
   console.log(report.join('\n'))
@@ -125,7 +129,7 @@ async function tableSizes(
   await client.connect()
   const { rows } = await client.query(
     `select relname as name, pg_total_relation_size(relid)::float8 as bytes from pg_stat_user_tables
-     where pg_total_relation_size(relid) > 1048576 order by 2 desc limit 12`,
+     order by 2 desc`,
   )
   await client.end()
   return rows as { name: string; bytes: number }[]
