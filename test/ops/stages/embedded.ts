@@ -41,7 +41,14 @@ export const embeddedStage: Stage = {
     }
     return {
       hostCount: 1,
-      faults: FAULTS.map((name): Fault => ({ name, act: acts[name] })),
+      faults: FAULTS.map(
+        (name): Fault => ({
+          name,
+          act: acts[name],
+          // After a full disk a host stays not ready for 30 s.
+          ...(name === 'disk full 15 s' ? { wrongReadiness: true } : {}),
+        }),
+      ),
       emptyDatabase: async () => ({ DATA_DIR: mkdtempSync(join(disk, 'data-')) }),
       settled: async () => {},
       stop: async () => unmount(),

@@ -65,7 +65,14 @@ export const postgresStage: Stage = {
       },
     }
     return {
-      faults: FAULTS.map((name): Fault => ({ name, act: acts[name] })),
+      faults: FAULTS.map(
+        (name): Fault => ({
+          name,
+          act: acts[name],
+          // After a full disk a host stays not ready for 30 s.
+          ...(name === 'disk full 15 s' ? { wrongReadiness: true } : {}),
+        }),
+      ),
       emptyDatabase: async () => ({ ...hostSecrets(), DATABASE_URL: await createDatabase(server.url) }),
       settled: () => server.start(),
       async stop() {
