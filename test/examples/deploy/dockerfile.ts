@@ -106,8 +106,7 @@ function afterStep(
     }
     case 'RUN': {
       const { status, stdout, stderr } = spawnSync(...inRoot(stage, ['sh', '-c', text], { cache }))
-      if (status !== 0)
-        throw new Error(`RUN ${text} ended with ${status}: ${String(stdout)}${String(stderr)}`)
+      if (status !== 0) throw new Error(`RUN ${text} ended with ${status}: ${stdout}${stderr}`)
       return stage
     }
     case 'HEALTHCHECK':

@@ -68,7 +68,9 @@ t.test('the host runs with a root folder that it cannot write, is healthy, and e
     PORT: port,
     HOST: '127.0.0.1',
   }
-  const host = startInRoot(image, image.entrypoint, variables)
+  const migrate = startInRoot(image, ['node', 'node_modules/.bin/gatewright', 'migrate'], variables)
+  t.same(await once(migrate, 'exit'), [0, null])
+  const host = startInRoot(image, image.entrypoint, { ...variables, MIGRATE: 'off' })
   t.teardown(() => host.kill('SIGKILL'))
   await serving(`http://127.0.0.1:${port}/healthz`, host)
   t.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)

@@ -117,6 +117,7 @@ t.test('reads the given variables, and takes the defaults of the others', async 
 t.test('reports all problems at once, each with its variable and without secrets', async t => {
   const wrong = {
     PORT: '70000',
+    HOST: 'http://hunter2',
     PUBLIC_URL: 'https://api.example.com/path',
     SERVICE_NAME: 'two\nlines',
     GATEWRIGHT_ENV: 'production',
@@ -151,6 +152,16 @@ t.test('reports all problems at once, each with its variable and without secrets
     Object.keys(wrong),
   )
   t.notMatch(problems.join('\n'), /hunter2/)
+})
+
+t.test('listens on an address or a host name, and on no URL', async t => {
+  for (const HOST of ['0.0.0.0', '::', '::1', 'localhost', 'pay-1.internal'])
+    t.match(readConfig({ HOST }), { ok: true, value: { host: HOST } })
+  for (const HOST of ['http://127.0.0.1:3000', '127.0.0.1:3000', '[::1]', 'a/b', '-'])
+    t.same(readConfig({ HOST }), {
+      ok: false,
+      problems: ['HOST must be an IP address or a host name to listen on, not a URL'],
+    })
 })
 
 t.test('says that the first of several secrets digests or encrypts, whatever their ages', async t => {

@@ -24,7 +24,7 @@ const ACCOUNTS = 200
  * signing key. A failing task is reported and does not stop the others.
  */
 export function hostChores(services: HostServices): readonly Chore[] {
-  const { jobs, ledger, requestLog } = services
+  const { jobs, requestLog } = services
   return [
     ...modulesOf(services).flatMap(({ chores }) => chores?.(services) ?? []),
     ...jobRounds(jobs),

@@ -1,6 +1,7 @@
 import {
   anyText,
   bytes32,
+  listenAddress,
   listOf,
   namedKeys,
   namedSecrets,
@@ -25,7 +26,7 @@ import { optional, variable, type ValuesOf } from './variable.ts'
 /** The variables that every host reads, in the order of the documentation. */
 export const hostVariables = {
   PORT: variable(wholeNumber(0, 65_535), 3000, '`3000`', '0 to 65535; 0 takes a free port'),
-  HOST: variable(anyText, '127.0.0.1', '`127.0.0.1`', 'Address to listen on'),
+  HOST: variable(listenAddress, '127.0.0.1', '`127.0.0.1`', 'Address to listen on'),
   PUBLIC_URL: optional(
     origin,
     'none',

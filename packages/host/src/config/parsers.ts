@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { trustedProxies } from '@gatewright/http'
 import type { RingKey } from '../records/sealed.ts'
 
@@ -10,6 +11,12 @@ const expected = (text: string): { readonly expected: string } => ({ expected: t
 
 /** Any text. */
 export const anyText: Parser<string> = value => ({ value })
+
+/** An IP address or a host name. */
+export const listenAddress: Parser<string> = text =>
+  isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text)
+    ? { value: text }
+    : expected('must be an IP address or a host name to listen on, not a URL')
 
 /** An IP address or a CIDR block. */
 export const proxy: Parser<string> = text => {
