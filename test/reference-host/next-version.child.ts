@@ -1,6 +1,5 @@
 // A host or command of a next version of this software: the same, with further versions of some tables. NEXT_VERSION says how many there are:
 // 2 adds, 3 then removes what version 2 no longer needs.
-import { readFileSync } from 'node:fs'
 import { migrate, type SqlClient } from '@gatewright/kernel/sql'
 
 const dist = `${process.cwd()}/packages`
@@ -9,7 +8,7 @@ const { product } = (await load('reference-host/dist/composition/host.js')) as {
   product: { readonly modules: { tables: (db: SqlClient) => Promise<void> }[] }
 }
 const { DDL: host } = (await load('host/dist/storage/host-tables.js')) as { DDL: string }
-const ofProduct = readFileSync(`${dist}/reference-host/src/product/product.sql`, 'utf8')
+const { DDL: ofProduct } = (await load('reference-host/dist/product/product-tables.js')) as { DDL: string }
 
 const CHANGES: Readonly<
   Record<string, { readonly ddl: string; readonly adds: string; readonly removes: string }>
