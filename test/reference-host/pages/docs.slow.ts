@@ -85,6 +85,18 @@ await t.test(
   },
 )
 
+await t.test('asks for no credential where an operation needs none', async () => {
+  const { page } = await openPage(browser, `${host.url}/docs`, { viewport: { width: 1280, height: 900 } })
+  await drawn(page)
+  await page.getByText('Create a key by a signed').first().click()
+  await page
+    .getByRole('button', { name: /Test Request/ })
+    .first()
+    .click()
+  await page.getByRole('dialog').getByText('Optional').first().waitFor()
+  await page.context().close()
+})
+
 await t.test(
   'shows its frame and a sentence before the library is there, and another way without scripts',
   async t => {

@@ -170,7 +170,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Nothing is at this address')
       for (const [name, path] of [
         ['Console', '/helper'],
-        ['Read and try the API', '/docs'],
+        ['API reference', '/docs'],
         ['OpenAPI document', '/openapi.json'],
       ] as const)
         t.equal(await page.getByRole('main').getByRole('link', { name }).getAttribute('href'), path)

@@ -6,11 +6,13 @@ interface Description {
 interface Operation {
   readonly deprecated?: boolean
   readonly parameters?: readonly { readonly $ref?: string }[]
+  readonly security?: readonly object[]
 }
 
 /**
  * Loads the API description. The header fields of Open Responses are those of every operation: the introduction describes them, and
- * they are left out of each, so that a form does not send them by itself. Old paths are left out, unless the address of the page has
+ * they are left out of each, so that a form does not send them by itself. The form of an operation without a credential says that a
+ * credential is optional: for an empty list it would ask for a session. Old paths are left out, unless the address of the page has
  * `?old-names`.
  */
 export async function loadDescription(): Promise<object> {
@@ -23,13 +25,16 @@ export async function loadDescription(): Promise<object> {
   )
   const paths = shown.map(([path, item]) => [
     path,
-    Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, shortened(operation)])),
+    Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, forPage(operation)])),
   ])
   return { ...description, paths: Object.fromEntries(paths) as object }
 }
 
-function shortened(operation: Operation): Operation {
-  if (!operation.parameters) return operation
-  const parameters = operation.parameters.filter(({ $ref }) => !$ref?.includes('/parameters/OpenResponses'))
-  return { ...operation, parameters }
+function forPage({ parameters, security, ...operation }: Operation): Operation {
+  const own = parameters?.filter(({ $ref }) => !$ref?.includes('/parameters/OpenResponses'))
+  return {
+    ...operation,
+    ...(own && { parameters: own }),
+    ...(security && { security: security.length === 0 ? [{}] : security }),
+  }
 }
