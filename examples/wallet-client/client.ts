@@ -12,18 +12,21 @@ interface HttpResponse {
   readonly body: Record<string, unknown>
 }
 
+/** Ends the demo because no host responds. */
+function endWithoutHost(error: unknown): never {
+  console.error(`No host responds at ${host}. Start one with "npm start", then run this again.`)
+  console.error(
+    `(${error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)})`,
+  )
+  process.exit(1)
+}
+
 async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<HttpResponse> {
   const response = await fetch(host + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
-  }).catch((error: unknown) => {
-    console.error(`No host responds at ${host}. Start one with "npm start", then run this again.`)
-    console.error(
-      `(${error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)})`,
-    )
-    process.exit(1)
-  })
+  }).catch(endWithoutHost)
   return {
     status: response.status,
     headers: response.headers,
@@ -45,7 +48,7 @@ const shown = (credential: unknown): string => `${String(credential).slice(0, 24
 const bearer = (token: unknown): Record<string, string> => ({ authorization: `Bearer ${String(token)}` })
 
 // Fails before anything is signed if no host responds.
-await post('/auth/session', {})
+await fetch(`${host}/healthz`).catch(endWithoutHost)
 const { message, body: proof } = await newProof()
 console.log(`A new wallet signs:\n\n${message.replace(/^/gm, '   ')}`)
 
