@@ -24,7 +24,7 @@ export function capName({ rule, operations, window }: Cap): string {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** Formats an amount of a cap: dollars, or a number of calls. */
+/** Formats an amount of a cap: dollars, or how often. */
 export function capAmount({ unit }: Pick<Cap, 'unit'>, amount: number): string {
   return unit === 'cents' ? money(amount) : String(amount)
 }
@@ -32,7 +32,7 @@ export function capAmount({ unit }: Pick<Cap, 'unit'>, amount: number): string {
 /** Returns the unit of a cap. */
 export function capUnit({ unit, cap }: Pick<Cap, 'unit' | 'cap'>): string {
   if (unit === 'cents') return 'USD'
-  return cap === 1 ? 'call' : 'calls'
+  return cap === 1 ? 'time' : 'times'
 }
 
 /** Says when a cap resets, such as "Resets in 5 hours, at 2026-11-23 00:00 UTC". */

@@ -7,6 +7,7 @@ import { money, parseMoney } from '../../shared/money.ts'
 import { when } from '../../shared/time.ts'
 import { cardTile, withNames, type NamedCard } from './card-tile.ts'
 import type { ConsoleContext } from './context.ts'
+import { listRow } from './list-row.ts'
 import { copiedId, factList, words } from './money-drawer.ts'
 import type { DrawerContent } from './page.ts'
 import { addressOf } from './route.ts'
@@ -96,27 +97,21 @@ function cardLines(context: ConsoleContext, { card, payments }: Found, reload: (
 function paymentRow(authorization: Authorization): HTMLElement {
   const { id, status, amountCents, merchant, declineReason, createdAt } = authorization
   const [tone, word] = STATUSES[status]
-  return el(
-    'li',
-    { class: 'row' },
-    el(
-      'div',
-      { class: 'row-main' },
-      el(
-        'p',
-        { class: 'row-name' },
-        el('a', { href: addressOf('transactions', { query: { id } }) }, merchant.name),
-        el('span', { class: `badge ${tone}`.trim() }, word),
-      ),
+  return listRow({
+    name: [
+      el('a', { href: addressOf('transactions', { query: { id } }) }, merchant.name),
+      el('span', { class: `badge ${tone}`.trim() }, word),
+    ],
+    below: [
       el(
         'p',
         { class: 'muted small' },
         when(createdAt),
         declineReason !== null && ` · ${words(declineReason)}`,
       ),
-    ),
-    el('span', { class: 'number' }, money(-amountCents)),
-  )
+    ],
+    end: el('span', { class: 'number' }, money(-amountCents)),
+  })
 }
 
 async function lock(

@@ -2,6 +2,7 @@ import { el, type Child } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
 import { when } from '../../shared/time.ts'
 import type { ConsoleContext } from './context.ts'
+import { listRow } from './list-row.ts'
 import { addressOf } from './route.ts'
 import { empty, load, section } from './states.ts'
 import { TRANSACTION_STATUSES } from './transactions.ts'
@@ -31,20 +32,13 @@ export function latestSection({ transactions: feed }: ConsoleContext): HTMLEleme
 
 function row({ id, status, merchant, description, createdAt, amountCents, direction }: Transaction): Child {
   const [tone, word] = TRANSACTION_STATUSES[status]
-  return el(
-    'li',
-    { class: 'row' },
-    el(
-      'div',
-      { class: 'row-main' },
-      el(
-        'p',
-        { class: 'row-name' },
-        el('a', { href: addressOf('transactions', { row: id }) }, merchant ?? description),
-        status !== 'completed' && el('span', { class: `badge ${tone}`.trim() }, word),
-      ),
-      el('p', { class: 'muted small' }, when(createdAt)),
-    ),
-    el('span', { class: 'number' }, direction === 'debit' ? money(-amountCents) : `+${money(amountCents)}`),
-  )
+  const amount = direction === 'debit' ? money(-amountCents) : `+${money(amountCents)}`
+  return listRow({
+    name: [
+      el('a', { href: addressOf('transactions', { row: id }) }, merchant ?? description),
+      status !== 'completed' && el('span', { class: `badge ${tone}`.trim() }, word),
+    ],
+    below: [el('p', { class: 'muted small' }, when(createdAt))],
+    end: el('span', { class: 'number' }, amount),
+  })
 }

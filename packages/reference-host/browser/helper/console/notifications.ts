@@ -4,7 +4,7 @@ import { announce } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
-import { keyName } from './key-words.ts'
+import { listRow } from './list-row.ts'
 import { newRows } from './new-rows.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
@@ -100,26 +100,23 @@ const PLACES: Readonly<Record<string, (id: string) => string>> = {
 /** Makes a row. Opening the thing that it is about marks it as read. */
 function row(
   context: ConsoleContext,
-  { id, kind, title, text, subject, keyId, read, createdAt }: Notification,
+  { id, kind, title, text, subject, keyId, keyLabel, read, createdAt }: Notification,
   keys: readonly Key[],
   countUnread: (change: number) => void,
 ): HTMLElement {
   const place = PLACES[subject.kind]?.(subject.id)
   const dot = el('span', { class: 'dot' }, el('span', { class: 'unseen' }, 'Unread'))
   const name = place === undefined ? el('span', {}, title) : el('a', { href: place }, title)
-  const item = el(
-    'li',
-    { class: read ? 'row' : 'row unread' },
-    el(
-      'div',
-      { class: 'row-main' },
-      el('p', { class: 'row-name' }, !read && dot, name),
+  const item = listRow({
+    name: [!read && dot, name],
+    below: [
       el('p', { class: 'small' }, text),
-      keyId !== null && el('p', { class: 'muted small' }, 'By key ', keyLink(keyId, keys)),
+      keyId !== null && el('p', { class: 'muted small' }, 'By key ', keyLink(keyId, keyLabel, keys)),
       el('p', { class: 'mono small event-type' }, `${kind} · ${id} · ${subject.id}`),
-    ),
-    el('p', { class: 'muted small' }, when(createdAt)),
-  )
+    ],
+    end: el('p', { class: 'muted small' }, when(createdAt)),
+  })
+  item.classList.toggle('unread', !read)
   const open = async (): Promise<void> => {
     name.removeEventListener('click', open)
     const reply = await context.call(`/notifications/${id}`, { method: 'PATCH', body: { read: true } })
@@ -133,10 +130,11 @@ function row(
   return item
 }
 
-/** Names the key with an id, or the newest key of the lineage that this id names. */
-function keyLink(keyId: string, keys: readonly Key[]): Child {
+/** Names the key with an id, or the newest key of the lineage that this id names, by its label or the end of its id. */
+function keyLink(keyId: string, label: string | null, keys: readonly Key[]): Child {
   const key = keys.find(({ id }) => id === keyId) ?? keys.find(({ lineageId }) => lineageId === keyId)
-  return key ? el('a', { href: addressOf('keys', { row: key.id }) }, keyName(key)) : `…${keyId.slice(-6)}`
+  const name = label ?? `…${keyId.slice(-6)}`
+  return key ? el('a', { href: addressOf('keys', { row: key.id }) }, name) : name
 }
 
 function moreButton(

@@ -5,6 +5,7 @@ import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { keyName } from './key-words.ts'
+import { listRow } from './list-row.ts'
 import { newRows } from './new-rows.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
@@ -147,18 +148,9 @@ function showPage(
 function row(request: KeptRequest, keys: readonly Key[]): HTMLElement {
   const { id, operation, keyId, createdAt, message, durationMs } = request
   const key = keys.find(each => each.id === keyId)
-  return el(
-    'li',
-    { class: 'row' },
-    el(
-      'div',
-      { class: 'row-main' },
-      el(
-        'p',
-        { class: 'row-name' },
-        el('a', { href: addressOf('requests', { row: id }) }, operation),
-        outcomeBadge(request),
-      ),
+  return listRow({
+    name: [el('a', { href: addressOf('requests', { row: id }) }, operation), outcomeBadge(request)],
+    below: [
       message !== null && el('p', { class: 'small' }, message),
       el(
         'p',
@@ -168,8 +160,8 @@ function row(request: KeptRequest, keys: readonly Key[]): HTMLElement {
         keyId !== null && (key ? keyName(key) : keyId),
         ` · ${durationMs.toFixed(1)} ms`,
       ),
-    ),
-  )
+    ],
+  })
 }
 
 function outcomeBadge({ status, rule, error }: KeptRequest): HTMLElement {

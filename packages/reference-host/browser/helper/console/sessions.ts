@@ -8,6 +8,7 @@ import { when } from '../../shared/time.ts'
 import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { keyName } from './key-words.ts'
+import { listRow } from './list-row.ts'
 import { newRows } from './new-rows.ts'
 import type { ConsolePage } from './page.ts'
 import { addressOf } from './route.ts'
@@ -19,7 +20,7 @@ export const sessionsPage: ConsolePage = {
   id: 'sessions',
   title: 'Sessions',
   icon: 'sessions',
-  about: 'A program shows its key once and works with a session for a while.',
+  about: 'A program exchanges its key for a session, which works until it ends.',
   actions: context => [button('Refresh', context.refresh, 'small')],
   render(context) {
     const body = el('div', { class: 'card lines' })
@@ -108,16 +109,11 @@ function consoleGroup(
   reload: () => Promise<void>,
 ): HTMLElement {
   const sorted = sessions.toSorted((a, b) => Number(b.current) - Number(a.current))
-  return el(
-    'li',
-    { class: 'row tall' },
-    el(
-      'div',
-      { class: 'row-main' },
-      el('h2', { class: 'row-name' }, 'Consoles', el('span', { class: 'badge' }, 'Opened by your wallet')),
-      sessionList(context, sorted, reload),
-    ),
-  )
+  return listRow({
+    isGroup: true,
+    name: ['Consoles', el('span', { class: 'badge' }, 'Opened by your wallet')],
+    below: [sessionList(context, sorted, reload)],
+  })
 }
 
 /** Makes the group of a key's sessions. Those of a key with several are folded. */
@@ -131,32 +127,27 @@ function keyGroup(
   const problemBox = el('div')
   const started = Math.max(...sessions.map(({ createdAt }) => Date.parse(createdAt)))
   const list = sessionList(context, sessions, reload)
-  return el(
-    'li',
-    { class: 'row tall' },
-    el(
-      'div',
-      { class: 'row-main' },
-      el(
-        'h2',
-        { class: 'row-name' },
-        el('a', { href: addressOf('keys', { row: keyId }) }, name),
-        el('span', { class: 'badge' }, counted(sessions.length, 'session')),
-      ),
+  const isFolded = sessions.length > 1
+  return listRow({
+    isGroup: true,
+    name: [
+      el('a', { href: addressOf('keys', { row: keyId }) }, name),
+      el('span', { class: 'badge' }, counted(sessions.length, 'session')),
+    ],
+    below: [
       el('p', { class: 'muted small' }, 'Latest started ', when(started)),
       problemBox,
-      sessions.length === 1
-        ? list
-        : el('details', {}, el('summary', { class: 'small' }, 'Show the sessions'), list),
-    ),
-    sessions.length > 1 &&
+      isFolded ? el('details', {}, el('summary', { class: 'small' }, 'Show the sessions'), list) : list,
+    ],
+    end:
+      isFolded &&
       key !== undefined &&
       el(
         'div',
         { class: 'row-actions' },
         button('End all', () => endAll(context, key, sessions.length, problemBox, reload), 'danger small'),
       ),
-  )
+  })
 }
 
 const sessionList = (
@@ -169,18 +160,13 @@ const sessionList = (
 function sessionRow(context: ConsoleContext, session: Session, reload: () => Promise<void>): HTMLElement {
   const { sessionId, label, current, createdAt, expiresAt, scopes } = session
   const problemBox = el('div')
-  return el(
-    'li',
-    { class: 'row' },
-    el(
-      'div',
-      { class: 'row-main' },
-      el(
-        'p',
-        { class: 'row-name small' },
-        ...(label === null || label === '' ? [el('span', {}, 'Session ', short(sessionId))] : [label]),
-        current && el('span', { class: 'badge ok' }, 'This page'),
-      ),
+  const name = label === null || label === '' ? ['Session ', short(sessionId)] : [label]
+  return listRow({
+    name: [
+      el('span', { class: 'small' }, ...name),
+      current && el('span', { class: 'badge ok' }, 'This page'),
+    ],
+    below: [
       el(
         'p',
         { class: 'muted small' },
@@ -191,14 +177,15 @@ function sessionRow(context: ConsoleContext, session: Session, reload: () => Pro
         ` · ${counted(scopes.length, 'scope')}`,
       ),
       problemBox,
-    ),
-    !current &&
+    ],
+    end:
+      !current &&
       el(
         'div',
         { class: 'row-actions' },
         button('End', () => endSession(context, session, problemBox, reload), 'small'),
       ),
-  )
+  })
 }
 
 /** Asks, and ends every session of a key. The key works on. */

@@ -3,6 +3,7 @@ import { button, byId, el, fill, type Child } from '../../shared/dom.ts'
 import { readHost } from '../../shared/host.ts'
 import { announce } from '../../shared/live.ts'
 import type { ConsoleContext } from './context.ts'
+import { listRow } from './list-row.ts'
 import { withSignedKey } from './signed-key.ts'
 import { load, problemNote, section, unlessUnknown } from './states.ts'
 import type { Agreement, Application, Step } from './wire.ts'
@@ -99,18 +100,13 @@ function stepRow(
   if (status === 'open') actions.push(...sandboxActions(context, step, { problemBox, reload, isNext }))
   if (status === 'open' && CAN_SKIP.includes(step))
     actions.push(button('Skip this step', () => skip(context, step, problemBox, reload), 'small'))
-  return el(
-    'li',
-    { class: isNext ? 'row next' : 'row' },
-    el(
-      'div',
-      { class: 'row-main' },
-      el('p', { class: 'row-name' }, name, el('span', { class: `badge ${tone}`.trim() }, word)),
-      about,
-      problemBox,
-    ),
-    actions.length > 0 && el('div', { class: 'row-actions' }, ...actions),
-  )
+  const row = listRow({
+    name: [name, el('span', { class: `badge ${tone}`.trim() }, word)],
+    below: [about, problemBox],
+    end: actions.length > 0 && el('div', { class: 'row-actions' }, ...actions),
+  })
+  row.classList.toggle('next', isNext)
+  return row
 }
 
 interface StepParts {

@@ -39,7 +39,10 @@ export function forgetSession(): void {
   }
 }
 
-/** Reads the stored session of this tab; undefined, and forgotten, if there is none that can be used: the person signs in. */
+/**
+ * Reads the session that this tab has stored. Undefined if there is none, or if it is damaged or has expired; it is then deleted, and
+ * the person signs in again.
+ */
 export function readStoredSession(now: number = Date.now()): StoredSession | undefined {
   try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(NAME) ?? 'null')

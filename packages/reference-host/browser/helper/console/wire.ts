@@ -164,6 +164,7 @@ export interface Notification {
   readonly kind: string
   /** The key that caused it, or the first key of its lineage. */
   readonly keyId: string | null
+  readonly keyLabel: string | null
   readonly title: string
   readonly text: string
   /** The thing that it is about. */

@@ -1,4 +1,5 @@
 import { el } from '../../shared/dom.ts'
+import { markField } from './mark-field.ts'
 
 /** The field for the addresses from which a key may be used. */
 export interface AddressField {
@@ -37,9 +38,8 @@ export function addressField(): AddressField {
     ),
     read,
     check() {
-      const isRight = read() !== undefined
-      wrong.textContent = isRight ? '' : 'Type an address or a block, such as 203.0.113.9 or 2001:db8::/32.'
-      input.setAttribute('aria-invalid', String(!isRight))
+      const help = 'Type an address or a block, such as 203.0.113.9 or 2001:db8::/32.'
+      const isRight = markField({ input, wrong, isRight: read() !== undefined, help })
       if (!isRight) input.focus()
       return isRight
     },

@@ -1,4 +1,5 @@
 import { el } from '../../shared/dom.ts'
+import { markField } from './mark-field.ts'
 
 const DAY_MS = 86_400_000
 const DAYS = 30
@@ -42,9 +43,8 @@ export function expiryField(): ExpiryField {
     ),
     read,
     check() {
-      const isRight = read() !== undefined
-      wrong.textContent = isRight ? '' : 'Choose a day after today.'
-      on.setAttribute('aria-invalid', String(!isRight))
+      const help = 'Choose a day after today.'
+      const isRight = markField({ input: on, wrong, isRight: read() !== undefined, help })
       if (!isRight) on.focus()
       return isRight
     },

@@ -1,5 +1,6 @@
 import { el } from '../../shared/dom.ts'
 import { limitRows } from './limit-rows.ts'
+import { markField } from './mark-field.ts'
 import { moneyField } from './money-field.ts'
 import { CARD_OPERATIONS, MONEY_OPERATIONS } from './operations.ts'
 import { parseCount } from './parse-count.ts'
@@ -140,10 +141,7 @@ function countField() {
   )
   const count = (): number | undefined => parseCount(input.value)
   const isRight = (): boolean => input.value.trim() === '' || count() !== undefined
-  const check = (): boolean => {
-    wrong.textContent = isRight() ? '' : 'Type a whole number, or leave it empty for no limit.'
-    input.setAttribute('aria-invalid', String(!isRight()))
-    return isRight()
-  }
+  const help = 'Type a whole number, or leave it empty for no limit.'
+  const check = (): boolean => markField({ input, wrong, isRight: isRight(), help })
   return { element, input, count, isRight, check }
 }

@@ -1,5 +1,6 @@
 import { button, el } from '../../shared/dom.ts'
 import { parseMoney } from '../../shared/money.ts'
+import { markField } from './mark-field.ts'
 import { OPERATION_KINDS } from './operations.ts'
 import { parseCount } from './parse-count.ts'
 import type { Limit } from './sentence.ts'
@@ -22,7 +23,7 @@ interface LimitRow {
 /** The most rows that the form offers: a policy has at most 16 limits. */
 const MAX_ROWS = 12
 
-/** Makes the rows for limits on one kind of operation each. There is none at the start. */
+/** Makes the list of limits that each hold for one kind of operation. It starts empty, and has a button that adds a limit. */
 export function limitRows(): {
   readonly element: HTMLElement
   fields(): readonly LimitRow[]
@@ -111,13 +112,8 @@ function limitRow(remove: () => void): LimitRow {
     limit,
     isRight,
     check() {
-      wrong.textContent = isRight()
-        ? ''
-        : unit.value === 'USD'
-          ? 'Type dollars, such as 50 or 12.50.'
-          : 'Type a whole number.'
-      input.setAttribute('aria-invalid', String(!isRight()))
-      return isRight()
+      const help = unit.value === 'USD' ? 'Type dollars, such as 50 or 12.50.' : 'Type a whole number.'
+      return markField({ input, wrong, isRight: isRight(), help })
     },
   }
 }

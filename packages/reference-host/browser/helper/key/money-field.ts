@@ -1,5 +1,6 @@
 import { el } from '../../shared/dom.ts'
 import { money, parseMoney } from '../../shared/money.ts'
+import { markField } from './mark-field.ts'
 
 /** A field for an amount in dollars. An empty one means no limit. */
 export interface MoneyField {
@@ -74,11 +75,8 @@ export function moneyField({
     cents,
     isRight,
     check() {
-      wrong.textContent = isRight()
-        ? ''
-        : 'Type dollars, such as 50, 12.50 or 1,000, or leave it empty for no limit.'
-      input.setAttribute('aria-invalid', String(!isRight()))
-      return isRight()
+      const help = 'Type dollars, such as 50, 12.50 or 1,000, or leave it empty for no limit.'
+      return markField({ input, wrong, isRight: isRight(), help })
     },
     propose(cents) {
       input.value = cents === undefined ? '' : money(cents)

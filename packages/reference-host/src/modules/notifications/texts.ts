@@ -35,7 +35,7 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
   'authorization.refunded': ['Card payment refunded', 'A card payment was refunded. Amount: {amount}.'],
   'authorization.resolved': ['Card payment checked', 'An open question about a card payment was settled.'],
   'authorization.reversed': ['Card payment reversed', 'A card payment was taken back. Amount: {amount}.'],
-  'bill.open': ['New bill', 'A bill was noted. Amount: {amount}.'],
+  'bill.open': ['New bill', 'A bill was added. Amount: {amount}.'],
   'bill.paid': ['Bill paid', 'A bill was paid from your balance. Amount: {amount}.'],
   'card.active': ['Card active', 'A card can be used.'],
   'card.canceled': ['Card canceled', 'A card was canceled and cannot be used again.'],
