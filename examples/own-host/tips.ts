@@ -9,13 +9,14 @@ import * as Type from 'typebox/type'
 const ddl = `-- version 1
 create table {prefix}tips (
   position {position},
-  id {id} not null unique,
+  id {id} not null,
   account_id {id} not null,
   artist {id} not null,
   amount_cents bigint not null,
   given_at bigint not null,
-  {primary key} (account_id, position)
-);
+  {primary key} (account_id, position),
+  unique (account_id, id)
+) {by account_id};
 `
 const tips = columns.table('gw_tips', {
   id: columns.text,

@@ -43,7 +43,7 @@ export async function tablesInSeveralPartitions(
   const { rows } = await pool.query<{ 'QUERY PLAN': unknown }>(`explain (format json) ${text}`, [...values])
   const plan = JSON.stringify(rows[0]?.['QUERY PLAN'])
   const partitions = new Map<string, Set<string>>()
-  for (const [, partition = '', table = ''] of plan.matchAll(/"Relation Name":"((gw_\w+)_p\d+)"/g))
+  for (const [, partition = '', table = ''] of plan.matchAll(/"Relation Name":"((gw_\w+)_p\d+of\d+)"/g))
     partitions.set(table, (partitions.get(table) ?? new Set()).add(partition))
   return [...partitions].filter(([, found]) => found.size > 1).map(([table, { size }]) => `${table}: ${size}`)
 }

@@ -20,6 +20,7 @@ const SEVERAL: readonly (readonly [text: RegExp, reason: string])[] = [
     /key_lineage_id from gw_cards|delete from gw_card_key_policies/,
     'keeps the policies of ended keys for their cards',
   ],
+  [/from gw_idempotency where state = 'running' and until /, 'finds the lost runs of all accounts'],
   [/from gw_jobs group by kind/, 'counts the waiting jobs for the metrics'],
   [/\border by \w+ limit \$2/, 'deletes or ends some of what is due, the earliest first, of all accounts'],
   [/from gw_ledger_tail (t )?where (t\.)?ledger_account /, 'folds the balances of the next ledger accounts'],

@@ -250,6 +250,7 @@ function withoutTransactionControl(tx: SqlQueries): SqlQueries {
   return {
     dialect: tx.dialect,
     ...(tx.features && { features: tx.features }),
+    ...(tx.partitions !== undefined && { partitions: tx.partitions }),
     async query(text, values) {
       check(text)
       return tx.query(text, values)

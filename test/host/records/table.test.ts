@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { rows, type SqlClient } from '@gatewright/kernel/sql'
-import type { SqlDialect } from '@gatewright/kernel/internal/sql'
+import { migrate, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import { newId } from '@gatewright/host/internal'
 import fc from 'fast-check'
@@ -26,18 +25,26 @@ const things = table('gw_things', {
 })
 type NewThing = Parameters<typeof things.insert>[1]
 
-async function createThings(db: SqlClient, dialect: SqlDialect): Promise<void> {
-  const position =
-    dialect === 'postgres'
-      ? 'bigint generated always as identity primary key'
-      : 'integer primary key autoincrement'
-  await rows(
-    db,
-    `create table gw_things (position ${position}, id text not null, account_id text not null,
-      kind text not null, count integer not null default 7, made_at bigint, big text, marked smallint not null default 0,
-      tags text, note text, source_kind text not null, source_id text not null, seen_hash text, seen_block bigint, unique (account_id, id))`,
-  )
-}
+const DDL = `-- version 1
+create table {prefix}things (
+  position {position},
+  id {id} not null,
+  account_id {id} not null,
+  kind text not null,
+  count integer not null default 7,
+  made_at bigint,
+  big text,
+  marked smallint not null default 0,
+  tags text,
+  note text,
+  source_kind text not null,
+  source_id text not null,
+  seen_hash text,
+  seen_block bigint,
+  {primary key} (account_id, position),
+  unique (account_id, id)
+) {by account_id};`
+const createThings = (db: SqlClient): Promise<void> => migrate(db, { namespace: 'things', ddl: DDL })
 
 const onBoth = (title: string, run: (t: Test, tables: HostTables) => Promise<void>): void =>
   onBothDatabases(title, run, createThings)

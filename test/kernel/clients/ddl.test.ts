@@ -83,8 +83,8 @@ create table {prefix}c (id {id} primary key) {global};`
   t.same(statementsOf(text, { dialect: 'postgres', partitions: 2 }), [
     [
       `${a}  partition by hash (account_id);`,
-      `create table if not exists {prefix}a_p0 ${partOf} (modulus 2, remainder 0)`,
-      `create table if not exists {prefix}a_p1 ${partOf} (modulus 2, remainder 1)`,
+      `create table if not exists {prefix}a_p0of2 ${partOf} (modulus 2, remainder 0)`,
+      `create table if not exists {prefix}a_p1of2 ${partOf} (modulus 2, remainder 1)`,
       ...undivided,
     ],
   ])

@@ -269,7 +269,7 @@ create table {prefix}c (position {position primary key}) {global};`
       const names = ['gw_a', 'gw_b', 'gw_c', 'gw_migrations']
       t.same(
         [...(await tableNames(db, 'postgres'))].sort(),
-        [...names, ...(partitions === 1 ? [] : ['gw_a_p0', 'gw_a_p1', 'gw_a_p2'])].sort(),
+        [...names, ...(partitions === 1 ? [] : ['gw_a_p0of3', 'gw_a_p1of3', 'gw_a_p2of3'])].sort(),
       )
       for (let account = 0; account < 20; account++)
         await rows(db, 'insert into gw_a (account) values ($1)', [`acct_${account}`])

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { migrate, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
+import { defer, hasAllFeatures, toInteger, toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import {
   holdsUserMoney,
@@ -24,8 +24,8 @@ import {
   LOCK,
   MAX_PENDING,
   NEXT_ACCOUNTS,
+  OPEN_ACCOUNT,
   OPEN_SYSTEM_ACCOUNTS,
-  openAccounts,
   OWN_BALANCE,
   REFER,
   REFERRED,
@@ -224,22 +224,23 @@ async function insert(tx: SqlQueries, transfer: Transfer, accountId: string, now
   const kind = owner !== undefined ? 'owned' : mayOverdraw(debit) ? 'outside' : 'house'
   // Sorted: otherwise two simultaneous transfers between two new accounts, in opposite directions, would deadlock.
   const opened = [debit, credit].filter(holdsUserMoney).sort()
-  if (opened.length > 0)
-    await defer(
-      tx,
-      openAccounts(opened.length === 2),
-      opened.flatMap(account => [ownerOf(account) as string, account]),
-    )
-  if (kind === 'house') await defer(tx, openAccounts(false), ['', debit])
+  for (const account of opened) await defer(tx, OPEN_ACCOUNT, [ownerOf(account) as string, account])
+  if (kind === 'house') await defer(tx, OPEN_ACCOUNT, ['', debit])
   if (kind !== 'outside' && tx.dialect === 'postgres') await defer(tx, LOCK, [owner ?? '', debit])
   const values = [accountId, id, debit, credit, amountCents, cause, now, ownerOf(credit) ?? accountId]
-  const [first, ...others] = INSERT[kind][tx.dialect === 'sqlite' ? 'sqlite' : (tx.features ?? 'all')]
+  const [first, ...others] = INSERT[kind][insertFormOf(tx)]
   const [inserted] = await rows(tx, first, values)
   if (!inserted) return false
   for (const text of others) await defer(tx, text, values)
   if (owner !== undefined && toInteger(inserted['pending']) === MAX_PENDING)
     for (const text of FOLD_OWN[tx.dialect]) await rows(tx, text, [owner, debit])
   return true
+}
+
+/** Returns how a transfer is inserted: see `INSERT`. */
+function insertFormOf(tx: SqlQueries): keyof (typeof INSERT)['owned'] {
+  if (tx.dialect === 'sqlite') return 'sqlite'
+  return hasAllFeatures(tx) && (tx.partitions ?? 1) === 1 ? 'together' : 'byAccount'
 }
 
 /** Reads the debit of a transfer. */

@@ -1,28 +1,32 @@
-import type { SqlDialect, SqlFeatures } from '@gatewright/kernel/internal/sql'
+import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 
 /** How many pending amounts an account may have before a debit folds them. */
 export const MAX_PENDING = 64
 
 /** The pending amounts of a ledger account of a user: they lie in the partition of its account, the parameter $1. */
-const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t
+const OWN_TAIL = `(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail@$1 t
   where t.account_id = $1 and t.ledger_account = a.id)`
 /** The balance of a house or outside account, whose amounts lie in the partitions of all accounts. The parameter is its name. */
 const systemBalance = (name: string): string => `(select coalesce(sum(balance_cents), 0) from (
   select balance_cents from gw_ledger_accounts where account_id = '' and id = ${name}
   union all select amount_cents from gw_ledger_tail where ledger_account = ${name}) s)`
 
-/** Creates one ledger account, or two, if they are missing. The parameters are the account and the name of each. */
-export const openAccounts = (two: boolean): string =>
-  `insert into gw_ledger_accounts (account_id, id) values ($1, $2)${two ? ', ($3, $4)' : ''} on conflict do nothing`
+/** Creates a ledger account if it is missing. The parameters are the account and the name. */
+export const OPEN_ACCOUNT: string =
+  'insert into gw_ledger_accounts@$1 (account_id, id) values ($1, $2) on conflict do nothing'
 /**
  * Locks an account that may not be overdrawn. A separate statement: a statement that waited for the lock would
  * still use the balance read before.
  */
 export const LOCK: string =
-  'select id from gw_ledger_accounts where account_id = $1 and id = $2 for no key update'
+  'select id from gw_ledger_accounts@$1 where account_id = $1 and id = $2 for no key update'
 
-/** The statements that insert a transfer: on SQLite, and on Postgres with all features or minimal ones. */
-type InsertStatements = Readonly<Record<'sqlite' | SqlFeatures, readonly [string, ...string[]]>>
+/**
+ * The statements that insert a transfer: on SQLite; on Postgres in one statement; or in one for each of its accounts. One statement is
+ * faster. But some databases refuse one that inserts into a table twice, and one that names the partitions of both accounts would be prepared
+ * for each pair of partitions.
+ */
+type InsertStatements = Readonly<Record<'sqlite' | 'together' | 'byAccount', readonly [string, ...string[]]>>
 
 /** Which accounts a transfer may debit: one of a user, with money; one of the house, with money; one outside, always. */
 type DebitKind = 'owned' | 'house' | 'outside'
@@ -32,41 +36,46 @@ type DebitKind = 'owned' | 'house' | 'outside'
  * account, $5 the amount, $6 the cause, $7 the time, $8 the account of the credit.
  */
 const COVERED: Readonly<Record<DebitKind, string>> = {
-  owned: `from gw_ledger_accounts a where a.account_id = $1 and a.id = $3
+  owned: `from gw_ledger_accounts@$1 a where a.account_id = $1 and a.id = $3
     and a.balance_cents + ${OWN_TAIL} >= cast($5 as bigint)`,
   house: `where ${systemBalance('$3')} >= cast($5 as bigint)`,
   outside: 'where true',
 }
 // A credit has no conflict clause: without this condition the key of another transfer's credit would fail the statement.
-const UNUSED = `not exists (select 1 from gw_ledger_legs l
-  where l.account_id in (cast($1 as text), cast($8 as text)) and l.transfer_id = cast($2 as text))`
+const UNUSED = `not exists (select 1 from gw_ledger_legs@$1 l
+    where l.account_id = cast($1 as text) and l.transfer_id = cast($2 as text))
+  and not exists (select 1 from gw_ledger_legs l
+    where l.account_id = cast($8 as text) and l.transfer_id = cast($2 as text))`
 const COLUMNS =
   '(account_id, transfer_id, side, ledger_account, counterpart, amount_cents, cause, created_at)'
-const HAS_PENDING = `(select count(*) from (select 1 from gw_ledger_tail t
+const HAS_PENDING = `(select count(*) from (select 1 from gw_ledger_tail@$1 t
   where t.account_id = cast($1 as text) and t.ledger_account = cast($3 as text) limit ${MAX_PENDING}) p) as pending`
-const debitLeg = (kind: DebitKind, returning: string): string => `insert into gw_ledger_legs ${COLUMNS}
+const debitLeg = (kind: DebitKind, returning: string): string => `insert into gw_ledger_legs@$1 ${COLUMNS}
   select cast($1 as text), cast($2 as text), 'debit', cast($3 as text), cast($4 as text), -cast($5 as bigint),
     cast($6 as text), cast($7 as bigint) ${COVERED[kind]} and ${UNUSED}
   on conflict (account_id, transfer_id, side) do nothing returning ${returning}`
-const creditLeg = (from: string): string => `insert into gw_ledger_legs ${COLUMNS}
+const creditLeg = (from: string): string => `insert into gw_ledger_legs@$8 ${COLUMNS}
   select cast($8 as text), cast($2 as text), 'credit', cast($4 as text), cast($3 as text), cast($5 as bigint),
     cast($6 as text), cast($7 as bigint) ${from}`
-const tailOf = (
-  from: string,
-): string => `insert into gw_ledger_tail (ledger_account, account_id, transfer_id, amount_cents)
-  select cast($3 as text), cast($1 as text), cast($2 as text), -cast($5 as bigint) ${from}
-  union all select cast($4 as text), cast($8 as text), cast($2 as text), cast($5 as bigint) ${from}`
+const insertTail = (partition: string, rows: string): string =>
+  `insert into gw_ledger_tail${partition} (ledger_account, account_id, transfer_id, amount_cents) ${rows}`
+const DEBITED = 'select cast($3 as text), cast($1 as text), cast($2 as text), -cast($5 as bigint)'
+const CREDITED = 'select cast($4 as text), cast($8 as text), cast($2 as text), cast($5 as bigint)'
 
 function insertStatements(kind: DebitKind): InsertStatements {
   const debit = debitLeg(kind, '1')
   const pending = `select ${HAS_PENDING} from debit`
   return {
-    sqlite: [debitLeg(kind, HAS_PENDING), creditLeg(''), tailOf('')],
-    all: [
-      `with debit as (${debit}), credit as (${creditLeg('from debit')}), tail as (${tailOf('from debit')}) ${pending}`,
+    sqlite: [debitLeg(kind, HAS_PENDING), creditLeg(''), insertTail('', `${DEBITED} union all ${CREDITED}`)],
+    together: [
+      `with debit as (${debit}), credit as (${creditLeg('from debit')}),
+        tail as (${insertTail('', `${DEBITED} from debit union all ${CREDITED} from debit`)}) ${pending}`,
     ],
-    // Some databases refuse a statement that inserts into one table twice.
-    minimal: [`with debit as (${debit}) ${pending}`, `with credit as (${creditLeg('')}) ${tailOf('')}`],
+    byAccount: [
+      `with debit as (${debit}), tail as (${insertTail('@$1', `${DEBITED} from debit`)}) ${pending}`,
+      // Postgres refuses a parameter that no part of the statement uses.
+      `with credit as (${creditLeg('')}) ${insertTail('@$8', `${CREDITED} where cast($1 as text) is not null`)}`,
+    ],
   }
 }
 

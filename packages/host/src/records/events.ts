@@ -50,10 +50,10 @@ export type RecordedEvent = Row<typeof records>
 /** How many of a subject's latest events a list shows, because their number is not bounded. */
 export const MAX_HISTORY = 20
 
-const INSERT = `insert into gw_events
+const INSERT = `insert into gw_events@$2
   (id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at)
   values ($1, $2, $3, $4,
-    (select coalesce(max(number), 0) + 1 from gw_events
+    (select coalesce(max(number), 0) + 1 from gw_events@$2
       where account_id = $2 and subject_kind = $3 and subject_id = $4),
     $5, $6, $7, $8, $9, $10)`
 const MARK = `update gw_events set read_at =

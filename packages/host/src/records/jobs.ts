@@ -71,9 +71,9 @@ export const JOB_LEASE_MS = 30_000
 const FIRST_PAUSES_MS = [5_000, 30_000, 60_000]
 const LAST_PAUSE_MS = 600_000
 
-const ADD = `insert into gw_jobs (account_id, kind, subject_id, due_at, created_at) values ($1, $2, $3, $4, $4)
+const ADD = `insert into gw_jobs@$1 as job (account_id, kind, subject_id, due_at, created_at) values ($1, $2, $3, $4, $4)
   on conflict (account_id, kind, subject_id) do update set due_at =
-    case when gw_jobs.leased_until > excluded.due_at then gw_jobs.leased_until else excluded.due_at end`
+    case when job.leased_until > excluded.due_at then job.leased_until else excluded.due_at end`
 /** The job that a worker has leased, if no other has leased it since. */
 const LEASED = 'account_id = $1 and kind = $2 and subject_id = $3 and attempts = $4'
 const END = `delete from gw_jobs where ${LEASED} returning kind`

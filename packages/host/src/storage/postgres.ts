@@ -53,12 +53,16 @@ export function postgresBackend(
     application_name: APPLICATION_NAME,
     ...(prepare ? LIMITS_MS : {}),
   }
-  const pool = openPool({ ...options, query_timeout: queryMs })
+  const pool = openPool({
+    ...options,
+    query_timeout: queryMs,
+    ...(partitions > 1 && prepare && { onConnect: planOnce }),
+  })
   const retries: Record<RetryReason, number> = { serialization: 0, deadlock: 0, plan: 0 }
   const onRetry = (reason: RetryReason): void => {
     retries[reason] += 1
   }
-  const shared = { features, retries: RETRIES, onRetry }
+  const shared = { features, partitions, retries: RETRIES, onRetry }
   const sql = fromPgPool(pool, { ...shared, prepare })
   // A pooler in transaction mode passes no notifications on.
   const listenAt = listenUrl ?? (prepare ? url : undefined)
@@ -76,7 +80,7 @@ export function postgresBackend(
     aliasUsage: postgresAliasUsage(sql),
     checks: {},
     migrate: plan =>
-      onOwnPool({ ...options, max: 1 }, { ...shared, partitions }, async db => {
+      onOwnPool({ ...options, max: 1 }, shared, async db => {
         await assertIsolation(db)
         await assertLimits(db)
         await migrateAll(db, migrateModules, plan)
@@ -105,6 +109,14 @@ function openPool(options: pg.PoolConfig): pg.Pool {
     client.once('end', () => connections.delete(client))
   })
   return pool
+}
+
+/**
+ * Makes Postgres plan each prepared statement once. For a divided table it would otherwise plan again whenever a statement runs, because
+ * a plan for its values reads fewer partitions; but plans of all partitions skip those too, when they run.
+ */
+async function planOnce(client: pg.ClientBase): Promise<void> {
+  await client.query('set plan_cache_mode = force_generic_plan')
 }
 
 /** Ends a pool. Connections whose server does not reply, or whose statement still runs, are cut after `CLOSE_MS`. */

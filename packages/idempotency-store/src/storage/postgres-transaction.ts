@@ -58,7 +58,7 @@ function buildStatements(table: string): { readonly begin: string; readonly writ
     // Writes the whole record. If another run has decided about the key since the begin read it (possible where a transaction
     // reads from one snapshot: REPEATABLE READ or stricter), the cast fails: the statement raises an error instead of writing
     // nothing, so that a COMMIT that is sent with it cannot happen.
-    write: `insert into ${table} as held
+    write: `insert into ${table}@$2 as held
       (digest, account_id, fingerprint, fence, owner, state, response, until, operation, account, began)
     values ($1, $2, $3, $4, '', $5, $6, $7, $9, $10, $11)
     on conflict (account_id, digest) do update set fingerprint = excluded.fingerprint, owner = excluded.owner,
@@ -96,7 +96,7 @@ export function transactionStorage(
       whyNotStarted(await lockAndRead(tx, begin, key), fingerprint, now),
     end: endWith(tx),
     ...(commit && {
-      endLast: endWith({ dialect: tx.dialect, query: (text, values) => commit.call(tx, text, values) }),
+      endLast: endWith({ ...tx, query: (text, values) => commit.call(tx, text, values) }),
     }),
     // No other caller sees a run of this transaction, so nobody can extend it or take it over.
     extend: (...args) => storage().extend(...args),

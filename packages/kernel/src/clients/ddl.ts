@@ -1,3 +1,4 @@
+import { partitionName } from './partition.ts'
 import type { SqlDialect, SqlFeatures } from './sql-client.ts'
 
 /** Names in braces with the same text in every table, and their text on each store. */
@@ -159,7 +160,7 @@ function statementsOf(statement: string, dialect: SqlDialect, partitions: number
       if (partitions === 1) return ''
       for (let part = 0; part < partitions; part++)
         after.push(
-          `create table ${condition}${table}_p${part} partition of ${table} for values with (modulus ${partitions}, remainder ${part})`,
+          `create table ${condition}${table}${partitionName(part, partitions)} partition of ${table} for values with (modulus ${partitions}, remainder ${part})`,
         )
       return `partition by hash (${by})`
     },

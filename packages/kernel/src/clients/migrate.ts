@@ -6,7 +6,7 @@ import { createLockTable, lockName } from './named-lock.ts'
 import { retriedOnLocks } from './migration-locks.ts'
 import { noteKnown, recordVersion, recordedVersion } from './recorded-versions.ts'
 import { hasAllFeatures, rows, type PlannedVersion, type SqlClient, type SqlQueries } from './sql-client.ts'
-import { assertFeatures, assertPartitions, tableNames } from './table-checks.ts'
+import { assertFeatures, assertHash, assertPartitions, tableNames } from './table-checks.ts'
 
 /** What `migrate` creates or updates, and how long it tries. */
 export interface MigrateOptions {
@@ -111,6 +111,7 @@ function migrateOnce({ db, prefix, namespace, versions, divided }: MigrationTarg
     if (next === undefined) return false
     await setLimits(tx, LOCK_TIMEOUT)
     for (const statement of next.statements) await rows(tx, statement)
+    if (done + 1 === versions.length) await assertHash(tx, db.partitions ?? 1, divided)
     await recordVersion(tx, prefix, { namespace, version: done + 1, least: next.least })
     return done + 1 < versions.length
   })

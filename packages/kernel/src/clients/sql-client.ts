@@ -1,4 +1,5 @@
 import { malformedReply, toFault } from '../fault.ts'
+import { inPartitions } from './partition.ts'
 
 /** A value of a statement parameter. Booleans and dates are left out, because SQLite has neither. */
 export type SqlValue = string | number | bigint | null | Uint8Array
@@ -21,6 +22,11 @@ export interface SqlQueries {
   readonly dialect: SqlDialect
   /** Which features statements on Postgres may use. Absent: `all`. A client that wraps another one must pass it on, or locks exclude nobody. */
   readonly features?: SqlFeatures
+  /**
+   * Into how many partitions Postgres divides each table of account data. `migrate` reads it when it creates a table. Absent: 1, which is no
+   * division. A client that wraps another one passes it on.
+   */
+  readonly partitions?: number
   query(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
   /**
    * Adds a statement whose result is not needed: it is sent in the round trip of the next `query`, or of the commit, before it
@@ -70,8 +76,6 @@ export interface PlannedVersion {
 
 /** A SQL database. Made by `fromPgPool` or `fromSqlite`, or an implementation of your own. */
 export interface SqlClient extends SqlQueries {
-  /** Into how many partitions `migrate` divides each new table of account data, on Postgres. Absent: 1, which is no division. */
-  readonly partitions?: number
   /** With it, `migrate` writes nothing, and calls it with each version that is missing. */
   readonly planMigration?: (version: PlannedVersion) => void
   /**
@@ -82,7 +86,10 @@ export interface SqlClient extends SqlQueries {
   transaction<T>(work: (tx: SqlTransaction) => Promise<T>, options?: SqlTransactionOptions): Promise<T>
 }
 
-/** Runs a statement and returns its rows. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`. */
+/**
+ * Runs a statement and returns its rows. In the text, `gw_cards@$1` is the partition of the value of parameter 1 (see `inPartitions`). Faults: `ERR_STORE_UNAVAILABLE`,
+ * `ERR_STORE_REPLY`.
+ */
 export async function rows(
   db: SqlQueries,
   text: string,
@@ -90,7 +97,7 @@ export async function rows(
 ): Promise<readonly SqlRow[]> {
   let reply: { rows?: unknown } | null
   try {
-    reply = await db.query(text, values)
+    reply = await db.query(inPartitions(text, values, db.partitions ?? 1), values)
   } catch (cause) {
     throw toFault('database', cause)
   }
@@ -108,7 +115,7 @@ export async function rows(
  * SQLite, it runs at once, and its error comes out here: so await it. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
  */
 export async function defer(tx: SqlQueries, text: string, values: readonly SqlValue[] = []): Promise<void> {
-  if (tx.defer) tx.defer(text, values)
+  if (tx.defer) tx.defer(inPartitions(text, values, tx.partitions ?? 1), values)
   else await rows(tx, text, values)
 }
 

@@ -1,5 +1,6 @@
 import { Fault } from '../fault.ts'
 import { lockTable } from './named-lock.ts'
+import { partitionOf } from './partition.ts'
 import { rows, toInteger, toText, type SqlDialect, type SqlQueries, type SqlValue } from './sql-client.ts'
 
 /**
@@ -51,6 +52,28 @@ export async function assertPartitions(
     `has the table ${toText(other['name'])} in ${counted(count)}, this software runs with ${counted(partitions)}: ` +
       `set partitions to ${count} (DATABASE_PARTITIONS of a host), or use a new database`,
   )
+}
+
+/** Any text shows whether the hash is the same: another hash finds the right one of 64 partitions by chance only. */
+const SHOWN = { text: 'which partition?', partitions: 64 }
+
+/**
+ * Throws `IncompatibleTables` unless `partitionOf` finds the partition in which the database keeps a text, of the first of these tables:
+ * otherwise statements that name partitions would find nothing. Postgres computes it for any number of partitions.
+ */
+export async function assertHash(
+  tx: SqlQueries,
+  partitions: number,
+  [table]: readonly string[],
+): Promise<void> {
+  if (tx.dialect !== 'postgres' || partitions === 1 || table === undefined) return
+  const { text, partitions: shown } = SHOWN
+  const satisfied = 'select satisfies_hash_partition(cast($1 as regclass), $2, $3, cast($4 as text)) as found'
+  const [row] = await rows(tx, satisfied, [table, shown, partitionOf(text, shown), text])
+  if (row?.['found'] === true) return
+  const problem =
+    'finds partitions by another hash than PostgreSQL on little-endian machines: use 1 partition'
+  await rejectTables(tx, problem)
 }
 
 const counted = (partitions: number): string =>

@@ -67,6 +67,7 @@ export function fromPgPool(
     const { tx, commit, rollback, mayBeCommitted } = openTransaction(connection, runner, {
       lazyBegin,
       features,
+      partitions,
     })
     let reusable = false
     try {

@@ -19,7 +19,11 @@ const ignore = (): void => {}
 export function openTransaction(
   connection: PgConnection,
   { run, runTogether, toDeferred }: StatementRunner,
-  { lazyBegin, features }: { readonly lazyBegin: boolean; readonly features: SqlFeatures },
+  {
+    lazyBegin,
+    features,
+    partitions,
+  }: { readonly lazyBegin: boolean; readonly features: SqlFeatures; readonly partitions: number },
 ): {
   readonly tx: SqlTransaction
   /** Commits, or waits for the commit that `tx.commit` has sent. */
@@ -62,6 +66,7 @@ export function openTransaction(
   const tx: SqlTransaction = {
     dialect: 'postgres',
     features,
+    partitions,
     query: (text, values = []) => (ended ? Promise.reject(endedError()) : send(text, values, false)),
     commit(text, values = []) {
       if (ended) return Promise.reject(endedError())
