@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import {
   request,
@@ -49,20 +50,19 @@ const migrate = (version: number, ...flags: string[]): ReturnType<typeof runNode
   })
 
 const failures: string[] = []
-let requests = 0
-let paid = 0
+const counts = { requests: 0, paid: 0 }
 
 /** Reads and writes money until it is stopped. */
 function load(users: readonly MoneyUser[], to: { readonly walletAddress: string }): () => Promise<void> {
-  let stopped = false
+  const stop = new AbortController()
   const one = async (what: string, call: Promise<HttpResponse>): Promise<void> => {
     const response = await call.catch((error: unknown) => ({ status: 0, body: String(error) }))
-    requests += 1
+    counts.requests += 1
     if (response.status !== 200) failures.push(`${what}: ${response.status} ${JSON.stringify(response.body)}`)
-    else if (what === 'payment') paid += 1
+    else if (what === 'payment') counts.paid += 1
   }
   const loop = async (user: MoneyUser): Promise<void> => {
-    while (!stopped) {
+    while (!stop.signal.aborted) {
       await one('payment', user.write('/payments', { to, amountCents: 1 }))
       await one('deposit', user.fund(1))
       await one('transactions', user.read('/transactions'))
@@ -71,15 +71,15 @@ function load(users: readonly MoneyUser[], to: { readonly walletAddress: string 
   }
   const loops = users.map(loop)
   return async () => {
-    stopped = true
+    stop.abort()
     await Promise.all(loops)
   }
 }
 
 /** Resolves after this many further requests. */
 async function more(count: number): Promise<void> {
-  const until = requests + count
-  while (requests < until) await new Promise(resolve => setTimeout(resolve, 20))
+  const until = counts.requests + count
+  while (counts.requests < until) await setImmediate()
 }
 
 await t.test(
@@ -111,9 +111,9 @@ await t.test(
     await more(200)
     await stop()
     t.same(failures, [])
-    t.comment(`measured: ${requests} requests, ${failures.length} failed`)
+    t.comment(`measured: ${counts.requests} requests, ${failures.length} failed`)
 
-    t.equal(await receiver.balance(), before + paid, 'each payment arrived once')
+    t.equal(await receiver.balance(), before + counts.paid, 'each payment arrived once')
     const check = await runNode([COMMAND, 'ledger', 'check'], { PATH: process.env['PATH'], ...env })
     t.equal(check.code, 0, check.output)
     for (const host of again) await remove(host)
