@@ -22,6 +22,7 @@ const SEVERAL: readonly (readonly [text: RegExp, reason: string])[] = [
   ],
   [/from gw_idempotency where state = 'running' and until /, 'finds the lost runs of all accounts'],
   [/from gw_jobs group by kind/, 'counts the waiting jobs for the metrics'],
+  [/from gw_idempotency where state = 'running' and until <= /, 'counts the lost runs for the metrics'],
   [/\border by \w+ limit \$2/, 'deletes or ends some of what is due, the earliest first, of all accounts'],
   [/from gw_ledger_tail (t )?where (t\.)?ledger_account /, 'folds the balances of the next ledger accounts'],
 ]
