@@ -1,14 +1,14 @@
 import type { HostStores } from './host-stores.ts'
 import type { TestProcess } from './test-process.ts'
 
-/** Files that look at their whole process, such as its warnings, its memory or its listeners. */
-const ALONE = /\/(?:leaks|memory|start|live)\.test\.ts$|\.slow\.ts$/
+/** Files that look at their whole process, such as its warnings or its memory. */
+const ALONE = /\/(?:leaks|memory)\.test\.ts$|\.slow\.ts$/
 
 /** Takes more than a third of the long suites: what starts last is waited for on one core. */
 const LONGEST = /\/kills\.slow\.ts$/
 
 /** Files that share a process: more save little, and the last process is waited for on one core. */
-const FILES_A_PROCESS = 36
+const FILES_A_PROCESS = 56
 
 /** The suites that speak to a host over HTTP only, or to its operations, so that they can run on any stores. Others name theirs. */
 export const ON_EVERY_STORE =

@@ -59,8 +59,8 @@ async function worker(): Promise<void> {
   }
   await Promise.all([postgres.stop(), redis.stop()])
 }
-// The short suites wait for stores and leases in a fifth of their time, so one process more than there are cores.
-const lanes = Math.min(availableParallelism() + (slow ? 0 : 1), waiting.length)
+// Suites wait for stores, leases and browsers, so one process more than there are cores.
+const lanes = Math.min(availableParallelism() + 1, waiting.length)
 await Promise.all(Array.from({ length: lanes }, worker))
 const files = runs.flatMap(run => run.files)
 const notRun = count - files.length

@@ -124,8 +124,10 @@ async function stopDuringRequest(t: Test, signal: 'SIGTERM' | 'SIGHUP'): Promise
 
 t.test('finishes a running request on SIGTERM and then exits', t => stopDuringRequest(t, 'SIGTERM'))
 
-t.test('a later start keeps the partner key', async t => {
+t.test('a later start keeps the partner key, and says that the operator page is off', async t => {
   host = await spawnHost(folder)
+  t.notMatch(host.output(), /Operator +http/)
+  t.match(host.output(), /Operator +off/)
   t.match(await paste(host.output()), /"userId":"user-1"/)
   t.equal(keyOf(folder), key)
 })

@@ -142,8 +142,8 @@ async function oneSuccess(storages: readonly NonceStorage[], numRuns: number): P
 }
 
 t.test('law: one statement succeeds once over all encodings and wallets, in memory', async t => {
-  await oneSuccess([memoryNonces()], 40)
-  t.pass('in 40 orders')
+  await oneSuccess([memoryNonces()], 20)
+  t.pass('in 20 orders')
 })
 
 t.test('law: one statement succeeds once over all encodings and wallets, on Redis', async t => {
@@ -152,9 +152,9 @@ t.test('law: one statement succeeds once over all encodings and wallets, on Redi
   const prefix = uniqueName()
   await oneSuccess(
     connections.map(connection => redisNonces(connection, { prefix })),
-    12,
+    6,
   )
-  t.pass('in 12 orders, on two hosts')
+  t.pass('in 6 orders, on two hosts')
 })
 
 t.test('law: one statement succeeds once over all encodings and wallets, on Postgres', async t => {
@@ -162,9 +162,9 @@ t.test('law: one statement succeeds once over all encodings and wallets, on Post
   t.teardown(close)
   await oneSuccess(
     connections.map(db => postgresNonces(db)),
-    12,
+    6,
   )
-  t.pass('in 12 orders, on two hosts')
+  t.pass('in 6 orders, on two hosts')
 })
 
 t.test('law: one statement succeeds once over all encodings and wallets, on SQLite', async t => {
@@ -172,9 +172,9 @@ t.test('law: one statement succeeds once over all encodings and wallets, on SQLi
   t.teardown(close)
   await oneSuccess(
     connections.map(db => sqliteNonces(db)),
-    12,
+    6,
   )
-  t.pass('in 12 orders, on two hosts')
+  t.pass('in 6 orders, on two hosts')
 })
 
 t.test('one statement succeeds once when all its encodings are sent at once', async t => {

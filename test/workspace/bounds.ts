@@ -1,5 +1,5 @@
 // What every write of the operation table makes a host keep. The page docs/bounds.md is made from it, and
-// test/reference-host/bounds/bounds.test.ts makes the largest accepted request of each, counts its bytes, and rejects a missing row.
+// test/reference-host/bounds/bounds.slow.ts makes the largest accepted request of each, and counts its bytes; bounds.test.ts rejects a missing row.
 import { internals } from '../harness/internals.ts'
 
 /** The limit that bounds how often a write is made. */

@@ -3,14 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
 import t from 'tap'
-import {
-  bootstrapUser,
-  newWallet,
-  request,
-  signedBootstrap,
-  spawnHost,
-  startTestHost,
-} from '../../harness/host.ts'
+import { bootstrapUser, newWallet, request, signedBootstrap, startTestHost } from '../../harness/host.ts'
 
 t.test('returns 503 with Retry-After when a table cannot be used, and reports the fault', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-broken-'))
@@ -46,30 +39,33 @@ t.test(
   async t => {
     const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-secrets-'))
     t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
-    const first = await spawnHost(dataDir)
+    const first = await startTestHost({ DATA_DIR: dataDir })
     const { body } = await request(first.url, '/user/v1/bootstrap', {
       body: await signedBootstrap(newWallet()),
     })
-    await first.stop('SIGTERM')
+    await first.close()
     const secrets = join(dataDir, 'secrets.json')
     t.equal(statSync(secrets).mode & 0o777, 0o600)
 
-    const again = await spawnHost(dataDir)
+    const again = await startTestHost({ DATA_DIR: dataDir })
     const minted = await request(again.url, '/user/v1/sessions', {
       body: {},
       headers: { 'x-user-key': body['userApiKey'] as string },
     })
     t.equal(minted.status, 200, 'the key still authenticates under the same pepper')
-    await again.stop('SIGTERM')
+    await again.close()
 
     const { dataKey: _, ...older } = JSON.parse(readFileSync(secrets, 'utf8')) as Record<string, unknown>
     writeFileSync(secrets, JSON.stringify(older))
     await t.rejects(
-      spawnHost(dataDir),
+      startTestHost({ DATA_DIR: dataDir }),
       /secrets\.json has no dataKey: restore it from a backup, or set DATA_DIR to another folder/,
     )
     t.same(JSON.parse(readFileSync(secrets, 'utf8')), older, 'the file is unchanged')
     writeFileSync(secrets, '{ half a file')
-    await t.rejects(spawnHost(dataDir), /secrets\.json cannot be read as JSON: restore it from a backup/)
+    await t.rejects(
+      startTestHost({ DATA_DIR: dataDir }),
+      /secrets\.json cannot be read as JSON: restore it from a backup/,
+    )
   },
 )

@@ -40,18 +40,19 @@ const NAMES = [
 ]
 const PRIVATE = Object.fromEntries(NAMES.map(name => [name, '600']))
 
+/** The folder of a host that was killed. */
+const left = join(dataDir(t), 'new')
+
 t.test('creates a data folder that only its owner can read, whatever the umask', async t => {
-  const folder = join(dataDir(t), 'new')
   const umask = process.umask(0)
-  const host = await started(t, folder).finally(() => process.umask(umask))
-  t.same(modes(folder), PRIVATE)
-  t.equal(modeOf(folder), '700')
-  await host.stop('SIGTERM')
+  const host = await started(t, left).finally(() => process.umask(umask))
+  t.same(modes(left), PRIVATE)
+  t.equal(modeOf(left), '700')
+  await host.stop('SIGKILL')
 })
 
 t.test('restricts a data folder that others could read, with all files of a killed host', async t => {
-  const folder = dataDir(t)
-  await (await started(t, folder)).stop('SIGKILL')
+  const folder = left
   // Files left by a start that was killed while it wrote its secrets, and a copy made by an operator.
   for (const name of ['secrets.json.new', 'secrets.json.bak']) writeFileSync(join(folder, name), '{}')
   t.ok(readdirSync(folder).includes('host.sqlite-wal'), 'the kill left the log of the database')

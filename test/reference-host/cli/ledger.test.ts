@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
-import { bearer, bootstrapUser, request, spawnHost, type TestHost } from '../../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type TestHost } from '../../harness/host.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-ledger-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -13,11 +13,11 @@ const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 
 /** Runs a host on the data folder while `work` runs. */
 async function withHost<T>(work: (send: TestHost['send']) => Promise<T>): Promise<T> {
-  const host = await spawnHost(dataDir)
+  const host = await startTestHost(env)
   try {
-    return await work((path, options) => request(host.url, path, options))
+    return await work(host.send)
   } finally {
-    await host.stop('SIGTERM')
+    await host.close()
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host/internal'
 import t from 'tap'
 import { gatewright as runGatewright, gatewrightProcess, type Ran } from '../../harness/gatewright.ts'
-import { bootstrapUser, request, spawnHost } from '../../harness/host.ts'
+import { bootstrapUser, request, startTestHost } from '../../harness/host.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-cli-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -116,7 +116,7 @@ t.test('creates a partner key that the host accepts, and asks before it revokes 
   t.match(made, { key: /^gw_sandbox_partner_/, keyId: String, scopes: ['cards.read'] })
   const keyId = made['keyId'] as string
 
-  const host = await spawnHost(dataDir)
+  const host = await startTestHost(env)
   const resolve = () =>
     request(host.url, '/partner/v1/users/resolve', {
       body: { userId: 'ann' },
@@ -128,7 +128,7 @@ t.test('creates a partner key that the host accepts, and asks before it revokes 
     output: /DATA_DIR .* is in use by another host/,
   })
   await request(host.url, '/consumer/v1/sessions', { body: {} })
-  await host.stop('SIGTERM')
+  await host.close()
 
   t.match(await gatewright('aliases', 'report'), { code: 0, output: /\/consumer\/v1/ })
   t.match(await gatewright('aliases', 'due'), { code: 0, output: /No legacy name is past its sunset/ })
@@ -156,7 +156,7 @@ t.test('rotates a partner key, and the signing key', async t => {
 })
 
 t.test('shows who changed what, and revokes what a session created', async t => {
-  const host = await spawnHost(dataDir)
+  const host = await startTestHost(env)
   const send = (path: string, options = {}) => request(host.url, path, options)
   const user = await bootstrapUser(send)
   const headers = { authorization: `Bearer ${user.token}` }
@@ -166,7 +166,7 @@ t.test('shows who changed what, and revokes what a session created', async t => 
   const claims = JSON.parse(Buffer.from(user.token.split('.')[1] as string, 'base64url').toString()) as {
     sub: string
   }
-  await host.stop('SIGTERM')
+  await host.close()
 
   t.match(await gatewright('audit', 'list'), { code: 2, output: /needs --account/ })
   const before = (await json('audit', 'list', '--account', claims.sub)) as Record<string, unknown>[]

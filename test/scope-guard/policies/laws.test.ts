@@ -48,7 +48,7 @@ t.test(
           if (JSON.stringify(first) !== JSON.stringify(second)) throw new Error('simulate left a trace')
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     )
     t.pass()
   },
@@ -73,7 +73,7 @@ t.test('does not depend on the order of the chain, of its lists or of its member
         throw new Error(`${JSON.stringify(straight)} is not ${JSON.stringify(mixed)}`)
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
   t.pass()
 })
@@ -102,7 +102,7 @@ t.test('a longer chain never allows more', async t => {
       call,
       async (policies, added, past, step) => tightens(policies, { ...policies, added }, past, step),
     ),
-    { numRuns: 300 },
+    { numRuns: 100 },
   )
   t.pass()
 })
@@ -122,7 +122,7 @@ t.test('adding a deny to any policy never allows more', async t => {
         return tightens(policies, { ...policies, [id]: denied }, [], step)
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 100 },
   )
   t.pass()
 })
@@ -134,7 +134,7 @@ t.test('lowering any cap never allows more', async t => {
       const lowered = { ...one, [cap]: Math.min(one[cap] ?? Infinity, most) }
       return tightens({ p: one }, { p: lowered }, [], step)
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   )
   t.pass()
 })

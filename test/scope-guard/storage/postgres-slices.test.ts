@@ -68,7 +68,7 @@ t.test('never exceeds a cap, and loses nothing, whatever hosts crash, freeze and
   const db = connections[0] as SqlClient
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), steps => runSteps(db, steps)),
-    { numRuns: 60 },
+    { numRuns: 20 },
   )
 })
 
