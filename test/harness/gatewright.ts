@@ -1,4 +1,4 @@
-import { runCommand } from '@gatewright/reference-host/internal'
+import { runCommand } from '@gatewright/reference-host'
 import { runNode } from './node.ts'
 
 /** What the command printed, both streams, and its exit code. */

@@ -168,6 +168,20 @@ t.test('decides every time boundary as documented', async t => {
   }
 })
 
+t.test('denies a statement that was issued before the nonces were restored', async t => {
+  const { verify, clock } = openVerifier({ issuedFrom: async () => clock.now() })
+  const issued = async (ms: number) =>
+    signed(
+      wallet,
+      fieldsFor(wallet, clock, {
+        issuedAt: new Date(clock.now() + ms).toISOString(),
+        expiresAt: new Date(clock.now() + 300_000).toISOString(),
+      }),
+    )
+  t.match(await verify(await issued(-1)), { ok: false, reason: 'issued before the nonces were restored' })
+  t.match(await verify(await issued(0)), { ok: true })
+})
+
 t.test('denies a statement that expired while recovery was waiting, without using its nonce', async t => {
   const { verify, clock } = openVerifier()
   const slow = openVerifier({

@@ -137,6 +137,8 @@ export const SENTENCES: Sentences = {
   'challenge unknown, expired or used before':
     'This host issued no such challenge, or it has expired or was consumed.',
   'nonce used before': 'The nonce was used before by this address.',
+  'issued before the nonces were restored':
+    'The database of the host was restored after the statement was issued, and no longer knows whether it was used.',
   'too many signature checks waiting for this address bucket':
     'As many signature checks of the client address are waiting as may.',
 }

@@ -24,7 +24,8 @@ import { postgresAliasUsage } from '@gatewright/legacy-alias-router/postgres'
 import { redisAliasUsage } from '@gatewright/legacy-alias-router/redis'
 import { sqliteAliasUsage } from '@gatewright/legacy-alias-router/sqlite'
 import { startHost } from '@gatewright/reference-host'
-import { runCommand, viemReader } from '@gatewright/reference-host/internal'
+import { runCommand } from '@gatewright/reference-host'
+import { viemReader } from '@gatewright/reference-host/internal'
 import { runHost } from '@gatewright/host'
 import {
   createFailureLimit,

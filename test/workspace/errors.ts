@@ -16,6 +16,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   invalid_request: 'Correct what `field` names. The same request fails again.',
   invalid_signature: 'Sign a new statement with a fresh nonce. Every cause has this one response.',
   invalid_state: 'Another step comes first; `message` names it.',
+  key_held:
+    'The data of the host was restored, and the key may have been revoked. The operator has to release it.',
   key_not_validated: 'The operator has to validate the partner key first.',
   method_not_allowed: 'Use a method that `Allow` names.',
   not_found: 'The caller has no object with this id. Another account may have it.',

@@ -1,5 +1,6 @@
 export { readConfig } from './config/config.ts'
 export { startHost } from './composition/host.ts'
+export { runCommand } from './cli/run-command.ts'
 
 export type { Providers } from './providers/ports.ts'
 export type { CardIssuer } from './providers/cards/port.ts'

@@ -2,7 +2,6 @@
 export { unitsOf } from './chain/receivers.ts'
 export { viemReader } from './chain/viem-reader.ts'
 export { branchOfXpub } from './chain/xpub.ts'
-export { runCommand } from './cli/run-command.ts'
 export { configurationPage } from './config/page.ts'
 export { accountCipher } from './modules/crypto/account-cipher.ts'
 export { accountKeys } from './modules/crypto/account-keys.ts'

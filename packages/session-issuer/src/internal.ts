@@ -23,5 +23,6 @@ export type { AuditAction, AuditActor, AuditPosition } from './storage/audit-por
 export type { KeyCreator, KeyUse, KeyWrite, ListPosition } from './storage/port.ts'
 export type { SigningAlgorithm, SigningKey } from './storage/signing-port.ts'
 export { laneOf, routeOf } from './route.ts'
+export { accountsWithSessions, liveKeys } from './storage/sql-live.ts'
 export { auditEntry, childOf, keyRecord, policyIdOf, sessionRecord } from './testing/sample-records.ts'
 export type { SqlCredentialsWithSigning } from './storage/signing-port.ts'

@@ -26,6 +26,7 @@ export const reasons = [
   'not signed by this key, nor by a contract wallet',
   'challenge unknown, expired or used before',
   'nonce used before',
+  'issued before the nonces were restored',
   'too many signature checks waiting for this address bucket',
 ] as const
 export type ProofReason = CauseText<(typeof reasons)[number]>

@@ -1,4 +1,10 @@
-import { checkOptions, systemClock, type Clock, type FairQueue } from '@gatewright/kernel/internal'
+import {
+  checkOptions,
+  systemClock,
+  type Clock,
+  type EpochMs,
+  type FairQueue,
+} from '@gatewright/kernel/internal'
 import { checkedChallenges, type ChallengeOptions } from './challenge.ts'
 import { createCheckQueue, queueLimits, type QueueLimits } from './queue-options.ts'
 import { createContractWallets, type ContractWalletOptions } from './signatures/contract-wallet.ts'
@@ -20,6 +26,11 @@ export interface VerifierOptions {
   readonly domain?: string
   /** Longest time from `issuedAt` to `expiresAt` in ms, 1000 to 86 400 000, default 600 000; existing clients use 300 000. */
   readonly windowMs?: number
+  /**
+   * Returns the earliest `issuedAt` of accepted statements. Set it after the store of used nonces was brought back to an earlier time: it
+   * has forgotten which older statements were used. Called for each valid signature. Its faults are those of `verify`. Default: none.
+   */
+  readonly issuedFrom?: () => Promise<EpochMs>
   /**
    * The accepted templates. Default A and B, and with a `domain` also v2 and EIP-4361. Without `template` and `message`
    * in the proof, the verifier tries the first two templates that render from fields, so a proof costs two recoveries
@@ -89,6 +100,7 @@ export function checkedOptions(given: VerifierOptions): CheckedOptions {
     clock: { default: systemClock },
     domain: true,
     windowMs: { min: 1000, max: 86_400_000, default: 600_000 },
+    issuedFrom: { default: async () => 0 },
     templates: { default: [bootstrap, agentBootstrap, ...bound] },
     recover: { default: recoverWithJs },
     keccak256: { default: keccakWithJsSha3 },
@@ -99,6 +111,8 @@ export function checkedOptions(given: VerifierOptions): CheckedOptions {
   const { nonces, domain, templates, recover, challenges } = options
   if (typeof nonces?.claim !== 'function')
     throw new TypeError(`nonces must be a NonceStorage with a function claim(), got ${typeof nonces}`)
+  if (typeof options.issuedFrom !== 'function')
+    throw new TypeError(`issuedFrom must be a function, got ${typeof options.issuedFrom}`)
   if (typeof options.clock.now !== 'function') throw new TypeError('clock must have a function now()')
   if (templates.length === 0 || new Set(templates.map(template => template.name)).size !== templates.length) {
     throw new TypeError('templates must be a list of at least one template, each with a name of its own')

@@ -111,6 +111,8 @@ async function verify(
   const found = findSigner({ options, statement, messages, addressBucket: context.addressBucket })
   const signer = found instanceof Promise ? await found : found
   if ('ok' in signer) return signer
+  if (statement.issuedAt < (await options.issuedFrom()))
+    return invalidSignature('issued before the nonces were restored')
   // Finding the signer may have waited, and the statement may have expired meanwhile.
   const now = clock.now()
   if (now >= statement.expiresAt) return invalidSignature('expired while waiting')

@@ -21,11 +21,13 @@ function setUp({
   requireHttps = false,
   found = KEY,
   denies = false,
+  held = false,
 }: {
   directUserKey?: boolean
   requireHttps?: boolean
   found?: object | null
   denies?: boolean
+  held?: boolean
 } = {}) {
   const asked: unknown[][] = []
   const guard = (name: string) => ({
@@ -79,6 +81,10 @@ function setUp({
           : { ok: false, code: 'unauthorized', status: 401, message: 'no' },
     },
     validated: async (id: string) => id === 'key_1',
+    isHeld: async (id: string, cacheMs: number) => {
+      if (held) asked.push(['isHeld', id, cacheMs])
+      return held
+    },
   }
   return { asked, credentials: hostCredentials(services as unknown as Services) }
 }
@@ -203,6 +209,23 @@ t.test('a key that was sent and is unknown is charged to the address', async t =
   const { credentials, asked } = setUp()
   await credentials['user-key'].check(facts({ 'x-user-key': 'gw_a' }), RULE)
   t.notOk(called(asked).includes('charge'))
+})
+
+t.test('a held key is denied wherever it is presented, and is not a failure of its address', async t => {
+  const key = { 'x-user-key': 'gw_a', 'x-partner-key': 'gw_a' }
+  for (const [name, cacheMs] of [
+    ['user-key', 0],
+    ['partner-key', 0],
+    ['session', 1000],
+  ] as const) {
+    const { credentials, asked } = setUp({ held: true, directUserKey: true })
+    t.match(await credentials[name].check(facts(key), RULE), { ok: false, code: 'key_held', status: 403 })
+    t.same(
+      asked.filter(([what]) => what === 'isHeld'),
+      [['isHeld', 'key_1', cacheMs]],
+    )
+    t.notOk(called(asked).includes('charge'))
+  }
 })
 
 t.test('a late request needs the same version of its key, and counts against no limit', async t => {

@@ -93,6 +93,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
     directUserKey: false,
     requireHttps: false,
     validated: async () => true,
+    isHeld: async () => false,
     observe: () => {},
 
     operationRules: new Map(),

@@ -97,6 +97,7 @@ export async function serveOperations(
     operationRules: new Map(),
     providerMessages: async () => allow({ provider: 'acme', messageId: 'msg_1' }),
     validated: async () => true,
+    isHeld: async () => false,
     directUserKey: false,
     requireHttps,
     aliases: createAliases(aliasTable),

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommand } from '@gatewright/reference-host/internal'
+import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { addsOf, BOUNDS, MAX_BYTES } from '../../workspace/bounds.ts'
 import { close } from './callers.ts'

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommand } from '@gatewright/reference-host/internal'
+import { runCommand } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import {
   bearer,

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { runCommand } from '@gatewright/reference-host/internal'
+import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { gatewright, gatewrightProcess } from '../../harness/gatewright.ts'
 

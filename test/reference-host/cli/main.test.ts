@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommand } from '@gatewright/reference-host/internal'
+import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { gatewright as runGatewright, gatewrightProcess, type Ran } from '../../harness/gatewright.ts'
 import { bootstrapUser, request, startTestHost } from '../../harness/host.ts'

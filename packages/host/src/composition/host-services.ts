@@ -38,12 +38,14 @@ import { createMoney, type Money } from '../ledger/money.ts'
 import { measuredFeed, type MeasuredFeed } from '../observability/feed-age.ts'
 import { createHistory, type History } from '../observability/history.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
+import { isAnyKeyHeld, isKeyHeld } from '../records/held-keys.ts'
 import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
 import { createRequestLog, type RequestLog } from '../records/request-log.ts'
 import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import { createReadiness, type Readiness } from '../storage/readiness.ts'
 import type { Secrets } from '../storage/secrets.ts'
+import { shareResult } from '../storage/share-result.ts'
 import type { ServicesOf } from './make-services.ts'
 import { mergeByName, type Module } from './module.ts'
 
@@ -83,6 +85,9 @@ export type HostServices = HostInputs & ServicesOf<HostFactories>
 function audience({ publicUrl, environment }: HostConfig): string {
   return publicUrl ?? `urn:gatewright:${environment}`
 }
+
+/** For how long the answer that no key is held is shared between keys that come with every request. */
+const SHARED_HOLDS_MS = 1000
 
 /** The requirements of a host without any. `operationTable` rejects an operation that needs some. */
 export const NO_REQUIREMENTS: Requirements = {
@@ -253,6 +258,15 @@ export class HostFactories {
   webTokens(_services: HostServices): Pick<WebTokens, 'authenticate'> {
     return {
       authenticate: () => deny('unauthorized', 'this host has no web tokens'),
+    }
+  }
+
+  /** Whether a key is held since a restore. With `cacheMs` of a second it reads no row of its own while no key at all is held. */
+  isHeld({ db, clock }: HostServices): (keyId: string, cacheMs: number) => Promise<boolean> {
+    const isAnyHeld = shareResult(() => isAnyKeyHeld(db), clock, SHARED_HOLDS_MS)
+    return async (keyId, cacheMs) => {
+      const mayBeHeld = cacheMs < SHARED_HOLDS_MS || (await isAnyHeld())
+      return mayBeHeld && isKeyHeld(db, keyId)
     }
   }
 

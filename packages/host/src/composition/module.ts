@@ -3,11 +3,19 @@ import type { Command } from '../cli/command.ts'
 import type { Operation } from '../http/operation.ts'
 import type { EventType } from '../http/provider-events.ts'
 import type { JobHandler } from '../records/jobs.ts'
+import type { Restore } from '../storage/restores.ts'
 import type { Chore } from './chores.ts'
 
 /** A file that exports commands. */
 export interface CommandFile<C> {
   readonly commands: readonly C[]
+}
+
+/** What a module did after a restore, and what it found. Each is a sentence for the operator, without personal data. */
+export interface RestoreFindings {
+  readonly done: readonly string[]
+  /** What a person must look at. */
+  readonly differences: readonly string[]
 }
 
 /**
@@ -32,6 +40,11 @@ export interface Module<S> {
    * `operations`, `chores` and a listener.
    */
   readonly commands?: () => Promise<CommandFile<Command<S>>>
+  /**
+   * What it does after the database was brought back to an earlier time (`gatewright restored`): makes unusable what would count a second
+   * time, and compares its rows with systems that remember. May run again.
+   */
+  readonly restored?: (services: S, restore: Restore) => Promise<RestoreFindings>
   /** Work that a start waits for, before the first chore and the first request. */
   readonly start?: (services: S) => Promise<void>
 }

@@ -8,6 +8,7 @@ export const codes = {
   insufficient_scope: 403,
   policy_blocked: 403,
   key_not_validated: 403,
+  key_held: 403,
   https_required: 403,
   not_found: 404,
   challenge_not_found: 404,

@@ -26,6 +26,8 @@ export interface CredentialServices {
   readonly webTokens: Pick<WebTokens, 'authenticate'>
   /** Whether this host accepts a partner key. */
   readonly validated: (keyId: string) => Promise<boolean>
+  /** Whether a key is held since a restore. An answer may be as old as `cacheMs`. */
+  readonly isHeld: (keyId: string, cacheMs: number) => Promise<boolean>
 }
 
 /** The credentials of the host, by the name that operations give. */
@@ -40,6 +42,10 @@ export type HostCredentials = {
 }
 
 export const httpsRequired = deny('https_required', 'this API is served over HTTPS only')
+const heldKey = deny(
+  'key_held',
+  'this key is held, because it may have been revoked before the data of this host was restored: ask the operator, or create a new key with the wallet',
+)
 const changedKey = deny('unauthorized', 'the API key was changed during the request: repeat it')
 
 /**
@@ -141,7 +147,7 @@ const DIRECT_KEY_CACHE_MS = 1000
  * cached are read through a bounded queue, and only requests that do not fit into it get 429.
  */
 async function authenticateKey(
-  { issuer, limits }: CredentialServices,
+  { issuer, limits, isHeld }: CredentialServices,
   { address }: RequestFacts,
   text: string | undefined,
   { surface, cacheMs = 0 }: KeyUse,
@@ -152,6 +158,7 @@ async function authenticateKey(
     cacheMs,
   })
   if (!key.ok && key.code === 'unauthorized' && text !== undefined) await charge(address)
+  if (key.ok && (await isHeld(key.value.id, cacheMs))) return heldKey
   return key
 }
 

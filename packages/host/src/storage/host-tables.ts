@@ -92,6 +92,21 @@ create table {prefix}lost_history (
   accepted_at bigint
 ) {global};
 
+-- One row for each time that an operator said that the database was brought back to an earlier time.
+create table {prefix}restores (
+  restored_at bigint primary key,
+  since bigint not null
+) {global};
+
+-- Keys that are denied since a restore: they may have been revoked by writes that are lost.
+create table {prefix}held_keys (
+  key_id {id} primary key,
+  account_id {id} not null,
+  held_at bigint not null
+) {without rowid} {lookup};
+
+create index {prefix}held_keys_account on {prefix}held_keys (account_id);
+
 -- What operators changed by commands that repair data: kept for good.
 create table {prefix}operator_actions (
   account_id {id} not null,

@@ -1,6 +1,7 @@
 import { accountCommands } from './account/commands.ts'
+import { backupCommand } from './backup.ts'
 import { explainTokenCommand } from './explain-token.ts'
 import { startCommand } from './start.ts'
 
 /** The commands that open no stores. */
-export const commands = [startCommand, explainTokenCommand, ...accountCommands]
+export const commands = [startCommand, backupCommand, explainTokenCommand, ...accountCommands]

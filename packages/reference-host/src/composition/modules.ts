@@ -12,6 +12,7 @@ import { cryptoOperations } from '../modules/crypto/operations.ts'
 import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
 import { depositReportEvent, FIND_JOB, findJob } from '../modules/deposits/job.ts'
 import { depositOperations } from '../modules/deposits/operations.ts'
+import { depositsRestored } from '../modules/deposits/restored.ts'
 import { transferDeposit } from '../modules/deposits/transfer.ts'
 import { folderOperations } from '../modules/folders/operations.ts'
 import { denyDataKey } from '../modules/identity/data-key.ts'
@@ -35,6 +36,7 @@ import { confirmPayin } from '../modules/subscriptions/api/confirm.ts'
 import { checkout, createPayin } from '../modules/subscriptions/api/create.ts'
 import { subscriptionReads } from '../modules/subscriptions/api/read.ts'
 import { simulatePayment } from '../modules/subscriptions/api/simulate-payment.ts'
+import { addressesRestored } from '../modules/subscriptions/onchain/skip-addresses.ts'
 import { subscriptionChores } from '../modules/subscriptions/chores.ts'
 import { syncDepositAddresses } from '../modules/subscriptions/onchain/sync-deposit-addresses.ts'
 import { collectUnpaidPayins } from '../modules/subscriptions/payins/collect.ts'
@@ -50,6 +52,7 @@ import { signInRedirects } from '../modules/web-sign-in/redirects.ts'
 import { signInOperations } from '../modules/web-sign-in/sign-in.ts'
 import { sendJob, withdrawalReportEvent } from '../modules/withdrawals/job.ts'
 import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
+import { withdrawalsRestored } from '../modules/withdrawals/restored.ts'
 import { SEND_JOB } from '../modules/withdrawals/withdrawal.ts'
 import { migrateProduct } from '../product/migrate.ts'
 import type { Services } from '../services/services.ts'
@@ -90,6 +93,7 @@ export const modules: readonly Module<Services>[] = [
     chores: subscriptionChores,
     collectors: ({ db, clock }) => [limit => collectUnpaidPayins(db, limit, clock.now())],
     start: ({ db, receivers }) => syncDepositAddresses(db, receivers),
+    restored: addressesRestored,
     commands: () => import('../modules/subscriptions/commands.ts'),
   },
   { operations: balanceOperations },
@@ -108,12 +112,14 @@ export const modules: readonly Module<Services>[] = [
   {
     operations: depositOperations,
     jobs: providerJobs({ provider: 'deposits', job: FIND_JOB, event: 'deposit.report' }, findJob),
+    restored: depositsRestored,
     providerEvents: ({ deposits }) => ({ 'deposit.report': depositReportEvent(deposits) }),
     commands: () => import('../modules/deposits/commands.ts'),
   },
   {
     operations: withdrawalOperations,
     jobs: providerJobs({ provider: 'withdrawals', job: SEND_JOB, event: 'withdrawal.report' }, sendJob),
+    restored: withdrawalsRestored,
     providerEvents: ({ withdrawals }) => ({ 'withdrawal.report': withdrawalReportEvent(withdrawals) }),
     commands: () => import('../modules/withdrawals/commands.ts'),
   },

@@ -1,10 +1,11 @@
 import type { HostServices } from '@gatewright/host'
-import { operationTable } from '@gatewright/host/internal'
+import { operationTable, restoredCommand } from '@gatewright/host/internal'
 import { listCommand } from '@gatewright/host/cli'
 import type { Command } from '@gatewright/host/internal'
 
 /** Commands on the host itself. */
 export const commands: readonly Command<HostServices>[] = [
+  restoredCommand,
   listCommand({
     name: 'operations',
     readsStores: false,

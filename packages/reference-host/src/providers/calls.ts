@@ -31,7 +31,8 @@ export function checkedProvider<P extends Port>(
   const verify = provider.verify?.bind(provider)
   const methods = provider as unknown as { readonly [M in keyof P]: (...args: unknown[]) => Promise<unknown> }
   const replies = Object.entries(port) as [method: keyof P & string, reply: Reply<unknown>][]
-  const calls = replies.map(([method, { validate }]) => {
+  const present = replies.filter(([method, reply]) => !('isOptional' in reply) || method in provider)
+  const calls = present.map(([method, { validate }]) => {
     const call = async (...args: unknown[]): Promise<unknown> => {
       const signal = args.pop() as AbortSignal
       try {

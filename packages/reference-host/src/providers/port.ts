@@ -7,6 +7,18 @@ export interface Method<Args extends readonly unknown[], T> extends Reply<T> {
   readonly call?: (...args: [...args: Args, signal: AbortSignal]) => Promise<T>
 }
 
+/** A method that a provider need not have. */
+export interface OptionalMethod<Args extends readonly unknown[], T> extends Method<Args, T> {
+  readonly isOptional: true
+}
+
+/** Declares a method that a provider need not have. */
+export function optional<Args extends readonly unknown[], T>(
+  method: Method<Args, T>,
+): OptionalMethod<Args, T> {
+  return { ...method, isOptional: true }
+}
+
 /** Declares a method by the arguments before its signal: `takes<[id: string]>().replies(cardSecrets)`. The host checks replies only. */
 export function takes<Args extends readonly unknown[]>(): { replies<T>(reply: Reply<T>): Method<Args, T> } {
   return { replies: reply => reply }
@@ -25,10 +37,15 @@ export interface NamedProvider {
 
 /** The methods of a provider of a port. */
 export type MethodsOf<P extends Port> = {
-  readonly [M in keyof P]: P[M] extends Method<infer Args, infer T>
+  readonly [M in keyof P as P[M] extends { readonly isOptional: true } ? never : M]: FunctionOf<P[M]>
+} & {
+  readonly [M in keyof P as P[M] extends { readonly isOptional: true } ? M : never]?: FunctionOf<P[M]>
+}
+
+type FunctionOf<M> =
+  M extends Method<infer Args, infer T>
     ? (...args: [...args: Args, signal: AbortSignal]) => Promise<T>
     : never
-}
 
 /**
  * A provider of a port. A call must end within 10 seconds and stop when its signal aborts. Faults: `ERR_PROVIDER_UNAVAILABLE` for an

@@ -55,6 +55,26 @@ export function orUndefined<T>({ validate }: Reply<T>): Reply<T | undefined> {
 
 const named = compileSchema(Type.Object({ id: idText() }))
 
+/** Declares a page of a list: its entries, and what continues the list; null at its end. */
+export function pageOf<T>({ validate }: Reply<T>): Reply<{
+  readonly changes: readonly T[]
+  readonly next: string | null
+}> {
+  return {
+    validate(given) {
+      const problem = page.validate(given)
+      if (problem) return problem
+      for (const change of (given as ReplyType<typeof page>).changes) {
+        const wrong = validate(change)
+        if (wrong) return wrong
+      }
+      return undefined
+    },
+  }
+}
+
+const page = reply(Type.Object({ changes: Type.Array(Type.Unknown()), next: orNull(idText(1024)) }))
+
 /** Declares what an event of a provider carries: a report with the `id` of its object. */
 export function withId<T>({ validate }: Reply<T>): Reply<T & { readonly id: string }> {
   return { validate: given => named(given) ?? validate(given) }

@@ -2,6 +2,7 @@ import type { EndedLineage } from '@gatewright/session-issuer/internal'
 import { createVerifier, type Verifier } from '@gatewright/signature-verifier'
 import { keccakWithJsSha3, recoverWithJs, type FastestRecover } from '@gatewright/signature-verifier/internal'
 import {
+  acceptedFrom,
   type EndedKeys,
   HostFactories,
   type HostInputs,
@@ -62,7 +63,7 @@ export class ProductFactories extends HostFactories {
     this.given = given
   }
 
-  verifier({ config, origin, backend, clock }: Services): Verifier {
+  verifier({ config, origin, backend, db, clock }: Services): Verifier {
     const chains = Object.entries(rpcClients(config.rpcUrls)).map(([id, rpc]) => [id, { rpc }] as const)
     const { recover, keccak256 } = this.given.recovery ?? {
       recover: recoverWithJs,
@@ -76,6 +77,7 @@ export class ProductFactories extends HostFactories {
       ...(chains.length > 0 ? { contractWallets: { chains: Object.fromEntries(chains) } } : {}),
       service: config.serviceName,
       nonces: backend.nonces,
+      issuedFrom: () => acceptedFrom(db),
       clock,
       // Many clients can share one address. A full queue takes about a third of a second in pure JavaScript.
       recoveries: { waiting: 128, waitingPerClass: 32 },
@@ -112,8 +114,8 @@ export class ProductFactories extends HostFactories {
     return createChallengeCodec({ sealer, serviceName: config.serviceName, origin })
   }
 
-  override webTokens({ sealer, backend, clock, origin }: Services): WebTokens {
-    return webTokens({ sealer, nonces: backend.nonces, clock, origin })
+  override webTokens({ sealer, backend, db, clock, origin }: Services): WebTokens {
+    return webTokens({ sealer, nonces: backend.nonces, issuedFrom: () => acceptedFrom(db), clock, origin })
   }
 
   cipher({ db, sealer, clock }: Services): AccountCipher {

@@ -77,7 +77,9 @@ t.test('a web token is good for ten minutes, and makes one key', async t => {
       return claimed.length === 1
     },
   }
-  const tokens = webTokens({ sealer, nonces: nonces as never, clock, origin: ORIGIN })
+  let from = 0
+  const issuedFrom = async () => from
+  const tokens = webTokens({ sealer, nonces: nonces as never, issuedFrom, clock, origin: ORIGIN })
   const signedIn = {
     accountId: 'acc_1',
     userId: 'usr_1',
@@ -101,6 +103,12 @@ t.test('a web token is good for ten minutes, and makes one key', async t => {
   t.match(tokens.authenticate(token), { ok: false, code: 'unauthorized' })
   t.match(await tokens.claim(session), { ok: false, code: 'unauthorized' })
   t.equal(claimed.length, 2, 'an expired one is not claimed')
+  claimed.length = 0
+  const later = newWebSession(signedIn, clock.now())
+  from = clock.now() + 1
+  t.match(await tokens.claim(later), { ok: false, code: 'unauthorized' }, 'issued before a restore')
+  from = clock.now()
+  t.match(await tokens.claim(later), { ok: true })
   t.same(tokens.read(token), session, 'it can still be read')
 })
 

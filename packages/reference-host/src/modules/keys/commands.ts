@@ -1,6 +1,6 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
-import { CommandError, type Command } from '@gatewright/host/internal'
+import { CommandError, heldKeyCommands, type Command } from '@gatewright/host/internal'
 import { accountOf } from '../users/find-account.ts'
 import { auditCommand, operatorActionsCommand } from './audit-command.ts'
 import { describeKey, revokedKeyOutput } from './key-output.ts'
@@ -100,6 +100,7 @@ export const commands: readonly Command<KeyCommandServices>[] = [
       return { data: { kid, dropped: true }, lines: [`${kid} is dropped.`] }
     },
   },
+  ...heldKeyCommands,
   auditCommand,
   operatorActionsCommand,
 ]

@@ -18,11 +18,14 @@ const notValid = deny('unauthorized', 'the web token is not valid: sign in again
 export function webTokens({
   sealer,
   nonces,
+  issuedFrom,
   clock,
   origin,
 }: {
   readonly sealer: Sealer
   readonly nonces: NonceStorage
+  /** Returns the earliest time of issue of accepted tokens. */
+  readonly issuedFrom: () => Promise<EpochMs>
   readonly clock: Clock
   readonly origin: string
 }): WebTokens {
@@ -39,7 +42,7 @@ export function webTokens({
     },
     async claim({ sessionId, expiresAt }) {
       const now = clock.now()
-      if (now >= expiresAt) return notValid
+      if (now >= expiresAt || expiresAt - LIFETIME_MS < (await issuedFrom())) return notValid
       // The prefix distinguishes web tokens from other nonces, which begin with the address of a wallet.
       const first = await nonces.claim(`web token\n${sessionId}`, expiresAt + GRACE_MS, now)
       return first ? allow(undefined) : notValid

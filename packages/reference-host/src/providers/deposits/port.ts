@@ -1,8 +1,8 @@
 import * as Type from 'typebox/type'
 import { idText } from '@gatewright/host/schemas'
 import { catalogueMethods, Cents, Decimal } from '../catalogue.ts'
-import { takes, type ProviderOf } from '../port.ts'
-import { orNull, orRejection, orUndefined, reply, type ReplyType } from '../reply.ts'
+import { optional, takes, type ProviderOf } from '../port.ts'
+import { orNull, orRejection, orUndefined, pageOf, reply, withId, type ReplyType } from '../reply.ts'
 
 /** The states of a deposit. */
 export const DEPOSIT_STATUSES = ['awaitingDeposit', 'processing', 'completed', 'failed'] as const
@@ -47,6 +47,13 @@ export const depositPort = {
   open: takes<[id: string, want: NewDeposit]>().replies(orRejection(openDeposit)),
   /** Every payment it ever saw for the deposit: an address can be paid twice. Undefined: the id is unknown. */
   find: takes<[id: string]>().replies(orUndefined(depositReport)),
+  /**
+   * Lists the deposits that it has opened or changed at `since` (milliseconds since 1970) or later, each once, in any order. Asked after
+   * a restore of the host's database. `after` is the `next` of the page before; null for the first.
+   */
+  changedSince: optional(
+    takes<[since: number, after: string | null]>().replies(pageOf(withId(depositReport))),
+  ),
 }
 /** Takes payments in other assets for accounts. Time limits and faults: docs/identity-check.md. */
 export type DepositProvider = ProviderOf<typeof depositPort>

@@ -1,5 +1,7 @@
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
+import type { HostServices } from '@gatewright/host'
+import type { Restore, RestoreFindings } from '@gatewright/host/internal'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
 
@@ -47,6 +49,28 @@ export async function skipAddresses(
     if (skipped === count) return next
     note(skipped)
   }
+}
+
+/** How many addresses of each xpub a restore skips: more pay-ins than that in the lost time need `payins skip-addresses`. */
+const SKIPPED_AT_RESTORE = 1000
+
+/** Skips the next addresses of each xpub after a restore, once: the lost database may have given them to payers. */
+export async function addressesRestored(
+  { db, receivers, progress }: AddressServices,
+  { repeated }: Restore,
+): Promise<RestoreFindings> {
+  const done: string[] = []
+  for (const xpub of repeated ? [] : receivingXpubs(receivers)) {
+    const { id } = xpub.branch
+    const note = (skipped: number): void => progress(`xpub ${id}: ${skipped} addresses skipped`)
+    const next = await skipAddresses(db, xpub, SKIPPED_AT_RESTORE, note)
+    done.push(`xpub ${id}: ${SKIPPED_AT_RESTORE} addresses skipped, the next index is ${next}.`)
+  }
+  return { done, differences: [] }
+}
+
+interface AddressServices extends Pick<HostServices, 'db' | 'progress'> {
+  readonly receivers: readonly PayinReceiver[]
 }
 
 /** Records the addresses from index `first` on as skipped, and makes `end` the next index. */

@@ -1,0 +1,61 @@
+import type { EpochMs } from '@gatewright/kernel/internal'
+import type { Restore, RestoreFindings } from '@gatewright/host/internal'
+import { SANDBOX_PROVIDER } from './sandbox.ts'
+
+/** A page of what a provider has received or changed. */
+interface ChangePage<T> {
+  readonly changes: readonly T[]
+  /** Continues the list; null: this is its end. */
+  readonly next: string | null
+}
+
+/** A provider that may be able to list what has changed. */
+interface ListingProvider<T> {
+  readonly name: string
+  changedSince?(since: EpochMs, after: string | null, signal: AbortSignal): Promise<ChangePage<T>>
+}
+
+/** The clocks of providers and the time of a restore need not agree better. What is known already is ignored. */
+const MARGIN_MS = 300_000
+const noSignal = new AbortController().signal
+
+/**
+ * Reads everything that a provider has changed since a restore, and collects what `apply` says about each: what a person must look at, or
+ * undefined. A provider that cannot be asked is itself a difference.
+ */
+export async function compareWithProvider<T>(
+  what: string,
+  provider: ListingProvider<T> | undefined,
+  { since }: Restore,
+  apply: (change: T, provider: string) => Promise<string | 'applied' | undefined>,
+): Promise<RestoreFindings> {
+  // The built-in one remembers in the database that was restored.
+  if (!provider || provider.name === SANDBOX_PROVIDER) return { done: [], differences: [] }
+  const { name } = provider
+  if (!provider.changedSince)
+    return {
+      done: [],
+      differences: [`${what}: provider ${name} cannot list what has changed: compare its own records`],
+    }
+  const differences: string[] = []
+  let [read, applied] = [0, 0]
+  let after: string | null = null
+  try {
+    do {
+      const page: ChangePage<T> = await provider.changedSince(since - MARGIN_MS, after, noSignal)
+      for (const change of page.changes) {
+        read += 1
+        const outcome = await apply(change, name)
+        if (outcome === 'applied') applied += 1
+        else if (outcome !== undefined) differences.push(outcome)
+      }
+      after = page.next
+    } while (after !== null)
+  } catch (error) {
+    differences.push(`${what}: ${(error as Error).message}: run gatewright restored again`)
+  }
+  return {
+    done: [`${what}: ${read} of provider ${name} compared, ${applied} brought up to date.`],
+    differences,
+  }
+}
