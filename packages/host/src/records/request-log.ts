@@ -1,7 +1,7 @@
 import type { Decision } from '@gatewright/http'
 import { storableText, type Clock } from '@gatewright/kernel/internal'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import { hasCode } from '../storage/cause.ts'
+import { hasCode } from './cause.ts'
 import { insertRequests, NO_ACCOUNT, requests, type RecordedRequest } from './requests.ts'
 
 /** The names of the choices of which decisions are kept. */

@@ -1,5 +1,3 @@
-import type { Page } from './table.ts'
-
 /** The facts about a host in its documents. Scripts of pages read them as JSON; none is secret. */
 export interface HostFacts {
   readonly environment: 'sandbox' | 'live'
@@ -14,7 +12,13 @@ export interface HostFacts {
   readonly process?: { readonly version: string; readonly startedAt: string }
 }
 
-type PageAddress = Pick<Page, 'path' | 'listener'>
+/** Where a page is. */
+export interface PageAddress {
+  /** Undefined: the page for an address that neither a page nor an operation has. */
+  readonly path: string | undefined
+  /** Absent: the public listener serves it. */
+  readonly listener?: 'operator'
+}
 
 const SANDBOX_BAR =
   '<aside class="sandbox-bar" aria-label="Sandbox"><strong>Sandbox</strong> Play money only.</aside>'

@@ -1,14 +1,10 @@
 import type { Config } from '../config/config.ts'
-import type { HostFacts } from './document.ts'
+import type { HostFacts, PageAddress } from './document.ts'
 import { homeLinks } from './home.ts'
 
 /** A page for browsers. Its sources are in `browser/<name>`. */
-export interface Page {
+export interface Page extends PageAddress {
   readonly name: string
-  /** Undefined: the page for an address that neither a page nor an operation has. */
-  readonly path: string | undefined
-  /** Absent: the public listener serves it. */
-  readonly listener?: 'operator'
   /** Whether the host serves it with this configuration. */
   readonly served: (config: Config) => boolean
   /** Directives that replace those of the common content security policy, for a library that needs others. */
