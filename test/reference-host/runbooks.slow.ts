@@ -157,7 +157,9 @@ t.test('history-lost: hosts are ready again when the loss was accepted', async t
 t.test('restored: all sessions of the restored database end', async t => {
   const { host, follow } = await drill(t)
   const user = await bootstrapUser(host.send)
-  await follow('restored')
+  await until(async () => (await host.send('/readyz')).status === 200)
+  const since = new Date(Date.now() - 60_000).toISOString()
+  t.match(await follow('restored', { SINCE: since }), 'Accepted')
   await until(async () => (await statusOf(host, user.token)) === 401)
   t.equal((await newSession(host, user.key)).status, 200)
 })

@@ -1,5 +1,3 @@
-import type { SqlValue } from './sql-client.ts'
-
 /** In a statement: `gw_cards@$1`, the partition of the table in which Postgres keeps the rows of the value of parameter 1. */
 const PLACE = /@\$(\d+)/g
 
@@ -29,7 +27,7 @@ function cut(text: string): CutText {
  * partition of the value of parameter 1, so that Postgres neither plans nor locks the others; with one partition it becomes `gw_cards`.
  * A table that has an alias in the statement must be called by it elsewhere. Throws a `TypeError` if the value is not a text.
  */
-export function inPartitions(text: string, values: readonly SqlValue[], partitions: number): string {
+export function inPartitions(text: string, values: readonly unknown[], partitions: number): string {
   if (!text.includes('@$')) return text
   const { pieces, values: places, texts } = cut(text)
   const names = places.map(place => (partitions === 1 ? '' : nameOf(values[place], partitions)))
@@ -45,7 +43,7 @@ export function inPartitions(text: string, values: readonly SqlValue[], partitio
 /** Returns what follows the name of a table in the name of one of its partitions. */
 export const partitionName = (part: number, partitions: number): string => `_p${part}of${partitions}`
 
-function nameOf(value: SqlValue | undefined, partitions: number): string {
+function nameOf(value: unknown, partitions: number): string {
   if (typeof value !== 'string')
     throw new TypeError(`the value that selects a partition must be a text, not ${typeof value}`)
   return partitionName(partitionOf(value, partitions), partitions)
