@@ -56,7 +56,7 @@ export function postgresBackend(
   const pool = openPool({
     ...options,
     query_timeout: queryMs,
-    ...(partitions > 1 && prepare && { onConnect: planOnce }),
+    ...(partitions > 1 && prepare && { verify: planOnce }),
   })
   const retries: Record<RetryReason, number> = { serialization: 0, deadlock: 0, plan: 0 }
   const onRetry = (reason: RetryReason): void => {
@@ -115,8 +115,8 @@ function openPool(options: pg.PoolConfig): pg.Pool {
  * Makes Postgres plan each prepared statement once. For a divided table it would otherwise plan again whenever a statement runs, because
  * a plan for its values reads fewer partitions; but plans of all partitions skip those too, when they run.
  */
-async function planOnce(client: pg.ClientBase): Promise<void> {
-  await client.query('set plan_cache_mode = force_generic_plan')
+function planOnce(client: pg.ClientBase, done: (error?: Error) => void): void {
+  client.query('set plan_cache_mode = force_generic_plan').then(() => done(), done)
 }
 
 /** Ends a pool. Connections whose server does not reply, or whose statement still runs, are cut after `CLOSE_MS`. */
