@@ -34,7 +34,7 @@ function payer(): Providers {
       next: null,
     }),
   }
-  return { withdrawals: provider } as unknown as Providers
+  return { withdrawals: provider }
 }
 
 /** Where the database is, and how its state is kept and brought back. */

@@ -72,8 +72,10 @@ t.test('limits nothing when limits are off', async t => {
 t.test('names the limits of guarded requests, each with its own counts and the shared store', async t => {
   for (const backend of [{}, { limiter: store }]) {
     const shared = 'limiter' in backend ? { store } : {}
-    const ofProcess = (points: number) =>
-      'limiter' in backend ? { localPoints: points, localSpends: true } : {}
+    const ofProcess = (points: number) => ({
+      localSpends: true,
+      ...('limiter' in backend ? { localPoints: points } : {}),
+    })
     const window = { windowSeconds: 60, ...shared }
     t.same(guardLimits(config(RATE_LIMITS), backend), {
       limits: [

@@ -32,7 +32,8 @@ const restored = (since: number, ...more: string[]): Promise<Ran> =>
   gatewright(['restored', '--since', new Date(since).toISOString(), '--yes', ...more])
 const ready = async (): Promise<unknown> => {
   // A result of readiness is shared for a second.
-  for (let at = Date.now(); Date.now() < at + 1000; ) await new Promise(setImmediate)
+  const asked = Date.now()
+  while (Date.now() < asked + 1000) await new Promise(setImmediate)
   return (await send('/readyz')).status
 }
 const open = (key: string) => send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
@@ -125,7 +126,7 @@ t.test('holds the keys of named accounts only, also when it runs again', async t
 
 t.test('asks the providers, and names what the database has lost', async t => {
   const sandbox = internals.PORTS.withdrawals.sandbox({ db, clock: { now: () => Date.now() } })
-  const deposits = internals.PORTS.deposits.sandbox({ db, clock: { now: () => Date.now() } } as never)
+  const deposits = internals.PORTS.deposits.sandbox({ db, clock: { now: () => Date.now() } })
   const asked: unknown[] = []
   const report = { reason: null, txHash: null, paidCents: null, relay: null }
   const pages = [

@@ -116,7 +116,7 @@ function openPool(options: pg.PoolConfig): pg.Pool {
  * a plan for its values reads fewer partitions; but plans of all partitions skip those too, when they run.
  */
 function planOnce(client: pg.ClientBase, done: (error?: Error) => void): void {
-  client.query('set plan_cache_mode = force_generic_plan').then(() => done(), done)
+  client.query('set plan_cache_mode = force_generic_plan', (error: Error | null) => done(error ?? undefined))
 }
 
 /** Ends a pool. Connections whose server does not reply, or whose statement still runs, are cut after `CLOSE_MS`. */

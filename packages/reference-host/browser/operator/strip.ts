@@ -52,8 +52,8 @@ export function strip(feed: FiguresFeed): HTMLElement {
     showRefused()
   })
   const inbox: Partial<{ [K in keyof InboxFigures]: Reply<InboxFigures[K]> }> = {}
-  const followInbox = <K extends keyof InboxFigures>(name: FigureName, member: K): void =>
-    feed.follow<InboxFigures[K]>(name, reply => {
+  const followInbox = (name: FigureName, member: keyof InboxFigures): void =>
+    feed.follow<InboxFigures[keyof InboxFigures]>(name, reply => {
       Object.assign(inbox, { [member]: reply })
       const { history, attention, jobs, runs } = inbox
       if (!history || !attention || !jobs || !runs) return

@@ -15,19 +15,21 @@ interface ListingProvider<T> {
   changedSince?(since: EpochMs, after: string | null, signal: AbortSignal): Promise<ChangePage<T>>
 }
 
+/** What became of a change: the database has taken it, a person must look at it, or undefined: it was known. */
+type Outcome = 'applied' | { readonly difference: string } | undefined
+
 /** The clocks of providers and the time of a restore need not agree better. What is known already is ignored. */
 const MARGIN_MS = 300_000
 const noSignal = new AbortController().signal
 
 /**
- * Reads everything that a provider has changed since a restore, and collects what `apply` says about each: what a person must look at, or
- * undefined. A provider that cannot be asked is itself a difference.
+ * Reads everything that a provider has changed since a restore, and collects the differences that `apply` finds. A provider that cannot be asked is itself a difference.
  */
 export async function compareWithProvider<T>(
   what: string,
   provider: ListingProvider<T> | undefined,
   { since }: Restore,
-  apply: (change: T, provider: string) => Promise<string | 'applied' | undefined>,
+  apply: (change: T, provider: string) => Promise<Outcome>,
 ): Promise<RestoreFindings> {
   // The built-in one remembers in the database that was restored.
   if (!provider || provider.name === SANDBOX_PROVIDER) return { done: [], differences: [] }
@@ -47,7 +49,7 @@ export async function compareWithProvider<T>(
         read += 1
         const outcome = await apply(change, name)
         if (outcome === 'applied') applied += 1
-        else if (outcome !== undefined) differences.push(outcome)
+        else if (outcome) differences.push(outcome.difference)
       }
       after = page.next
     } while (after !== null)

@@ -23,6 +23,8 @@ export function depositsRestored(
     const { id, status, payments } = change
     if (outcome !== 'unknown' || (status === 'failed' && payments.length === 0)) return undefined
     const cents = payments.reduce((sum, { creditedCents }) => sum + creditedCents, 0)
-    return `deposit ${id}: provider ${provider} has received ${money(cents)} for it (${status}), and this database does not know it: no account is credited`
+    return {
+      difference: `deposit ${id}: provider ${provider} has received ${money(cents)} for it (${status}), and this database does not know it: no account is credited`,
+    }
   })
 }

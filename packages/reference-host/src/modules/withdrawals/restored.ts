@@ -26,6 +26,8 @@ export function withdrawalsRestored(
     if (outcome === 'applied') return 'applied'
     // A failed one paid nothing out.
     if (outcome !== 'unknown' || report.status === 'failed') return undefined
-    return `withdrawal ${id}: provider ${provider} pays out ${money(payoutCents)} (${report.status}), and this database does not know it: the money is in the balance of an account again`
+    return {
+      difference: `withdrawal ${id}: provider ${provider} pays out ${money(payoutCents)} (${report.status}), and this database does not know it: the money is in the balance of an account again`,
+    }
   })
 }
