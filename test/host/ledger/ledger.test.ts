@@ -300,6 +300,12 @@ onBoth(
     ]) {
       await t.rejects(rows(db, statement), statement)
     }
+    const inPartition = [
+      'update gw_ledger_legs@$1 set amount_cents = 1 where account_id = $1',
+      'delete from gw_ledger_legs@$1 where account_id = $1',
+    ]
+    for (const statement of db.features === 'minimal' ? [] : inPartition)
+      await t.rejects(rows(db, statement, ['ann']), { cause: { message: /append-only/ } }, statement)
     t.equal(await ledger.balance(db, user('ann')), 499)
     t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
     await rows(db, forged('credit', 5))

@@ -71,7 +71,11 @@ begin
   raise exception 'ledger transfers are append-only';
 end $$;
 
-create trigger {prefix}ledger_keep before update or delete or truncate on {prefix}ledger_legs
+-- For each row: a trigger for each statement would not run for statements that name a partition.
+create trigger {prefix}ledger_keep_rows before update or delete on {prefix}ledger_legs
+  for each row execute function {prefix}ledger_keep();
+
+create trigger {prefix}ledger_keep before truncate on {prefix}ledger_legs
   for each statement execute function {prefix}ledger_keep();
 -- both
 
