@@ -81,6 +81,11 @@ t.test('uses the partition of each parameter', t => {
     `from a${part('ben')} join b${part('ann')} on true, c${part('ben')}`,
   )
   t.not(part('ann'), part('ben'))
+  t.equal(
+    inPartitions('from a@$1 where tags <@$2 and @$2 < 0', ['ann', 7], 8),
+    `from a${part('ann')} where tags <@$2 and @$2 < 0`,
+    'an operator stays',
+  )
   t.throws(() => inPartitions('from a@$1', [7], 8), {
     name: 'TypeError',
     message: 'the value that selects a partition must be a text, not number',

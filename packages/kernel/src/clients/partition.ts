@@ -1,5 +1,8 @@
-/** In a statement: `gw_cards@$1`, the partition of the table in which Postgres keeps the rows of the value of parameter 1. */
-const PLACE = /@\$(\d+)/g
+/**
+ * In a statement: `gw_cards@$1`, the partition of the table in which Postgres keeps the rows of the value of parameter 1. Without a name
+ * before it, as in `tags <@$1`, it is an operator.
+ */
+const PLACE = /(?<=\w)@\$(\d+)/
 
 /** A statement text, cut at its places. */
 interface CutText {
@@ -15,8 +18,13 @@ const cutTexts = new Map<string, CutText>()
 function cut(text: string): CutText {
   let found = cutTexts.get(text)
   if (!found) {
-    const values = [...text.matchAll(PLACE)].map(([, number]) => Number(number) - 1)
-    found = { pieces: text.replace(PLACE, '@$').split('@$'), values, texts: new Map() }
+    // A split by an expression with a group gives the pieces and, between them, what the group caught.
+    const parts = text.split(PLACE)
+    found = {
+      pieces: parts.filter((_, index) => index % 2 === 0),
+      values: parts.filter((_, index) => index % 2 === 1).map(number => Number(number) - 1),
+      texts: new Map(),
+    }
     cutTexts.set(text, found)
   }
   return found

@@ -52,6 +52,8 @@ const ELSEWHERE = [
   'select b.id from',
   'insert into gw_ledger_legs',
   'insert into gw_ledger_tail',
+  'select cast($3 as text), cast($1 as text), cast($2 as text), -cast($5 as bigint)',
+  'select cast($4 as text), cast($8 as text), cast($2 as text), cast($5 as bigint)',
   'select jsonb_array_elements_text',
   'select value from json_each',
   'update gw_ledger_accounts as a',
@@ -87,8 +89,12 @@ const FOLDING =
 const ENDED_LONG_AGO = `update gw_payins set due_at = $1 where (account_id, id) = (select account_id, id from gw_payins
   where status = 'expired' and own_receiver = 0 and transfer_tx is null limit 1)`
 
+/** A statement without line breaks, with the table in place of its partition, as the sources spell it or as it was sent. */
 function plain(text: string): string {
-  return text.replace(/\s+/g, ' ').trim()
+  return text
+    .replace(/@\$\d+|_p\d+of\d+/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
 }
 
 t.setTimeout(600_000)
