@@ -25,9 +25,9 @@ export async function bundled(scripts: readonly string[]): Promise<string[]> {
   const outdir = mkdtempSync('build/bundled/')
   process.once('exit', () => rmSync(outdir, { recursive: true, force: true }))
   await build({
-    entryPoints: [...scripts],
+    // Two scripts may have one name.
+    entryPoints: scripts.map((script, at) => ({ in: script, out: nameOf(script, at) })),
     outdir,
-    entryNames: '[name]',
     outExtension: { '.js': '.mjs' },
     bundle: true,
     splitting: true,
@@ -42,5 +42,7 @@ export async function bundled(scripts: readonly string[]): Promise<string[]> {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)",
     },
   })
-  return scripts.map(script => join(outdir, basename(script).replace(/\.js$/, '.mjs')))
+  return scripts.map((script, at) => join(outdir, `${nameOf(script, at)}.mjs`))
 }
+
+const nameOf = (script: string, at: number): string => `${at}-${basename(script, '.js')}`

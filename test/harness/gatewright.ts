@@ -1,5 +1,6 @@
 import { runCommand } from '@gatewright/reference-host'
 import { runNode } from './node.ts'
+import { PROGRAMS } from './programs.ts'
 
 /** What the command printed, both streams, and its exit code. */
 export interface Ran {
@@ -15,5 +16,5 @@ export async function gatewright(args: readonly string[], env: NodeJS.ProcessEnv
 
 /** Runs the operator command as a user does: a process of its own. */
 export function gatewrightProcess(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
-  return runNode(['packages/reference-host/dist/cli/main.js', ...args], { PATH: process.env['PATH'], ...env })
+  return runNode([PROGRAMS.command, ...args], { PATH: process.env['PATH'], ...env })
 }

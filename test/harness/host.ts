@@ -10,6 +10,7 @@ import { reportHostStarts } from './host-starts.ts'
 import { hostStoresEnv } from './host-stores.ts'
 import { Leaks, reportResponse, watchForLeaks } from './leaks.ts'
 import { plainNode } from './node.ts'
+import { PROGRAMS } from './programs.ts'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
 /** An HTTP response with its JSON body. */
@@ -186,7 +187,7 @@ export interface HostProcess {
 export async function spawnHost(
   dataDir: string,
   env: Record<string, string> = {},
-  script: readonly string[] = ['packages/reference-host/dist/main.js'],
+  script: readonly string[] = [PROGRAMS.host],
 ): Promise<HostProcess> {
   const child = plainNode(script, {
     env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: resolvePath(tmpdir(), dataDir), ...env },

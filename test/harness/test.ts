@@ -6,6 +6,7 @@ import { anvilBinary } from './binaries.ts'
 import { chromiumBinary } from './chromium.ts'
 import { SERVERS } from './cpu-time.ts'
 import { filesBelow } from './files.ts'
+import { bundledPrograms } from './programs.ts'
 import { postgresService, redisService } from './services.ts'
 import { onOtherStores, processesOf } from './test-processes.ts'
 import { keepTemporaryFilesInMemory } from './temporary-files.ts'
@@ -30,6 +31,7 @@ const started = performance.now()
 anvilBinary()
 if (sources.some(source => source.endsWith('.slow.ts'))) installTools()
 if (sources.some(source => source.includes('/pages/'))) chromiumBinary()
+const programs = await bundledPrograms()
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort())
 const runs: ProcessRun[] = []
@@ -40,6 +42,7 @@ async function worker(): Promise<void> {
   console.log(`# Postgres from ${postgres.from}, Redis from ${redis.from}`)
   const env = {
     ...process.env,
+    ...programs,
     TEST_POSTGRES_URL: postgres.url,
     TEST_REDIS_URL: redis.url,
     [SERVERS]: [postgres.pid, redis.pid].filter(Boolean).join(),

@@ -13,6 +13,7 @@ import {
   type RequestOptions,
 } from '../harness/host.ts'
 import { runNode } from '../harness/node.ts'
+import { PROGRAMS } from '../harness/programs.ts'
 
 const PAYIN = '/user/v1/subscriptions/payin'
 const stores = await hostStoresEnv('postgres+redis')
@@ -47,7 +48,7 @@ t.test('creates one key for one signed statement on 4 hosts', async t => {
 
 t.test('a session verifies on every host, also after the signing key was rotated', async t => {
   const user = await bootstrapUser(any)
-  const rotate = ['packages/reference-host/dist/cli/main.js', 'signing-keys', 'rotate']
+  const rotate = [PROGRAMS.command, 'signing-keys', 'rotate']
   t.equal((await runNode(rotate, { PATH: process.env['PATH'], ...env })).code, 0)
   const responses = await over4(4, n => send(n, '/user/v1/keys', { headers: bearer(user.token) }))
   t.equal(count(responses, 200), 4)

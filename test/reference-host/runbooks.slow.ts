@@ -10,6 +10,7 @@ import t, { type Test } from 'tap'
 import { postgresBinaries, redisBinaries } from '../harness/binaries.ts'
 import { bearer, bootstrapUser, startTestHost, type TestHost } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
+import { PROGRAMS } from '../harness/programs.ts'
 
 const FOLDER = 'docs/runbooks'
 const run = promisify(execFile)
@@ -20,7 +21,7 @@ t.teardown(() => rmSync(programs, { recursive: true, force: true }))
 const command = join(programs, 'gatewright')
 writeFileSync(
   command,
-  `#!/bin/sh\nunset NODE_OPTIONS\nexec '${process.execPath}' '${resolve('packages/reference-host/dist/cli/main.js')}' "$@"\n`,
+  `#!/bin/sh\nunset NODE_OPTIONS\nexec '${process.execPath}' '${resolve(PROGRAMS.command)}' "$@"\n`,
 )
 chmodSync(command, 0o755)
 const [postgres, redis] = [postgresBinaries(), redisBinaries()]

@@ -10,6 +10,7 @@ import t, { type Test } from 'tap'
 import { bearer, bootstrapUser, request, spawnHost } from '../harness/host.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { printed, startPostgres, startRedis } from '../harness/services.ts'
+import { PROGRAMS } from '../harness/programs.ts'
 
 const { env: SECRETS, drop } = await hostStoresEnv('postgres')
 t.teardown(drop)
@@ -44,7 +45,7 @@ for (const store of ['Postgres', 'Redis'] as const)
 
 /** Starts a host as the first process of a container: it gets only the signals that it listens for. */
 function firstProcess(t: Test, env: Record<string, string>): ChildProcess {
-  const host = [process.execPath, 'packages/reference-host/dist/main.js']
+  const host = [process.execPath, PROGRAMS.host]
   const rights = process.getuid?.() === 0 ? [] : ['--map-root-user']
   const child = spawn('unshare', ['--pid', '--fork', '--kill-child', ...rights, ...host], {
     env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: folder(t), ...env },

@@ -10,9 +10,10 @@ import {
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { newMoneyUser, type MoneyUser } from '../harness/money.ts'
 import { runNode } from '../harness/node.ts'
+import { PROGRAMS } from '../harness/programs.ts'
 
-const THIS = ['packages/reference-host/dist/main.js']
-const COMMAND = 'packages/reference-host/dist/cli/main.js'
+const THIS = [PROGRAMS.host]
+const COMMAND = PROGRAMS.command
 const NEXT = ['build/test/reference-host/next-version.child.js']
 
 const stores = await hostStoresEnv('postgres')

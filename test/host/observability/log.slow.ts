@@ -7,6 +7,7 @@ import t from 'tap'
 import { request } from '../../harness/host.ts'
 import { listening } from '../../harness/listening.ts'
 import { plainNode } from '../../harness/node.ts'
+import { PROGRAMS } from '../../harness/programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-log-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -19,7 +20,7 @@ for (const kind of ['pipe', 'socket']) {
       await once(spawn('sh', ['-c', 'mkfifo "$0"', fifo]), 'exit')
       // Open for both, so that the pipe has a reader, which never reads. Node makes sockets for its own pipes.
       const log = kind === 'pipe' ? openSync(fifo, 'r+') : 'pipe'
-      const child = plainNode(['packages/reference-host/dist/main.js'], {
+      const child = plainNode([PROGRAMS.host], {
         env: {
           PATH: process.env['PATH'],
           PORT: '0',

@@ -10,13 +10,14 @@ import { gatewright } from '../../harness/gatewright.ts'
 import { listening } from '../../harness/listening.ts'
 import { plainNode, runNode } from '../../harness/node.ts'
 import { request } from '../../harness/host.ts'
+import { PROGRAMS } from '../../harness/programs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-log-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
 t.test('a host whose log cannot be written serves on, and stops when it is asked to', async t => {
   const full = openSync('/dev/full', 'w')
-  const child = plainNode(['packages/reference-host/dist/main.js'], {
+  const child = plainNode([PROGRAMS.host], {
     env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', full],
   })

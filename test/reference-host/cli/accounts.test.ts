@@ -8,6 +8,7 @@ import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, newWallet, request, spawnHost } from '../../harness/host.ts'
 import { webToken } from '../../harness/web-sign-in.ts'
+import { PROGRAMS } from '../../harness/programs.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-accounts-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -17,7 +18,7 @@ const json = async (...args: string[]): Promise<unknown> =>
   JSON.parse((await gatewright(...args, '--json')).output)
 
 // `gatewright start` runs the host whose rows the other commands show.
-const host = await spawnHost(dataDir, {}, ['packages/reference-host/dist/cli/main.js', 'start'])
+const host = await spawnHost(dataDir, {}, [PROGRAMS.command, 'start'])
 const send = (path: string, options = {}) => request(host.url, path, options)
 const user = await bootstrapUser(send)
 const policy = { maxAuthAmountCents: 100 }

@@ -8,6 +8,7 @@ import { runCommand } from '@gatewright/reference-host'
 import { SignJWT } from 'jose'
 import t from 'tap'
 import { runNode } from '../../harness/node.ts'
+import { PROGRAMS } from '../../harness/programs.ts'
 import { signingKey } from '../../scope-guard/issuer.ts'
 
 const key = await signingKey('ES256', 'k1')
@@ -138,10 +139,9 @@ t.test('refuses a token as an argument without printing it, no token, and unusab
 t.test('reads the token from a file, in a process of its own without any store', async t => {
   const file = join(dir, 'token.txt')
   writeFileSync(file, await sign({}))
-  const { code, output } = await runNode(
-    ['packages/reference-host/dist/cli/main.js', 'explain-token', ...guard, '--file', file],
-    { PATH: process.env['PATH'] },
-  )
+  const { code, output } = await runNode([PROGRAMS.command, 'explain-token', ...guard, '--file', file], {
+    PATH: process.env['PATH'],
+  })
   t.equal(code, 0)
   t.match(output, 'Accepted until')
 })
