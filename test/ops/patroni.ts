@@ -257,7 +257,7 @@ function leaderKeyPatch(own: string): string {
   return path
 }
 
-/** The first process of the Postgres in a folder; 0 if there is none. */
+/** Returns the process id of the Postgres server whose data is in a folder, or 0 if none runs there. */
 function postmaster(own: string): number {
   const data = join(own, 'data')
   try {
@@ -276,7 +276,7 @@ async function replies(url: string): Promise<boolean> {
   )
 }
 
-/** What the first node that replies knows about all; none if no node replies. */
+/** Returns the members of the cluster as the first node that replies lists them. Returns no members if no node replies. */
 async function readMembers(nodes: readonly Node[]): Promise<readonly Member[]> {
   for (const { apiPort } of nodes)
     try {

@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { runCommand } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import {
@@ -17,7 +20,7 @@ import { signedLogin } from '../../harness/web-sign-in.ts'
 const folder = mkdtempSync(join(tmpdir(), 'gatewright-account-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const env = { XDG_CONFIG_HOME: folder }
-const host = await startTestHost()
+const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 const { send } = host
 const file = join(folder, 'gatewright', 'login.json')
@@ -252,6 +255,36 @@ t.test('prints the requests of the account, with why one was refused', async t =
   t.match(output, /^\S+Z +payments\.create +200 +- /m)
   t.match(output, /^\S+Z +payments\.create +403 +\S.* /m)
   t.notMatch(output, 'requests.list', 'without those of the command itself')
+})
+
+t.test('prints every request once, however many come between two polls', async t => {
+  const args = ['packages/reference-host/dist/cli/main.js', 'requests', 'tail', '--json']
+  const tail = spawn(process.execPath, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => tail.kill())
+  const printed: string[] = []
+  const lines = createInterface({ input: tail.stdout })
+  await once(lines, 'line')
+  const { key } = JSON.parse(readFileSync(file, 'utf8')) as { key: string }
+  const minted = await send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
+  const headers = bearer(minted.body['sessionToken'] as string)
+  const refused = async (): Promise<string> =>
+    (await send('/user/v1/payments', { body: {}, headers })).headers.get('x-request-id') as string
+  const sent = await Promise.all(Array.from({ length: 110 }, refused))
+  const last = { id: '' }
+  for await (const line of lines) {
+    const { id } = JSON.parse(line) as { id: string }
+    printed.push(id)
+    if (id === last.id) break
+    // One more, so that a poll after that of the last of them is seen too.
+    if (last.id === '' && sent.every(each => printed.includes(each))) last.id = await refused()
+  }
+  t.same(
+    sent.filter(id => printed.filter(each => each === id).length !== 1),
+    [],
+  )
 })
 
 t.test('a new login revokes the key of the one that it replaces', async t => {

@@ -40,8 +40,8 @@ export function forgetSession(): void {
 }
 
 /**
- * Reads the session that this tab has stored. Undefined if there is none, or if it is damaged or has expired; it is then deleted, and
- * the person signs in again.
+ * Reads the session that this tab has stored. Returns undefined if no session is stored, or if the stored one is damaged or has expired.
+ * A damaged or expired session is deleted, and the person signs in again.
  */
 export function readStoredSession(now: number = Date.now()): StoredSession | undefined {
   try {
