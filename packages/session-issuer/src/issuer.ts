@@ -83,7 +83,8 @@ export interface Issuer {
   /** Exchanges a key or a session for a new session with at most its rights. */
   issueSession(by: ApiKey | Session, request?: SessionRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
   /**
-   * Lists a page of the live sessions of the keys a caller may see, latest end first. A page has at most `limit` sessions. For
+   * Lists a page of the live sessions of the keys a caller may see, latest end first; for a root also those of its account that a
+   * partner created with a key of its own. A page has at most `limit` sessions. For
    * a caller that is not a root it is selected from the next 500 sessions of the account, so that any page can be short or
    * empty. A session that is live while all pages are read is listed exactly once. Throws a `TypeError` for a wrong `limit`.
    */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import type { ListPosition, SessionPage } from '@gatewright/session-issuer/internal'
-import { must, newKey, newSession, setUp } from '../fixtures.ts'
+import { must, newKey, newSession, OWNER, setUp } from '../fixtures.ts'
 
 /** Reads all pages. `between` runs after each page. */
 async function pagesOf(
@@ -116,4 +116,21 @@ t.test('leaves out the sessions that ended with their key, or when it was change
   const live = [own.sessionId, later.sessionId].toSorted()
   t.same(idsOf(await pagesOf(issuer, root)).toSorted(), live)
   t.same(idsOf(await pagesOf(issuer, root, 1)).toSorted(), live, 'on short pages, too')
+})
+
+t.test('lists the sessions that a partner created in an account, to a root only', async t => {
+  const { issuer } = setUp()
+  const { key: root } = await newKey(issuer, ['a'])
+  const { key: child } = await newKey(issuer, ['a'], { parent: root })
+  const owner = { accountId: 'partner', userId: null, walletAddress: null }
+  const { key: partner } = must(await issuer.createKey({ surface: 'partner', ...owner, scopes: ['a'] }))
+  const { sessionId } = await newSession(issuer, partner, { subject: OWNER })
+  t.same(idsOf(await pagesOf(issuer, root)), [sessionId])
+  t.same(idsOf(await pagesOf(issuer, child)), [])
+  const changed = must(await issuer.changeKey(partner, partner.id, { scopes: partner.scopes }))
+  t.same(idsOf(await pagesOf(issuer, root)), [])
+  const again = await newSession(issuer, changed, { subject: OWNER })
+  t.same(idsOf(await pagesOf(issuer, root)), [again.sessionId])
+  must(await issuer.revokeKey('operator', partner.id))
+  t.same(idsOf(await pagesOf(issuer, root)), [])
 })
