@@ -117,9 +117,23 @@ function addCommand(
     const asks = `Asks first, unless --yes is given. ${command.confirm}`
     leaf.addHelpText('after', `\n${wrap(asks, parser.helpWidth).join('\n')}`)
   }
-  leaf.addHelpText('after', `\nExample:\n  $ ${parser.name()} ${`${name} ${example}`.trimEnd()}`)
+  const call = `${parser.name()} ${name} ${example}`.trimEnd()
+  leaf.addHelpText('after', `\nExample:\n  $ ${wrapShell(call, parser.helpWidth - 4).join('\n    ')}`)
   leaf.exitOverride(error => refuse(leaf, error))
   leaf.action(() => request(leaf.args, leaf))
+}
+
+/** Breaks a command of a shell into lines of at most `width` columns. An option stays with its value, and the lines can be pasted as they are. */
+function wrapShell(command: string, width: number): string[] {
+  const lines: string[] = []
+  for (const [word] of command.matchAll(/(?:--[a-z-]+ (?!-))?(?:[^\s'"]+|'[^']*'|"[^"]*")+/g)) {
+    const last = lines.at(-1)
+    // The backslash and the space before it need two columns.
+    if (last !== undefined && last.length + 1 + word.length <= width - 2)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines.map((line, n) => (n < lines.length - 1 ? `${line} \\` : line))
 }
 
 function groupOf(parser: Program, name: string): Program {

@@ -9,7 +9,7 @@ export const historyCommands: readonly Command<Pick<HostServices, 'db' | 'clock'
   listCommand({
     name: 'history list',
     takes: [],
-    summary: `List acknowledged writes that the database has lost, at most ${MAX_LISTED}, the newest first`,
+    summary: `List acknowledged writes that the database has lost, at most ${MAX_LISTED}, newest first`,
     example: '',
     rows: async ({ db }: Pick<HostServices, 'db'>) =>
       (await listLostHistory(db, MAX_LISTED)).map(

@@ -30,7 +30,8 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
       limit: `how many, 1 to ${MOST}; default 100`,
       after: 'what the page before printed as next',
     },
-    summary: 'List writes whose outcome is unknown, the oldest first: their clients get outcome_unknown',
+    summary:
+      'List writes whose outcome is unknown, oldest first. A client that repeats one gets outcome_unknown',
     example: '--account acc_1',
     check: listQuery,
     async run({ lostRuns }, args) {
@@ -58,7 +59,8 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
   {
     name: 'lost-runs show',
     takes: ['RUN'],
-    summary: 'Show the record of a run, and the latest decision about a lost run of its key',
+    summary:
+      'Show a lost run, and the latest decision about its idempotency key. RUN is as lost-runs list prints it',
     example: '3qJ9sV0cY1bN4xWtYkLs7PdZ2aRmQe5uHf8gTi6oKjw.1763836800000',
     async run({ lostRuns }, { positional: [run = ''] }) {
       const data = await describeRun(lostRuns, run)
@@ -76,7 +78,8 @@ export const lostRunCommands: readonly Command<Pick<HostServices, 'lostRuns'>>[]
       ...NOTE_OPTIONS,
       data: 'the JSON object that retries of the client get as data; default {}',
     },
-    summary: 'Decide that a lost run took effect: its spend hold is settled, and retries get a response',
+    summary:
+      'Decide that a lost run took effect: what it reserved of spend limits is spent, and retries get a response',
     example: `${EXAMPLE} --data '{"id":"pay_1"}'`,
     confirm: 'A decision cannot be undone: first make sure that the write took effect.',
     check: decisionOf,

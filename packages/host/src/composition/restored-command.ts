@@ -38,9 +38,10 @@ export const restoredCommand: Command<HostServices> = {
   options: {
     since: 'the time that the database was brought back to (RFC 3339); required',
     changed:
-      'a file with the ids of the accounts whose keys have changed since then, one a line; default: all accounts',
+      'a file with the ids of the accounts whose keys have changed since then, one per line; default: all accounts',
   },
-  summary: 'Deny what a restored database would accept twice, and compare it with the providers',
+  summary:
+    'After a restore from a backup: deny what the database would accept a second time, and compare its money with the providers',
   example: '--since 2026-11-27T02:00:00Z',
   confirm:
     'Ends all sessions, denies held keys and statements that wallets have signed, and moves the signing key and deposit addresses on. No host is ready until gatewright history accept.',

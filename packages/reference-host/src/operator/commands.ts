@@ -22,7 +22,7 @@ export const commands: readonly Command<
   listCommand({
     name: 'jobs list',
     takes: [],
-    summary: `List the calls to providers that wait, at most ${MAX_LISTED}, those due first`,
+    summary: `List jobs (calls to providers that wait to be made), at most ${MAX_LISTED}, those due first`,
     example: '',
     rows: ({ jobs }) => listJobs(jobs, MAX_LISTED),
     columns: { KIND: 'kind', SUBJECT: 'subjectId', ATTEMPTS: 'attempts', DUE: 'dueAt', CREATED: 'createdAt' },
@@ -32,7 +32,8 @@ export const commands: readonly Command<
   {
     name: 'jobs retry',
     takes: ['KIND', 'SUBJECT'],
-    summary: 'Make a job due at once; the next host that looks runs it',
+    summary:
+      'Run a job within seconds, not at its next attempt. KIND and SUBJECT are as jobs list prints them',
     example: 'kyc.submit kyc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     async run({ jobs }, { positional: [kind = '', subjectId = ''] }) {
       if (!(await jobs.retry(kind, subjectId))) {

@@ -27,7 +27,7 @@ export const loginCommand: StartCommand = {
   name: 'login',
   takes: ['HOST'],
   options: { ...POLICY_OPTIONS, daily: `${POLICY_OPTIONS.daily}; default ${DEFAULT_DAILY}` },
-  summary: 'Sign in at a host by a browser, with a key that has a limit',
+  summary: 'Sign in to a host in the browser, and store a key that has a spending limit',
   flags: { 'keep-old': 'do not revoke the key of the login that this one replaces' },
   example: 'http://127.0.0.1:3000 --daily 50.00',
   check: requestOf,

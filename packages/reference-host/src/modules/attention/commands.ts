@@ -39,7 +39,7 @@ export function attentionCommands(
     {
       name: `${group} handled`,
       takes: [kind.toUpperCase(), 'REFERENCE'],
-      summary: `Mark the reports about one ${kind} as handled, after their money was booked`,
+      summary: `Mark the reports about one ${kind} as handled, after you booked their money. REFERENCE is yours, such as a ticket`,
       example: `${example} ticket-42`,
       check: ({ positional: [, text = ''] }) => referenceArgument(text),
       async run({ backend, clock }, { positional: [id = '', text = ''] }) {

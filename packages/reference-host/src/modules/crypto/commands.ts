@@ -8,7 +8,8 @@ export const commands: readonly Command<Pick<HostServices, 'backend' | 'sealer' 
   {
     name: 'data-keys rewrap',
     takes: [],
-    summary: 'Encrypt all personal data under the first key of DATA_KEYS. Safe beside hosts, and to repeat',
+    summary:
+      'Encrypt all personal data again, under the first key of DATA_KEYS. Safe while hosts run, and to repeat',
     example: '',
     async run({ backend, sealer, progress }) {
       const data: RewrappedColumn[] = []

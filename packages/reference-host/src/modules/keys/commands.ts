@@ -13,7 +13,7 @@ export const commands: readonly Command<KeyCommandServices>[] = [
     name: 'keys list',
     takes: ['ACCOUNT'],
     flags: {
-      consoles: 'list the keys of the account console instead: one for each sign-in, nobody has its text',
+      consoles: 'list the keys behind console sign-ins instead, which no program can use',
     },
     summary: 'List the API keys of an account, newest first',
     example: 'usr_79db7a61096340598de4661d67683883',
@@ -78,7 +78,7 @@ export const commands: readonly Command<KeyCommandServices>[] = [
   {
     name: 'signing-keys rotate',
     takes: [],
-    summary: 'Announce the next signing key; hosts start to use it by themselves',
+    summary: 'Add the next signing key; hosts begin to sign with it without a restart',
     example: '',
     async run({ issuer }) {
       const announced = await issuer.rotateSigningKey()
@@ -91,7 +91,7 @@ export const commands: readonly Command<KeyCommandServices>[] = [
   {
     name: 'signing-keys revoke',
     takes: ['KID'],
-    summary: 'Drop a leaked signing key at once',
+    summary: 'Stop accepting a leaked signing key at once. KID is as signing-keys list prints it',
     example: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
     confirm: 'Every session that it signed fails as soon as verifiers read the key set again.',
     async run({ issuer }, { positional: [kid = ''] }) {

@@ -47,7 +47,7 @@ export const commands: readonly Command<KycCommandServices>[] = [
     name: 'kyc decide',
     takes: ['ACCOUNT', 'STATUS'],
     options: { reason: 'the reason that the person reads' },
-    summary: 'Decide the identity check of an account, whatever its status is',
+    summary: `Set the identity check of an account to a STATUS: ${DECIDED_STATUSES.join(', ')}`,
     example: 'acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 approved --reason "Checked by hand"',
     confirm: 'The account gains or loses the right to create cards and to move money.',
     check: decisionOf,

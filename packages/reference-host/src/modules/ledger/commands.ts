@@ -51,7 +51,8 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
   {
     name: 'ledger credit',
     takes: ['ACCOUNT', 'AMOUNT', 'REFERENCE'],
-    summary: 'Credit a balance by hand. One REFERENCE credits once, ever',
+    summary:
+      'Credit a balance by hand. REFERENCE is yours, such as that of a bank transfer: the same one credits only once',
     confirm: 'No command takes credited money back.',
     example: 'usr_79db7a61096340598de4661d67683883 25.00 wire-2026-11-0042',
     check: creditOf,
@@ -94,7 +95,8 @@ export const commands: readonly Command<LedgerCommandServices>[] = [
   {
     name: 'ledger remit',
     takes: ['FROM', 'AMOUNT', 'REFERENCE'],
-    summary: 'Book money of the house that was paid out. FROM is bills, fees or revenue',
+    summary:
+      'Record that money of the operator was paid out. FROM is what it belonged to: bills, fees or revenue',
     confirm: 'No command takes booked money back.',
     example: 'bills 42.00 wire-2026-11-0043',
     check: remittanceOf,

@@ -99,7 +99,8 @@ export const repairCommand: Command<Pick<HostServices, 'db' | 'clock' | 'progres
   name: 'ledger repair',
   takes: [],
   flags: { plan: 'only print what would be written' },
-  summary: 'Write the transactions that are missing beside transfers, for 100 accounts at a time',
+  summary:
+    'Write transactions that are missing although their transfers were booked, for 100 accounts at a time',
   example: '--plan',
   confirm: 'Accounts see the transactions at once. No balance changes.',
   needsConfirmation: ({ flags }) => !flags.has('plan'),

@@ -86,7 +86,7 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
   {
     name: 'partner-keys validate',
     takes: ['KEY_ID'],
-    summary: 'Let a live host accept a partner key',
+    summary: 'Activate a partner key on a live host, which denies it until then',
     example: '4fJ2sVbXq81TzKpL',
     async run(context, { positional: [keyId = ''] }) {
       await partnerKey(context, keyId)

@@ -23,7 +23,7 @@ export const commands: readonly Command<WithdrawalCommandServices>[] = [
   listCommand({
     name: 'withdrawals list',
     takes: [],
-    flags: { attention: 'only those that a person must look at' },
+    flags: { attention: 'only those that need a decision by a person' },
     summary: 'List withdrawals that have not ended or need attention, newest first',
     example: '--attention',
     async rows({ backend }, { flags }) {
@@ -56,7 +56,7 @@ export const commands: readonly Command<WithdrawalCommandServices>[] = [
     name: 'withdrawals resolve',
     takes: ['WITHDRAWAL', 'STATUS', 'REFERENCE'],
     summary:
-      'End an open withdrawal as completed or failed, or mark the attention of an ended one as handled',
+      'End an open withdrawal as completed or failed, or mark an ended one that needs attention as handled. REFERENCE is yours, such as a ticket',
     example: 'wd_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 failed ticket-42',
     confirm:
       'With failed the account gets its money back: first make sure that the provider pays nothing out.',

@@ -15,9 +15,10 @@ export const authorizationCommands: readonly Command<AuthorizationCommandService
   {
     name: 'authorizations reverse',
     takes: ['AUTHORIZATION'],
-    summary: 'Give back what an authorization holds, such as one that its card network has forgotten',
+    summary:
+      'Release the money that a card authorization holds, such as one that the card network has dropped',
     example: 'auth_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
-    confirm: 'A clearing that arrives later moves nothing: it is only noted for you.',
+    confirm: 'A clearing that arrives later moves nothing: it is only recorded for review.',
     async subject({ backend }, { positional: [id = ''] }) {
       const row = await anyAuthorization.find(backend.sql, id)
       if (!row) throw new CommandError(`no authorization ${id}`)
