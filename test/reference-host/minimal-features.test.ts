@@ -93,7 +93,14 @@ for (const level of ['read committed', 'serializable'])
     for (const { status } of parallel) t.ok([200, 409, 503].includes(status), `status ${status}`)
     const distinct = parallel.slice(4).filter(({ status }) => status === 200).length
     t.ok(distinct > 0, 'simultaneous payments succeed')
-    for (const chore of ['run jobs', 'measure', 'fold balances', 'expire pay-ins', 'collect garbage'])
+    for (const chore of [
+      'run jobs',
+      'measure',
+      'fold balances',
+      'expire pay-ins',
+      'collect garbage',
+      'maintain keys',
+    ])
       await host.chore(chore)
     done(await money.read('/transactions'))
 

@@ -126,7 +126,14 @@ for (const [what, run] of HOT)
 
 t.test('background tasks look at several partitions only by statements that are listed', async t => {
   recorded.sent.splice(0)
-  for (const chore of ['run jobs', 'measure', 'fold balances', 'expire pay-ins', 'collect garbage'])
+  for (const chore of [
+    'run jobs',
+    'measure',
+    'fold balances',
+    'expire pay-ins',
+    'collect garbage',
+    'maintain keys',
+  ])
     await host.chore(chore)
   const sent = new Map(recorded.sent.splice(0).map(statement => [statement.text, statement]))
   const unused = new Set(SEVERAL.map(([pattern]) => pattern))

@@ -138,3 +138,30 @@ t.test('counts failed rounds of background tasks by task, and reports each', asy
   t.match(body, 'gatewright_chores_failed_total{chore="print statements"} 1')
   t.match(body, 'gatewright_chores_failed_total{chore="collect garbage"} 1')
 })
+
+t.test('a round deletes until no collector has a full batch left, and each has its turn', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatewright-services-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const config = readHostConfig({ DATA_DIR: folder, PORT: '0' })
+  if (!config.ok) throw new Error(config.problems.join())
+  const batches: string[] = []
+  const collector =
+    (name: string, full: number) =>
+    async (limit: number): Promise<number> =>
+      batches.push(name) && batches.filter(each => each === name).length <= full ? limit : limit - 1
+  const module: Module<HostServices> = { collectors: () => [collector('long', 120), collector('short', 1)] }
+  const host = await runHost(
+    config.value,
+    { modules: [module], scopes: scopeCatalogue(['things.write']) },
+    { observe: () => {}, report: error => t.fail(String(error)), repeatChores: false },
+  )
+  t.teardown(() => host.close())
+  const round = host.chores.find(({ name }) => name === 'collect garbage')
+  await round?.run(new AbortController().signal)
+  t.same(batches.slice(0, 5), ['long', 'short', 'long', 'short', 'long'])
+  t.equal(batches.length, 121 + 2)
+  const stopping = new AbortController()
+  stopping.abort()
+  await round?.run(stopping.signal)
+  t.equal(batches.length, 123, 'a host that stops deletes nothing more')
+})

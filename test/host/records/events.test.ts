@@ -124,3 +124,36 @@ onBothDatabases(
     )
   },
 )
+
+onBothDatabases(
+  'deletes events from before an instant, and keeps what decisions read',
+  async (t, { dbs: [db] }) => {
+    for (const [at, keep] of [
+      [NOW, false],
+      [NOW + 1, true],
+      [NOW + 2, false],
+      [NOW + 3, false],
+    ] as const)
+      await events.record(db, { ...locked, keep }, at)
+    const left = async (): Promise<number[]> =>
+      (await events.history(db, 'ann', card)).map(({ number }) => number)
+    t.equal(await events.collect(db, 10, NOW), 0)
+    t.same(await left(), [1, 2, 3, 4], 'an event of that very instant stays')
+    t.equal(await events.collect(db, 1, NOW + 3), 1)
+    t.same(await left(), [2, 3, 4], 'the oldest first, up to the limit')
+    t.equal(await events.collect(db, 10, NOW + 3), 1)
+    t.same(await left(), [2, 4])
+    await events.record(db, locked, NOW + 4)
+    t.same(await left(), [2, 4, 5])
+  },
+)
+
+onBothDatabases('hosts that delete at the same time delete different events', async (t, { dbs }) => {
+  for (let n = 0; n < 40; n += 1) await events.record(dbs[0], locked, NOW)
+  const deleted = await race(8, n => events.collect(dbs[n % dbs.length]!, 5, NOW + 1))
+  t.same(
+    deleted,
+    Array.from({ length: 8 }, () => 5),
+  )
+  t.same(await events.history(dbs[0], 'ann', card), [])
+})

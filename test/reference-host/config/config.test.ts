@@ -110,6 +110,9 @@ t.test('reads the given variables, and takes the defaults of the others', async 
     logLevel: 'info',
     logFormat: undefined,
     requestLog: { mode: 'writes', days: 7 },
+    eventDays: 400,
+    unpaidPayinDays: 30,
+    declinedAuthorizationDays: 400,
   })
   t.match(readConfig({ RATE_LIMITS: 'off' }), { value: { rateLimits: 'off' } })
 })

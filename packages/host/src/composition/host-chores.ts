@@ -1,7 +1,6 @@
-import { collectBatches } from '@gatewright/kernel'
 import { countJobs } from '../records/described-jobs.ts'
 import type { Chore } from './chores.ts'
-import { collectorsOf } from './host-module.ts'
+import { collectorsOf, type Collector } from './host-module.ts'
 import { modulesOf, type HostServices } from './host-services.ts'
 import { jobRounds } from './job-rounds.ts'
 
@@ -20,8 +19,8 @@ const MOST_LOST_RUNS = 100
 const ACCOUNTS = 200
 
 /**
- * All background tasks of a host: those of its modules, due jobs, measures, folded balances, deleted rows and the rotation of the
- * signing key. A failing task is reported and does not stop the others.
+ * All background tasks of a host: those of its modules, due jobs, measures, folded balances, deleted rows and the life of
+ * keys. A failing task is reported and does not stop the others.
  */
 export function hostChores(services: HostServices): readonly Chore[] {
   const { jobs, requestLog } = services
@@ -34,6 +33,7 @@ export function hostChores(services: HostServices): readonly Chore[] {
     { name: 'measure lost runs', everyMs: MINUTE_MS, atStart: true, run: () => measureLostRuns(services) },
     foldedBalances(services),
     garbageCollection(services),
+    keyMaintenance(services),
   ]
 }
 
@@ -52,20 +52,48 @@ export const choreFailures =
     report(error)
   }
 
-/** Deletes what has expired or ended, and rotates the signing key. */
+/**
+ * Deletes what has expired or ended, in batches: one of each collector in turn, until none has a full batch left. So a round deletes as fast
+ * as the database can, and no collector waits for the backlog of another.
+ */
 function garbageCollection(services: HostServices): Chore {
-  const { readiness, clock, endedKeys, issuer } = services
   const name = 'collect garbage'
   const failed = choreFailures(services)
   const collectors = collectorsOf(services)
-  let keptAt = -Infinity
+  const collectBatch = async (collect: Collector): Promise<boolean> => {
+    try {
+      return (await collect(LIMIT)) >= LIMIT
+    } catch (error) {
+      failed(name, error)
+      return false
+    }
+  }
   return {
     name,
     everyMs: MINUTE_MS,
     async run(signal) {
+      let left = collectors
+      while (left.length > 0 && !signal.aborted && (await services.readiness.mayDeleteByTime())) {
+        const full: Collector[] = []
+        for (const collect of left) {
+          if (signal.aborted) return
+          if (await collectBatch(collect)) full.push(collect)
+          await new Promise(resolve => setTimeout(resolve))
+        }
+        left = full
+      }
+    },
+  }
+}
+
+/** Deletes keys, sessions and audit rows that have ended, and rotates the signing key. */
+function keyMaintenance({ readiness, clock, endedKeys, issuer }: HostServices): Chore {
+  let keptAt = -Infinity
+  return {
+    name: 'maintain keys',
+    everyMs: MINUTE_MS,
+    async run(signal) {
       if (!(await readiness.mayDeleteByTime())) return
-      for (const collect of collectors)
-        await collectBatches(collect, LIMIT, signal).catch((error: unknown) => failed(name, error))
       const now = clock.now()
       if (now >= keptAt + KEEP_ENDED_KEYS_MS) {
         await endedKeys.keep(signal)

@@ -4,6 +4,7 @@ import { collectMessages, providerEvents } from '../http/provider-events.ts'
 import { systemOperations } from '../http/system-operations.ts'
 import { cacheDocument } from '../http/cached-document.ts'
 import { openApiDocument } from '../openapi/document.ts'
+import { events } from '../records/events.ts'
 import { requests } from '../records/requests.ts'
 import { collectHeartbeats } from '../storage/heartbeat.ts'
 import { modulesOf, NO_REQUIREMENTS, type HostServices } from './host-services.ts'
@@ -62,8 +63,11 @@ export function operationTable(services: HostServices): readonly Operation[] {
   return table
 }
 
+/** Deletes up to `limit` rows that nobody needs any more, and resolves to their number. */
+export type Collector = (limit: number) => Promise<number>
+
 /** What is deleted when it has expired or ended: the rows of every host, then those of its modules. */
-export function collectorsOf(services: HostServices): readonly ((limit: number) => Promise<number>)[] {
+export function collectorsOf(services: HostServices): readonly Collector[] {
   const { backend, clock, config } = services
   const { nonces, sql, idempotency, spend, aliasUsage } = backend
   return [
@@ -74,6 +78,7 @@ export function collectorsOf(services: HostServices): readonly ((limit: number) 
     limit => collectHeartbeats(sql, limit, clock.now()),
     limit => collectMessages(sql, limit, clock.now()),
     limit => requests.collect(sql, limit, clock.now() - config.requestLog.days * DAY_MS),
+    limit => events.collect(sql, limit, clock.now() - config.eventDays * DAY_MS),
     ...modulesOf(services).flatMap(({ collectors }) => collectors?.(services) ?? []),
   ]
 }

@@ -40,6 +40,8 @@ export interface HostConfig {
   readonly operator: { readonly port: number; readonly token: string | undefined } | undefined
   /** Which requests are kept, and for how many days. */
   readonly requestLog: { readonly mode: HostValues['REQUEST_LOG']; readonly days: number }
+  /** How many days an event is kept: it is history and notification at once. */
+  readonly eventDays: number
   readonly logLevel: HostValues['LOG_LEVEL']
   readonly logFormat: HostValues['LOG_FORMAT']
 }
@@ -88,6 +90,7 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     directUserKey: values.DIRECT_USER_KEY,
     operator: values.OPERATOR_PAGE ? { port: values.OPERATOR_PORT, token: values.OPERATOR_TOKEN } : undefined,
     requestLog: { mode: values.REQUEST_LOG, days: values.REQUEST_LOG_DAYS },
+    eventDays: values.EVENT_DAYS,
     logLevel: values.LOG_LEVEL,
     logFormat: values.LOG_FORMAT,
   }

@@ -178,6 +178,12 @@ export const hostVariables = {
     '`7`',
     'How long a request is kept, 1 to 90 days. Of each account the newest 1,000 are kept, about',
   ),
+  EVENT_DAYS: variable(
+    wholeNumber(7, 3650),
+    400,
+    '`400`',
+    'How long an event is kept, 7 to 3650 days. It is an entry in the history of a card, a deposit or something else, and a notification, read or not. Money, cards and other records stay',
+  ),
   DRAIN_SECONDS: optional(
     wholeNumber(0, 300),
     '`0`, live `5`',

@@ -1,4 +1,5 @@
 import { allow } from '@gatewright/kernel'
+import { deleteDue } from '../records/delete-due.ts'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
@@ -148,8 +149,7 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
 }
 
 /** Deletes up to `limit` message ids that are older than `MESSAGE_KEPT_MS`, and resolves to their number. */
-export async function collectMessages(db: SqlQueries, limit: number, now: EpochMs): Promise<number> {
-  const text = `delete from gw_provider_messages where (provider, message_id) in
-    (select provider, message_id from gw_provider_messages where received_at < $1 order by received_at limit $2) returning 1`
-  return (await rows(db, text, [now - MESSAGE_KEPT_MS, limit])).length
+export function collectMessages(db: SqlQueries, limit: number, now: EpochMs): Promise<number> {
+  const due = { table: 'gw_provider_messages', key: 'provider, message_id', at: 'received_at' }
+  return deleteDue(db, due, limit, now - MESSAGE_KEPT_MS)
 }

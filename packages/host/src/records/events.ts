@@ -2,6 +2,7 @@ import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { defer, toText } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, named, nullable, position, text } from './columns.ts'
+import { deleteDue } from './delete-due.ts'
 import { newId } from './new-id.ts'
 import { table, type PageOf, type Row } from './table.ts'
 
@@ -24,6 +25,8 @@ export interface NewEvent {
   readonly amountCents?: number | null
   /** A detail such as a transaction hash. Clients can see it, so it must not contain personal data or secrets. */
   readonly detail?: string | null
+  /** Whether it is kept for good because later decisions read it. Default: it is deleted `EVENT_DAYS` after it happened. */
+  readonly keep?: boolean
 }
 
 /** The events of all accounts. An event is an entry in the history of its subject and a notification of its account. */
@@ -33,7 +36,7 @@ const records = table('gw_events', {
   position,
   accountId: text,
   subject: group({ kind: named('subject_kind', text), id: named('subject_id', text) }),
-  /** Counts the events of its subject from 1, without gaps. */
+  /** Counts the events of its subject from 1, without gaps; the oldest are deleted some time later. */
   number: integer,
   from: named('from_status', nullable(text)),
   to: named('to_status', nullable(text)),
@@ -51,11 +54,11 @@ export type RecordedEvent = Row<typeof records>
 export const MAX_HISTORY = 20
 
 const INSERT = `insert into gw_events@$2
-  (id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at)
+  (id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at, kept)
   values ($1, $2, $3, $4,
     (select coalesce(max(number), 0) + 1 from gw_events@$2
       where account_id = $2 and subject_kind = $3 and subject_id = $4),
-    $5, $6, $7, $8, $9, $10)`
+    $5, $6, $7, $8, $9, $10, $11)`
 const MARK = `update gw_events set read_at =
     case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
   where account_id = $2 and id = $3 returning ${records.columns}`
@@ -63,6 +66,9 @@ const MARK = `update gw_events set read_at =
 const MARK_OLDEST = `update gw_events set read_at = $1 where account_id = $2 and read_at is null
   and position in (select position from gw_events where account_id = $2 and read_at is null order by position limit $3)
   returning id`
+
+// Not by (account_id, position): SQLite finds no row by a unique index that contains the rowid.
+const OLD_EVENTS = { table: 'gw_events', key: 'account_id, id', at: 'at', only: 'kept = 0' }
 
 /** Reads and writes the events of all accounts. One table serves as history and as notifications. */
 export const events = {
@@ -74,11 +80,33 @@ export const events = {
    */
   async record(
     tx: SqlQueries,
-    { accountId, subject, from = null, to = null, cause, amountCents = null, detail = null }: NewEvent,
+    {
+      accountId,
+      subject,
+      from = null,
+      to = null,
+      cause,
+      amountCents = null,
+      detail = null,
+      keep = false,
+    }: NewEvent,
     now: EpochMs,
   ): Promise<void> {
     const { kind, id } = subject
-    await defer(tx, INSERT, [newId('evt'), accountId, kind, id, from, to, cause, amountCents, detail, now])
+    const values = [
+      newId('evt'),
+      accountId,
+      kind,
+      id,
+      from,
+      to,
+      cause,
+      amountCents,
+      detail,
+      now,
+      Number(keep),
+    ]
+    await defer(tx, INSERT, values)
   },
   /** Returns the events of a subject, oldest first. */
   history(db: SqlQueries, accountId: string, { kind, id }: Subject): Promise<RecordedEvent[]> {
@@ -127,4 +155,10 @@ export const events = {
     const [row] = await rows(db, MARK, [readAt, accountId, id])
     return row && records.read(row)
   },
+  /**
+   * Deletes up to `limit` events from before an instant, read or not, and resolves to their number. Those that were recorded with `keep`
+   * stay. A subject whose events are all deleted is numbered from 1 again.
+   */
+  collect: (db: SqlQueries, limit: number, before: EpochMs): Promise<number> =>
+    deleteDue(db, OLD_EVENTS, limit, before),
 }

@@ -1,6 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { deleteDue } from './delete-due.ts'
 import { flag, instant, integer, json, nullable, text } from './columns.ts'
 import { table, type Row } from './table.ts'
 
@@ -177,10 +178,8 @@ export const requests = {
     await rows(tx, 'delete from gw_requests where account_id = $1', [accountId])
   },
   /** Deletes up to `limit` requests from before an instant, and resolves to their number. */
-  async collect(db: SqlQueries, limit: number, before: EpochMs): Promise<number> {
-    const text = `delete from gw_requests where (account_id, at, id) in
-      (select account_id, at, id from gw_requests where at < $1 order by at limit $2) returning 1`
-    return (await rows(db, text, [before, limit])).length
+  collect(db: SqlQueries, limit: number, before: EpochMs): Promise<number> {
+    return deleteDue(db, { table: 'gw_requests', key: 'account_id, at, id', at: 'at' }, limit, before)
   },
 }
 

@@ -1,6 +1,7 @@
 import type { Clock, EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
+import { deleteDue } from '../records/delete-due.ts'
 import { newId } from '../records/new-id.ts'
 import { recordLostHistory, type LostHistory } from './lost-history.ts'
 
@@ -71,8 +72,6 @@ export function createHeartbeat(db: SqlClient, clock: Clock): () => Promise<Lost
 }
 
 /** Deletes up to `limit` rows of processes that have ended, and resolves to their number. */
-export async function collectHeartbeats(db: SqlQueries, limit: number, now: EpochMs): Promise<number> {
-  const text = `delete from gw_heartbeats where host_id in
-    (select host_id from gw_heartbeats where at < $1 limit $2) returning host_id`
-  return (await rows(db, text, [now - KEEP_MS, limit])).length
+export function collectHeartbeats(db: SqlQueries, limit: number, now: EpochMs): Promise<number> {
+  return deleteDue(db, { table: 'gw_heartbeats', key: 'host_id', at: 'at' }, limit, now - KEEP_MS)
 }

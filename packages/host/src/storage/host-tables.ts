@@ -20,12 +20,16 @@ create table {prefix}events (
   detail text,
   at bigint not null,
   read_at bigint,
+  kept smallint not null,
   {primary key} (account_id, position),
   unique (account_id, id),
   unique (account_id, subject_kind, subject_id, number)
 ) {by account_id};
 
 create index {prefix}events_unread on {prefix}events (account_id, position) where read_at is null;
+
+-- Events that no decision reads are deleted some time later.
+create index {prefix}events_old on {prefix}events (at) where kept = 0;
 
 create table {prefix}jobs (
   account_id {id} not null,

@@ -4,6 +4,7 @@ import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { balanceOperations } from '../modules/balances/read.ts'
 import { billOperations } from '../modules/bills/operations.ts'
 import { attentionChores } from '../modules/attention/reports.ts'
+import { collectDeclined } from '../modules/cards/authorizations/collect.ts'
 import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
 import { authorizationOperations } from '../modules/cards/authorizations/operations.ts'
 import { cardOperations } from '../modules/cards/operations.ts'
@@ -57,6 +58,8 @@ import { SEND_JOB } from '../modules/withdrawals/withdrawal.ts'
 import { migrateProduct } from '../product/migrate.ts'
 import type { Services } from '../services/services.ts'
 
+const DAY_MS = 86_400_000
+
 /** The parts of this product, in the order of its API description and of `gatewright help`. */
 export const modules: readonly Module<Services>[] = [
   { tables: migrateProduct, commands: () => import('../operator/host-commands.ts') },
@@ -91,7 +94,9 @@ export const modules: readonly Module<Services>[] = [
       ...simulatePayment(services),
     ],
     chores: subscriptionChores,
-    collectors: ({ db, clock }) => [limit => collectUnpaidPayins(db, limit, clock.now())],
+    collectors: ({ db, clock, config }) => [
+      limit => collectUnpaidPayins(db, limit, clock.now() - config.unpaidPayinDays * DAY_MS),
+    ],
     start: ({ db, receivers }) => syncDepositAddresses(db, receivers),
     restored: addressesRestored,
     commands: () => import('../modules/subscriptions/commands.ts'),
@@ -105,6 +110,9 @@ export const modules: readonly Module<Services>[] = [
   { operations: services => [listTokens(services)] },
   {
     operations: services => [...authorizationOperations(services), ...cardOperations(services)],
+    collectors: ({ db, clock, config }) => [
+      limit => collectDeclined(db, limit, clock.now() - config.declinedAuthorizationDays * DAY_MS),
+    ],
     providerEvents: authorizationEvents,
     commands: () => import('../modules/cards/commands.ts'),
   },

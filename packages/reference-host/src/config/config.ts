@@ -21,6 +21,10 @@ export interface Config extends HostConfig {
   readonly plans: readonly Plan[]
   readonly payinReceivers: readonly PayinReceiver[]
   readonly chainPollSeconds: number
+  /** How many days an unpaid pay-in is kept after its deadline. */
+  readonly unpaidPayinDays: number
+  /** How many days a declined card authorization is kept. */
+  readonly declinedAuthorizationDays: number
   /** Whether `/helper` is served. */
   readonly helperPage: boolean
   /** Whether `/docs` is served. */
@@ -47,6 +51,8 @@ function toConfig(values: Values, { environment }: HostConfig): Omit<Config, key
     plans: values.PLANS_FILE ?? (live ? [] : SANDBOX_PLANS),
     payinReceivers: values.PAYIN_RECEIVERS,
     chainPollSeconds: values.CHAIN_POLL_SECONDS,
+    unpaidPayinDays: values.UNPAID_PAYIN_DAYS,
+    declinedAuthorizationDays: values.DECLINED_AUTHORIZATION_DAYS,
     helperPage: values.HELPER_PAGE,
     docsPage: values.DOCS_PAGE,
   }

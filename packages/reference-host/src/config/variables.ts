@@ -49,6 +49,18 @@ export const variables = {
     '`5`',
     '1 to 300. How often each chain of `PAYIN_RECEIVERS` is polled for payments',
   ),
+  UNPAID_PAYIN_DAYS: variable(
+    wholeNumber(7, 3650),
+    30,
+    '`30`',
+    'How long a pay-in that ended unpaid is kept after its deadline, 7 to 3650 days. Paid ones are kept for good, and those with a deposit address of their own',
+  ),
+  DECLINED_AUTHORIZATION_DAYS: variable(
+    wholeNumber(30, 3650),
+    400,
+    '`400`',
+    'How long a declined card authorization and its transaction are kept, 30 to 3650 days. Then its id is unknown: a network that repeats it gets a new decision',
+  ),
   HELPER_PAGE: variable(
     onOff,
     true,

@@ -245,7 +245,7 @@ t.test("a session's own policy binds its cards an hour after the session has end
   })
   t.equal(ended.status, 200)
   clock.advance(3_600_000)
-  await host.chore('collect garbage')
+  await host.chore('maintain keys')
   const blocked = { declineReason: 'policy_blocked', declineRule: 'limits' }
   t.match(await owner.pay(cardId, { amountCents: 51 }), blocked)
   t.match(await owner.pay(cardId, { amountCents: 50 }), { status: 'authorized' })

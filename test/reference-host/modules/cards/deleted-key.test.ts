@@ -26,7 +26,7 @@ t.test('a card keeps the caps of its key after this key is deleted', async t => 
   })
   t.equal(revoked.status, 200)
   clock.advance(8 * DAY_MS)
-  await host.chore('collect garbage')
+  await host.chore('maintain keys')
   const opened = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': owner.key } })
   const later = bearer(opened.body['sessionToken'] as string)
   const keys = await host.send('/user/v1/keys', { headers: later })

@@ -9,7 +9,7 @@ t.test('a card keeps the caps of its key when its account ends 201 keys at once'
   const env = { RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` }
   const host = await startTestHost(env, clock)
   t.teardown(() => host.close())
-  await host.chore('collect garbage')
+  await host.chore('maintain keys')
   const owner = await bootstrapUser(host.send, {}, clock.now())
   await cardUser(host.send, owner.token).fund(10_000)
   const { keyId, token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1000 })

@@ -91,7 +91,7 @@ export async function resolveAttention(
     id,
   ])
   const status = toText(row['status'])
-  const event = { accountId, subject: { kind, id }, cause: RESOLVED }
+  const event = { accountId, subject: { kind, id }, cause: RESOLVED, keep: true }
   await events.record(tx, { ...event, from: status, to: status, detail: reference }, now)
   return reports
 }

@@ -24,7 +24,7 @@ export async function keepConflict(
   const history = await events.history(tx, accountId, subject)
   if (history.some(each => each.detail === detail && each.amountCents === amountCents)) return
   await rows(tx, 'update gw_deposits set attention = $2 where id = $1', [id, CONFLICT])
-  const event = { accountId, subject, cause: CONFLICT, amountCents, detail }
+  const event = { accountId, subject, cause: CONFLICT, amountCents, detail, keep: true }
   await events.record(tx, { ...event, from: status, to: status }, now)
   report(
     new Error(

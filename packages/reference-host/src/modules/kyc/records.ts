@@ -84,7 +84,7 @@ export function kycRecords(sealer: Sealer): KycRecords {
       if (!mayConfirm || !(await lastReported(tx, change))) return
     }
     await rows(tx, 'update gw_users set kyc_status = $2 where account_id = $1', [accountId, to])
-    await events.record(tx, { accountId, subject: { kind: 'kyc', id }, from, to, cause }, now)
+    await events.record(tx, { accountId, subject: { kind: 'kyc', id }, from, to, cause, keep: true }, now)
   }
 
   return {

@@ -26,6 +26,7 @@ interface Change {
   readonly to: string
   readonly cause: string
   readonly detail?: string | null
+  readonly keep?: boolean
 }
 
 /** Makes the functions that change a stored withdrawal. The withdrawal must be locked in `tx`. */
@@ -97,7 +98,8 @@ export function withdrawalEndings({ money, guard, spendStorage }: WithdrawalServ
     if (amountCents === 0 && isKept) return 'ignored'
     const excessCents = w.excessCents + amountCents
     await withdrawalTable.update(tx, w, { attention, excessCents, updatedAt: now })
-    await recordEvent(tx, { ...w, amountCents }, { from: w.status, to: w.status, cause: attention }, now)
+    const change = { from: w.status, to: w.status, cause: attention, keep: true }
+    await recordEvent(tx, { ...w, amountCents }, change, now)
     return 'applied'
   }
   return { end, keepLate, recordEvent }

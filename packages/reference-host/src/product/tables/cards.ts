@@ -85,6 +85,10 @@ create index {prefix}authorizations_card on {prefix}authorizations (account_id, 
 
 create index {prefix}authorizations_page on {prefix}authorizations (account_id, card_id, position);
 
+-- Declined authorizations are deleted some time later.
+create index {prefix}authorizations_declined on {prefix}authorizations (created_at)
+  where status = 'declined' and attention is null and excess_cents = 0;
+
 create index {prefix}authorizations_attention on {prefix}authorizations (position)
   where attention is not null;
 

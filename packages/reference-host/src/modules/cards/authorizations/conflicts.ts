@@ -62,7 +62,7 @@ export async function declineConflict(
     await authorizationTable.update(tx, row, { attention: 'request_conflict' })
     await events.record(
       tx,
-      { accountId, subject, from: status, to: status, cause: 'conflict', amountCents, detail },
+      { accountId, subject, from: status, to: status, cause: 'conflict', amountCents, detail, keep: true },
       now,
     )
   }

@@ -47,7 +47,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
     {
       now,
       ...why
-    }: Pick<NewEvent, 'cause' | 'detail'> & { readonly amountCents: number; readonly now: EpochMs },
+    }: Pick<NewEvent, 'cause' | 'detail' | 'keep'> & { readonly amountCents: number; readonly now: EpochMs },
   ): Promise<Authorization> => {
     const changed = await authorizationTable.update(tx, row, changes)
     const { accountId, id, status: to } = changed
@@ -64,7 +64,7 @@ export function endings(services: EndingServices): AuthorizationEndings {
     if (amountCents === 0) return row
     const excessCents = row.excessCents + amountCents
     // The row has the sum of both kinds of excess; its events distinguish them.
-    const event = { cause: 'excess', detail: attention, amountCents, now }
+    const event = { cause: 'excess', detail: attention, amountCents, keep: true, now }
     return change(tx, row, { attention, excessCents }, event)
   }
 
