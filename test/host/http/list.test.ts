@@ -46,7 +46,7 @@ t.test('reads a list page by page', async t => {
     seen.push(page.value.summary, ...page.value.data.things.map(({ name }) => name))
     cursor = page.value.data.nextCursor
   }
-  t.same(seen, ['2 things.', 'acc_1 5', 'acc_1 4', '2 things.', 'acc_1 3', 'acc_1 2', '1 things.', 'acc_1 1'])
+  t.same(seen, ['2 things.', 'acc_1 5', 'acc_1 4', '2 things.', 'acc_1 3', 'acc_1 2', '1 thing.', 'acc_1 1'])
   t.match(asked[0], ['acc_1', { after: 0, limit: 3 }, { params: {}, query: { limit: 2 } }])
   t.same(
     await read({ limit: 5 }, { id: 'a' }),

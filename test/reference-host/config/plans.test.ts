@@ -25,7 +25,7 @@ t.test('names the wrong field and plan, and shows an example file', async t => {
     ['{}', /^PLANS_FILE is not valid: plans is required/],
     [
       JSON.stringify({ plans: [plan, { ...plan, id: 'b', amountCents: 0 }] }),
-      /plans\.1\.amountCents must be >= 1/,
+      /plans\.1\.amountCents must be at least 1/,
     ],
     [
       JSON.stringify({ plans: [{ ...plan, interval: 'week' }] }),
@@ -35,7 +35,7 @@ t.test('names the wrong field and plan, and shows an example file', async t => {
       JSON.stringify({ plans: [{ ...plan, title: 'Zoe\u0301' }] }),
       /plans\.0\.title must be well-formed Unicode/,
     ],
-    [JSON.stringify({ plans: [{ ...plan, price: 5 }] }), /plans\.0 must NOT have additional properties/],
+    [JSON.stringify({ plans: [{ ...plan, price: 5 }] }), /plans\.0 must not have the member price/],
     [JSON.stringify({ plans: [plan, plan] }), /lists the plan gold twice/],
   ] as const) {
     const config = read(text)

@@ -61,7 +61,7 @@ async function unlocked(
   const open = await openPage(browser, host.operatorUrl, { colorScheme, viewport, prepare })
   await open.page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
   await open.page.keyboard.press('Enter')
-  await part(open.page, 'Requests of 24 hours').getByText('allowed').first().waitFor()
+  await part(open.page, 'Requests in the last 24 hours').getByText('allowed').first().waitFor()
   return open
 }
 const part = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true })
@@ -86,11 +86,15 @@ for (const scheme of ['light', 'dark'] as const) {
     const words = await summary.innerText()
     t.match(words, /Host\s+All systems normal\s+Checked: database, /)
     t.match(words, /Money\s+Not checked/)
-    t.match(words, /Refused\s+\d+ % in an hour\s+Most in 24 hours: insufficient_scope, 2\./)
+    t.match(words, /Refused\s+\d+ % in the last hour\s+Most in 24 hours: insufficient_scope, 2\./)
     const shown: readonly (readonly [name: string, waitFor: string, text: RegExp])[] = [
-      ['The latest hour', 'Server errors', /Requests per minute\s+[\d.]+\s+Not known yesterday/],
-      ['Needs you', 'effect…6789', /2 lost writes[^]*effect…6789/],
-      ['Needs you', 'other.call', /Provider calls that wait late[^]*other\.call: 1 waiting, oldest 60 min/],
+      ['The latest hour', 'Server errors', /Requests per minute\s+[\d.]+\s+No figure for yesterday/],
+      ['Needs attention', 'effect…6789', /2 lost writes[^]*effect…6789/],
+      [
+        'Needs attention',
+        'other.call',
+        /Provider calls that wait late[^]*other\.call: 1 waiting, oldest 60 min/,
+      ],
       ['Top refusals', 'insufficient_scope', /insufficient_scope\s+keys\.create\s+agent-shopping\s+2/],
       ['Latest requests', 'insufficient_scope', /403 insufficient_scope\s+keys\.create\s+agent-shopping/],
       ['Stores', 'database', /database\s+[\d.]+ ms\s+[\d.]+ ms\s+\d+/],
@@ -136,7 +140,7 @@ await t.test('lists lost history in the inbox, with what to do', async t => {
   )
   t.teardown(() => db.query('delete from gw_lost_history', []))
   const { page } = await unlocked()
-  const inbox = part(page, 'Needs you')
+  const inbox = part(page, 'Needs attention')
   await inbox.getByRole('heading', { name: 'Lost history' }).waitFor()
   t.match(await inbox.innerText(), /gatewright history accept[^]*just now\s+unknown\s+.* UTC\s+host_a/)
   await page.getByRole('list', { name: 'Summary' }).getByText('4 things').waitFor()
@@ -182,7 +186,7 @@ await t.test('lists the requests of one kind of refusal, and of another outcome'
   await latest.getByLabel('Outcome').selectOption('Allowed')
   await latest.getByRole('button', { name: '200 OK' }).first().waitFor()
   await latest.getByLabel('Outcome').selectOption('Failed')
-  await latest.getByText('No such request is kept.').waitFor()
+  await latest.getByText('No recorded request matches.').waitFor()
   await page.context().close()
 })
 
@@ -194,9 +198,9 @@ await t.test(
     const { page } = await openPage(browser, fresh.operatorUrl, { viewport })
     await page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
     await page.keyboard.press('Enter')
-    await part(page, 'Needs you').getByText('Nothing needs you').waitFor()
+    await part(page, 'Needs attention').getByText('Nothing needs attention').waitFor()
     await page.getByRole('list', { name: 'Summary' }).getByText('Nobody is refused.').waitFor()
-    await part(page, 'Latest requests').getByText('No such request is kept.').waitFor()
+    await part(page, 'Latest requests').getByText('No recorded request matches.').waitFor()
     await part(page, 'Legacy names in use').waitFor({ state: 'hidden' })
     await part(page, 'Top refusals').waitFor({ state: 'hidden' })
     await checkState(t, page, 'fresh')
@@ -275,7 +279,7 @@ await t.test('works in a browser that refuses storage', async () => {
 
 await t.test('one banner says that the host does not answer, until it does', async t => {
   const { page } = await unlocked()
-  await part(page, 'Needs you').getByText('2 lost writes').waitFor()
+  await part(page, 'Needs attention').getByText('2 lost writes').waitFor()
   await page.route('**/operator**', route => route.abort())
   await page.getByText(/^The host does not answer\. Retrying in \d s\.$/).waitFor()
   t.equal(
@@ -284,7 +288,7 @@ await t.test('one banner says that the host does not answer, until it does', asy
     'the banner, and what is announced',
   )
   t.equal(await page.locator('.note.bad').count(), 0)
-  t.ok(await part(page, 'Needs you').getByText('2 lost writes').isVisible(), 'the last figures stay')
+  t.ok(await part(page, 'Needs attention').getByText('2 lost writes').isVisible(), 'the last figures stay')
   await checkState(t, page, 'away')
   await page.reload().catch(() => {})
   await page.unroute('**/operator**')
@@ -339,7 +343,7 @@ await t.test('checks the ledger and says what it found', async () => {
 await t.test('resolves a lost run by the keyboard, and says when somebody else was faster', async t => {
   const { page, faults } = await unlocked()
   const other = await unlocked('dark')
-  const runs = page.getByRole('region', { name: 'Needs you', exact: true })
+  const runs = page.getByRole('region', { name: 'Needs attention', exact: true })
   await runs.getByRole('button', { name: 'Decide' }).first().focus()
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor()

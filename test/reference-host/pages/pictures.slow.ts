@@ -82,7 +82,7 @@ async function figures(from: OperatedHost, colorScheme: Scheme): Promise<Page> {
   const { page } = await openPage(browser, from.operatorUrl, { colorScheme, viewport })
   await page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
   await page.keyboard.press('Enter')
-  const requests = page.getByRole('region', { name: 'Requests of 24 hours', exact: true })
+  const requests = page.getByRole('region', { name: 'Requests in the last 24 hours', exact: true })
   await requests.getByText('allowed').first().waitFor()
   await page.getByRole('button', { name: 'Check the ledger' }).click()
   // The check of the ledger runs in a process of low priority, which waits on a busy machine.

@@ -6,6 +6,7 @@ import type { PageOf } from '../records/table.ts'
 import { nextCursor } from '../schemas/fields.ts'
 import type { HostDenial } from './codes.ts'
 import { operation, type Call, type Operation } from './operation.ts'
+import { counted } from '../counted.ts'
 import { cutPage, pageParameters, readCursor } from './paging.ts'
 
 /** What differs between the paged lists of an account's records. */
@@ -77,7 +78,7 @@ export function listOperation<
       const page = cutPage(found, limit)
       return allow({
         data: { [name]: await rule.write(page.items, accountId), nextCursor: page.nextCursor },
-        summary: `${page.items.length} ${name}.`,
+        summary: `${counted(page.items.length, name)}.`,
       })
     },
   })

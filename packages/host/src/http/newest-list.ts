@@ -6,6 +6,7 @@ import { nextCursor } from '../schemas/fields.ts'
 import type { HostDenial } from './codes.ts'
 import type { ListRule } from './list.ts'
 import { operation, type Operation } from './operation.ts'
+import { counted } from '../counted.ts'
 import { createdRange, pageParameters, placeCursor, rangeOf, readPlaceCursor } from './paging.ts'
 
 /** What differs between the lists of an account's records that are read by their time of creation. */
@@ -59,7 +60,7 @@ export function newestListOperation<T, S extends TObject, F extends TProperties>
       const nextPage = found.next ? placeCursor(found.next) : null
       return allow({
         data: { [name]: rule.write(found.rows), nextCursor: nextPage },
-        summary: `${found.rows.length} ${name}.`,
+        summary: `${counted(found.rows.length, name)}.`,
       })
     },
   })

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox/type'
+import { counted } from '../counted.ts'
 import { INSTANT_FORMAT, parseInstant } from './instant.ts'
 import { isName, NAME_FORMAT, URL_FORMAT } from './names.ts'
 
@@ -79,20 +80,50 @@ function patternWords(pattern: string, description: unknown): string {
   return typeof description === 'string' ? `has a wrong form. Expected: ${description}` : 'has a wrong form'
 }
 
-function explain({ keyword, instancePath, params, message, parentSchema }: ErrorObject): SchemaProblem {
-  const path = instancePath.split('/').slice(1)
-  if (keyword === 'required') path.push(String(params['missingProperty']))
-  return {
-    path,
-    message: `${path.join('.') || 'body'} ${expectation(keyword, { ...params, description: parentSchema?.['description'] }, message)}`,
+function explain(error: ErrorObject): SchemaProblem {
+  const path = error.instancePath.split('/').slice(1)
+  if (error.keyword === 'required') path.push(String(error.params['missingProperty']))
+  return { path, message: `${path.join('.') || 'body'} ${expectation(error)}` }
+}
+
+function expectation({ keyword, params, message, parentSchema }: ErrorObject): string {
+  const limit = String(params['limit'])
+  switch (keyword) {
+    case 'required':
+      return 'is required'
+    case 'format':
+      return FORMATS[String(params['format'])] ?? 'is not valid'
+    case 'type':
+      return `must be ${typeWords(String(params['type']), parentSchema)}`
+    case 'pattern':
+      return patternWords(String(params['pattern']), parentSchema?.['description'])
+    case 'enum':
+      return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
+    case 'minimum':
+      return `must be at least ${limit}`
+    case 'maximum':
+      return `must be at most ${limit}`
+    case 'minLength':
+      return `must have at least ${counted(Number(limit), 'characters')}`
+    case 'maxLength':
+      return `must have at most ${counted(Number(limit), 'characters')}`
+    case 'minItems':
+      return `must have at least ${counted(Number(limit), 'items')}`
+    case 'maxItems':
+      return `must have at most ${counted(Number(limit), 'items')}`
+    case 'uniqueItems':
+      return 'must not have an item twice'
+    case 'additionalProperties':
+      return `must not have the member ${String(params['additionalProperty'])}`
+    default:
+      return message ?? 'is not valid'
   }
 }
 
-function expectation(keyword: string, params: ErrorObject['params'], message: string | undefined): string {
-  if (keyword === 'required') return 'is required'
-  if (keyword === 'format') return FORMATS[String(params['format'])] ?? 'is not valid'
-  if (keyword === 'type') return `must be ${TYPES[String(params['type'])] ?? String(params['type'])}`
-  if (keyword === 'pattern') return patternWords(String(params['pattern']), params['description'])
-  if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
-  return message ?? 'is not valid'
+/** Says of which type a value must be; of an object, which members it must have. */
+function typeWords(type: string, schema: ErrorObject['parentSchema']): string {
+  const required: unknown = schema?.['required']
+  const words = TYPES[type] ?? type
+  if (type !== 'object' || !Array.isArray(required) || required.length === 0) return words
+  return `${words} with ${required.join(', ')}`
 }

@@ -10,9 +10,9 @@ import { slotTimes, valuesAt } from './times.ts'
 /** Makes the panel of requests by outcome over the last 24 hours. */
 export function decisionPanel(feed: FiguresFeed): HTMLElement {
   return panel<DecisionFigures>(feed, {
-    title: 'Requests of 24 hours',
+    title: 'Requests in the last 24 hours',
     about:
-      'By outcome, in slots of 5 minutes: allowed (2xx and 3xx), refused (4xx), limited (429), failed (5xx). As gatewright_requests_total in /metrics.',
+      'By outcome, in slots of 5 minutes: allowed (2xx and 3xx), refused (4xx), limited (429), failed (5xx). In /metrics: gatewright_requests_total.',
     figures: 'decisions',
     show(figures, body) {
       const { totals, slots } = figures

@@ -91,7 +91,7 @@ function tile(
   const before = dayBefore && value(dayBefore)
   const compared =
     now === null || before === null
-      ? 'Not known yesterday'
+      ? 'No figure for yesterday'
       : show(now) === show(before)
         ? 'As yesterday'
         : `${change(now, before)} · ${show(before)} yesterday`

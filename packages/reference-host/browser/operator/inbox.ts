@@ -52,14 +52,14 @@ export function inbox(feed: FiguresFeed): HTMLElement {
     nothing.hidden = parts.some(({ element }) => element.childElementCount > 0)
     if (parts.every(({ isRead }) => isRead()))
       nothing.textContent =
-        'Nothing needs you: no lost history, no lost writes, no reports about money, no calls that wait.'
+        'Nothing needs attention: no lost history, no lost writes, no reports about money, no late calls to providers.'
   }
   // After those of the parts, which draw.
   for (const name of ['lost-history', 'lost-runs', 'attention', 'jobs'] as const) feed.follow(name, update)
   return el(
     'section',
     { class: 'card panel', id: 'inbox', 'aria-labelledby': 'panel-inbox' },
-    el('h2', { id: 'panel-inbox' }, 'Needs you'),
+    el('h2', { id: 'panel-inbox' }, 'Needs attention'),
     said,
     nothing,
     ...parts.map(({ element }) => element),

@@ -37,7 +37,7 @@ export function ledgerPanel(feed: FiguresFeed): HTMLElement {
   return panel<LedgerCheck>(feed, {
     title: 'Ledger',
     about:
-      'Adds up every transfer and compares it with the business rows, in a process of its own. As gatewright ledger check.',
+      'Adds up every transfer, and compares the sums with transactions, authorizations and withdrawals. The same as gatewright ledger check.',
     figures: 'ledger-check',
     controls: [el('div', { class: 'buttons' }, start), failed],
     show(check, body) {

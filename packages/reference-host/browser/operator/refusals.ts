@@ -11,7 +11,7 @@ import type { Only } from './requests.ts'
 export function refusalPanel(feed: FiguresFeed, only: (what: Only) => void): HTMLElement {
   return panel<RefusalFigures>(feed, {
     title: 'Top refusals',
-    about: 'By rule or error, operation and key, among the newest kept requests of 24 hours.',
+    about: 'By rule or error, operation and key, among the newest recorded requests of the last 24 hours.',
     figures: 'refusals',
     isEmpty: ({ refusals }) => refusals.length === 0,
     show({ refusals }, body) {

@@ -57,7 +57,7 @@ export function requestPanel(feed: FiguresFeed): RequestPanel {
   const element = panel<RequestFigures>(feed, {
     title: 'Latest requests',
     about:
-      'Those that this service keeps (REQUEST_LOG), of all hosts, newest first. As gatewright requests list.',
+      'Recorded requests of all hosts, newest first (REQUEST_LOG). The same as gatewright requests list.',
     figures: 'requests',
     controls: [
       el(
@@ -69,7 +69,7 @@ export function requestPanel(feed: FiguresFeed): RequestPanel {
       chosen,
     ],
     show({ requests }, body) {
-      if (requests.length === 0) return fill(body, empty('No such request is kept.'))
+      if (requests.length === 0) return fill(body, empty('No recorded request matches.'))
       const rows = requests.map(request => [
         when(request.createdAt),
         openButton(request),

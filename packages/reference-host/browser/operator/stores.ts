@@ -11,7 +11,7 @@ export function storePanel(feed: FiguresFeed): HTMLElement {
   return panel<StoreFigures>(feed, {
     title: 'Stores',
     about:
-      'Round trip of a readiness check, every 5 seconds: half took at most p50, 99 of 100 at most p99. As gatewright_store_check_seconds in /metrics.',
+      'Round trip of a readiness check, every 5 seconds: half took at most p50, 99 of 100 at most p99. In /metrics: gatewright_store_check_seconds.',
     figures: 'stores',
     show({ stores }, body) {
       if (stores.length === 0)

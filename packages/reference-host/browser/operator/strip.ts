@@ -36,7 +36,7 @@ export function strip(feed: FiguresFeed): HTMLElement {
   const host = place('Host', 'stores')
   const money = place('Money', 'ledger-check')
   const refused = place('Refused', 'requests')
-  const waits = place('Needs you', 'inbox')
+  const waits = place('Needs attention', 'inbox')
   feed.follow<HostState>('state', reply => host.show(reply.ok ? hostState(reply.data) : unknown()))
   feed.follow<LedgerCheck>('ledger-check', reply => money.show(reply.ok ? moneyState(reply.data) : unknown()))
   let decisions: DecisionFigures | undefined
@@ -102,10 +102,10 @@ function moneyState(check: LedgerCheck): State {
 function refusedState({ hour }: DecisionFigures, refusals: RefusalFigures | undefined): State {
   const [most] = refusals?.refusals ?? []
   const share = hour.refusedShare ?? 0
-  const words = `${percent(share)} in an hour`
+  const words = `${percent(share)} in the last hour`
   const more = most
     ? [`Most in 24 hours: ${most.rule ?? most.code}, ${count(most.count)}.`]
-    : [share === 0 ? 'Nobody is refused.' : 'None of them is kept.']
+    : [share === 0 ? 'Nobody is refused.' : 'None of them is recorded.']
   return { tone: 'none', words, more }
 }
 

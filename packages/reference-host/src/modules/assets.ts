@@ -3,7 +3,7 @@ import * as Type from 'typebox/type'
 import { type Operation, operation } from '@gatewright/host'
 import type { HostDenial, PlainOperation } from '@gatewright/host/internal'
 import { idText, component, text } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
+import { textOrNull, counted } from '@gatewright/host/internal'
 import { deny } from '../product/denials.ts'
 import {
   MAX_NETWORKS,
@@ -98,7 +98,7 @@ export function assetsOperation(
       const assets = all
         .filter(({ ticker, name }) => ticker.includes(wanted) || name.toLowerCase().includes(wanted))
         .slice(0, limit)
-      return allow({ data: { assets }, summary: `${assets.length} assets.` })
+      return allow({ data: { assets }, summary: `${counted(assets.length, 'assets')}.` })
     },
   })
 }

@@ -84,7 +84,7 @@ function facts({ clientName, clientAddress, startedAt }: CliRequest, account: st
 
 /** Shows a name that the program chose, isolated (`bdi`), so that its characters cannot reorder or hide the text beside it. */
 function claimedName(name: string): Child {
-  return el('span', {}, el('bdi', {}, `“${name}”`), el('span', {}, ' (so it calls itself)'))
+  return el('span', {}, el('bdi', {}, `“${name}”`), el('span', {}, ' (unverified name)'))
 }
 
 function codeField({ element }: CodeBoxes, wrong: HTMLElement): HTMLElement {

@@ -2,7 +2,7 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component } from '@gatewright/host/schemas'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
-import { callerOf, keySession } from '@gatewright/host/internal'
+import { callerOf, keySession, counted } from '@gatewright/host/internal'
 import { deny } from '../../product/denials.ts'
 import { Cap, capData, exampleCap, MAX_CAPS } from '../identity/operations.ts'
 import { keyPaths } from './fields.ts'
@@ -51,7 +51,7 @@ export function readKeyCaps({ issuer, guard }: Pick<HostServices, 'issuer' | 'gu
         ...capData(cap),
         inherited: above.has(cap.policyId),
       }))
-      return allow({ data: { caps }, summary: `${caps.length} caps.` })
+      return allow({ data: { caps }, summary: `${counted(caps.length, 'caps')}.` })
     },
   })
 }

@@ -8,6 +8,7 @@ import {
   pageParameters,
   positionCursor,
   readPositionCursor,
+  counted,
 } from '@gatewright/host/internal'
 import { component, nextCursor } from '@gatewright/host/schemas'
 import { INSTANT_FORMAT, parseInstant, PolicySchema } from '@gatewright/host/internal'
@@ -184,7 +185,7 @@ function listKeys({ issuer }: Pick<HostServices, 'issuer'>): Operation {
       const { next } = found.value
       return allow({
         data: { keys, nextCursor: next && positionCursor(next) },
-        summary: `${keys.length} keys.`,
+        summary: `${counted(keys.length, 'keys')}.`,
       })
     },
   })

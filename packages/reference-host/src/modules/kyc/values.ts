@@ -1,3 +1,4 @@
+import { counted } from '@gatewright/host/internal'
 import type { Surface } from '@gatewright/kernel/internal'
 import * as Type from 'typebox/type'
 import { type Operation, readOperation } from '@gatewright/host'
@@ -52,6 +53,6 @@ export function kycValues(surface: Surface): Operation {
     scopes: ['kyc.read'],
     response: ResponseData,
     example: { ...values, fields: values.fields.slice(0, 2).map(field => ({ ...field, enum: [] })) },
-    read: async () => ({ data: { ...values }, summary: `${values.fields.length} fields.` }),
+    read: async () => ({ data: { ...values }, summary: `${counted(values.fields.length, 'fields')}.` }),
   })
 }

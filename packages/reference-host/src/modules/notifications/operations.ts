@@ -16,6 +16,7 @@ import {
   readCursor,
   sourceName,
   textOrNull,
+  counted,
 } from '@gatewright/host/internal'
 import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
 import { instantOrNull } from '@gatewright/host/internal'
@@ -115,7 +116,7 @@ function listNotifications({ db, backend }: NotificationServices): Operation {
       const notifications = items.map(event => notificationData(event, keys, labels))
       return allow({
         data: { notifications, unreadCount, nextCursor },
-        summary: `${items.length} notifications, ${unreadCount} unread in total.`,
+        summary: `${counted(items.length, 'notifications')}, ${unreadCount} unread in total.`,
       })
     },
   })

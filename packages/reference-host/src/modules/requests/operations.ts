@@ -10,6 +10,7 @@ import {
   readPositionCursor,
   REQUEST_OUTCOMES,
   requests,
+  counted,
 } from '@gatewright/host/internal'
 import { component, nextCursor } from '@gatewright/host/schemas'
 import { deny } from '../../product/denials.ts'
@@ -102,7 +103,7 @@ function listRequests({ db, issuer, requestLog }: RequestServices): Operation {
       const last = found.length > limit ? page.at(-1) : undefined
       return allow({
         data: { requests: page.map(requestData), nextCursor: last ? positionCursor(last) : null },
-        summary: `${page.length} requests.`,
+        summary: `${counted(page.length, 'requests')}.`,
       })
     },
   })

@@ -1,7 +1,13 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
-import { callerOf, pageParameters, positionCursor, readPositionCursor } from '@gatewright/host/internal'
+import {
+  callerOf,
+  pageParameters,
+  positionCursor,
+  readPositionCursor,
+  counted,
+} from '@gatewright/host/internal'
 import { component, instant, nextCursor, text } from '@gatewright/host/schemas'
 import { grantedScopes, textOrNull } from '@gatewright/host/internal'
 import * as examples from '../examples.ts'
@@ -87,7 +93,7 @@ function listSessions({ issuer }: Pick<HostServices, 'issuer'>): Operation {
       )
       return allow({
         data: { sessions, nextCursor: next && positionCursor(next) },
-        summary: `${sessions.length} live sessions.`,
+        summary: `${counted(sessions.length, 'live sessions')}.`,
       })
     },
   })

@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
 import { type HostServices, type Operation, readOperation } from '@gatewright/host'
 import { instant, text, component } from '@gatewright/host/schemas'
-import { textOrNull } from '@gatewright/host/internal'
+import { textOrNull, counted } from '@gatewright/host/internal'
 import { type Product, MAX_NOTICES } from '../../product/product.ts'
 
 /** What the list of offers works with. */
@@ -53,7 +53,7 @@ export function listSpotlight({ product, clock }: SpotlightServices): Operation 
     async read() {
       const now = clock.now()
       const shown = items.filter(({ from, until }) => from <= now && now < until).map(({ item }) => item)
-      return { data: { items: shown }, summary: `${shown.length} notices.` }
+      return { data: { items: shown }, summary: `${counted(shown.length, 'notices')}.` }
     },
   })
 }

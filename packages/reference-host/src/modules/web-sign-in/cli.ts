@@ -59,7 +59,7 @@ const InspectBody = Type.Object(
 )
 const Inspected = Type.Object(
   {
-    clientName: textOrNull('How the command line calls itself'),
+    clientName: textOrNull('The name that the command line gave itself, which nobody has verified'),
     clientAddress: text('The address that the request came from'),
     startedAt: instant('When it was started'),
     expiresAt: instant('When it ends'),
