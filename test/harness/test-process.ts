@@ -11,7 +11,7 @@ export interface TestProcess {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** What became of one of them. */
+/** The result of one of them. */
 export interface FileRun {
   readonly file: string
   readonly ms: number
@@ -22,7 +22,7 @@ export interface FileRun {
   readonly failures: string[]
 }
 
-/** What became of all of them. */
+/** The results of all of them. */
 export interface ProcessRun {
   readonly files: readonly FileRun[]
   /** Lines that tests printed as `# measured ...`. */

@@ -77,7 +77,7 @@ export interface WrongReadiness {
 const WORKING_GAP_MS = 2000
 
 /**
- * Compares, at each second, what hosts said about themselves in the `noticeMs` before it with what became of writes in that time. So a host has
+ * Compares, at each second, what hosts said about themselves in the `noticeMs` before it with the outcomes of writes in that time. So a host has
  * that long to notice a change.
  */
 export function judgeReadiness(

@@ -14,7 +14,7 @@ import {
 import type { Fault, OpenStage } from './stage.ts'
 import { startWriters, type Writers } from './writes.ts'
 
-/** What became of writes during one fault. */
+/** The outcomes of writes during one fault. */
 export interface Row {
   readonly stage: string
   readonly fault: string

@@ -1,4 +1,4 @@
-// npm run test:ops: makes real stores fail under hosts that serve writes, and prints what became of each write. Arguments: parts of
+// npm run test:ops: makes real stores fail under hosts that serve writes, and prints the outcome of each write. Arguments: parts of
 // rows as `STORES: FAULT`; only the rows that have them all run. Or `soak` and a
 // number of minutes.
 import { mkdtempSync, rmSync } from 'node:fs'

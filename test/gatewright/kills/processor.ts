@@ -32,7 +32,7 @@ export function createProcessor(mostCents: number) {
 export const sum = (payments: readonly Payment[]): number =>
   payments.reduce((total, { cents }) => total + cents, 0)
 
-/** Asks the processor what became of a lost run. Undefined: it paid nothing, and its server is dead, so it will not. */
+/** Asks the processor for the outcome of a lost run. Undefined: it paid nothing, and its server is dead, so it will not. */
 export async function responseOf(processor: string, effectId: string): Promise<StoredResponse | undefined> {
   const cents = Number(await (await fetch(`${processor}/${effectId}`)).text())
   if (cents === 0) return undefined

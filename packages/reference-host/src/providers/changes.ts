@@ -15,7 +15,7 @@ interface ListingProvider<T> {
   changedSince?(since: EpochMs, after: string | null, signal: AbortSignal): Promise<ChangePage<T>>
 }
 
-/** What became of a change: the database has taken it, a person must look at it, or undefined: it was known. */
+/** The outcome of a change: the database has taken it, a person must look at it, or undefined if it was known. */
 type Outcome = 'applied' | { readonly difference: string } | undefined
 
 /** The clocks of providers and the time of a restore need not agree better. What is known already is ignored. */

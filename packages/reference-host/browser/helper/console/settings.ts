@@ -7,7 +7,7 @@ import type { ConsoleContext } from './context.ts'
 import type { ConsolePage } from './page.ts'
 import { section } from './states.ts'
 
-/** The page of what this sign-in is. */
+/** The page of settings: facts about this sign-in and about the service. */
 export const settingsPage: ConsolePage = {
   id: 'settings',
   title: 'Settings',

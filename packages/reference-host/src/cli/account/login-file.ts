@@ -23,7 +23,7 @@ export async function findLogin(env: NodeJS.ProcessEnv): Promise<Login | undefin
   const file = loginFile(env)
   const unreadable = (why: string): CommandError =>
     new CommandError(
-      `${file} cannot be read (${why}). To log in anew, delete it and revoke its key in the console of the host`,
+      `${file} cannot be read (${why}). To log in again, delete it and revoke its key in the console of the host`,
     )
   let text: string
   try {

@@ -74,7 +74,7 @@ export const payCommand: StartCommand = {
         if (!(await findPending(env, payment))) await keepPending(env, payment, pending, { replaces: false })
         throw new CommandError(`${error.message}\n${unknownText(about)}`, 'outcome_unknown')
       }
-      // The denial of a repetition does not say what became of the earlier request.
+      // The denial of a repetition does not say whether the earlier request took effect.
       if (!isFirst) throw new CommandError(`${error.message}\n${earlierText(pending)}`, error.code)
       await forgetPending(env, payment, pending)
       throw error
@@ -90,7 +90,7 @@ function assertKnownToHost({ startedAt }: PendingPayment, about: string): void {
   if (ageMs >= 0 && ageMs < KEY_LIVES_MS) return
   throw new CommandError(
     `An earlier command began at ${startedAt} to pay ${about} and got no answer. Hosts know a payment by its key for a day only, ` +
-      'so repeating it could pay twice.\nLook at your transactions. To pay anew, add --idempotency-key with a new key',
+      'so repeating it could pay twice.\nLook at your transactions. To make a new payment, add --idempotency-key with a new key',
     'outcome_unknown',
   )
 }

@@ -53,11 +53,11 @@ const DecryptedItem = Type.Object(
 )
 const EncryptResponse = Type.Object(
   { items: Type.Array(Type.Union([EncryptedItem, FailedItem])) },
-  component('EncryptedItems', 'What became of each item, in the order of the request'),
+  component('EncryptedItems', 'The outcome of each item, in the order of the request'),
 )
 const DecryptResponse = Type.Object(
   { items: Type.Array(Type.Union([DecryptedItem, FailedItem])) },
-  component('DecryptedItems', 'What became of each item, in the order of the request'),
+  component('DecryptedItems', 'The outcome of each item, in the order of the request'),
 )
 const common = {
   surface: 'user',
