@@ -1,4 +1,4 @@
-// Generates a project of each framework and store from packed packages, compiles it and runs its test.
+// Generates a project of each framework from packed packages, compiles it and runs its test. Stores and issuers take turns.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import t from 'tap'
 import { plainNode } from '../harness/node.ts'
 import { freePort } from '../harness/services.ts'
 import { serving } from '../harness/serving.ts'
+import { turnOf } from '../harness/turns.ts'
 import { installInto, pinned } from '../workspace/empty-project.ts'
 import { packTo } from '../workspace/pack.ts'
 
@@ -62,8 +63,9 @@ const npmTest = (project: string): { status: number | null; output: string } => 
   return { status, output: stdout + stderr }
 }
 
+const stores = turnOf(['memory', 'redis', 'postgres', 'sqlite'], 1)
 for (const framework of ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'node', 'fetch']) {
-  for (const store of ['memory', 'redis', 'postgres', 'sqlite']) {
+  for (const store of stores) {
     t.test(`a project of ${framework} with ${store} compiles and passes its test`, async t => {
       const { status, output } = npmTest(create(framework, store))
       t.equal(status, 0, output)
@@ -72,14 +74,15 @@ for (const framework of ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'n
   }
 }
 
-for (const issuer of [
+const ISSUERS = [
   'https://acme.eu.auth0.com/',
   'https://sso.example/realms/acme',
   'https://login.microsoftonline.com/0a/v2.0',
   'https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_a',
   'https://a.clerk.accounts.dev',
   'https://a.supabase.co/auth/v1',
-]) {
+]
+for (const issuer of turnOf(ISSUERS, 2)) {
   t.test(`a project for the tokens of ${issuer} passes its test`, async t => {
     const { status, output } = npmTest(create('express', 'memory', issuer))
     t.equal(status, 0, output)
@@ -91,7 +94,7 @@ const STORES = {
   DATABASE_URL: process.env['TEST_POSTGRES_URL'],
 }
 for (const framework of ['express', 'nest']) {
-  for (const store of ['memory', 'redis', 'postgres', 'sqlite']) {
+  for (const store of stores) {
     const title = `a started project of ${framework} with ${store} opens its store and denies requests without a token`
     t.test(title, async t => {
       const project = join(parent, 'projects', `${framework}-${store}-auth.example`)

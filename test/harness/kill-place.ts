@@ -8,6 +8,7 @@ import pg from 'pg'
 import { hostStoresEnv } from './host-stores.ts'
 import type { HttpResponse } from './host.ts'
 import { testSqlOptions } from './stores.ts'
+import { stepsOf } from './turns.ts'
 
 /** Stores that outlive the hosts of a test. */
 export interface Place {
@@ -18,10 +19,36 @@ export interface Place {
 }
 
 /**
- * Before which statements a host is killed: before each one on Postgres, before every third on SQLite. There the host is the
- * database, so all places before a commit are alike, and each kill costs the start of a host.
+ * Before every how-many-th statement a run kills a host, by turns: each kill costs the start of a host, and the places between two
+ * commits are alike, above all on SQLite, where the host is the database.
  */
-export const KILL_EVERY: Readonly<Record<'postgres' | 'sqlite', number>> = { postgres: 1, sqlite: 3 }
+const KILL_EVERY = { postgres: 3, sqlite: 6 } as const
+
+/** The statements before which this run kills a host: the `first`, counted from 1, and every `every`-th after it. */
+export function killsBefore(store: 'postgres' | 'sqlite'): {
+  readonly first: number
+  readonly every: number
+  /** How many of so many statements those are. */
+  among(statements: readonly string[]): number
+} {
+  const { first, every } = stepsOf(KILL_EVERY[store])
+  return {
+    first: first + 1,
+    every,
+    among: ({ length }) => Math.max(0, Math.ceil((length - first) / every)),
+  }
+}
+
+/**
+ * The statements during which this run kills a host on Postgres, counted from 1: those that may be committed without anybody knowing.
+ * Plain reads among them take turns.
+ */
+export function killsDuring(statements: readonly string[]): number[] {
+  const { first, every } = stepsOf(KILL_EVERY.postgres)
+  return outsideTransactions(statements).filter(
+    (at, index) => !statements[at - 1]?.startsWith('select') || index % every === first,
+  )
+}
 
 /** Makes fresh stores. */
 export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
@@ -58,7 +85,7 @@ export async function responded(act: Act): Promise<HttpResponse | void> {
 }
 
 /** The statements after which something may be committed without anybody knowing. */
-export function outsideTransactions(statements: readonly string[]): number[] {
+function outsideTransactions(statements: readonly string[]): number[] {
   let open = false
   return statements.flatMap((text, index) => {
     if (text.startsWith('begin')) open = true

@@ -1,4 +1,5 @@
-// What the README and each quick start say, done in an empty folder from tarballs: a row of the table is a server or runtime.
+// What the README and each quick start say, done in an empty folder from tarballs: a row of the table is a server or
+// runtime. They take turns.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import t, { type Test } from 'tap'
 import { compile } from '../../harness/compile.ts'
 import { freePort } from '../../harness/services.ts'
 import { serving } from '../../harness/serving.ts'
+import { turnOf } from '../../harness/turns.ts'
 import { installInto, pinned } from '../empty-project.ts'
 import { importsOf, packageOf } from '../imports.ts'
 import { packTo } from '../pack.ts'
@@ -49,7 +51,7 @@ function otherPackages({ page, has = [] }: Stack): string[] {
 
 const { url: issuer, sign } = await provider(t)
 const stacks = await Promise.all(
-  Object.entries(STACKS).map(async ([name, stack], index) => {
+  turnOf(Object.entries(STACKS), 6).map(async ([name, stack], index) => {
     const place: Place = { issuer, port: await freePort() }
     return { name, stack, place, file: `stack_${index}` }
   }),

@@ -3,13 +3,7 @@
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import {
-  responded,
-  freshPlace,
-  KILL_EVERY,
-  outsideTransactions,
-  type Act,
-} from '../../../harness/kill-place.ts'
+import { responded, freshPlace, killsBefore, killsDuring, type Act } from '../../../harness/kill-place.ts'
 import { kycBody, kycUser, signedFields, WEBHOOK_SECRET, type Person } from '../../../harness/kyc.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
 
@@ -67,6 +61,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
       const host = await startKillableHost(env, clock)
       t.teardown(() => host.kill())
       let people = 0
+      const { first, every, among } = killsBefore(store)
       for (const [name, step] of Object.entries(STEPS)) {
         let deaths = 0
         const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
@@ -89,11 +84,10 @@ for (const store of ['postgres', 'sqlite'] as const) {
           return died ? undefined : statements
         }
         let lived: readonly string[] | undefined
-        for (let at = 1; !lived; at += KILL_EVERY[store]) lived = await kill({ moment: 'before', at })
+        for (let at = first; !lived; at += every) lived = await kill({ moment: 'before', at })
         await kill({ moment: 'after', at: lived.length })
-        for (const at of store === 'postgres' ? outsideTransactions(lived) : [])
-          await kill({ moment: 'during', at })
-        t.ok(lived.length >= 3 && deaths > lived.length / 4, lived.join('; '))
+        for (const at of store === 'postgres' ? killsDuring(lived) : []) await kill({ moment: 'during', at })
+        t.ok(lived.length >= 3 && deaths >= among(lived), lived.join('; '))
         t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements`)
       }
       await host.kill()

@@ -9,7 +9,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import Database from 'libsql'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { KILL_EVERY } from '../../../harness/kill-place.ts'
+import { killsBefore, killsDuring } from '../../../harness/kill-place.ts'
 import { auditMoney } from '../../../harness/audit.ts'
 import { startEvm } from '../../../harness/evm.ts'
 import { hostStoresEnv } from '../../../harness/host-stores.ts'
@@ -65,14 +65,11 @@ const CAP = 10_000_000
  * anybody knowing.
  */
 function further(store: StoreName, statements: readonly string[]): readonly Kill[] {
-  let open = false
-  const kills: Kill[] = [{ moment: 'after', at: statements.length }]
-  for (const [index, text] of statements.entries()) {
-    if (text.startsWith('begin')) open = true
-    if (text.endsWith('commit')) open = false
-    if (store === 'postgres' && !open) kills.push({ moment: 'during', at: index + 1 })
-  }
-  return kills
+  const during = store === 'postgres' ? killsDuring(statements) : []
+  return [
+    { moment: 'after', at: statements.length },
+    ...during.map(at => ({ moment: 'during', at }) as const),
+  ]
 }
 
 /** Repeats until there is a response: on Postgres it takes a moment until a killed host's transaction ends. */
@@ -159,6 +156,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
       t.teardown(() => host.kill())
       const policy = { limits: [{ operations: ['subscriptions.*'], maxCents: CAP, window: 'total' }] }
       let accounts = 0
+      const { first, every, among } = killsBefore(store)
       for (const [name, step] of Object.entries(STEPS)) {
         const started = performance.now()
         accounts += 1
@@ -180,8 +178,8 @@ for (const store of ['postgres', 'sqlite'] as const) {
           return died ? undefined : statements
         }
         let lived: readonly string[] | undefined
-        for (let at = 1; !lived; at += KILL_EVERY[store]) lived = await kill({ moment: 'before', at })
-        t.equal(deaths, Math.ceil(lived.length / KILL_EVERY[store]), `it died at ${deaths} statements`)
+        for (let at = first; !lived; at += every) lived = await kill({ moment: 'before', at })
+        t.equal(deaths, among(lived), `it died at ${deaths} statements`)
         for (const each of further(store, lived))
           t.notOk(await kill(each), `it died ${each.moment} ${each.at}`)
         t.ok(lived.some(text => text.endsWith('commit')) && lived.length >= 3, lived.join('; '))

@@ -1,4 +1,4 @@
-// A host is killed at every statement, and around every effect of its providers, of all that moves money in, out or between accounts, on
+// A host is killed at its statements, which take turns by the day, and around every effect of its providers, of all that moves money in, out or between accounts, on
 // both databases. The next host is asked the same again: money, caps and transactions agree, and no id was sent twice.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,13 +9,7 @@ import { createLedger } from '@gatewright/host/internal'
 import t from 'tap'
 import { bootstrapUser, type HttpResponse } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
-import {
-  responded,
-  freshPlace,
-  KILL_EVERY,
-  outsideTransactions,
-  type Act,
-} from '../../../harness/kill-place.ts'
+import { responded, freshPlace, killsBefore, killsDuring, type Act } from '../../../harness/kill-place.ts'
 import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../../../harness/transfers.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
@@ -139,6 +133,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
       )
       t.teardown(() => host.kill())
       const policy = { limits: [{ operations: COUNTED, maxCents: CAP, window: 'total' }] }
+      const { first, every, among } = killsBefore(store)
       for (const [name, step] of Object.entries(STEPS)) {
         let deaths = 0
         const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
@@ -169,21 +164,20 @@ for (const store of ['postgres', 'sqlite'] as const) {
           return died ? undefined : statements
         }
         let lived: readonly string[] | undefined
-        for (let at = 1; !lived; at += KILL_EVERY[store]) lived = await kill({ moment: 'before', at })
+        for (let at = first; !lived; at += every) lived = await kill({ moment: 'before', at })
         await kill({ moment: 'after', at: lived.length })
         const effects = [...lived.entries()].filter(([, text]) => text.startsWith('provider: send'))
         for (const [index] of effects)
           t.notOk(await kill({ moment: 'after', at: index + 1 }), 'it died after the effect')
-        for (const at of store === 'postgres' ? outsideTransactions(lived) : [])
-          await kill({ moment: 'during', at })
-        t.ok(lived.length >= 3 && deaths > lived.length / 4, lived.join('; '))
+        for (const at of store === 'postgres' ? killsDuring(lived) : []) await kill({ moment: 'during', at })
+        t.ok(lived.length >= 3 && deaths >= among(lived), lived.join('; '))
         t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements`)
       }
       await host.kill()
       const sent = readFileSync(journal, 'utf8')
         .split('\n')
         .filter(line => line.startsWith('send '))
-      t.ok(sent.length > 50 / KILL_EVERY[store], `${sent.length} sends`)
+      t.ok(sent.length > 50 / every, `${sent.length} sends`)
       t.equal(new Set(sent).size, sent.length, 'no id was sent twice')
       const db = place.open()
       t.same(await accountsThatDiffer(db, heldMoney), [])

@@ -21,7 +21,7 @@ import { openDatabaseOf } from '../../../../harness/database-rows.ts'
 import { hostStoresEnv } from '../../../../harness/host-stores.ts'
 import { bootstrapUser, type HttpResponse } from '../../../../harness/host.ts'
 import { internals } from '../../../../harness/internals.ts'
-import { KILL_EVERY } from '../../../../harness/kill-place.ts'
+import { killsBefore } from '../../../../harness/kill-place.ts'
 import { WEBHOOK_SECRET } from '../../../../harness/kyc.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../../subscriptions/killable-host.ts'
 
@@ -192,6 +192,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
       })
       const bench = { host, user, cardId, now: clock.now() }
       let balance = 1_000_000
+      const { first, every, among } = killsBefore(store)
       for (const [name, step] of Object.entries(STEPS)) {
         let deaths = 0
         const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
@@ -211,8 +212,8 @@ for (const store of ['postgres', 'sqlite'] as const) {
           return died ? undefined : statements
         }
         let lived: readonly string[] | undefined
-        for (let at = 1; !lived; at += KILL_EVERY[store]) lived = await kill({ moment: 'before', at })
-        t.equal(deaths, Math.ceil(lived.length / KILL_EVERY[store]), `it died at ${deaths} statements`)
+        for (let at = first; !lived; at += every) lived = await kill({ moment: 'before', at })
+        t.equal(deaths, among(lived), `it died at ${deaths} statements`)
         for (const each of further(store, lived))
           t.notOk(await kill(each), `it died ${each.moment} ${each.at}`)
         t.ok(lived.some(text => text.endsWith('commit')) && lived.length >= 3, lived.join('; '))
