@@ -10,6 +10,7 @@ import { concatHex, encodeAbiParameters, numberToHex, serializeErc6492Signature,
 import { delegate } from '../harness/delegate.ts'
 import { contractsOf } from '../harness/contracts.ts'
 import { rpc, startEvm, transact } from '../harness/evm.ts'
+import { randomCases } from '../harness/random-cases.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../harness/stores.ts'
 import { fieldsFor, newWallet, openVerifier, textB, type Fields } from './wallets.ts'
 
@@ -137,7 +138,7 @@ async function oneSuccess(storages: readonly NonceStorage[], numRuns: number): P
       const proven = await verifiedWallets(hosts, indexes, together)
       return proven.length === 1
     }),
-    { numRuns },
+    { numRuns: randomCases(numRuns) },
   )
 }
 

@@ -6,6 +6,7 @@ import { migrateIdempotency as migrateSqlite, sqliteIdempotency } from '@gatewri
 import fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { randomCases } from '../../harness/random-cases.ts'
 import { openPostgres, openRedis, openSqlite } from '../../harness/stores.ts'
 import { openHosts } from './hosts.ts'
 import { isLinearizable, NOW, record, type Event, type Order } from './history.ts'
@@ -36,7 +37,7 @@ async function check(connections: readonly IdempotencyStorage[], numRuns: number
       const events = await record(lanes, connections, randomUUID())
       if (!isLinearizable(events)) throw new Error(`no order explains ${JSON.stringify(events, null, 1)}`)
     }),
-    { numRuns, endOnFailure: true },
+    { numRuns: randomCases(numRuns), endOnFailure: true },
   )
 }
 
@@ -76,7 +77,7 @@ t.test('is linearizable on two hosts of Postgres whose calls for 8 keys share st
         if (!isLinearizable(events)) throw new Error(`no order explains ${JSON.stringify(events, null, 1)}`)
       }
     }),
-    { numRuns: 15, endOnFailure: true },
+    { numRuns: randomCases(15), endOnFailure: true },
   )
   t.ok(Math.max(...hosts.flatMap(({ batchSizes }) => batchSizes)) > 4, 'calls shared statements')
   t.same(

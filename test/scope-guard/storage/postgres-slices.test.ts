@@ -9,6 +9,7 @@ import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guar
 import fc from 'fast-check'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
+import { randomCases } from '../../harness/random-cases.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 import { runSteps, step } from './slices-model.ts'
@@ -68,7 +69,7 @@ t.test('never exceeds a cap, and loses nothing, whatever hosts crash, freeze and
   const db = connections[0] as SqlClient
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), steps => runSteps(db, steps)),
-    { numRuns: 20 },
+    { numRuns: randomCases(20) },
   )
 })
 

@@ -1,0 +1,20 @@
+// Tests of races, with three times as many random cases as in the short suites.
+import t from 'tap'
+import { compiled } from './test-processes.ts'
+import { runTests } from './test-process.ts'
+import { TIMES } from './random-cases.ts'
+
+const TESTS = [
+  'test/idempotency-store/storage/linearizability.test.ts',
+  'test/scope-guard/storage/postgres-slices.test.ts',
+  'test/signature-verifier/one-statement.test.ts',
+]
+
+t.setTimeout(600_000)
+t.test('races end the same in three times as many random cases', async t => {
+  const { files } = await runTests(
+    { files: TESTS.map(compiled), env: { [TIMES]: '3' } },
+    { env: process.env, timeoutMs: 300_000, signal: new AbortController().signal },
+  )
+  for (const { file, failures } of files) t.equal(failures.length, 0, `${file} passes`, { failures })
+})
