@@ -14,7 +14,7 @@ export interface TestProcess {
 /** The result of one of them. */
 export interface FileRun {
   readonly file: string
-  readonly ms: number
+  ms: number
   /** CPU time of its process, of processes that it started, and of its servers. */
   cpuMs: number
   passed: number
@@ -42,20 +42,22 @@ export interface ProcessSetting {
 /** Runs test files in a process of their own and reads what tap prints there. */
 export async function runTests({ files, env }: TestProcess, setting: ProcessSetting): Promise<ProcessRun> {
   const { timeoutMs, signal } = setting
-  const child = plainNode(['--enable-source-maps', 'build/test/harness/several.js', ...files], {
+  const runner = files.length > 1 ? 'several' : 'alone'
+  const began = performance.now()
+  const child = plainNode(['--enable-source-maps', `build/test/harness/${runner}.js`, ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
     // tap's own limit of one test is that of a file.
     env: { ...setting.env, TAP_TIMEOUT: String(timeoutMs / 1000), ...env },
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs * Math.min(files.length, 2))]),
     killSignal: 'SIGKILL',
   })
-  const reading = new Reading()
+  const reading = new Reading(files)
   child.stdout?.on('data', (chunk: Buffer) => reading.parser.write(chunk))
   const end = await new Promise<string>(resolve => {
     child.once('error', error => resolve(error.name === 'AbortError' ? 'was stopped' : error.message))
     child.once('close', (code, by) => resolve(code === 0 ? '' : `ended with ${by ?? `code ${code}`}`))
   })
-  return reading.end(files, end)
+  return reading.end(end, performance.now() - began)
 }
 
 class Reading {
@@ -67,24 +69,32 @@ class Reading {
   readonly #measured: string[] = []
   #hostStarts = 0
   #final: FinalResults | undefined
+  readonly #files: readonly string[]
 
-  constructor() {
+  constructor(files: readonly string[]) {
     const { parser } = this
+    this.#files = files
     parser.on('result', (result: Result) => this.#results.push(result))
+    // One of several files is a test of its own. A file alone has its tests at the top.
+    const alone = files.length > 1 ? undefined : files[0]
     parser.on('assert', ({ name, time }: Result) => {
-      this.#runs.set(name, { file: name, ms: time ?? 0, cpuMs: 0, passed: 0, failures: [] })
+      const file = alone ?? name
+      this.#runs.set(file, { file, ms: time ?? 0, cpuMs: 0, passed: 0, failures: [] })
     })
     this.#readComments(parser)
   }
 
-  end(files: readonly string[], end: string): ProcessRun {
+  /** `ms`: how long the process ran. */
+  end(end: string, ms: number): ProcessRun {
     this.parser.end()
+    const files = this.#files
     for (const file of files) {
       if (this.#runs.has(file)) continue
       const failures = [`did not end: its process ${end === '' ? 'ended early' : end}`]
       this.#runs.set(file, { file, ms: 0, cpuMs: 0, passed: 0, failures })
     }
     const runs = [...this.#runs.values()]
+    if (files.length === 1) for (const run of runs) run.ms = ms
     for (const result of this.#results) this.#count(result, runs)
     for (const run of runs) if (run.passed === 0) run.failures.push('ran no tests')
     const failed = runs.some(({ failures }) => failures.length > 0)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { filesBelow } from './files.ts'
 import { compiled, ON_EVERY_STORE, onOtherStores, processesOf } from './test-processes.ts'
 
-const sources = filesBelow('test', '.test.ts')
+const sources = ['.test.ts', '.slow.ts'].flatMap(end => filesBelow('test', end))
 
 t.test('every test file runs once in this process or another', async t => {
   const files = processesOf(sources).flatMap(process => process.files)

@@ -1,14 +1,21 @@
 import type { HostStores } from './host-stores.ts'
 import type { TestProcess } from './test-process.ts'
 
-/** Files that look at their whole process, such as its warnings or its memory. */
+/** Files that look at their whole process, such as its warnings or its memory, and most long suites. */
 const ALONE = /\/(?:leaks|memory)\.test\.ts$|\.slow\.ts$/
+/** Long suites that share a process all the same: loading a host by the hooks of `several.ts` takes five seconds of CPU. */
+const SHARING = /^test\/reference-host\/(?:bounds|cli|modules|money-model|openapi|pages)\/(?!.*kills)/
+
+/** Files that collect garbage again and again, which takes ten times as long in a process that has loaded a host. */
+const COLLECTING = /^test\/scope-guard\/(?:policies\/chain-cache|token\/cache)\.test\.ts$/
 
 /** Takes more than a third of the long suites: what starts last is waited for on one core. */
 const LONGEST = /\/kills\.slow\.ts$/
 
 /** Files that share a process: more save little, and the last process is waited for on one core. */
 const FILES_A_PROCESS = 56
+/** Long suites that share one. */
+const LONG_A_PROCESS = 6
 
 /** The suites that speak to a host over HTTP only, or to its operations, so that they can run on any stores. Others name theirs. */
 export const ON_EVERY_STORE =
@@ -39,16 +46,20 @@ export function onOtherStores(tests: readonly string[], { slow }: { readonly slo
 
 /** Deals sources out to processes, the longest first. */
 export function processesOf(sources: readonly string[]): TestProcess[] {
-  const alone = sources
-    .filter(file => ALONE.test(file))
-    .toSorted((one, other) => Number(LONGEST.test(other)) - Number(LONGEST.test(one)))
-    .map(file => ({ files: [compiled(file)] }))
-  const together = groupsOf(sources.filter(file => !ALONE.test(file))).map(files => ({ files }))
-  return [...together, ...alone]
+  const long = sources.filter(file => SHARING.test(file) && file.endsWith('.slow.ts'))
+  const alone = sources.filter(file => ALONE.test(file) && !long.includes(file))
+  const groups = [
+    ...alone.filter(file => LONGEST.test(file)).map(file => [compiled(file)]),
+    ...groupsOf(sources.filter(file => !ALONE.test(file) && !COLLECTING.test(file))),
+    ...groupsOf(sources.filter(file => COLLECTING.test(file))),
+    ...groupsOf(long, LONG_A_PROCESS),
+    ...alone.filter(file => !LONGEST.test(file)).map(file => [compiled(file)]),
+  ]
+  return groups.map(files => ({ files }))
 }
 
-function groupsOf(sources: readonly string[]): string[][] {
-  const count = Math.ceil(sources.length / FILES_A_PROCESS)
+function groupsOf(sources: readonly string[], most = FILES_A_PROCESS): string[][] {
+  const count = Math.ceil(sources.length / most)
   const size = Math.ceil(sources.length / count)
   return Array.from({ length: count }, (_, at) => sources.slice(at * size, (at + 1) * size).map(compiled))
 }
