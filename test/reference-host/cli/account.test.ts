@@ -266,6 +266,10 @@ t.test('prints every request once, however many come between two polls', async t
   t.teardown(() => tail.kill())
   const printed: string[] = []
   const lines = createInterface({ input: tail.stdout })
+  lines.on('line', line => printed.push((JSON.parse(line) as { id: string }).id))
+  const printedAll = async (ids: readonly string[]): Promise<void> => {
+    while (!ids.every(id => printed.includes(id))) await once(lines, 'line')
+  }
   await once(lines, 'line')
   const { key } = JSON.parse(readFileSync(file, 'utf8')) as { key: string }
   const minted = await send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
@@ -273,14 +277,9 @@ t.test('prints every request once, however many come between two polls', async t
   const refused = async (): Promise<string> =>
     (await send('/user/v1/payments', { body: {}, headers })).headers.get('x-request-id') as string
   const sent = await Promise.all(Array.from({ length: 110 }, refused))
-  const last = { id: '' }
-  for await (const line of lines) {
-    const { id } = JSON.parse(line) as { id: string }
-    printed.push(id)
-    if (id === last.id) break
-    // One more, so that a poll after that of the last of them is seen too.
-    if (last.id === '' && sent.every(each => printed.includes(each))) last.id = await refused()
-  }
+  await printedAll(sent)
+  // One more, so that the poll after theirs is seen too.
+  await printedAll([await refused()])
   t.same(
     sent.filter(id => printed.filter(each => each === id).length !== 1),
     [],
