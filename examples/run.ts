@@ -15,11 +15,12 @@ function fileOf(name: string): string | undefined {
   return MAIN.map(file => `${BUILT}${name}/${file}`).find(file => existsSync(file))
 }
 
-function cut(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, width - 1)}…`
+/** Breaks a text at its spaces into lines of at most `width` characters. */
+function wrap(text: string, width: number): string[] {
+  return text.match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)`, 'g')) ?? []
 }
 
-/** The first sentence of an example's README. */
+/** The first sentence of an example's README, up to a colon that follows more than a name. */
 function about(name: string): string {
   const [, , text = ''] =
     /^# (.*)\n\n([^]*?)(?:\n\n|$)/.exec(readFileSync(`${SOURCES}${name}/README.md`, 'utf8')) ?? []
@@ -29,7 +30,7 @@ function about(name: string): string {
       .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
       .replaceAll('`', '')
       .split('. ')[0] ?? ''
-  return sentence.replace(/[.:]$/, '')
+  return sentence.replace(/(?<=.{25}): .*$/, '').replace(/[.:]$/, '')
 }
 
 const [name, ...rest] = process.argv.slice(2)
@@ -38,7 +39,9 @@ if (name === undefined) {
   const ordered = [...TASKS, ...names.filter(each => !TASKS.includes(each))]
   const width = Math.max(...ordered.map(each => each.length))
   console.log('npm run example NAME\n')
-  for (const each of ordered) console.log(`  ${each.padEnd(width)}  ${cut(about(each), 76 - width)}`)
+  const indent = ' '.repeat(width + 4)
+  for (const each of ordered)
+    console.log(`  ${each.padEnd(width)}  ${wrap(about(each), 76 - width).join(`\n${indent}`)}`)
 } else {
   const file = names.includes(name) ? fileOf(name) : undefined
   if (file === undefined) {
