@@ -126,8 +126,22 @@ function listRows<R extends Row>(
   })
 }
 
-/** Lists the rows of a table by kind. Throws a `TypeError` for an unknown member of the table, a row or a mode. */
+/** The rows of tables that have been read: an API description asks for them at each of its paths. */
+const listed = new WeakMap<AliasTable, readonly Alias[]>()
+
+/**
+ * Lists the rows of a table by kind. Throws a `TypeError` for an unknown member of the table, a row or a mode. A table is read once:
+ * later changes of the same object are ignored.
+ */
 export function listAliases(table: AliasTable): readonly Alias[] {
+  const known = listed.get(table)
+  if (known) return known
+  const aliases = readAliases(table)
+  listed.set(table, aliases)
+  return aliases
+}
+
+function readAliases(table: AliasTable): readonly Alias[] {
   const { prefixes, paths, headers, requestFields, responseFields, scopes, schemes } = checkOptions(
     'alias table',
     table,
