@@ -8,6 +8,7 @@ export { decideLostRun, describeLostRuns } from './composition/described-lost-ru
 export { operationTable } from './composition/host-module.ts'
 export { HostFactories } from './composition/host-services.ts'
 export { listLostHistory } from './storage/lost-history.ts'
+export { heldKeysOf } from './records/held-keys.ts'
 export { heldKeyCommands } from './composition/held-key-commands.ts'
 export { historyCommands } from './composition/history-commands.ts'
 export { lostRunCommands } from './composition/lost-run-commands.ts'

@@ -93,6 +93,11 @@ t.test('ends sessions, holds keys, and denies statements that were signed before
   }[]
   t.equal(keys.length, 3)
   const ofUser = keys.find(({ accountId }) => accountId.startsWith('acc_'))
+  const states = JSON.parse(
+    (await gatewright(['keys', 'list', String(ofUser?.accountId), '--json'])).output,
+  ) as object[]
+  t.match(states, [{ state: 'held' }, { state: 'held' }])
+  t.match(await gatewright(['partner-keys', 'list']), { output: / held$/m })
   t.match(await gatewright(['keys', 'release', '--yes']), { code: 2, output: /KEY_OR_ACCOUNT, or --all/ })
   t.match(await gatewright(['keys', 'release', 'none', '--yes']), { code: 1, output: /no held key none/ })
   t.match(await gatewright(['keys', 'release', String(ofUser?.accountId), '--yes']), {

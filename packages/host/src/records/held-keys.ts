@@ -31,6 +31,12 @@ export async function isKeyHeld(db: SqlQueries, keyId: string): Promise<boolean>
   return (await rows(db, 'select 1 as held from gw_held_keys where key_id = $1', [keyId])).length > 0
 }
 
+/** Returns the ids of the keys of an account that are held. */
+export async function heldKeysOf(db: SqlQueries, accountId: string): Promise<ReadonlySet<string>> {
+  const text = 'select key_id from gw_held_keys where account_id = $1'
+  return new Set((await rows(db, text, [accountId])).map(row => toText(row['key_id'])))
+}
+
 /** Whether any key is held. */
 export async function isAnyKeyHeld(db: SqlQueries): Promise<boolean> {
   return (await rows(db, 'select 1 as held from gw_held_keys limit 1')).length > 0

@@ -1,6 +1,6 @@
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
-import { CommandError, heldKeyCommands, type Command } from '@gatewright/host/internal'
+import { CommandError, heldKeyCommands, heldKeysOf, type Command } from '@gatewright/host/internal'
 import { accountOf } from '../users/find-account.ts'
 import { auditCommand, operatorActionsCommand } from './audit-command.ts'
 import { describeKey, revokedKeyOutput } from './key-output.ts'
@@ -18,10 +18,12 @@ export const commands: readonly Command<KeyCommandServices>[] = [
     summary: 'List the API keys of an account, newest first',
     example: 'usr_79db7a61096340598de4661d67683883',
     async rows({ backend, clock }, { positional: [owner = ''], flags }) {
-      const { keys } = await backend.issuer.keys.load(await accountOf(backend.sql, owner))
+      const accountId = await accountOf(backend.sql, owner)
+      const { keys } = await backend.issuer.keys.load(accountId)
+      const held = await heldKeysOf(backend.sql, accountId)
       const listed = keys.filter(key => key.console === flags.has('consoles'))
       const sorted = listed.toSorted((a, b) => b.createdAt - a.createdAt)
-      return sorted.map(key => describeKey(key, clock.now()))
+      return sorted.map(key => describeKey(key, clock.now(), held))
     },
     columns: {
       KEY: 'id',
@@ -45,7 +47,7 @@ export const commands: readonly Command<KeyCommandServices>[] = [
       const policies = await backend.issuer.keys.policies(key.policyIds)
       const documentOf = (id: string): unknown => policies.find(policy => policy.id === id)?.document ?? null
       const data = {
-        ...describeKey(key, clock.now()),
+        ...describeKey(key, clock.now(), await heldKeysOf(backend.sql, key.accountId)),
         policies: key.policyIds.map(id => ({ id, document: documentOf(id) })),
       }
       return { data, fields: data }

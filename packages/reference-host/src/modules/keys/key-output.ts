@@ -3,9 +3,10 @@ import type { EpochMs } from '@gatewright/kernel/internal'
 import { type CommandOutput, isoOrNull, unwrap } from '@gatewright/host/internal'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 
-/** Returns the members of a key that commands show: never its digest. */
-export function describeKey(key: KeyRecord, now: EpochMs) {
+/** Returns the members of a key that commands show: never its digest. `held` has the ids of keys that are denied since a restore. */
+export function describeKey(key: KeyRecord, now: EpochMs, held: ReadonlySet<string> = new Set()) {
   const expired = key.expiresAt !== null && key.expiresAt <= now
+  const unrevoked = expired ? 'expired' : held.has(key.id) ? 'held' : 'live'
   return {
     id: key.id,
     label: key.label,
@@ -13,7 +14,7 @@ export function describeKey(key: KeyRecord, now: EpochMs) {
     surface: key.surface,
     console: key.console,
     accountId: key.accountId,
-    state: key.revokedAt === null ? (expired ? 'expired' : 'live') : 'revoked',
+    state: key.revokedAt === null ? unrevoked : 'revoked',
     scopes: key.scopes,
     parentId: key.parentId,
     successorId: key.successorId,

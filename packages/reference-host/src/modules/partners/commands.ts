@@ -9,7 +9,7 @@ import {
   integerArgument,
   unwrap,
 } from '@gatewright/host/internal'
-import { isName } from '@gatewright/host/internal'
+import { heldKeysOf, isName } from '@gatewright/host/internal'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 import { partnerScopes } from '../../product/scopes.ts'
 import { checkPolicy } from '../credential-fields.ts'
@@ -58,6 +58,7 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
       const entries = await Promise.all(
         all.map(async partner => {
           const { keys } = await backend.issuer.keys.load(partner.id)
+          const held = await heldKeysOf(backend.sql, partner.id)
           const validated = await partners.validatedKeys(keys.map(key => key.id))
           return keys.map(key => ({
             partnerId: partner.id,
@@ -68,7 +69,7 @@ export const commands: readonly Command<PartnerCommandServices>[] = [
             createdAt: key.createdAt,
             lastUsedAt: key.lastUsedAt,
             revokedAt: key.revokedAt,
-            state: describeKey(key, clock.now()).state,
+            state: describeKey(key, clock.now(), held).state,
             validated: validated.has(key.id),
           }))
         }),
