@@ -56,12 +56,27 @@ type Broken =
   | 'merges'
   | 'numbers'
   | 'sells'
+  | 'skips'
+  | 'ignoresSince'
 type Change = Partial<Record<Broken, true>>
 const down = async (): Promise<never> => {
   throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'is down')
 }
 const malformed = async (): Promise<never> => {
   throw new Fault('ERR_PROVIDER_REPLY', 'nonsense')
+}
+
+/** Lists what was made since an instant, two on a page. */
+function changesOf<T>(made: readonly (T & { readonly at: number })[], change: Change) {
+  return async (since: number, after: string | null): Promise<{ changes: T[]; next: string | null }> => {
+    const all = made.filter(({ at }) => change.ignoresSince || at >= since)
+    const first = Number(after ?? 0)
+    const next = first + 2
+    return {
+      changes: all.slice(first, next).map(({ at: _, ...each }) => each as T),
+      next: next < all.length ? String(change.skips ? next + 1 : next) : null,
+    }
+  }
 }
 
 function catalogueOf({ sells }: Change): Catalogue {
@@ -111,6 +126,11 @@ function withdrawalsInMemory(change: Change = {}) {
         return report
       },
       find: async id => (paid.has(id) && !change.forgets ? report : undefined),
+      changedSince: (since, after) =>
+        changesOf(
+          [...paid.keys()].map(id => ({ ...report, id, payoutCents: 2450, at: Date.now() })),
+          change,
+        )(since, after),
     }
     const cut: WithdrawalProvider = {
       ...provider,
@@ -150,6 +170,16 @@ function depositsInMemory(change: Change = {}) {
         const payments = known.get(id)
         return payments && !change.forgets ? { status: 'processing', payments: [...payments] } : undefined
       },
+      changedSince: (since, after) =>
+        changesOf(
+          [...known].map(([id, payments]) => ({
+            id,
+            status: 'processing' as const,
+            payments,
+            at: Date.now(),
+          })),
+          change,
+        )(since, after),
     }
     return {
       provider,
@@ -182,6 +212,8 @@ t.test('the contracts pass good providers and catch each broken one', async t =>
     ['shouts', /fits into a path/],
     ['lies', /sent twice/],
     ['sells', /rejects others/],
+    ['skips', /made since an instant/],
+    ['ignoresSince', /made since an instant/],
   ] as const)
     t.match((await ofWithdrawals({ [broken]: true })).join(), expected, broken)
   for (const [broken, expected] of [
@@ -189,6 +221,8 @@ t.test('the contracts pass good providers and catch each broken one', async t =>
     ['forgets', /finds what was opened/],
     ['merges', /two payments/],
     ['numbers', /payments to two deposits/],
+    ['skips', /made since an instant/],
+    ['ignoresSince', /made since an instant/],
     ['deaf', /aborted/],
     ['lies', /opened twice/],
   ] as const)

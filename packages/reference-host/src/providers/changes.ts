@@ -3,14 +3,14 @@ import type { Restore, RestoreFindings } from '@gatewright/host/internal'
 import { SANDBOX_PROVIDER } from './sandbox.ts'
 
 /** A page of what a provider has received or changed. */
-interface ChangePage<T> {
+export interface ChangePage<T> {
   readonly changes: readonly T[]
   /** Continues the list; null: this is its end. */
   readonly next: string | null
 }
 
 /** A provider that may be able to list what has changed. */
-interface ListingProvider<T> {
+export interface ListingProvider<T> {
   readonly name: string
   changedSince?(since: EpochMs, after: string | null, signal: AbortSignal): Promise<ChangePage<T>>
 }

@@ -8,6 +8,7 @@ import {
 } from '../providers/deposits/port.ts'
 import { isRejection } from '../providers/reply.ts'
 import { catalogueTests } from './catalogue.ts'
+import { changesTest } from './changes.ts'
 import { assertValid, providerTests, signal, type ProviderUnderTest } from './support.ts'
 
 /** A provider of deposits under test. */
@@ -29,6 +30,10 @@ export function depositProviderContract(
   const test = providerTests(runner, 'dep', open)
   runner.describe(`DepositProvider ${name}`, () => {
     catalogueTests<DepositProvider>(test, (provider, id, within) => provider.open(id, newDeposit, within))
+
+    changesTest<DepositProvider>(test, depositPort.changedSince, (provider, id) =>
+      provider.open(id, newDeposit, signal),
+    )
 
     test('opens one deposit for an id that is opened twice, and 20 times at once', async (opened, id) => {
       const { provider, deposits } = opened

@@ -3,6 +3,7 @@ import { Fault } from '@gatewright/kernel'
 import type { TestRunner } from '@gatewright/kernel/internal/testing'
 import { withdrawalPort, withdrawalReport, type WithdrawalProvider } from '../providers/withdrawals/port.ts'
 import { catalogueTests } from './catalogue.ts'
+import { changesTest } from './changes.ts'
 import { assertValid, providerTests, signal, type ProviderUnderTest } from './support.ts'
 
 /** A provider of withdrawals under test. */
@@ -34,6 +35,10 @@ export function withdrawalProviderContract(
   runner.describe(`WithdrawalProvider ${name}`, () => {
     catalogueTests<WithdrawalProvider>(test, (provider, id, within) =>
       provider.send(id, newWithdrawal, within),
+    )
+
+    changesTest<WithdrawalProvider>(test, withdrawalPort.changedSince, (provider, id) =>
+      provider.send(id, newWithdrawal, signal),
     )
 
     test('pays an id once that is sent twice, and 20 times at once', async ({ provider, payouts }, id) => {
