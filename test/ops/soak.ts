@@ -72,6 +72,7 @@ export async function runSoak(
   const books = await gatewrightProcess(['ledger', 'check'], env)
   const sizes = await tableSizes(url)
   await Promise.all([observed.stop(), others.stop()])
+  const deadlocks = await countDeadlocks(url)
   await Promise.all([database.kill(), redis.kill()])
   rmSync(heapFile, { force: true })
 
@@ -80,7 +81,7 @@ export async function runSoak(
   writeFileSync('build/soak.svg', svgPlot(series, minutes))
   const responses = countResponses(writers.attempts)
   const report = [
-    `${minutes} minutes, ${restarts} restarts, ${writers.acknowledged.length} writes: ${JSON.stringify(responses)}, ${lost.length} lost, ${doubled} doubled`,
+    `${minutes} minutes, ${restarts} restarts, ${writers.acknowledged.length} writes: ${JSON.stringify(responses)}, ${lost.length} lost, ${doubled} doubled, ${deadlocks} deadlocks`,
     textPlot(series, 60),
     ...sizes
       .slice(0, LARGEST)
@@ -94,6 +95,7 @@ export async function runSoak(
   return [
     ...(lost.length === 0 ? [] : [`${lost.length} lost`]),
     ...(doubled === 0 ? [] : [`${doubled} doubled`]),
+    ...(deadlocks === 0 ? [] : [`${deadlocks} deadlocks in the database`]),
     ...(responses.denied === 0 ? [] : [`${responses.denied} denied`]),
     ...(books.code === 0 ? [] : [`ledger check: ${books.output.trim()}`]),
     ...growth(figures),
@@ -133,6 +135,17 @@ async function tableSizes(
   )
   await client.end()
   return rows as { name: string; bytes: number }[]
+}
+
+/** The deadlocks that the database has ended: hosts retry, so no client sees them. Complete once the connections of the hosts are closed. */
+async function countDeadlocks(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query(
+    'select deadlocks::int from pg_stat_database where datname = current_database()',
+  )
+  await client.end()
+  return (rows[0] as { deadlocks: number }).deadlocks
 }
 
 function seriesOf(figures: readonly Figures[]): readonly Series[] {
