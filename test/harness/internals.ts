@@ -1,5 +1,14 @@
 // Parts of the host and of the reference host that their packages do not export, for the tests of those parts.
-type Host = typeof import('../../packages/host/dist/records/jobs.js') &
+type Host = typeof import('../../packages/host/dist/records/publish-events.js') &
+  typeof import('../../packages/reference-host/dist/modules/webhooks/delivery-rounds.js') &
+  typeof import('../../packages/reference-host/dist/modules/webhooks/deliver.js') &
+  typeof import('../../packages/reference-host/dist/modules/webhooks/endpoint-url.js') &
+  typeof import('../../packages/reference-host/dist/modules/webhooks/endpoints.js') &
+  typeof import('../../packages/reference-host/dist/modules/webhooks/publish.js') &
+  typeof import('../../packages/reference-host/dist/modules/webhooks/published-events.js') &
+  typeof import('../../packages/reference-host/dist/modules/webhooks/retries.js') &
+  typeof import('../../packages/reference-host/dist/modules/webhooks/send.js') &
+  typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/host/dist/records/sealed.js') &
   typeof import('../../packages/host/dist/records/events.js') &
   typeof import('../../packages/host/dist/records/request-log.js') &
@@ -102,6 +111,15 @@ type Host = typeof import('../../packages/host/dist/records/jobs.js') &
   typeof import('../../packages/host/dist/schemas/unknown-members.js')
 
 const FILES = [
+  'host/dist/records/publish-events',
+  'reference-host/dist/modules/webhooks/delivery-rounds',
+  'reference-host/dist/modules/webhooks/deliver',
+  'reference-host/dist/modules/webhooks/endpoint-url',
+  'reference-host/dist/modules/webhooks/endpoints',
+  'reference-host/dist/modules/webhooks/publish',
+  'reference-host/dist/modules/webhooks/published-events',
+  'reference-host/dist/modules/webhooks/retries',
+  'reference-host/dist/modules/webhooks/send',
   'host/dist/observability/history',
   'host/dist/observability/quantile',
   'host/dist/observability/feed-age',

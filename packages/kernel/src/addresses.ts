@@ -76,3 +76,11 @@ export const addressBucket: (text: string) => string = remembered(text => {
   const upper = (address as ipaddr.IPv6).parts.slice(0, 4).map(part => part.toString(16))
   return `${upper.join(':')}::/64`
 })
+
+/**
+ * Whether an address can be a host on the public Internet. False for private, loopback, link-local, shared, reserved and multicast
+ * addresses, for IPv6 addresses that contain an IPv4 address, and for a text that is no address.
+ */
+export function isPublicAddress(text: string): boolean {
+  return parse(text)?.range() === 'unicast'
+}

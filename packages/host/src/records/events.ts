@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, toText } from '@gatewright/kernel/internal/sql'
+import { defer, partitionOf, rowLock, toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { group, instant, integer, named, nullable, position, text } from './columns.ts'
 import { deleteDue } from './delete-due.ts'
 import { newId } from './new-id.ts'
@@ -53,15 +53,24 @@ export type RecordedEvent = Row<typeof records>
 /** How many of a subject's latest events a list shows, because their number is not bounded. */
 export const MAX_HISTORY = 20
 
+/**
+ * The number of lanes of events that wait to be published: see `publish-events.ts`. All events of an account have the same lane. It is
+ * part of the stored format: the positions of readers name a position in each lane.
+ */
+export const EVENT_LANES = 16
+
 const INSERT = `insert into gw_events@$2
-  (id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at, kept)
+  (id, account_id, subject_kind, subject_id, number, from_status, to_status, cause, amount_cents, detail, at, kept,
+    waiting_lane)
   values ($1, $2, $3, $4,
     (select coalesce(max(number), 0) + 1 from gw_events@$2
       where account_id = $2 and subject_kind = $3 and subject_id = $4),
-    $5, $6, $7, $8, $9, $10, $11)`
+    $5, $6, $7, $8, $9, $10, $11, $12)`
 const MARK = `update gw_events set read_at =
     case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
   where account_id = $2 and id = $3 returning ${records.columns}`
+
+const END_WAIT = 'update gw_events@$1 set waiting_lane = null where account_id = $1 and id = $2'
 
 const MARK_OLDEST = `update gw_events set read_at = $1 where account_id = $2 and read_at is null
   and position in (select position from gw_events where account_id = $2 and read_at is null order by position limit $3)
@@ -105,8 +114,27 @@ export const events = {
       detail,
       now,
       Number(keep),
+      partitionOf(accountId, EVENT_LANES),
     ]
     await defer(tx, INSERT, values)
+  },
+  /** Returns the lanes in which events wait to be published. */
+  async waitingLanes(db: SqlQueries): Promise<number[]> {
+    const text = `select lane from gw_event_lanes lanes
+      where exists (select 1 from gw_events where waiting_lane = lanes.lane) order by lane`
+    return (await rows(db, text)).map(row => toInteger(row['lane']))
+  },
+  /**
+   * Returns events that wait in a lane, in the order in which they were recorded, and locks them until the transaction ends. An event that
+   * another transaction has locked is left for later.
+   */
+  waiting(tx: SqlQueries, lane: number, limit: number): Promise<RecordedEvent[]> {
+    const conditions = `where waiting_lane = $1 order by position limit $2${rowLock(tx, 'for update skip locked')}`
+    return records.select(tx, conditions, [lane, limit])
+  },
+  /** Ends the wait of an event, in the round trip of the next statement. */
+  async endWait(tx: SqlQueries, { accountId, id }: RecordedEvent): Promise<void> {
+    await defer(tx, END_WAIT, [accountId, id])
   },
   /** Returns the events of a subject, oldest first. */
   history(db: SqlQueries, accountId: string, { kind, id }: Subject): Promise<RecordedEvent[]> {

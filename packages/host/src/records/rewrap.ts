@@ -3,10 +3,12 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toText, type SqlRow } from '@gatewright/kernel/internal/sql'
 import type { Sealer } from './sealed.ts'
 
-/** A column with sealed texts. The owner of each text is the `account_id` of its row. */
+/** A column with sealed texts. */
 export interface SealedColumn {
   readonly table: string
   readonly column: string
+  /** The column with the owner of each text, which no two rows share. Default: `account_id`. */
+  readonly owner?: string
   /** The purpose that the texts are sealed for. See `Sealer`. */
   readonly purpose: string
 }
@@ -26,7 +28,7 @@ export interface RewrappedColumn {
 interface Unreadable {
   readonly reason: string
   readonly count: number
-  /** The first 10 affected accounts. */
+  /** The owners of the first 10. */
   readonly accounts: readonly string[]
 }
 
@@ -34,7 +36,7 @@ const BATCH = 500
 const MAX_NAMED_ACCOUNTS = 10
 
 /**
- * Encrypts the texts of a column again with the first key of the ring, in batches ordered by account. Each row is updated by a
+ * Encrypts the texts of a column again with the first key of the ring, in batches ordered by owner. Each row is updated by a
  * separate statement, and only if it still has the text that was read. So no lock is held, and no simultaneous change or
  * erasure by a running host is undone. It can be repeated. `note` is called after each batch with the number of rows read so
  * far.
@@ -42,32 +44,32 @@ const MAX_NAMED_ACCOUNTS = 10
 export async function rewrapColumn(
   db: SqlQueries,
   sealer: Sealer,
-  { table, column, purpose }: SealedColumn,
+  { table, column, purpose, owner = 'account_id' }: SealedColumn,
   note: (read: number) => void,
 ): Promise<RewrappedColumn> {
-  const select = `select account_id, ${column} as sealed from ${table}
-    where ${column} is not null and account_id > $1 order by account_id limit ${BATCH}`
-  const update = `update ${table} set ${column} = $1 where account_id = $2 and ${column} = $3 returning account_id`
+  const select = `select ${owner} as owner, ${column} as sealed from ${table}
+    where ${column} is not null and ${owner} > $1 order by ${owner} limit ${BATCH}`
+  const update = `update ${table} set ${column} = $1 where ${owner} = $2 and ${column} = $3 returning ${owner}`
   const unreadable = new Map<string, { count: number; accounts: string[] }>()
   let [resealed, current, read, last] = [0, 0, 0, '']
 
   const rewrap = async (row: SqlRow): Promise<void> => {
-    const accountId = toText(row['account_id'])
+    const ownerId = toText(row['owner'])
     const sealed = toText(row['sealed'])
     if (sealer.isCurrent(sealed)) {
       current++
       return
     }
-    const opened = openOrReason(() => sealer.open(purpose, accountId, sealed))
+    const opened = openOrReason(() => sealer.open(purpose, ownerId, sealed))
     if ('reason' in opened) {
       const entry = unreadable.get(opened.reason) ?? { count: 0, accounts: [] }
       entry.count++
-      if (entry.accounts.length < MAX_NAMED_ACCOUNTS) entry.accounts.push(accountId)
+      if (entry.accounts.length < MAX_NAMED_ACCOUNTS) entry.accounts.push(ownerId)
       unreadable.set(opened.reason, entry)
       return
     }
-    const text = sealer.seal(purpose, accountId, opened.text)
-    resealed += (await rows(db, update, [text, accountId, sealed])).length
+    const text = sealer.seal(purpose, ownerId, opened.text)
+    resealed += (await rows(db, update, [text, ownerId, sealed])).length
   }
 
   for (;;) {
@@ -76,7 +78,7 @@ export async function rewrapColumn(
     read += batch.length
     if (batch.length > 0) note(read)
     if (batch.length < BATCH) break
-    last = toText(batch.at(-1)?.['account_id'])
+    last = toText(batch.at(-1)?.['owner'])
   }
   const failures = [...unreadable].map(([reason, entry]) => ({ reason, ...entry }))
   return { column: `${table.replace(/^gw_/, '')}.${column}`, resealed, current, unreadable: failures }

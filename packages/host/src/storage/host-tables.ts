@@ -21,6 +21,8 @@ create table {prefix}events (
   at bigint not null,
   read_at bigint,
   kept smallint not null,
+  -- The lane in which the event waits to be published; null once it was.
+  waiting_lane integer,
   {primary key} (account_id, position),
   unique (account_id, id),
   unique (account_id, subject_kind, subject_id, number)
@@ -30,6 +32,14 @@ create index {prefix}events_unread on {prefix}events (account_id, position) wher
 
 -- Events that no decision reads are deleted some time later.
 create index {prefix}events_old on {prefix}events (at) where kept = 0;
+
+create index {prefix}events_waiting on {prefix}events (waiting_lane, position) where waiting_lane is not null;
+
+-- One row for each lane of events: the last position that was given to an event of it.
+create table {prefix}event_lanes (
+  lane integer primary key,
+  position bigint not null
+) {global};
 
 create table {prefix}jobs (
   account_id {id} not null,

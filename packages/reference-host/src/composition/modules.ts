@@ -51,6 +51,7 @@ import { collectRequests } from '../modules/web-sign-in/cli-requests.ts'
 import { openConsole } from '../modules/web-sign-in/console.ts'
 import { signInRedirects } from '../modules/web-sign-in/redirects.ts'
 import { signInOperations } from '../modules/web-sign-in/sign-in.ts'
+import { webhooksModule } from '../modules/webhooks/module.ts'
 import { sendJob, withdrawalReportEvent } from '../modules/withdrawals/job.ts'
 import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
 import { withdrawalsRestored } from '../modules/withdrawals/restored.ts'
@@ -140,6 +141,7 @@ export const modules: readonly Module<Services>[] = [
   },
   { operations: referralOperations },
   { operations: notificationOperations },
+  webhooksModule,
   { operations: services => [listSpotlight(services)] },
   {
     operations: kycOperations,

@@ -1,5 +1,11 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
+/** What came of an attempt to send an event. `given_up`: it failed, and there is no other attempt. */
+export type DeliveryOutcome = 'delivered' | 'failed' | 'given_up'
+
+/** What happens to the events of a webhook endpoint: they arrive, the last attempt failed, or none are sent. */
+export type EndpointState = 'working' | 'failing' | 'disabled'
+
 /** The metrics of this product, beside those of every host. Labels are bounded and not secret. */
 export interface ProductMetrics {
   /** Sets how many deposit addresses of a list are free. */
@@ -12,6 +18,10 @@ export interface ProductMetrics {
   authorization(outcome: string, reason: string): void
   /** Sets how many rows of a kind the operator must look at. */
   attention(kind: string, rows: number): void
+  /** Counts an attempt to send an event to a webhook endpoint. */
+  delivery(outcome: DeliveryOutcome): void
+  /** Sets how many webhook endpoints are in a state. */
+  webhookEndpoints(state: EndpointState, endpoints: number): void
 }
 
 /** Registers the metrics of this product. */
@@ -47,6 +57,18 @@ export function productMetrics(registry: Registry): ProductMetrics {
       labelNames: ['kind'],
       registers: [registry],
     }),
+    deliveries: new Counter({
+      name: 'gatewright_webhook_deliveries_total',
+      help: 'Attempts of this host to send an event to a webhook endpoint, by outcome; given_up: the last attempt failed too',
+      labelNames: ['outcome'],
+      registers: [registry],
+    }),
+    endpoints: new Gauge({
+      name: 'gatewright_webhook_endpoints',
+      help: 'Webhook endpoints by state: working, failing or disabled',
+      labelNames: ['state'],
+      registers: [registry],
+    }),
   }
   return {
     freeAddresses: (chainId, asset, count) => metrics.free.set({ chain: String(chainId), asset }, count),
@@ -54,5 +76,7 @@ export function productMetrics(registry: Registry): ProductMetrics {
     unmatched: (chainId, reason) => metrics.unmatched.inc({ chain: String(chainId), reason }),
     authorization: (outcome, reason) => metrics.decisions.inc({ outcome, reason }),
     attention: (kind, count) => metrics.attention.set({ kind }, count),
+    delivery: outcome => metrics.deliveries.inc({ outcome }),
+    webhookEndpoints: (state, count) => metrics.endpoints.set({ state }, count),
   }
 }

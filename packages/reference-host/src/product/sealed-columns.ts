@@ -8,4 +8,11 @@ export const sealedColumns = {
   profile: { table: 'gw_users', column: 'profile', purpose: 'profile' },
   dataKey: { table: 'gw_users', column: 'data_key', purpose: 'data key' },
   kycFields: { table: 'gw_kyc_applications', column: 'fields', purpose: 'kyc application' },
+  webhookSecret: { table: 'gw_webhook_endpoints', column: 'secret', purpose: 'webhook secret', owner: 'id' },
+  previousWebhookSecret: {
+    table: 'gw_webhook_endpoints',
+    column: 'previous_secret',
+    purpose: 'webhook secret',
+    owner: 'id',
+  },
 } as const satisfies Readonly<Record<string, SealedColumn>>
