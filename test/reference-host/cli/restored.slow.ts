@@ -1,4 +1,6 @@
 // What `gatewright restored` makes unusable, and what it finds at providers.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +12,7 @@ import type { Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { internals } from '../../harness/internals.ts'
+import { PROGRAMS } from '../../harness/programs.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-restored-'))
 const { env, drop } = await hostStoresEnv('postgres')
@@ -37,6 +40,9 @@ const ready = async (): Promise<unknown> => {
   return (await send('/readyz')).status
 }
 const open = (key: string) => send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
+const restores = async (): Promise<number> => (await rows(db, 'select 1 as one from gw_restores')).length
+const newestSigningKey = async (): Promise<unknown> =>
+  (JSON.parse((await gatewright(['signing-keys', 'list', '--json'])).output) as { kid: string }[])[0]?.kid
 const list = (token: string) => send('/user/v1/keys', { headers: bearer(token) })
 
 t.test('explains wrong arguments, and a time after which the database has nothing', async t => {
@@ -127,6 +133,36 @@ t.test('holds the keys of named accounts only, also when it runs again', async t
   t.match(await open(bob.key), { status: 200 })
   await gatewright(['keys', 'release', '--all', '--yes'])
   await gatewright(['history', 'accept', '--yes'])
+})
+
+t.test('killed half-way, it has denied what it must, and completes when it runs again', async t => {
+  await rows(db, 'update gw_restores set restored_at = restored_at - 120000')
+  const user = await bootstrapUser(send)
+  const since = new Date(Date.now() - 1000).toISOString()
+  const before = await restores()
+  await db.transaction(async tx => {
+    // Ending the sessions waits for these rows.
+    await rows(tx, 'select id from gw_sessions for update')
+    const killed = spawn(process.execPath, [PROGRAMS.command, 'restored', '--since', since, '--yes'], {
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: 'ignore',
+    })
+    const signingKey = await newestSigningKey()
+    while ((await restores()) === before || (await newestSigningKey()) === signingKey)
+      await new Promise(resolve => setTimeout(resolve, 20))
+    killed.kill('SIGKILL')
+    await once(killed, 'exit')
+  })
+  t.equal(await ready(), 503, 'no host serves before an operator has looked')
+  t.match(await open(user.key), { status: 403, body: { error: 'key_held' } })
+  t.match(await gatewright(['restored', '--since', since, '--yes']), {
+    code: 0,
+    output: /^Sessions ended: [1-9]\d*\./,
+  })
+  t.match(await list(user.token), { status: 401 })
+  await gatewright(['keys', 'release', '--all', '--yes'])
+  await gatewright(['history', 'accept', '--yes'])
+  t.equal(await ready(), 200)
 })
 
 t.test('asks the providers, and names what the database has lost', async t => {

@@ -1,0 +1,60 @@
+// A copy of the embedded database that `gatewright backup` takes while a host serves writes.
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLedger } from '@gatewright/host/internal'
+import { rows } from '@gatewright/kernel/sql'
+import { toInteger } from '@gatewright/kernel/internal/sql'
+import t from 'tap'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
+import { gatewrightProcess } from '../../harness/gatewright.ts'
+import { startTestHost } from '../../harness/host.ts'
+import { internals } from '../../harness/internals.ts'
+import { newMoneyUser } from '../../harness/money.ts'
+
+const WRITERS = 4
+const folder = mkdtempSync(join(tmpdir(), 'gatewright-backup-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+t.test('a copy under writes has balanced books and every write acknowledged before it', async t => {
+  const dataDir = join(folder, 'data')
+  const host = await startTestHost({ DATA_DIR: dataDir, RATE_LIMITS: 'off' })
+  t.teardown(() => host.close())
+  const users = await Promise.all(Array.from({ length: WRITERS }, () => newMoneyUser(host.send)))
+  for (const user of users) await user.fund(100_000)
+  let [acknowledged, running] = [0, true]
+  const writing = users.map(async (user, index) => {
+    const to = { walletAddress: users[(index + 1) % WRITERS]?.address }
+    while (running) {
+      const { status, body } = await user.write('/payments', { to, amountCents: 1 })
+      if (status !== 200) throw new Error(JSON.stringify(body))
+      acknowledged += 1
+    }
+  })
+  const file = join(folder, 'copy.sqlite')
+  const before = acknowledged
+  const { code, output } = await gatewrightProcess(['backup', file], { DATA_DIR: dataDir })
+  const after = acknowledged
+  running = false
+  await Promise.all(writing)
+  t.equal(code, 0, output)
+  t.ok(after > before, 'the host wrote while the copy was taken')
+
+  const restored = join(folder, 'restored')
+  mkdirSync(restored)
+  copyFileSync(file, join(restored, 'host.sqlite'))
+  const { db, close } = openDatabaseOf({ DATA_DIR: restored })
+  t.teardown(close)
+  t.match(await createLedger(db).check(), { sumCents: 0, wrongAccounts: [], wrongTransfers: [] })
+  t.same(await internals.accountsThatDiffer(db, internals.heldMoney), [])
+  const payments = toInteger(
+    (
+      await rows(
+        db,
+        "select count(*) as n from gw_transactions where source_kind = 'payment' and direction = 'debit'",
+      )
+    )[0]?.['n'],
+  )
+  t.ok(payments >= before && payments <= after + WRITERS, `${payments} of ${before} to ${after + WRITERS}`)
+  t.same(host.failures, [])
+})
