@@ -17,6 +17,9 @@ t.test('builds every page in five groups, with a search index, and no link leads
     [...start.matchAll(/<summary>(\w+)<\/summary>/g)].map(([, title]) => title),
     ['Start', 'Guides', 'Reference', 'Operate', 'Internals'],
   )
+  const operate = start.slice(start.indexOf('<summary>Operate'), start.indexOf('<summary>Internals'))
+  for (const path of ['clusters.html', 'upgrades.html', 'runbooks/index.html', 'runbooks/leaked-key.html'])
+    t.match(operate, `href="/guide/${path}"`)
   const index = JSON.parse(readFileSync(join(folder, 'search.json'), 'utf8')) as { path: string }[]
   t.ok(index.length > 60)
   const diagrams =

@@ -46,6 +46,22 @@ export const GROUPS = {
       name => `packages/${name}/README.md`,
     ),
   ],
-  Operate: docs('production', 'storage', 'engines', 'partitions', 'scale', 'operator-page'),
+  Operate: [
+    ...docs('production', 'upgrades', 'backup-and-restore', 'storage', 'clusters', 'engines'),
+    ...docs('partitions', 'scale', 'operator-page'),
+    ...[
+      'README',
+      'leaked-key',
+      'lost-pepper',
+      'signing-key',
+      'redis-lost',
+      'database-failed-over',
+      'history-lost',
+      'restored',
+      'disk-full',
+      'provider-down',
+      'flood',
+    ].map(name => `docs/runbooks/${name}.md`),
+  ],
   Internals: docs('architecture', 'threat-model', 'agents'),
 }

@@ -45,6 +45,10 @@ addEventListener('keydown', event => {
   if (event.key === 'Escape') list.hidden = true
 })
 
+// On a narrow page the list of pages stands above the page: folded, it takes five lines.
+if (matchMedia('(max-width: 50rem)').matches)
+  for (const group of document.querySelectorAll('nav details')) group.open = false
+
 // The console and the API reference can be off: the host says which of its pages it serves.
 async function showLinksOfHost() {
   const response = await fetch('/', { headers: { accept: 'application/json' } })

@@ -138,9 +138,9 @@ async function showFeed<T>(
   })
   const more = async (): Promise<void> => showState(await feed.more())
   const showState = (problem: Problem | undefined): void => {
-    state.textContent = feed.complete
-      ? `All ${feed.items.length} shown.`
-      : `${feed.items.length} read so far. Scroll for more.`
+    const { length } = feed.items
+    const all = length === 1 ? '1 shown.' : `All ${length} shown.`
+    state.textContent = feed.complete ? all : `${length} read so far. Scroll for more.`
     fill(problemBox, problem && problemNote(`Older ${rule.what} cannot be shown.`, problem, more))
     if (!problem) list.update()
   }
