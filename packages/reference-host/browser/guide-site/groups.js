@@ -24,6 +24,7 @@ export const GROUPS = {
       'card-authorizations',
       'identity-check',
       'people',
+      'events',
     ),
     ...docs(
       'migrating/stripe-style-idempotency',
