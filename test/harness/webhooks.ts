@@ -62,13 +62,16 @@ export function webhookParts(db: SqlClient, clock: Clock) {
   )
   const send = internals.webhookSender({ isAllowed: () => true })
   const never = new AbortController().signal
+  const deliverUntil = internals.deliveryRounds({ db, clock, sealer, send, report, count })
   return {
     sealer,
     reports,
     outcomes,
     publish: () => publisher(never),
     /** Sends what is due, and resolves when nothing is. */
-    deliver: internals.deliveryRounds({ db, clock, sealer, send, report, count }).bind(undefined, never),
+    deliver: () => deliverUntil(never),
+    /** The same, or until the signal aborts. */
+    deliverUntil,
     addEndpoint: async (url: string, recipientId = PARTNER) => {
       const added = await db.transaction(tx => endpoints.add(tx, sealer, { recipientId, url }, clock.now()))
       if (!added) throw new Error('no further endpoint')
