@@ -50,7 +50,7 @@ export function unlockForm(
     'section',
     { class: 'card unlock' },
     el('h1', {}, 'Operator page'),
-    el('p', {}, 'What this host has decided, what waits, and what needs you.'),
+    el('p', {}, 'What this host has decided, what waits, and what needs attention.'),
     reason !== undefined && el('p', { class: 'note warn' }, reason),
     form,
   )
