@@ -32,9 +32,20 @@ export function openSentinels({ sentinels, masterName, tls, password, limitMs }:
     client.connect().catch(() => {})
     return client
   })
+  const asked = new Map<(typeof clients)[number], Promise<unknown>>()
+  /** Asks a Sentinel unless it has not replied yet: for one that is down, commands would pile up in its client. */
+  const ask = (client: (typeof clients)[number]): Promise<unknown> => {
+    const running =
+      asked.get(client) ??
+      client
+        .sendCommand<unknown>(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName])
+        .catch(() => undefined)
+        .finally(() => asked.delete(client))
+    asked.set(client, running)
+    return running
+  }
   const askOne = async (client: (typeof clients)[number]): Promise<string | undefined> => {
-    const asked = client.sendCommand<unknown>(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName])
-    const reply = await inTime(asked, limitMs, () => new Error('late')).catch(() => undefined)
+    const reply = await inTime(ask(client), limitMs, () => new Error('late')).catch(() => undefined)
     return Array.isArray(reply) && reply.length === 2
       ? `${bracketed(String(reply[0]))}:${reply[1]}`
       : undefined
