@@ -11,5 +11,7 @@ const follows = { enable: () => follows, disable: () => follows }
 Object.assign(asyncHooks, { createHook: () => follows })
 syncBuiltinESMExports()
 const [file = ''] = process.argv.slice(2)
-process.once('exit', () => console.log(`${FILE_USED} ${usedCpuMs()} ${file}`))
+// The servers have worked for other files.
+const before = usedCpuMs()
+process.once('exit', () => console.log(`${FILE_USED} ${usedCpuMs() - before} ${file}`))
 await import(pathToFileURL(resolve(file)).href)
