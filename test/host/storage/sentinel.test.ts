@@ -8,12 +8,12 @@ const { openSentinels } = (await import(
 )) as typeof import('../../../packages/host/dist/storage/sentinel.js')
 
 t.test('a Sentinel that was down gets one question, however often it was asked meanwhile', async t => {
-  let questions = 0
+  const got = { questions: 0 }
   const server = createServer(socket => {
     socket.on('error', () => {})
     socket.on('data', data => {
       const text = data.toString()
-      questions += text.split('GET-MASTER-ADDR-BY-NAME').length - 1
+      got.questions += text.split('GET-MASTER-ADDR-BY-NAME').length - 1
       socket.write('-ERR\r\n'.repeat(text.match(/^\*\d+\r$/gm)?.length ?? 0))
     })
   })
@@ -33,6 +33,6 @@ t.test('a Sentinel that was down gets one question, however often it was asked m
   })
   for (let n = 0; n < 5; n += 1) t.equal(await sentinels.master(), undefined)
   await once(server.listen(port, '127.0.0.1'), 'listening')
-  while (questions === 0) await sentinels.master()
-  t.equal(questions, 1)
+  while (got.questions === 0) await sentinels.master()
+  t.equal(got.questions, 1)
 })

@@ -22,20 +22,20 @@ t.test('a copy under writes has balanced books and every write acknowledged befo
   t.teardown(() => host.close())
   const users = await Promise.all(Array.from({ length: WRITERS }, () => newMoneyUser(host.send)))
   for (const user of users) await user.fund(100_000)
-  let [acknowledged, running] = [0, true]
+  const writes = { acknowledged: 0, ended: false }
   const writing = users.map(async (user, index) => {
     const to = { walletAddress: users[(index + 1) % WRITERS]?.address }
-    while (running) {
+    while (!writes.ended) {
       const { status, body } = await user.write('/payments', { to, amountCents: 1 })
       if (status !== 200) throw new Error(JSON.stringify(body))
-      acknowledged += 1
+      writes.acknowledged += 1
     }
   })
   const file = join(folder, 'copy.sqlite')
-  const before = acknowledged
+  const before = writes.acknowledged
   const { code, output } = await gatewrightProcess(['backup', file], { DATA_DIR: dataDir })
-  const after = acknowledged
-  running = false
+  const after = writes.acknowledged
+  writes.ended = true
   await Promise.all(writing)
   t.equal(code, 0, output)
   t.ok(after > before, 'the host wrote while the copy was taken')
