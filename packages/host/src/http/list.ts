@@ -6,7 +6,7 @@ import type { PageOf } from '../records/table.ts'
 import { nextCursor } from '../schemas/fields.ts'
 import type { HostDenial } from './codes.ts'
 import { operation, type Call, type Operation } from './operation.ts'
-import { counted } from '../counted.ts'
+import { counted } from '../schemas/counted.ts'
 import { cutPage, pageParameters, readCursor } from './paging.ts'
 
 /** What differs between the paged lists of an account's records. */

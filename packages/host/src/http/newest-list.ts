@@ -6,7 +6,7 @@ import { nextCursor } from '../schemas/fields.ts'
 import type { HostDenial } from './codes.ts'
 import type { ListRule } from './list.ts'
 import { operation, type Operation } from './operation.ts'
-import { counted } from '../counted.ts'
+import { counted } from '../schemas/counted.ts'
 import { createdRange, pageParameters, placeCursor, rangeOf, readPlaceCursor } from './paging.ts'
 
 /** What differs between the lists of an account's records that are read by their time of creation. */

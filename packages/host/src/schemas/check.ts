@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox/type'
-import { counted } from '../counted.ts'
+import { counted } from './counted.ts'
 import { INSTANT_FORMAT, parseInstant } from './instant.ts'
 import { isName, NAME_FORMAT, URL_FORMAT } from './names.ts'
 

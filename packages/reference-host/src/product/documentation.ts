@@ -26,11 +26,11 @@ On this page, choose the credential at the top of an operation. After a sign-in 
 ## Idempotency
 
 A write that moves money needs an \`idempotency-key\`: 8 to 255 characters of your choice, one for each intended effect. The same key and the same body get the stored response,
-with \`Idempotency-Replayed: true\`. The same key with another body is 409. Repeat a request whose response was lost with its key: it takes effect at most once.
+with \`Idempotency-Replayed: true\`. The same key with another body is 400 \`idempotency_key_reused\`. Repeat a request whose response was lost with its key: it takes effect at most once.
 
 ## Errors
 
-A refusal has a status from 400 to 429 and a body with \`error\`, a stable code, \`message\`, and \`field\` where a member is wrong. Every response has an \`X-Request-Id\`.
+A denial has a status from 400 to 429 and a body with \`error\`, a stable code, \`message\`, and \`field\` where a member is wrong. Every response has an \`X-Request-Id\`.
 503 with \`Retry-After\` means that the host cannot decide now: repeat later, with the same idempotency key.
 
 ## Open Responses
