@@ -66,14 +66,14 @@ const malformed = async (): Promise<never> => {
   throw new Fault('ERR_PROVIDER_REPLY', 'nonsense')
 }
 
-/** Lists what was made since an instant, two on a page. */
-function changesOf<T>(made: readonly (T & { readonly at: number })[], change: Change) {
+/** Lists what has changed since an instant, two on a page: everything unless the instant is yet to come. */
+function changesOf<T>(made: readonly T[], change: Change) {
   return async (since: number, after: string | null): Promise<{ changes: T[]; next: string | null }> => {
-    const all = made.filter(({ at }) => change.ignoresSince || at >= since)
+    const all = change.ignoresSince || since <= Date.now() ? made : []
     const first = Number(after ?? 0)
     const next = first + 2
     return {
-      changes: all.slice(first, next).map(({ at: _, ...each }) => each as T),
+      changes: all.slice(first, next),
       next: next < all.length ? String(change.skips ? next + 1 : next) : null,
     }
   }
@@ -128,7 +128,7 @@ function withdrawalsInMemory(change: Change = {}) {
       find: async id => (paid.has(id) && !change.forgets ? report : undefined),
       changedSince: (since, after) =>
         changesOf(
-          [...paid.keys()].map(id => ({ ...report, id, payoutCents: 2450, at: Date.now() })),
+          [...paid.keys()].map(id => ({ ...report, id, payoutCents: 2450 })),
           change,
         )(since, after),
     }
@@ -176,7 +176,6 @@ function depositsInMemory(change: Change = {}) {
             id,
             status: 'processing' as const,
             payments,
-            at: Date.now(),
           })),
           change,
         )(since, after),
