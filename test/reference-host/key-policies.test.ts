@@ -59,7 +59,7 @@ const partnerKey = async (policy?: object): Promise<string> => {
   const { output } = await gatewright(command, { DATA_DIR: dataDir })
   return (JSON.parse(output) as { key: string }).key
 }
-const PARTNER_OPERATIONS = ['users.resolve', 'sessions.createForPartner']
+const PARTNER_OPERATIONS = ['users.resolve', 'sessions.createForPartner', 'notifications.events']
 const partnerKeys: Record<string, string> = {}
 for (const [rule, policy] of Object.entries(CLOSED))
   partnerKeys[rule] = await partnerKey(policy(PARTNER_OPERATIONS))

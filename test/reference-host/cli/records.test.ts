@@ -23,6 +23,8 @@ interface World {
   json(...args: string[]): Promise<unknown>
   /** Adds a user with personal data under a key; returns its account. */
   addUser(id: string, under?: RingKey): Promise<string>
+  /** Adds an endpoint of webhooks with two secrets under a key. */
+  addEndpoint(id: string, under?: RingKey): Promise<void>
 }
 
 async function openWorld(t: Test, stores: 'embedded' | 'postgres'): Promise<World> {
@@ -58,13 +60,23 @@ async function openWorld(t: Test, stores: 'embedded' | 'postgres'): Promise<Worl
       await rows(db, kyc, [accountId, `kyc_${id}`, seal('kycFields')])
       return accountId
     },
+    async addEndpoint(id, under = old) {
+      const sealer = createSealer([under])
+      const secrets = (['webhookSecret', 'previousWebhookSecret'] as const).map(column =>
+        sealer.seal(sealedColumns[column].purpose, id, `${column} of ${id}`),
+      )
+      const text = `insert into gw_webhook_endpoints
+        (id, recipient_id, url, secret, previous_secret, sent_to, due_at, created_at)
+        values ($1, 'operator', 'https://shop.example', $2, $3, '', 1, 1)`
+      await rows(db, text, [id, ...secrets])
+    },
   }
 }
 
 for (const stores of ['embedded', 'postgres'] as const) {
   void t.test(stores, async t => {
     const world = await openWorld(t, stores)
-    const { db, run, json, addUser } = world
+    const { db, run, json, addUser, addEndpoint } = world
     const stored = async (accountId: string): Promise<Record<string, unknown>> => {
       const text = `select u.profile, u.data_key, k.fields, k.completion_link from gw_users u
         join gw_kyc_applications k on k.account_id = u.account_id where u.account_id = $1`
@@ -73,8 +85,16 @@ for (const stores of ['embedded', 'postgres'] as const) {
 
     await t.test('reseals personal data under the first key, once', async t => {
       const accounts = [await addUser('a'), await addUser('b'), await addUser('c', current)]
+      const endpoints = ['we_a', 'we_b', 'we_c']
+      for (const id of endpoints) await addEndpoint(id, id === 'we_c' ? current : old)
       const counts = (resealed: number, already: number) =>
-        ['users.profile', 'users.data_key', 'kyc_applications.fields'].map(column => ({
+        [
+          'users.profile',
+          'users.data_key',
+          'kyc_applications.fields',
+          'webhook_endpoints.secret',
+          'webhook_endpoints.previous_secret',
+        ].map(column => ({
           column,
           resealed,
           current: already,
@@ -89,6 +109,15 @@ for (const stores of ['embedded', 'postgres'] as const) {
         t.equal(reader.open('data key', accountId, dataKey as string), `dataKey of ${id}`)
         t.equal(reader.open('kyc application', accountId, fields as string), `kycFields of ${id}`)
       }
+      const text = 'select id, secret, previous_secret from gw_webhook_endpoints order by id'
+      t.same(
+        (await rows(db, text)).map(row =>
+          ['secret', 'previous_secret'].map(column =>
+            reader.open('webhook secret', row['id'] as string, row[column] as string),
+          ),
+        ),
+        endpoints.map(id => [`webhookSecret of ${id}`, `previousWebhookSecret of ${id}`]),
+      )
       t.same(await json('data-keys', 'rewrap'), counts(0, 3))
       t.match(await run(['data-keys', 'rewrap']), { output: /^users\.profile +0 +3$/m })
     })

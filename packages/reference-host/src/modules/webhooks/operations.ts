@@ -8,6 +8,9 @@ import * as examples from '../examples.ts'
 import { readPlaces, START, writePlaces } from './places.ts'
 import { publishedEvents } from './published-events.ts'
 
+/** Most events of a response. */
+const MAX_EVENTS = 100
+
 const Event = Type.Object(
   {
     type: text(
@@ -38,7 +41,7 @@ const Event = Type.Object(
 )
 const List = Type.Object(
   {
-    events: Type.Array(Event),
+    events: Type.Array(Event, { maxItems: MAX_EVENTS }),
     nextCursor: text('Pass it as `after` to read the events after these'),
   },
   component('PartnerEventList', "Events of the partner's users, oldest first. Empty: there are no more now"),
@@ -83,10 +86,10 @@ export function partnerEvents({ db }: Pick<HostServices, 'db'>): Operation {
       ),
       limit: Type.Integer({
         minimum: 1,
-        maximum: 100,
+        maximum: MAX_EVENTS,
         default: 20,
         description: 'Most events of a response',
-        expected: 'must be an integer from 1 to 100',
+        expected: `must be an integer from 1 to ${MAX_EVENTS}`,
       }),
     }),
     response: List,
