@@ -204,3 +204,26 @@ t.test('runs each transaction in the async context of its caller', async t => {
   await Promise.all([transactionOf('one'), transactionOf('two'), db.transaction(see)])
   t.same(seen, ['one', 'two', undefined])
 })
+
+t.test('begins and commits in the async context of the first transaction of a commit', async t => {
+  const caller = new AsyncLocalStorage<string>()
+  const seen: string[] = []
+  const database = new Database(':memory:')
+  t.teardown(() => database.close())
+  const db = fromSqlite({
+    prepare: text => database.prepare(text),
+    exec(text) {
+      seen.push(`${text}: ${caller.getStore()}`)
+      return database.exec(text)
+    },
+    get inTransaction() {
+      return database.inTransaction
+    },
+  })
+  // A statement of nobody's context goes first, and keeps the queue running.
+  const first = rows(db, 'select 1')
+  await caller.run('one', () => db.transaction(async tx => void (await rows(tx, 'select 1'))))
+  await first
+  t.match(seen[0], /^begin immediate: one$/)
+  t.equal(seen.at(-1), 'commit: one')
+})

@@ -11,6 +11,11 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
+/** The work of a caller, and what runs it as the first of a commit: begin and commit belong to the context of that caller. */
+interface WaitingJob extends Job {
+  readonly run: () => Promise<void>
+}
+
 /** Runs the work of all callers on one connection, one after the other, in the order of the calls. */
 export interface WriteQueue {
   /** Runs work by itself, outside a transaction. */
@@ -39,22 +44,22 @@ const SAVEPOINT = 'gatewright_transaction'
  * others in between.
  */
 export function createWriteQueue(execute: (text: string) => void): WriteQueue {
-  const waiting: Job[] = []
+  const waiting: WaitingJob[] = []
   let running = false
 
   const runAll = async (): Promise<void> => {
     running = true
     while (waiting.length > 0) {
       if (nextTurn) await new Promise<void>(nextTurn)
-      const job = waiting.shift() as Job
-      await (job.isTransaction ? runTransactions(execute, job, waiting) : runAlone(job))
+      await (waiting.shift() as WaitingJob).run()
     }
     running = false
   }
   const enqueue = <T>(work: () => Promise<T>, isTransaction: boolean): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       const job = { start: startLater(work), isTransaction, resolve: resolve as Job['resolve'], reject }
-      waiting.push(job)
+      const run = startLater(() => (isTransaction ? runTransactions(execute, job, waiting) : runAlone(job)))
+      waiting.push({ ...job, run })
       if (!running) void runAll()
     })
   return {
