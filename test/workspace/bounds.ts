@@ -406,13 +406,13 @@ What bounds the number of writes, however many keys and sessions an account has:
 
 - \`writesPerAccountPerMinute\` (${writesPerAccountPerMinute}): all writes of an account with a session. What ends a key or a session is not counted here, so
   a key that floods cannot keep its owner from ending it.
-- \`mintsPerAccountPerMinute\` (${mintsPerAccountPerMinute}): new sessions, changed and rotated keys, counted apart for the root keys of an account and for all that is
-  below them, so that what is below a root key cannot use up what its owner mints with.
-- \`bootstrapPerAddressPerMinute\`, \`tokenChecksPerAddressPerMinute\` and \`pollsPerAddressPerMinute\`: requests without a session, by client address. What
-  many addresses add is bounded by nothing else.
+- \`mintsPerAccountPerMinute\` (${mintsPerAccountPerMinute}): new sessions, changed and rotated keys, counted separately for the root keys of an account and for all keys
+  below them, so that keys below a root key cannot use up the owner's limit.
+- \`bootstrapPerAddressPerMinute\`, \`tokenChecksPerAddressPerMinute\` and \`pollsPerAddressPerMinute\`: requests without a session, by client address. Nothing else bounds what
+  many addresses add.
 - Partner keys and webhook secrets come from the operator. Their users and events are trusted not to flood.
 
-A process without Redis counts for itself, so N of them let pass N times as much. Windows are fixed: 10 minutes can touch 11 of them.
+A process without Redis counts for itself, so N processes allow N times as much. Windows are fixed: 10 minutes can touch 11 of them.
 
 Counters of caps (about 150 bytes, at most 32 for each call) are included. Those of a day or a month are deleted after it; those of a
 limit with the window \`total\` are kept for good.
@@ -432,7 +432,7 @@ Reads keep nothing but the counters of policies that count them, and the time of
 
 The request log (\`REQUEST_LOG\`) adds a row for each refused request and each write, of at most ${number(REQUEST_ROWS.bytes)} bytes, and keeps about the ${number(internals.KEPT_PER_ACCOUNT)} newest
 of an account for \`REQUEST_LOG_DAYS\`: ${(REQUEST_ROWS.bytes * internals.KEPT_PER_ACCOUNT) / 1e6} MB. Requests without a valid credential count together as one account. Between two writes to the
-database a host keeps at most ${REQUEST_ROWS.waiting} rows of one account; what is beyond them is dropped and counted.
+database a host keeps at most ${REQUEST_ROWS.waiting} rows of one account; further rows are dropped and counted.
 
 ## Why
 

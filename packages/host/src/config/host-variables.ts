@@ -81,7 +81,7 @@ export const hostVariables = {
     onOff,
     true,
     '`on`',
-    '`off`: starts and commands create and change no tables, so the role of `DATABASE_URL` needs no rights to; they fail on tables that miss a version. Run `gatewright migrate` before, with a role that has the rights: see [upgrades](upgrades.md)',
+    '`off`: the host and its commands create and change no tables, so the role of `DATABASE_URL` needs no right to do so. They fail if a table lacks a migration. First run `gatewright migrate` with a role that has the right: see [upgrades](upgrades.md)',
   ),
   REDIS_URL: optional(
     redisUrl,
@@ -176,13 +176,13 @@ export const hostVariables = {
     wholeNumber(1, 90),
     7,
     '`7`',
-    'How long a request is kept, 1 to 90 days. Of each account the newest 1,000 are kept, about',
+    'How long a request is kept, 1 to 90 days. About the newest 1,000 of each account are kept',
   ),
   EVENT_DAYS: variable(
     wholeNumber(7, 3650),
     400,
     '`400`',
-    'How long an event is kept, 7 to 3650 days. It is an entry in the history of a card, a deposit or something else, and a notification, read or not. Money, cards and other records stay',
+    'How long an event is kept, 7 to 3650 days. Events are the entries in the histories of cards, deposits and other objects, and the notifications, read or not. Money, cards and other records stay',
   ),
   DRAIN_SECONDS: optional(
     wholeNumber(0, 300),
