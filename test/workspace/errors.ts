@@ -94,7 +94,7 @@ const PAGE = `# Errors
 <!-- Written by \`npm run docs:update\` from the code lists of the packages. -->
 
 A denial is data with a \`code\`, a \`status\` and a \`message\`, and is never thrown. On the wire it is
-\`{ "error": code, "message": ... }\`, with \`field\` if one field is the cause, and the further members of the code. The host adds \`docs\`, the address of the code on this page (in the guide of the host, if it serves one), and
+\`{ "error": code, "message": ... }\`, with \`field\` if one field is the cause, and the further members of the code. The host adds \`docs\`, a link to the description of the code (on this page, or in the guide that the host serves), and
 \`requestId\`, by which [the request](requests.md) is found. A 404 or 409 of a write has no \`requestId\` in its body, because a replay under its idempotency
 key repeats the body to the byte; its header field \`X-Request-Id\` has it. Partner responses
 (\`errors: 'partner'\`) also have \`ok: false\`, an empty \`data\`, \`summary\` (the message) and \`errors\` (a list of one, with \`error\`, \`code\` and
