@@ -142,7 +142,7 @@ t.test('tells nobody the events of wallet users, and a partner nothing of anothe
   t.same(await rows(db, 'select 1 from gw_events where waiting_lane is not null'), [])
 })
 
-t.test('denies a cursor that is none, a wrong limit, and a wrong key', async t => {
+t.test('denies a malformed cursor, a limit out of bounds, and an unknown key', async t => {
   for (const after of ['1', 'x', '1.2.3', `${'0.'.repeat(15)}99999999999999999`])
     t.match(await read(`?after=${after}`), { status: 400, body: { field: 'after' } }, after)
   for (const limit of [0, 101])

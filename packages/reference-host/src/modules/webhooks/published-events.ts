@@ -43,8 +43,8 @@ export const publishedEvents = {
   /** The text that adds an event, for `defer`; its parameters are the columns in the order of the table. */
   insertText: INSERT,
   /**
-   * Returns up to `limit` events of a recipient after some places, the oldest first, and the places after them. It returns none only if there
-   * are none now. An event whose place is after them appears later, never before them.
+   * Returns up to `limit` events of a recipient after some places, the oldest first, and the places after them. An empty
+   * list means that there are no more now. Later calls that pass the returned places get every event that was not returned yet.
    */
   async after(db: SqlQueries, recipientId: string, places: Places, limit: number): Promise<EventsAfter> {
     const found = (await rows(db, AFTER, [recipientId, perLane(limit), ...places])).map(published.read)
