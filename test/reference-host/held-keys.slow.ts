@@ -2,7 +2,7 @@
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { bearer, bootstrapUser, type HttpResponse } from '../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, type HttpResponse } from '../harness/host.ts'
 import { startOpenHost } from '../harness/open-host.ts'
 import { webToken } from '../harness/web-sign-in.ts'
 
@@ -57,4 +57,26 @@ t.test('the owner signs in with the wallet while keys are held', async t => {
   t.equal(opened.status, 200)
   const again = await bootstrapUser(send, {}, clock.now())
   t.equal((await exchange(again.key)).status, 200)
+  await rows(db, 'delete from gw_held_keys')
+})
+
+t.test('the successor of a held key works for its wallet, and the held key does not come back', async t => {
+  const wallet = newWallet()
+  const made = await send('/identity/user-api-keys', {
+    body: {},
+    headers: bearer(await webToken(send, wallet)),
+  })
+  await rows(db, HOLD_ALL)
+  clock.advance(1000)
+  t.match(await exchange(keyOf(made)), { status: 403, body: { error: 'key_held' } })
+  const path = `/user/v1/keys/${String(made.body['userKeyId'])}/rotate`
+  const asItself = await send(path, { body: {}, headers: { 'x-user-key': keyOf(made) } })
+  t.match(asItself, { status: 403, body: { error: 'key_held' } }, 'not by whoever has its text')
+  const rotation = await send(path, {
+    body: { overlapSeconds: 3600 },
+    headers: bearer(await webToken(send, wallet)),
+  })
+  t.equal(rotation.status, 200)
+  t.equal((await exchange(keyOf(rotation))).status, 200)
+  t.match(await exchange(keyOf(made)), { status: 403, body: { error: 'key_held' } }, 'also in the overlap')
 })

@@ -40,11 +40,14 @@ export function createChallenges(): Challenges {
       headers: invalid,
       ...deny(
         'unauthorized',
-        'The session token is not valid',
+        'The session token is not valid: get a new one',
         explanation === undefined ? { reason } : { reason, explanation },
       ),
     }),
-    expired: () => ({ headers: expired, ...deny('session_expired', 'The session has expired') }),
+    expired: () => ({
+      headers: expired,
+      ...deny('session_expired', 'The session has expired: get a new token'),
+    }),
     invalidProof: reason => ({
       headers: invalidProof,
       ...deny('invalid_dpop_proof', 'The DPoP proof is missing or not valid', { reason }),

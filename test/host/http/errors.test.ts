@@ -159,7 +159,7 @@ t.test('a stored denial has no request id in its body, so that a replay is the s
   t.not(again.id, first.id)
 })
 
-t.test('says which credential came in place of a session token', async t => {
+t.test('says how to get a session token, and which credential came in its place', async t => {
   const message = async (sent: Record<string, string>) => {
     const { status, body } = await host.send('/user/v1/cards', { headers: sent })
     t.equal(status, 401)
@@ -172,7 +172,10 @@ t.test('says which credential came in place of a session token', async t => {
     await message({ 'x-user-key': user.key }),
     /Send the user key as X-User-Key to POST \/user\/v1\/sessions/,
   )
-  t.equal(await message(bearer('junk')), 'The session token is not valid.')
+  const returnsOne =
+    'POST /user/v1/sessions with X-User-Key returns one, or POST /partner/v1/sessions with X-Partner-Key.'
+  t.equal(await message(bearer('junk')), `The session token is not valid: get a new one. ${returnsOne}`)
+  t.equal(await message({}), `A bearer session token is required. ${returnsOne}`)
 })
 
 t.test('names the path that was probably meant', async t => {

@@ -46,7 +46,7 @@ t.test('says what was expected and what came', async t => {
 t.test('says nothing more about a reason that says all, and nothing to the client', async t => {
   const { explanation, message } = await explained({ exp: 'x' })
   t.equal(explanation, undefined)
-  t.equal(message, 'The session token is not valid')
+  t.equal(message, 'The session token is not valid: get a new one')
 })
 
 t.test('repeats at most 80 printable characters of a value, and 12 values', async t => {

@@ -44,7 +44,7 @@ export type HostCredentials = {
 export const httpsRequired = deny('https_required', 'this API is served over HTTPS only')
 const heldKey = deny(
   'key_held',
-  'this key is held, because it may have been revoked before the data of this host was restored: ask the operator, or create a new key with the wallet',
+  'this key is held, because it may have been revoked before the data of this host was restored: ask the operator, or sign in with the wallet and rotate this key or create a new one',
 )
 const changedKey = deny('unauthorized', 'the API key was changed during the request: repeat it')
 
@@ -191,21 +191,26 @@ function onlyValidated(
 }
 
 /**
- * Says in the denial of a missing or wrong session token that the request has an API key in its place. It recognises the form of a key
- * and does not say whether the key is valid.
+ * Says in the denial of a missing or wrong session token how to get one, or that the request has an API key in its place. It recognises
+ * the form of a key and does not say whether the key is valid.
  */
 function namingMistakes<T>(verdict: Verdict<T>, { header }: RequestFacts): Verdict<T> {
-  if (verdict.ok || verdict.code !== 'unauthorized') return verdict
+  if (verdict.ok || (verdict.code !== 'unauthorized' && verdict.code !== 'session_expired')) return verdict
   const authorization = header('authorization')
   const [, surface] = /^bearer +gw_(?:live|sandbox)_(user|partner)_/i.exec(authorization ?? '') ?? []
   if (surface !== undefined) return { ...verdict, message: keyAsToken(surface.toLowerCase()) }
-  if (authorization !== undefined) return verdict
+  const withRemedy = { ...verdict, message: `${verdict.message}. ${NEW_SESSION}` }
+  if (authorization !== undefined) return withRemedy
   if (header('x-partner-key') !== undefined)
     return { ...verdict, message: `This operation takes a session token. ${EXCHANGE.partner}` }
   if (header('x-user-key') !== undefined)
     return { ...verdict, message: `This operation takes a session token. ${EXCHANGE.user}` }
-  return verdict
+  return withRemedy
 }
+
+/** A session is a user's or one that a partner created, and a token that is not valid does not say which. */
+const NEW_SESSION =
+  'POST /user/v1/sessions with X-User-Key returns one, or POST /partner/v1/sessions with X-Partner-Key.'
 
 const EXCHANGE = {
   user: 'Send the user key as X-User-Key to POST /user/v1/sessions, which returns one.',
@@ -234,7 +239,8 @@ async function checkSessionOrUserKey(
   const { guard } = services
   const named = facts.header('x-user-key')
   const bearer = /^bearer (gw_.*)$/i.exec(facts.header('authorization') ?? '')?.[1]
-  if (named === undefined && bearer === undefined) return guard.check(guardFacts(facts), rule)
+  if (named === undefined && bearer === undefined)
+    return namingMistakes(await guard.check(guardFacts(facts), rule), facts)
   if (named !== undefined && bearer !== undefined && named !== bearer) {
     return deny('invalid_request', 'X-User-Key and Authorization hold different keys', {
       field: 'x-user-key',
