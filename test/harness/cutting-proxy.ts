@@ -10,12 +10,18 @@ export interface CuttingProxy {
   disturbs: 'response' | 'denied' | 'null' | undefined
   /** Runs once, after the host has made a payment and before the proxy responds. */
   meanwhile: (() => Promise<void>) | undefined
+  /** Whether connections are cut before the host gets a request. */
+  isDown: boolean
   close(): Promise<void>
 }
 
 /** Starts the proxy on a free port of loopback. */
 export async function cuttingProxy(target: string): Promise<CuttingProxy> {
   const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (proxy.isDown) {
+      request.destroy()
+      return
+    }
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const { 'x-user-key': key, authorization, 'idempotency-key': idempotencyKey } = request.headers
@@ -61,6 +67,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     keys: [],
     disturbs: undefined,
     meanwhile: undefined,
+    isDown: false,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())

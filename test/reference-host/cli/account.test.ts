@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -284,6 +284,34 @@ t.test('prints every request once, however many come between two polls', async t
     sent.filter(id => printed.filter(each => each === id).length !== 1),
     [],
   )
+})
+
+t.test('goes on printing requests after a host was away, until its key is revoked', async t => {
+  const proxy = await cuttingProxy(host.url)
+  t.teardown(() => proxy.close())
+  const user = await bootstrapUser(send)
+  const made = await send('/user/v1/keys', { body: { label: 'tail' }, headers: bearer(user.token) })
+  const { userKeyId: keyId, userApiKey: key } = made.body as Record<string, string>
+  const home = mkdtempSync(join(folder, 'tail-'))
+  mkdirSync(join(home, 'gatewright'))
+  writeFileSync(join(home, 'gatewright', 'login.json'), JSON.stringify({ host: proxy.url, keyId, key }))
+  proxy.isDown = true
+  const args = ['packages/reference-host/dist/cli/main.js', 'requests', 'tail']
+  const tail = spawn(process.execPath, args, {
+    env: { ...process.env, XDG_CONFIG_HOME: home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => tail.kill())
+  const exited = once(tail, 'exit')
+  const notes = createInterface({ input: tail.stderr })[Symbol.asyncIterator]()
+  const note = async (): Promise<string> => (await notes.next()).value as string
+  t.match(await note(), /does not answer: .*\. Trying again until it works\.$/)
+  proxy.isDown = false
+  t.match(await note(), / answers again\.$/)
+  await send(`/user/v1/keys/${keyId}`, { method: 'DELETE', headers: bearer(user.token) })
+  t.match(await note(), /session/i, 'its session ended with the key')
+  t.match(await note(), /key/i)
+  t.same(await exited, [1, null])
 })
 
 t.test('a new login revokes the key of the one that it replaces', async t => {

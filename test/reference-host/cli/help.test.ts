@@ -73,6 +73,18 @@ t.test('explains each command with an example that it accepts', async t => {
   }
 })
 
+t.test('names --yes where a command asks, and only there', async t => {
+  const asking = ['keys revoke', 'ledger credit', 'restored', 'login', 'pay', 'my-keys revoke']
+  const silent = ['keys list', 'operations', 'requests tail', 'logout', 'completion', 'my-keys list']
+  const script = (await gatewright(['completion', 'bash'], env)).output
+  for (const name of [...asking, ...silent]) {
+    const isAsking = asking.includes(name)
+    const { output } = await gatewright(['help', ...name.split(' ')], env)
+    t.equal(/^ {2}--yes +do not ask/m.test(output), isAsking, name)
+    t.equal(new RegExp(`'${name}'\\) echo '.*--yes`).test(script), isAsking, `completion of ${name}`)
+  }
+})
+
 t.test('explains a group, and what is missing after it', async t => {
   t.match(await gatewright(['help', 'keys'], env), { code: 0, output: /^ {2}keys list ACCOUNT\n {6}List /m })
   t.match(await gatewright(['keys'], env), { code: 2, output: /^keys needs one of: list, show, revoke/ })

@@ -66,7 +66,14 @@ interface StartContext {
 
 /** A command that opens no stores: it needs none, or what it starts opens them. */
 export interface StartCommand extends CommandUsage, Pick<Command<never>, 'check'> {
+  /** True for a command that may call `confirm`: its help lists `--yes`. */
+  readonly asks?: true
   start(context: StartContext): Promise<CommandOutput>
+}
+
+/** Whether a command may ask before it does its work, so that `--yes` means something to it. */
+export function asksFirst(command: Command<never> | StartCommand): boolean {
+  return 'start' in command ? command.asks === true : command.confirm !== undefined
 }
 
 /** An expected failure, such as an unknown id. The program prints its message without a stack. */

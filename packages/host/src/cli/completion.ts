@@ -1,10 +1,12 @@
-import { UsageError, type CommandUsage, type StartCommand } from './command.ts'
+import { asksFirst, UsageError, type Command, type StartCommand } from './command.ts'
 
 /** Options of every command. */
-const COMMON = ['--json', '--yes', '--help']
+const COMMON = ['--json', '--help']
+
+type AnyCommand = Command<never> | StartCommand
 
 /** Makes the command that prints the completions of a program for a shell. `commands` returns all of its commands. */
-export function completionCommand(name: string, commands: () => readonly CommandUsage[]): StartCommand {
+export function completionCommand(name: string, commands: () => readonly AnyCommand[]): StartCommand {
   return {
     name: 'completion',
     takes: ['SHELL'],
@@ -25,17 +27,18 @@ export function completionCommand(name: string, commands: () => readonly Command
 /** What may follow words of a command line, by these words. */
 type Completions = ReadonlyMap<string, readonly string[]>
 
-function completionsOf(commands: readonly CommandUsage[]): Completions {
+function completionsOf(commands: readonly AnyCommand[]): Completions {
   const found = new Map<string, string[]>([['', []]])
   const add = (before: string, word: string): void => {
     const words = found.get(before) ?? []
     if (!words.includes(word)) found.set(before, [...words, word])
   }
-  for (const { name, options = {}, flags = {} } of commands) {
+  for (const command of commands) {
+    const { name, options = {}, flags = {} } = command
     const words = name.split(' ')
     for (const [index, word] of words.entries()) add(words.slice(0, index).join(' '), word)
     for (const option of [...Object.keys(options), ...Object.keys(flags)]) add(name, `--${option}`)
-    for (const option of COMMON) add(name, option)
+    for (const option of asksFirst(command) ? [...COMMON, '--yes'] : COMMON) add(name, option)
   }
   add('', 'help')
   return found

@@ -1,5 +1,5 @@
-import { Command as Program, CommanderError } from 'commander'
-import { UsageError, type Command, type CommandArguments, type StartCommand } from './command.ts'
+import { Command as Program, CommanderError, Option } from 'commander'
+import { asksFirst, UsageError, type Command, type CommandArguments, type StartCommand } from './command.ts'
 import { SectionedHelp, type HelpOptions, type Sections } from './help.ts'
 import { wrap, type Terminal } from '../observability/terminal.ts'
 
@@ -86,7 +86,8 @@ function configure(parser: Program, version: string, print: (text: string) => vo
     .helpOption('-h, --help', 'explain a command')
     .helpCommand(false)
     .option('--json', 'print data and errors as JSON')
-    .option('--yes', 'do not ask before what cannot be undone')
+    // Every command accepts it, so that scripts need not know which ones ask. The help of those that do lists it.
+    .addOption(new Option('--yes').hideHelp())
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: print,
@@ -113,6 +114,7 @@ function addCommand(
   for (const argument of takes) leaf.argument(argument.startsWith('[') ? argument : `<${argument}>`)
   for (const [option, meaning] of Object.entries(options)) leaf.option(`--${option} <VALUE>`, meaning)
   for (const [flag, meaning] of Object.entries(flags)) leaf.option(`--${flag}`, meaning)
+  if (asksFirst(command)) leaf.option('--yes', 'do not ask before what cannot be undone')
   if ('confirm' in command) {
     const asks = `Asks first, unless --yes is given. ${command.confirm}`
     leaf.addHelpText('after', `\n${wrap(asks, parser.helpWidth).join('\n')}`)

@@ -77,6 +77,7 @@ const revokeKey: StartCommand = {
   takes: ['KEY_ID'],
   summary: 'Revoke a key below that of your login, and end its sessions',
   example: '4fJ2sVbXq81TzKpL',
+  asks: true,
   async start({
     env,
     args: {

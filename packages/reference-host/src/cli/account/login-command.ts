@@ -30,6 +30,7 @@ export const loginCommand: StartCommand = {
   summary: 'Sign in to a host in the browser, and store a key that has a spending limit',
   flags: { 'keep-old': 'do not revoke the key of the login that this one replaces' },
   example: 'http://127.0.0.1:3000 --daily 50.00',
+  asks: true,
   check: requestOf,
   async start({ env, args, progress, confirm }) {
     const { host, policy } = requestOf(args)

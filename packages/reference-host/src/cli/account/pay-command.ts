@@ -41,6 +41,7 @@ export const payCommand: StartCommand = {
   },
   summary: 'Pay another wallet user of the host. AMOUNT is in US dollars, such as 12.50',
   example: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8 12.50 --memo Lunch',
+  asks: true,
   check: paymentOf,
   async start({ env, args, confirm, progress }) {
     const { to, amountCents, memo } = paymentOf(args)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CommandOutput, escapedLine, type StartCommand } from '@gatewright/host/internal'
+import { CommandError, type CommandOutput, escapedLine, type StartCommand } from '@gatewright/host/internal'
 import { call, sessionOf } from './host-client.ts'
 import { type Login, readLogin } from './login-file.ts'
 
@@ -24,14 +24,20 @@ interface KeptPage {
   readonly nextCursor: string | null
 }
 
-/** Prints what the host decides about the requests of the account, as they happen. */
+/** Errors after which the command polls again. Any other denial of a new session, or with it, says that the key is not accepted. */
+const PASSING: ReadonlySet<string> = new Set(['no_answer', 'failed', 'rate_limited'])
+
+/**
+ * Prints what the host decides about the requests of the account, as they happen. It ends when the host denies the key; when a poll
+ * fails otherwise, it says so once and goes on with a new session.
+ */
 export const tailCommand: StartCommand = {
   name: 'requests tail',
   takes: [],
   flags: { once: `print the latest ${PAGE} and end` },
   summary: 'Print the requests of your account as they happen, with why they were refused',
   example: '--once',
-  async start({ env, args: { flags }, json }) {
+  async start({ env, args: { flags }, json, progress }) {
     const login = await readLogin(env)
     const isShown = ({ operation }: KeptRequest): boolean => operation !== 'requests.list'
     if (flags.has('once')) {
@@ -40,23 +46,42 @@ export const tailCommand: StartCommand = {
     }
     /** The ids of the poll before. */
     let seen: ReadonlySet<string> | undefined
-    let headers = await sessionOf(login)
-    let since = performance.now()
+    let session: Session | undefined
+    let problem: string | undefined
     for (;;) {
-      if (performance.now() - since > SESSION_MS) {
-        headers = await sessionOf(login)
-        since = performance.now()
+      const isNew: boolean = session === undefined || performance.now() - session.since > SESSION_MS
+      try {
+        session = isNew || !session ? await newSession(login) : session
+        const latest = await readLatest(login, session.headers, seen)
+        for (const request of latest
+          .filter(each => isShown(each) && seen?.has(each.id) !== true)
+          .toReversed())
+          console.log(json ? escapedLine(JSON.stringify(request)) : lineOf(request))
+        seen = new Set(latest.map(({ id }) => id))
+        if (problem !== undefined) progress(`${login.host} answers again.`)
+        problem = undefined
+      } catch (error) {
+        if (!(error instanceof CommandError) || (isNew && !PASSING.has(error.code))) throw error
+        if (problem !== error.message) progress(`${error.message}. Trying again until it works.`)
+        problem = error.message
+        session = undefined
       }
-      const latest = await readLatest(login, headers, seen)
-      for (const request of latest.filter(each => isShown(each) && seen?.has(each.id) !== true).toReversed())
-        console.log(json ? escapedLine(JSON.stringify(request)) : lineOf(request))
-      seen = new Set(latest.map(({ id }) => id))
       await sleep(INTERVAL_MS)
     }
   },
 }
 
 type Headers = Readonly<Record<string, string>>
+
+interface Session {
+  readonly headers: Headers
+  /** When it was created, on the clock of `performance.now()`. */
+  readonly since: number
+}
+
+async function newSession(login: Login): Promise<Session> {
+  return { since: performance.now(), headers: await sessionOf(login) }
+}
 
 /**
  * Reads the latest requests, newest first: one page, and those before it until a page has a request of `seen`. So nothing is
