@@ -262,6 +262,7 @@ function comparable({ status, headers, body }: HostResponse): unknown {
             card?: Record<string, unknown>
             cards?: Record<string, unknown>[]
             referral?: { code?: string }
+            requests?: Record<string, unknown>[]
           }
         }
       | undefined
@@ -271,6 +272,7 @@ function comparable({ status, headers, body }: HostResponse): unknown {
   for (const card of data?.cards ?? []) {
     for (const face of ['last4', 'status', 'limit', 'expirationMonth', 'expirationYear']) delete card[face]
   }
+  for (const request of data?.requests ?? []) delete request['durationMs']
   return { status, headers: kept, body }
 }
 
