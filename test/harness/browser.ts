@@ -72,7 +72,7 @@ export async function openPage(
   { prepare, ...options }: OpenPageOptions = {},
 ): Promise<OpenPage> {
   const context = await browser.newContext(options)
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(60_000)
   const { origin } = new URL(address)
   const faults: PageFaults = { reports: [], foreign: [], errors: [] }
   await watch(context, origin, faults)
