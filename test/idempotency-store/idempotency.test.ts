@@ -159,7 +159,7 @@ t.test('calls recover for a lost run', async t => {
     })
     const { effectId } = await start(idempotency)
     clock.advance(LEASE_MS)
-    const replay = { ok: true, value: { state: 'replay', response: response(201, effectId) } }
+    const replay = { ok: true, value: { state: 'replay', response: response(201, effectId), effectId } }
     t.match(await idempotency.begin(write()), replay)
     t.match(await idempotency.begin(write()), replay)
   })

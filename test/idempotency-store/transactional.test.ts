@@ -37,6 +37,9 @@ t.test('runs one of 30 simultaneous duplicates and replays its response to 29', 
   t.equal(results.filter(result => result.ok && result.value.replayed).length, 29)
   for (const result of results) t.match(result, { ok: true, value: { response: response(201) } })
   t.equal(await effects(), 1)
+  const effectIds = results.map(result => result.ok && result.value.effectId)
+  t.equal(new Set(effectIds).size, 1)
+  t.type(effectIds[0], 'string')
 })
 
 t.test('rolls back when the response is not final, and runs again on the next request', async t => {

@@ -112,7 +112,8 @@ export function declarations(
       }
       return {
         ...makeRoute<C>(operation, sessionDependencies(rule, route)),
-        run: call => runTransaction(dependencies, call as unknown as GuardedCall<AccessLike>),
+        run: (call, decision) =>
+          runTransaction(dependencies, call as unknown as GuardedCall<AccessLike>, decision),
       }
     },
   }

@@ -164,12 +164,15 @@ interface Claim {
 
 /** Decides whether a write is new, running, completed or of unknown outcome: `createIdempotency` of idempotency-store. */
 export interface IdempotencyPort {
-  begin(
-    facts: WriteFacts,
-  ): Promise<
+  begin(facts: WriteFacts): Promise<
     Verdict<
       | { readonly state: 'started'; readonly claim: Claim }
-      | { readonly state: 'replay'; readonly response: RecordedResponse; readonly expiresAt?: EpochMs }
+      | {
+          readonly state: 'replay'
+          readonly response: RecordedResponse
+          readonly expiresAt?: EpochMs
+          readonly effectId?: string
+        }
     >
   >
   /**
@@ -207,6 +210,7 @@ export interface TransactionPort<Tx> {
       readonly response: RecordedResponse
       readonly replayed: boolean
       readonly expiresAt: EpochMs | null
+      readonly effectId?: string
     }>
   >
 }

@@ -29,7 +29,13 @@ export interface IdempotencyOptions extends IdempotencyBaseOptions {
 /** What `begin` returns: run the write, or replay an earlier response. */
 export type RunOrReplay =
   | { readonly state: 'started'; readonly claim: Claim }
-  | { readonly state: 'replay'; readonly response: StoredResponse; readonly expiresAt: EpochMs }
+  | {
+      readonly state: 'replay'
+      readonly response: StoredResponse
+      readonly expiresAt: EpochMs
+      /** The id of the effect of the run that responded. */
+      readonly effectId: string
+    }
 
 /** What `complete` did. */
 export type Completion =
@@ -114,7 +120,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       leases.keep(claim)
       return { state: 'started', claim }
     },
-    replayed: ({ response, expiresAt }) => ({ state: 'replay', response, expiresAt }),
+    replayed: ({ response, expiresAt }, { effectId }) => ({ state: 'replay', response, expiresAt, effectId }),
   }
 
   const undoAndEnd = async (

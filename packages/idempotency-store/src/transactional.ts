@@ -41,11 +41,15 @@ export interface RunContext {
   readonly effectId: string
 }
 
-/** The response of a write, and whether it is a replay. `expiresAt` is null if the response was not stored. */
+/**
+ * The response of a write, and whether it is a replay. `expiresAt` is null if the response was not stored. `effectId` is the same in
+ * each run and replay of a request.
+ */
 export interface TransactionResult {
   readonly response: StoredResponse
   readonly replayed: boolean
   readonly expiresAt: EpochMs | null
+  readonly effectId: string
 }
 
 /** Runs a write and stores its record in one transaction. */
@@ -120,7 +124,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       handler(withoutTransactionControl(tx), { fence, effectId }),
     )
     if (classify(response.status) !== 'final') {
-      const result = { response, replayed: false, expiresAt: null }
+      const result = { response, replayed: false, expiresAt: null, effectId }
       return rollBack('the response is not final', {
         state: 'started',
         result,
@@ -135,7 +139,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       : await record.end(storageKey, fence, ending, endedAt)
     // Another run has decided about the key since the snapshot that the record was read from: the next attempt reads it.
     if (!ended) return rollBack('another run has decided about the key', { state: 'running' })
-    const result = { response, replayed: false, expiresAt }
+    const result = { response, replayed: false, expiresAt, effectId }
     return { state: 'started', result, ended: { outcome: allow(replay) } }
   }
 
@@ -178,7 +182,12 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
           ? attemptPrepared(attempt, whyNotNow, { handler, prepare })
           : (identifiedRequest, giveUpAt) => attempt(identifiedRequest, handler, giveUpAt),
         started: (_request, { result }) => result,
-        replayed: ({ response, expiresAt }) => ({ response, expiresAt, replayed: true }),
+        replayed: ({ response, expiresAt }, { effectId }) => ({
+          response,
+          expiresAt,
+          effectId,
+          replayed: true,
+        }),
       })
     },
     drained: (atMostMs = settings.leaseMs) =>

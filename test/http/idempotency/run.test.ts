@@ -79,6 +79,23 @@ t.test('stores the amounts that a run reserved, with the operations that they co
   ])
 })
 
+t.test('names one effect in the events of all runs and replays of a request', async t => {
+  const { pay, decisions } = await setUp()
+  const free: Handler<Pay> = ({ effect: { effectId }, spendsNothing }) => {
+    spendsNothing()
+    return { status: 201, body: effectId }
+  }
+  await pay(({ spendsNothing }) => {
+    spendsNothing()
+    return { status: 400 }
+  })
+  await pay(free)
+  await pay(free)
+  t.match(decisions, [{ outcome: 'released' }, { outcome: 'stored' }, { replayed: true, outcome: undefined }])
+  t.equal(new Set(decisions.map(({ effectId }) => effectId)).size, 1)
+  t.type(decisions[0]?.effectId, 'string')
+})
+
 t.test('a reservation that fails before its handler responds ends no process', async t => {
   let reserved = 0
   const { pay, failures } = await setUp({

@@ -38,7 +38,7 @@ async function setUp(
     async run({ target }, work) {
       targets.push(target)
       const replay = stored[0]
-      if (replay) return allow({ response: replay, replayed: true, expiresAt: 9000 })
+      if (replay) return allow({ response: replay, replayed: true, expiresAt: 9000, effectId: 'effect' })
       const response = await work({}, { fence: 1, effectId: 'effect' })
       stored.push(other ?? response)
       return allow({ response: other ?? response, replayed: other !== undefined, expiresAt: 9000 })
@@ -81,6 +81,26 @@ t.test('stores the amounts that the run reserved, and no list without one', asyn
   await other.send()
   t.notOk('spends' in (other.stored[0] as object))
 })
+
+t.test(
+  'names one effect in the events of a transaction that is rolled back, of one that commits, and of a replay',
+  async t => {
+    let runs = 0
+    const { send, decisions } = await setUp(({ spendsNothing }) => {
+      runs += 1
+      if (runs === 1) throw new Error('rolled back')
+      spendsNothing()
+      return { status: 201 }
+    })
+    for (const status of [500, 201, 201]) t.equal((await send()).status, status)
+    t.match(decisions, [
+      { effectId: 'effect', replayed: false },
+      { effectId: 'effect', replayed: false },
+      { effectId: 'effect' },
+    ])
+    t.equal(runs, 2)
+  },
+)
 
 t.test('refuses a second reservation, and any where the rule, the guard or the storage cannot', async t => {
   const twice = await setUp(async ({ reserve }) => {

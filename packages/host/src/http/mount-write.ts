@@ -28,8 +28,8 @@ export function mountWrite(
   const transactional = transactionalRoute(api, operation, parts)
   const keyed = koa.operation({
     ...transactional,
-    async run(call) {
-      const outcome = await transactional.run(call)
+    async run(call, decision) {
+      const outcome = await transactional.run(call, decision)
       if (outcome.kind !== 'response') return outcome
       return { kind: 'response', response: withIgnored(operation, call as never, outcome.response) }
     },

@@ -105,7 +105,8 @@ async function tryStart(
     return inDialect(settings.dialect, begin)
   }
   if (begin.value.state === 'replay') {
-    const { response, expiresAt } = begin.value
+    const { response, expiresAt, effectId } = begin.value
+    decision.effectId = effectId
     const denial = await checkReplay(dependencies, guarded, response)
     return denial ?? { stored: response, fields: recordFields(settings.dialect, true, expiresAt) }
   }

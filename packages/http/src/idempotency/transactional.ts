@@ -1,6 +1,7 @@
 import type { Denial, Verdict } from '@gatewright/kernel'
 import type { HeaderField } from '@gatewright/kernel/internal'
 import type { AccessLike, AmountLike, SpendGuardPort, TransactionPort } from '../ports.ts'
+import type { DecisionDraft } from '../response/decision.ts'
 import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
 import type {
   GuardedCall,
@@ -52,12 +53,20 @@ class DenialError extends Error {
   }
 }
 
-/** Runs a write. Its response is stored together with its rows and reservations, or none of them is. A repeat gets the stored response. */
-export async function runTransaction(dependencies: TransactionalDependencies, call: Call): Promise<Outcome> {
+/**
+ * Runs a write. Its response is stored together with its rows and reservations, or none of them is. A repeat gets the stored response.
+ * Notes the id of the effect for the decision event.
+ */
+export async function runTransaction(
+  dependencies: TransactionalDependencies,
+  call: Call,
+  decision: DecisionDraft,
+): Promise<Outcome> {
   const { operation, transactions, accountOf, comparesQuery = false, prepare, handler } = dependencies
   let outcome: Outcome | undefined
   let prepared: unknown
   const runPrepare = async (given: Prepare, run: { readonly effectId: string }): Promise<void> => {
+    decision.effectId = run.effectId
     const verdict = await given(call, run)
     if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
     if (!verdict.ok) throw new DenialError(verdict)
@@ -67,6 +76,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
     const run = await transactions.run(
       writeFacts(operation, accountOf(call.access, call.facts), call, comparesQuery),
       async (tx, { effectId, fence }) => {
+        decision.effectId = effectId
         const spends: AmountLike[] = []
         const { mustReserve, ...spendFunctions } = spendFunctionsOf(dependencies, call, { tx, spends })
         outcome = outcomeOf(
@@ -82,7 +92,8 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
       prepare && (started => runPrepare(prepare, started)),
     )
     if (!run.ok) return { kind: 'denial', denial: inDialect(dependencies.dialect, run) }
-    const { response, replayed, expiresAt } = run.value
+    const { response, replayed, expiresAt, effectId = decision.effectId } = run.value
+    decision.effectId = effectId
     const denial = replayed && (await checkReplay(dependencies, call, response))
     if (denial) return { kind: 'denial', denial }
     const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome

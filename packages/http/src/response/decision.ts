@@ -37,7 +37,10 @@ export interface Decision extends CallerIds {
    * as for a denial, a replay, a transactional write, or another operation. `unknown` also for a denial with `outcome_unknown`.
    */
   readonly outcome: 'stored' | 'released' | 'unknown' | 'late' | undefined
-  /** The id of the run's effect, to ask the payment processor or the ledger about; undefined without a run. */
+  /**
+   * The id of the effect of an idempotent write, to ask the payment processor or the ledger about: the same for each run and each replay
+   * of one request. Undefined for another operation, and for a write that was denied before its key was looked up.
+   */
   readonly effectId: string | undefined
   /** From the arrival of the request at the gate to its response, in ms. */
   readonly durationMs: number

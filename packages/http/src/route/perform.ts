@@ -134,12 +134,12 @@ function assertSendableField(operation: string, name: unknown, value: unknown): 
 /** Runs a handler and ends the run with the outcome. An error that the handler throws becomes a failure. */
 export async function finish<C extends OpenCall>(
   started: StartedCall<C>,
-  run: (call: C) => Promise<Outcome>,
+  run: CompleteRoute<C>['run'],
 ): Promise<WireResponse> {
   const startedAt = performance.now()
   let outcome: Outcome
   try {
-    outcome = await run(started.call)
+    outcome = await run(started.call, started.decision)
   } catch (error) {
     outcome = { kind: 'failure', error }
   }
@@ -151,7 +151,7 @@ export async function perform<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
   incoming: IncomingRequest,
-  run: (call: C) => Promise<Outcome>,
+  run: CompleteRoute<C>['run'],
 ): Promise<WireResponse> {
   const entered = gate.enter(incoming.request, incoming.facts)
   return entered.ok ? performEntered(route, entered.value, incoming, run) : entered.response
@@ -162,7 +162,7 @@ export async function performEntered<C extends OpenCall>(
   route: Route<C>,
   context: RequestContext,
   incoming: EnteredRequest,
-  run: (call: C) => Promise<Outcome>,
+  run: CompleteRoute<C>['run'],
 ): Promise<WireResponse> {
   const started = await startEntered(route, context, incoming, false)
   return started.ok ? finish(started.value, run) : started.response
@@ -190,7 +190,7 @@ function assertRoute(
 export function runOf<C extends OpenCall>(
   route: Route<C>,
   handler: Handler<C> | undefined,
-): (call: C) => Promise<Outcome> {
+): CompleteRoute<C>['run'] {
   assertRoute(route)
   const { run } = route as Partial<CompleteRoute<C>>
   const { operation } = route

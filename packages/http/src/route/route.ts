@@ -196,6 +196,7 @@ function startedCall<C>(
   }
   return {
     call: call as C,
+    decision: context.decision,
     fields: [...context.fields(), ...fields],
     finish,
     finishCaptured,

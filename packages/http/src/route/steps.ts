@@ -2,6 +2,7 @@ import type { HeaderField } from '@gatewright/kernel/internal'
 import type { WireResponse } from '../ports.ts'
 import type { HandlerFailure } from '../idempotency/no-effect.ts'
 import type { InputSource } from '../request/input.ts'
+import type { DecisionDraft } from '../response/decision.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { Authentication } from './credentials.ts'
 import type { OpenCall } from './handler-types.ts'
@@ -50,6 +51,8 @@ export interface RequestSource extends InputSource {
 /** A request whose handler may run. Exactly one of the functions below is called, once, to end the run. None of them rejects. */
 export interface StartedCall<C> {
   readonly call: C
+  /** What the decision event of the request will contain, for a handler that runs its own steps. */
+  readonly decision: DecisionDraft
   readonly fields: readonly HeaderField[]
   /** Ends the run with the handler's outcome and returns the response to send. If the store fails, the outcome is still sent. */
   finish(outcome: Outcome, handlerMs?: number): Promise<WireResponse>
@@ -85,5 +88,5 @@ export interface Route<C extends OpenCall> {
 
 /** An operation with its own handler: a transactional write. */
 export interface CompleteRoute<C extends OpenCall> extends Route<C> {
-  run(call: C): Promise<Outcome>
+  run(call: C, decision: DecisionDraft): Promise<Outcome>
 }

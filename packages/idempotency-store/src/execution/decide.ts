@@ -33,7 +33,7 @@ export interface ExecutionStrategy<Run extends StartedRun, Result> {
   /** Makes the result of a started run. `leaseUntil` is never later than the end of the lease in the store. */
   readonly started: (request: IdentifiedRequest, run: Run, leaseUntil: EpochMs) => Result
   /** Makes the result of a replay. */
-  readonly replayed: (replay: Replay) => Result
+  readonly replayed: (replay: Replay, request: IdentifiedRequest) => Result
 }
 
 /**
@@ -58,7 +58,7 @@ export function decide<Run extends StartedRun, Result>(
   const cached = cache.find(key, now)
   if (cached) {
     const isEqual = cached.fingerprint === fingerprint
-    return Promise.resolve(isEqual ? allow(strategy.replayed(toReplay(cached))) : keyReused())
+    return Promise.resolve(isEqual ? allow(strategy.replayed(toReplay(cached), request)) : keyReused())
   }
   const leader = runs.find(key, now)
   if (leader?.fingerprint === fingerprint) return follow(coordinator, request, leader, giveUpAt, strategy)
@@ -82,7 +82,7 @@ async function follow<Run extends StartedRun, Result>(
   if (!waited) return inProgress()
   const { ended: outcome } = waited
   if (!outcome) return decide(coordinator, request, strategy, giveUpAt)
-  return outcome.ok ? allow(strategy.replayed(outcome.value)) : outcome
+  return outcome.ok ? allow(strategy.replayed(outcome.value, request)) : outcome
 }
 
 /** Asks the store as the leader, and gives the outcome to the requests that wait for it. */
@@ -116,7 +116,7 @@ async function lead<Run extends StartedRun, Result>(
         const cached = { fingerprint: run.fingerprint, text, expiresAt }
         cache.add(run.key, cached)
         runs.end(run, allow(toReplay(cached)))
-        return allow(strategy.replayed(toReplay(cached)))
+        return allow(strategy.replayed(toReplay(cached), request))
       }
       case 'lost':
       case 'reused': {
