@@ -22,6 +22,7 @@ function decision(changes: Partial<Decision> = {}): Decision {
   } as const
   return {
     requestId: `00000000-0000-4000-8000-${String(made).padStart(12, '0')}`,
+    traceparent: undefined,
     traceId: undefined,
     method: 'POST',
     operation: 'cards.create',

@@ -109,6 +109,7 @@ t.test('reads the given variables, and takes the defaults of the others', async 
     signingAlgorithm: 'ES256',
     logLevel: 'info',
     logFormat: undefined,
+    openTelemetry: false,
     requestLog: { mode: 'writes', days: 7 },
     eventDays: 400,
     unpaidPayinDays: 30,

@@ -44,6 +44,8 @@ export interface HostConfig {
   readonly eventDays: number
   readonly logLevel: HostValues['LOG_LEVEL']
   readonly logFormat: HostValues['LOG_FORMAT']
+  /** Whether spans and metrics are given to OpenTelemetry. */
+  readonly openTelemetry: boolean
 }
 
 /** A configuration, or all of its problems: one line each, starting with the variable's name. */
@@ -93,6 +95,7 @@ function toConfig(values: HostValues, env: Env): HostConfig {
     eventDays: values.EVENT_DAYS,
     logLevel: values.LOG_LEVEL,
     logFormat: values.LOG_FORMAT,
+    openTelemetry: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
   }
 }
 

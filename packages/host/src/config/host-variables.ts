@@ -200,6 +200,11 @@ export const hostVariables = {
     '`line` on a terminal, else `json`',
     '`json` for programs, or `line`: one short line a request for a person',
   ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(
+    urlOf('http', 'https'),
+    'none',
+    'URL of an [OpenTelemetry](opentelemetry.md) collector. With it the host gives a span and metrics for each request to the SDK that is loaded with `--import`, which reads this and the other variables `OTEL_*`',
+  ),
 } as const
 
 /** The parsed values of the variables of every host, by name. */

@@ -48,7 +48,10 @@ function decisionLogger(logger: Logger): Logger {
  * Logs a decision. A denial is a normal outcome and stays at `info`; a fault or an error is logged with its
  * cause.
  */
-export function logDecision(logger: Logger, { failure, denial: _denial, ...decision }: Decision): void {
+export function logDecision(
+  logger: Logger,
+  { failure, denial: _denial, traceparent: _traceparent, ...decision }: Decision,
+): void {
   const level = failure === undefined ? 'info' : 'error'
   if (!logger.isLevelEnabled(level)) return
   const { durationMs, guardMs, handlerMs, storeMs } = decision

@@ -7,7 +7,9 @@ import type { Outcome } from './outcome.ts'
 export interface Decision extends CallerIds {
   /** The id of a trusted proxy (`RequestFacts.proxyRequestId`), or a new one. */
   readonly requestId: string
-  /** The W3C trace id of the request, if it has one. */
+  /** The field `traceparent` of the request; undefined if it has none or a malformed one (W3C Trace Context section 3.2). */
+  readonly traceparent: string | undefined
+  /** The trace id in `traceparent`. */
   readonly traceId: string | undefined
   readonly method: string
   /** The id of the operation; undefined if none was found. Never the path, which may contain ids. */
@@ -124,8 +126,11 @@ export function fieldValue(headers: readonly HeaderField[], name: string): strin
   return values.length === 0 ? undefined : values.map(([, value]) => value).join(', ')
 }
 
-/** Returns the trace id of a `traceparent` field (W3C Trace Context section 3.2); undefined if it is malformed. */
-export function traceIdOf(traceparent: string | undefined): string | undefined {
-  const match = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/.exec(traceparent ?? '')
-  return match?.[1] === undefined || /^0+$/.test(match[1]) ? undefined : match[1]
+/**
+ * Returns the first four parts of a `traceparent` field (W3C Trace Context section 3.2), which are all of version 00; undefined if it is
+ * malformed.
+ */
+export function traceparentOf(field: string | undefined): string | undefined {
+  const match = /^([0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2})(?:$|-)/.exec(field ?? '')
+  return match?.[2] === undefined || /^0+$/.test(match[2]) ? undefined : match[1]
 }

@@ -3,7 +3,7 @@ import type { Settings } from '../options.ts'
 import type { WireResponse } from '../ports.ts'
 import type { CanonicalFacts } from '../request/facts.ts'
 import { errorResponse, hasField, wire, withFields } from '../response/http-response.ts'
-import { causeOf, fieldValue, traceIdOf, type Decision } from '../response/decision.ts'
+import { causeOf, fieldValue, traceparentOf, type Decision } from '../response/decision.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { GateContext, RequestContext } from './request-context.ts'
 
@@ -64,11 +64,13 @@ function emitDecision(
   if (outcome.kind === 'denial') hints.denied(draft.operation, outcome.denial)
   if (!observe) return
   const { code, reason, rule, denial, failure } = causeOf(outcome)
+  const traceparent = traceparentOf(facts.header('traceparent'))
   // No object spreads: they would cost more than all other work of the gate for a plain response (npm run bench --
   // scope-guard-http).
   const decision: Decision = {
     requestId,
-    traceId: traceIdOf(facts.header('traceparent')),
+    traceparent,
+    traceId: traceparent?.split('-')[1],
     method: facts.method,
     operation: draft.operation,
     route: draft.route,

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import type { Observe } from '@gatewright/http/internal'
 import { Fault } from '@gatewright/kernel'
 import {
   DataDirUnusable,
@@ -21,13 +22,17 @@ type ServeResult =
 export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void): Promise<ServeResult> {
   const config = readConfig(env)
   if (!config.ok) return failed(config.problems)
-  const { logLevel, logFormat, dataDir, databaseUrl } = config.value
+  const { logLevel, logFormat, openTelemetry, dataDir, databaseUrl } = config.value
   const logger = createLogger(logLevel, logFormat)
   const began = Date.now()
   const signals = stopSignals(say)
   try {
+    const telemetry = openTelemetry ? await openTelemetryOf(say) : undefined
     const host = await startHost(config.value, {
-      observe: decision => logDecision(logger, decision),
+      observe(decision) {
+        logDecision(logger, decision)
+        telemetry?.(decision)
+      },
       report: error => {
         if (error instanceof OperatorWarning) logger.warn(error.message)
         else logger.error({ failure: describeError(error) }, 'maintenance failed')
@@ -41,6 +46,18 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
   } catch (error) {
     return failed([reasonOf(error, config.value)])
   }
+}
+
+/** Loads what reports decisions to OpenTelemetry, and says if no SDK takes them. A host that does not need it loads nothing. */
+async function openTelemetryOf(say: (text: string) => void): Promise<Observe> {
+  const { hasOpenTelemetrySdk, openTelemetryObserver } = await import('@gatewright/http/otel')
+  if (!hasOpenTelemetrySdk())
+    say(
+      '  OTEL_EXPORTER_OTLP_ENDPOINT is set, but no OpenTelemetry SDK is loaded, so nothing is sent:\n' +
+        '  npm install @opentelemetry/auto-instrumentations-node, and start with\n' +
+        '  NODE_OPTIONS="--import @opentelemetry/auto-instrumentations-node/register"',
+    )
+  return openTelemetryObserver()
 }
 
 /** The signals that stop a host. The terminal or session of a host that ends sends it SIGHUP. */

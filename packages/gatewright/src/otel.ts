@@ -1,0 +1,1 @@
+export { openTelemetryObserver, type TelemetryOptions } from '@gatewright/http/otel'
