@@ -29,6 +29,8 @@ if (OUT !== DEFAULT_OUT && existsSync(OUT) && readdirSync(OUT).length > 0 && !ex
   )
   process.exit(1)
 }
+/** The colours and sizes of the host's pages. */
+const TOKENS = 'packages/reference-host/browser/shared/tokens.css'
 const SOURCE = 'https://github.com/gatewright/gatewright/blob/main/'
 
 const markdownFiles = folder =>
@@ -46,7 +48,7 @@ function inputs() {
     readdirSync(join(ROOT, folder)).map(name => `${folder}/${name}`),
   )
   const hash = createHash('sha256')
-  for (const file of [...sources, ...besides, 'package-lock.json'])
+  for (const file of [...sources, ...besides, TOKENS, 'package-lock.json'])
     hash.update(`${file}\n`).update(readFileSync(join(ROOT, file)))
   return hash.digest('base64url')
 }
@@ -90,6 +92,9 @@ function render(file) {
       token.attrSet('id', id)
       if (token.tag === 'h1' && page.title === file) page.title = text
     }
+    // An empty header cell, as of the first column of a matrix, heads nothing.
+    if (token.type === 'th_open' && tokens[index + 1].content === '')
+      for (const each of [token, tokens[index + 2]]) each.tag = 'td'
     for (const child of token.children ?? []) {
       if (child.type === 'link_open') child.attrSet('href', linkOf(page, child.attrGet('href')))
       if (child.type === 'image') child.attrSet('src', imageOf(page, child.attrGet('src')))
@@ -160,7 +165,7 @@ function documentOf(page) {
 <body><header><a href="/guide">Gatewright guide</a>
 <div class="host-links" role="navigation" aria-label="Host"><a href="/">Home</a><a href="/helper" hidden>Console</a><a href="/docs" hidden>API</a><a href="/guide" aria-current="true">Docs</a></div>
 <search><input type="search" aria-label="Search the guide" placeholder="Search" autocomplete="off"><ol hidden></ol></search></header>
-<div class="columns"><nav aria-label="Pages">${navigation(page)}</nav><main>${page.html}
+<div class="columns"><nav aria-label="Pages"><details open><summary class="menu">Pages</summary>${navigation(page)}</details></nav><main>${page.html}
 <footer>${neighbour(order[at - 1], 'Previous')}${neighbour(order[at + 1], 'Next')}</footer></main></div></body></html>
 `
 }
@@ -181,7 +186,11 @@ const index = order.map(({ path, title, text }) => ({
 }))
 writeFileSync(join(folder, 'search.json'), JSON.stringify(index))
 cpSync(join(ROOT, 'docs/images'), join(folder, 'images'), { recursive: true })
-for (const name of ['site.css', 'site.js']) cpSync(join(HERE, name), join(folder, name))
+writeFileSync(
+  join(folder, 'site.css'),
+  [join(ROOT, TOKENS), join(HERE, 'site.css')].map(file => readFileSync(file, 'utf8')).join(''),
+)
+cpSync(join(HERE, 'site.js'), join(folder, 'site.js'))
 rmSync(OUT, { recursive: true, force: true })
 renameSync(folder, OUT)
 process.stdout.write(`${pages.length} pages in ${OUT}\n`)

@@ -45,9 +45,21 @@ addEventListener('keydown', event => {
   if (event.key === 'Escape') list.hidden = true
 })
 
-// On a narrow page the list of pages stands above the page: folded, it takes five lines.
-if (matchMedia('(max-width: 50rem)').matches)
-  for (const group of document.querySelectorAll('nav details')) group.open = false
+// On a narrow page the list of pages is above the page, and folded.
+const narrow = matchMedia('(max-width: 50rem)')
+const foldPages = () => {
+  document.querySelector('nav > details').open = !narrow.matches
+}
+foldPages()
+narrow.addEventListener('change', foldPages)
+
+// What scrolls to the side can be reached by the keyboard.
+const sizes = new ResizeObserver(entries => {
+  for (const { target } of entries)
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0
+    else target.removeAttribute('tabindex')
+})
+for (const each of document.querySelectorAll('main pre, main table, main .diagram')) sizes.observe(each)
 
 // The console and the API reference can be off: the host says which of its pages it serves.
 async function showLinksOfHost() {
