@@ -199,7 +199,7 @@ t.test('creates a key with a fresh signature, which works, and rotates, narrows 
   await dialog.getByText('This is not its name.').waitFor()
   await page.getByLabel('Type agent-travel to revoke it').fill('agent-travel')
   await press(page, 'Revoke key')
-  await shows(page, 'No live keys.')
+  await shows(page, 'No active keys.')
   await page.getByLabel('State').selectOption('ended')
   t.equal(await page.getByRole('link', { name: 'agent-travel' }).count(), 2)
   t.match(await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': successor } }), {
@@ -275,7 +275,7 @@ t.test('does the steps of the set-up in a sandbox, and then shows them no more',
   await openTab(page, 'Cards')
   await shows(page, '50.00 left of 50.00 USD in 30 days')
   await openTab(page, 'Keys')
-  await shows(page, 'No live keys.')
+  await shows(page, 'No active keys.')
   t.equal(await page.getByLabel('State').locator('option', { hasText: 'Ended (2)' }).count(), 1)
   t.same(faults, NONE)
 })

@@ -46,7 +46,8 @@ export function keyList(context: ConsoleContext, keys: readonly Key[], reload: (
   const show = (filter: KeyFilter): void => {
     const nodes = keyTree(filterKeys(keys, filter))
     table.hidden = nodes.length === 0
-    none.textContent = nodes.length > 0 ? '' : `No ${filter.state} keys${filter.text && ' match this text'}.`
+    const state = filter.state === 'live' ? 'active' : 'ended'
+    none.textContent = nodes.length > 0 ? '' : `No ${state} keys${filter.text && ' match this text'}.`
     const menuOf = (key: Key): Child => keyMenu(context, key, { keys, problemBox, reload })
     fill(rows, ...nodes.map(node => row(node, keys, limitOf(node.key), menuOf(node.key))))
   }

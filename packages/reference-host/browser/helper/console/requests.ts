@@ -78,26 +78,21 @@ function filterForm(context: ConsoleContext, show: () => Promise<void>): HTMLEle
     id: 'request-id',
     autocomplete: 'off',
     spellcheck: false,
+    type: 'search',
     placeholder: 'X-Request-Id',
   })
   const find = el(
     'form',
-    { class: 'buttons' },
-    el('label', { for: 'request-id', class: 'unseen' }, 'Request id'),
-    search,
+    { class: 'filters', role: 'search' },
+    el('div', { class: 'filter' }, el('label', { for: 'outcome' }, 'Outcome'), outcome),
+    el('div', { class: 'filter wide' }, el('label', { for: 'request-id' }, 'Request id'), search),
+    el('button', { class: 'button' }, 'Find'),
   )
-  find.append(el('button', { class: 'button small' }, 'Find'))
   find.addEventListener('submit', event => {
     event.preventDefault()
     if (search.value.trim() !== '') context.open('requests', search.value.trim())
   })
-  return el(
-    'div',
-    { class: 'buttons' },
-    el('label', { for: 'outcome', class: 'unseen' }, 'Outcome'),
-    outcome,
-    find,
-  )
+  return find
 }
 
 async function loadRequests(context: ConsoleContext, body: HTMLElement, query: string): Promise<void> {
@@ -174,6 +169,14 @@ interface OneRequest {
   readonly now: { readonly allowed: boolean; readonly message: string | null } | null
 }
 
+/** What the same request would get now. The reason is not repeated. */
+function nowWords(request: KeptRequest, { allowed, message }: NonNullable<OneRequest['now']>): string {
+  if (allowed) return 'The key may do this now.'
+  return message === request.message
+    ? 'It would be refused now, too.'
+    : `It would be refused now: ${message ?? ''}`
+}
+
 function showOne({ request, now }: OneRequest): Child[] {
   const { id, keyId, sessionId, policyKeyId, field, error, createdAt, method, operation, durationMs } =
     request
@@ -182,12 +185,7 @@ function showOne({ request, now }: OneRequest): Child[] {
   return [
     el('p', { class: 'row-name' }, `${method} ${operation}`, outcomeBadge(request)),
     request.message !== null && el('p', {}, el('strong', {}, request.message)),
-    now !== null &&
-      el(
-        'p',
-        { class: now.allowed ? 'note' : 'note bad' },
-        now.allowed ? 'The key may do this now.' : `It would be refused now: ${now.message ?? ''}`,
-      ),
+    now !== null && el('p', { class: now.allowed ? 'note' : 'note bad' }, nowWords(request, now)),
     el(
       'dl',
       { class: 'facts' },

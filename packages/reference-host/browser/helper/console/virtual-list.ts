@@ -47,6 +47,7 @@ export function virtualList(options: VirtualOptions): VirtualList {
     const height = narrow.matches ? ROW_HEIGHTS[1] : ROW_HEIGHTS[0]
     const count = options.count()
     spacer.style.blockSize = `${count * height}px`
+    scroller.style.setProperty('--rows', `${count * height}px`)
     scroller.setAttribute('aria-rowcount', String(options.complete() ? count + 1 : -1))
     const first = Math.max(0, Math.floor(scroller.scrollTop / height) - MARGIN)
     const inSight = Math.ceil(scroller.clientHeight / height) + 2 * MARGIN

@@ -83,7 +83,7 @@ function hiddenTexts({ userApiKey, keyPrefix, scopes }: NewKey): {
   const text = el('code', {})
   const samples = samplesOf(location.origin, userApiKey, scopes).map(sample => ({
     ...sample,
-    pre: el('pre'),
+    pre: el('pre', { class: 'code', tabindex: 0 }),
   }))
   let isShown = false
   const draw = (): void => {

@@ -19,8 +19,8 @@ export function keyPreview(all: readonly string[]): {
   show(request: KeyRequest | undefined): void
 } {
   const sentence = el('p', { class: 'key-sentence' })
-  const json = el('pre')
-  const curl = el('pre')
+  const json = el('pre', { class: 'code', tabindex: 0 })
+  const curl = el('pre', { class: 'code', tabindex: 0 })
   const copied = (pre: HTMLElement, what: string): HTMLElement =>
     el(
       'div',
