@@ -1,8 +1,8 @@
 import t from 'tap'
 import { requestLine } from '@gatewright/host/internal'
 
-const line = (members: object, colors = false): string =>
-  requestLine(JSON.stringify({ level: 30, time: '2026-11-23T17:13:22.000Z', ...members }), { colors })
+const line = (members: object, colors = false, width = 0): string =>
+  requestLine(JSON.stringify({ level: 30, time: '2026-11-23T17:13:22.000Z', ...members }), { colors, width })
 
 t.test('shows a request in one line, and of a denial the rule and the start of the request id', t => {
   const at = new Date('2026-11-23T17:13:22.000Z').toTimeString().slice(0, 8)
@@ -21,6 +21,21 @@ t.test('shows a request in one line, and of a denial the rule and the start of t
   t.end()
 })
 
+t.test('puts the reason of a denial below the request where the terminal is too narrow', t => {
+  const denied = {
+    method: 'POST',
+    route: '/user/v1/subscriptions/payin',
+    status: 403,
+    durationMs: 6,
+    rule: 'dailySpendCapCents',
+    requestId: '4ec852e1-aaaa',
+  }
+  const wide = line(denied, true, 88)
+  t.match(wide, / ms {2}dailySpendCapCents {2}\u001b\[2m4ec852e1\u001b\[0m\n$/, 'colours take no columns')
+  t.match(line(denied, true, 87), / ms\n {10}dailySpendCapCents {2}\u001b/)
+  t.end()
+})
+
 t.test('shows what failed with its stack, other messages as they are, and a line that is no JSON', t => {
   const failure = {
     message: 'store down',
@@ -36,6 +51,6 @@ t.test('shows what failed with its stack, other messages as they are, and a line
     line({ level: 50, msg: 'a\u001b[2J', failure: { message: 'b\u202e\u009bc' } }),
     '  a\\u001b[2J\nb\\u202e\\u009bc\n',
   )
-  t.equal(requestLine('no json\n', { colors: false }), 'no json\n')
+  t.equal(requestLine('no json\n', { colors: false, width: 80 }), 'no json\n')
   t.end()
 })

@@ -28,8 +28,10 @@ export function createLogger(level: string, format?: LogFormat): Logger {
 function writerOf(format: LogFormat): { write(line: string): void } {
   const writer = standardErrorWriter()
   if (format === 'json') return writer
-  const terminal = { colors: process.stderr.isTTY && process.stderr.hasColors() }
-  return { write: line => writer.write(requestLine(line, terminal)) }
+  const { stderr } = process
+  const colors = stderr.isTTY && stderr.hasColors()
+  // Read for each line: a window can change its width.
+  return { write: line => writer.write(requestLine(line, { colors, width: stderr.columns ?? 0 })) }
 }
 
 /** The logger of decisions that belongs to a logger. */

@@ -19,12 +19,15 @@ interface LogLine {
 const WARNING = 40
 const ERROR = 50
 const ROUTE_WIDTH = 29
+/** Begins a second line below the method. */
+const CONTINUED = `\n${' '.repeat(10)}`
 
 /**
  * Shortens a JSON log line for a person: time, method, route, status and duration of a request; for a denial or a fault also its
- * code or policy rule, and the first characters of the request id. A line that is no JSON is returned as it is.
+ * code or policy rule, and the first characters of the request id, which go to a line of their own where the terminal is too narrow. A
+ * line that is no JSON is returned as it is.
  */
-export function requestLine(json: string, terminal: Pick<Terminal, 'colors'>): string {
+export function requestLine(json: string, terminal: Terminal): string {
   let line: LogLine
   try {
     line = JSON.parse(json) as LogLine
@@ -32,8 +35,7 @@ export function requestLine(json: string, terminal: Pick<Terminal, 'colors'>): s
     return json
   }
   const { time = new Date().toISOString(), level = 0, status, failure } = line
-  const paint = (text: string, style: Style | undefined): string =>
-    styled(text, style, { width: 0, colors: terminal.colors })
+  const paint = (text: string, style: Style | undefined): string => styled(text, style, terminal)
   const at = paint(clockTime(time), 'dim')
   // Messages may contain texts of clients.
   const why =
@@ -45,9 +47,12 @@ export function requestLine(json: string, terminal: Pick<Terminal, 'colors'>): s
   const { method = '', route = line.operation ?? '-', durationMs = 0 } = line
   const ms = `${Math.round(durationMs)} ms`.padStart(7)
   const request = `${method.padEnd(6)} ${route.padEnd(ROUTE_WIDTH)}`
-  const cause = status < 400 ? [] : [line.rule ?? line.code ?? '', paint(shortId(line.requestId), 'dim')]
-  const words = ['', ...cause.filter(text => text !== '')].join('  ')
-  return `${at}  ${request} ${paint(String(status), colourOf(status))} ${ms}${words}${why}\n`
+  const start = `${at}  ${request} ${paint(String(status), colourOf(status))} ${ms}`
+  if (status < 400) return `${start}${why}\n`
+  const [cause, id] = [line.rule ?? line.code ?? '', shortId(line.requestId)]
+  const columns = `${clockTime(time)}  ${request} ${status} ${ms}  ${cause}  ${id}`.length
+  const gap = terminal.width > 0 && columns > terminal.width ? CONTINUED : '  '
+  return `${start}${gap}${[cause, paint(id, 'dim')].filter(text => text !== '').join('  ')}${why}\n`
 }
 
 const causeOf = ({ cause }: NonNullable<LogLine['failure']>): string =>
