@@ -15,7 +15,7 @@ t.test('the first example of the README is examples/first-payment/server.ts', t 
 })
 
 t.test('npm run demo:payment prints the table of the README, in 80 columns', async t => {
-  const { code, output } = await runNode(['build/examples/first-payment/demo.js'], process.env)
+  const { code, output } = await runNode(['examples/start.js', 'first-payment/demo.js'], process.env)
   t.equal(code, 0, output)
   const withoutIds = (text: string): string => text.replaceAll(/\bid [\w-]{8}$/gm, 'id ...')
   t.equal(withoutIds(output), withoutIds(fence('text')))
