@@ -30,9 +30,9 @@ t.test('puts the reason of a denial below the request where the terminal is too 
     rule: 'dailySpendCapCents',
     requestId: '4ec852e1-aaaa',
   }
-  const wide = line(denied, true, 88)
-  t.match(wide, / ms {2}dailySpendCapCents {2}\u001b\[2m4ec852e1\u001b\[0m\n$/, 'colours take no columns')
-  t.match(line(denied, true, 87), / ms\n {10}dailySpendCapCents {2}\u001b/)
+  const id = '\u001b[2m4ec852e1\u001b[0m\n'
+  t.ok(line(denied, true, 88).endsWith(` ms  dailySpendCapCents  ${id}`), 'colours take no columns')
+  t.ok(line(denied, true, 87).endsWith(` ms\n${' '.repeat(10)}dailySpendCapCents  ${id}`))
   t.end()
 })
 
