@@ -89,6 +89,20 @@ export function webhookParts(db: SqlClient, clock: Clock) {
   }
 }
 
+/** Adds an endpoint to the database of a host with these `DATA_KEYS`. Resolves to its secret. */
+export async function addEndpointOf(
+  db: SqlClient,
+  dataKeys: string | undefined,
+  target: { readonly recipientId: string; readonly url: string },
+  now: number,
+): Promise<string> {
+  const [id = '', secret = ''] = (dataKeys ?? '').split(':')
+  const sealer = internals.createSealer([{ id, secret: Buffer.from(secret, 'hex') }])
+  const added = await db.transaction(tx => internals.endpoints.add(tx, sealer, target, now))
+  if (!added) throw new Error('no further endpoint')
+  return added.secret
+}
+
 /** Prepares a database: the lanes of events, and users of `PARTNER` with the accounts `acc_1` to `acc_N`. */
 export async function prepareWebhooks(db: SqlClient, accounts = 1): Promise<void> {
   await internals.createEventLanes(db)

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
+import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { internals } from '../../harness/internals.ts'
 
@@ -22,6 +23,24 @@ t.test('accepts the test vector of Standard Webhooks', async t => {
     await verify({ header: name => FIELDS[name], body: Buffer.concat([BODY, Buffer.from(' ')]) }),
     undefined,
   )
+})
+
+t.test('accepts what the standardwebhooks package signs, which signs the test vector as it is', async t => {
+  const webhook = new Webhook(`whsec_${SECRET.toString('base64')}`)
+  const at = new Date(clock.now())
+  const vector = webhook.sign(FIELDS['webhook-id'] ?? '', at, BODY.toString())
+  t.equal(vector, FIELDS['webhook-signature'])
+  const verify = standardWebhooks([SECRET], clock)
+  for (const body of ['{}', '', '{"name":"Zoë €"}', 'x'.repeat(100_000)]) {
+    const signature = webhook.sign('msg_1', at, body)
+    const signed: Readonly<Record<string, string>> = {
+      ...FIELDS,
+      'webhook-id': 'msg_1',
+      'webhook-signature': signature,
+    }
+    t.equal(await verify({ header: name => signed[name], body: Buffer.from(body) }), 'msg_1')
+    t.equal(await verify({ header: name => signed[name], body: Buffer.from(`${body}.`) }), undefined)
+  }
 })
 
 t.test(

@@ -66,8 +66,16 @@ t.test('ends sessions, holds keys, and denies statements that were signed before
   const signed = await signedBootstrap(wallet)
   const [oldKid] = (await send('/.well-known/jwks.json')).body['keys'] as { kid: string }[]
 
+  const lanes = 'select position from gw_event_lanes order by lane'
+  const before = (await rows(db, lanes)).map(row => Number(row['position']))
   const { code, output } = await restored(Date.now() - 1000)
   t.equal(code, 0)
+  const after = (await rows(db, lanes)).map(row => Number(row['position']))
+  t.equal(after.length, 16)
+  t.ok(
+    after.every((position, lane) => position >= (before[lane] ?? 0) + 1_000_000_000),
+    'no cursor of lost events hides new ones',
+  )
   t.match(output, /^Sessions ended: 1\. Keys held: 3\. A new signing key signs\.$/m)
   t.match(output, /No differences.*last gatewright history accept/s)
   t.equal(await ready(), 503)

@@ -36,6 +36,7 @@ const host = await startHost(config.value, {
   observe: ({ failure }) => failure && console.error(failure),
   report: error => console.error(error),
   clock,
+  repeatChores: process.env['REPEAT_CHORES'] !== 'off',
   ...(providers ? { providers } : {}),
 })
 process.on('message', (order: HostOrder) => {

@@ -1,12 +1,12 @@
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import type { SqlClient } from '@gatewright/kernel/sql'
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { Webhook } from 'standardwebhooks'
 import type { Test } from 'tap'
 import { onBothDatabases } from '../../../harness/host-tables.ts'
 import { internals } from '../../../harness/internals.ts'
 import { prepareWebhooks, startReceiver, webhookParts, type Receiver } from '../../../harness/webhooks.ts'
 
-const { endpoints, MAX_ENDPOINTS, MAX_FAILING_MS, retries } = internals
+const { endpoints, MAX_ENDPOINTS, MAX_FAILING_MS, retries, standardWebhooks } = internals
 const HOUR_MS = 3_600_000
 
 interface Setup {
@@ -18,26 +18,36 @@ interface Setup {
   newReceiver(): Promise<Receiver>
 }
 
-/** Runs a test on both databases. */
-function delivers(title: string, run: (setup: Setup) => Promise<void>): void {
-  onBothDatabases(title, async (t, { dbs }) => {
+interface Case {
+  readonly title: string
+  readonly run: (setup: Setup) => Promise<void>
+}
+
+const cases: Case[] = []
+/** A test that runs on both databases. */
+const delivers = (title: string, run: Case['run']): unknown => cases.push({ title, run })
+
+const TABLES = ['gw_webhook_endpoints', 'gw_webhook_retries', 'gw_published_events', 'gw_events']
+/** Opens each database once, and runs all tests on it, one after another. */
+function runCases(): void {
+  onBothDatabases('sends events', async (t, { dbs }) => {
     const [db] = dbs
-    const clock = manualClock(Date.now())
     await prepareWebhooks(db)
-    await run({
-      t,
-      db,
-      dbs,
-      clock,
-      parts: webhookParts(db, clock),
-      async newReceiver() {
-        const receiver = await startReceiver()
-        t.teardown(() => receiver.close())
-        return receiver
-      },
-    })
+    for (const { title, run } of cases)
+      await t.test(title, async t => {
+        for (const table of TABLES) await rows(db, `delete from ${table} where true returning 1`)
+        const clock = manualClock(Date.now())
+        const parts = webhookParts(db, clock)
+        const newReceiver = async (): Promise<Receiver> => {
+          const receiver = await startReceiver()
+          t.teardown(() => receiver.close())
+          return receiver
+        }
+        await run({ t, db, dbs, clock, parts, newReceiver })
+      })
   })
 }
+
 const idsOf = ({ received }: Receiver): string[] => received.map(({ id }) => id)
 const objectsOf = ({ received }: Receiver): string[] =>
   received.map(({ body }) => (JSON.parse(body) as { data: { id: string } }).data.id)
@@ -46,42 +56,49 @@ const answers =
   (_, res) =>
     void res.writeHead(status, headers).end()
 
-delivers('sends each event once, signed so that the standardwebhooks package verifies it', async setup => {
-  const { t, parts, newReceiver, clock, db } = setup
-  const receiver = await newReceiver()
-  await parts.record('before')
-  await parts.publish()
-  const { id, secret } = await parts.addEndpoint(receiver.url)
-  for (const object of ['a', 'b', 'c']) await parts.record(object)
-  await parts.publish()
-  await parts.deliver()
-  await parts.deliver()
-  t.same(objectsOf(receiver), ['a', 'b', 'c'], 'not those from before the endpoint')
-  t.equal(new Set(idsOf(receiver)).size, 3)
-  for (const { headers, body } of receiver.received)
-    t.match(new Webhook(secret).verify(body, headers), {
-      type: 'deposit.completed',
-      data: { userId: 'user-1' },
-    })
-  t.match(await endpoints.find(db, id), { lastResult: '204', failingSince: null })
+delivers(
+  'sends each event once, signed so that two implementations of the standard verify it',
+  async setup => {
+    const { t, parts, newReceiver, clock, db } = setup
+    const receiver = await newReceiver()
+    await parts.record('before')
+    await parts.publish()
+    const { id, secret } = await parts.addEndpoint(receiver.url)
+    for (const object of ['a', 'b', 'c']) await parts.record(object)
+    await parts.publish()
+    await parts.deliver()
+    await parts.deliver()
+    t.same(objectsOf(receiver), ['a', 'b', 'c'], 'not those from before the endpoint')
+    t.equal(new Set(idsOf(receiver)).size, 3)
+    const verify = standardWebhooks([Buffer.from(secret.replace('whsec_', ''), 'base64')], clock)
+    for (const { id: eventId, headers, body } of receiver.received) {
+      t.match(new Webhook(secret).verify(body, headers), {
+        type: 'deposit.completed',
+        data: { userId: 'user-1' },
+      })
+      t.equal(await verify({ header: name => headers[name], body: Buffer.from(body) }), eventId)
+    }
+    t.match(await endpoints.find(db, id), { lastResult: '204', failingSince: null })
 
-  const rotated = await endpoints.rotate(db, parts.sealer, id, clock.now())
-  await parts.record('d')
-  await parts.publish()
-  await parts.deliver()
-  const both = receiver.received.at(-1)
-  for (const each of [secret, rotated]) t.ok(new Webhook(each).verify(both?.body ?? '', both?.headers ?? {}))
-  clock.advance(24 * HOUR_MS)
-  await parts.record('e')
-  await parts.publish()
-  await parts.deliver()
-  t.equal(
-    receiver.received.at(-1)?.headers['webhook-signature']?.split(' ').length,
-    1,
-    'for 24 hours both sign',
-  )
-  t.same(parts.reports, [])
-})
+    const rotated = await endpoints.rotate(db, parts.sealer, id, clock.now())
+    await parts.record('d')
+    await parts.publish()
+    await parts.deliver()
+    const both = receiver.received.at(-1)
+    for (const each of [secret, rotated])
+      t.ok(new Webhook(each).verify(both?.body ?? '', both?.headers ?? {}))
+    clock.advance(24 * HOUR_MS)
+    await parts.record('e')
+    await parts.publish()
+    await parts.deliver()
+    t.equal(
+      receiver.received.at(-1)?.headers['webhook-signature']?.split(' ').length,
+      1,
+      'for 24 hours both sign',
+    )
+    t.same(parts.reports, [])
+  },
+)
 
 delivers(
   'repeats what a receiver did not accept, with the same id and body, at growing intervals',
@@ -296,3 +313,5 @@ delivers(
     t.equal(added.filter(({ status }) => status === 'fulfilled').length, MAX_ENDPOINTS)
   },
 )
+
+runCases()

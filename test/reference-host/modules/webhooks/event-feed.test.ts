@@ -2,12 +2,19 @@ import { events } from '@gatewright/host'
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
+import { hostSecrets } from '../../../harness/host-stores.ts'
 import type { HttpResponse } from '../../../harness/host.ts'
+import { internals } from '../../../harness/internals.ts'
+import { newMoneyUser } from '../../../harness/money.ts'
 import { startOpenHost } from '../../../harness/open-host.ts'
+import { ask } from '../../../harness/paid-host.ts'
 import { partnerUser } from '../../../harness/partner.ts'
+import { addEndpointOf, startReceiver } from '../../../harness/webhooks.ts'
 
+const DAY_MS = 86_400_000
 const clock = manualClock(Date.now())
-const { host, db, close } = await startOpenHost(clock)
+const secrets = hostSecrets()
+const { host, db, close } = await startOpenHost(clock, secrets)
 t.teardown(close)
 
 interface Told {
@@ -142,6 +149,60 @@ t.test('tells nobody the events of wallet users, and a partner nothing of anothe
   t.same(await rows(db, 'select 1 from gw_events where waiting_lane is not null'), [])
 })
 
+t.test('tells the operator that a pay-in of a wallet user was paid, and that one has expired', async t => {
+  const receiver = await startReceiver()
+  t.teardown(() => receiver.close())
+  await addEndpointOf(db, secrets['DATA_KEYS'], { recipientId: 'operator', url: receiver.url }, clock.now())
+  const user = await newMoneyUser(host.send, clock.now())
+  const [paid, unpaid] = [await ask(user, { amountCents: 500 }), await ask(user, { amountCents: 700 })]
+  await user.write(`/sandbox/payins/${paid.id}/settle`, {})
+  clock.advance(DAY_MS)
+  await host.chore('expire pay-ins')
+  await publish()
+  await host.chore('deliver events')
+  const told = receiver.received.map(({ body }) => JSON.parse(body) as Told & { data: object })
+  t.match(
+    told.find(({ type }) => type === 'payin.settled'),
+    {
+      data: {
+        id: paid.id,
+        status: 'settled',
+        previousStatus: 'awaiting_payment',
+        amountCents: 500,
+        number: 1,
+      },
+    },
+  )
+  t.match(
+    told.find(({ type }) => type === 'payin.expired'),
+    { data: { id: unpaid.id, status: 'expired', previousStatus: 'awaiting_payment', number: 1 } },
+  )
+  t.equal(told.filter(({ type }) => /settled|expired/.test(type)).length, 2)
+})
+
+t.test('a cursor of events that a restore has lost does not hide new ones', async t => {
+  const account = await accountOf('restored')
+  const { cursor: backup } = await readAll()
+  const lanes = await rows(db, 'select lane, position from gw_event_lanes')
+  for (let n = 0; n < 3; n += 1) await record(account, 'dep_lost')
+  await publish()
+  const { all, cursor } = await readAll(backup)
+  t.equal(all.length, 3)
+  await rows(db, 'delete from gw_published_events where body like $1 returning 1', ['%dep_lost%'])
+  for (const { lane, position } of lanes)
+    await rows(db, 'update gw_event_lanes set position = $1 where lane = $2 returning 1', [
+      Number(position),
+      Number(lane),
+    ])
+  await internals.skipLostPlaces(db)
+  await record(account, 'dep_new')
+  await publish()
+  t.same(
+    (await readAll(cursor)).all.map(({ data }) => data.id),
+    ['dep_new'],
+  )
+})
+
 t.test('denies a malformed cursor, a limit out of bounds, and an unknown key', async t => {
   for (const after of ['1', 'x', '1.2.3', `${'0.'.repeat(15)}99999999999999999`])
     t.match(await read(`?after=${after}`), { status: 400, body: { field: 'after' } }, after)
@@ -155,7 +216,7 @@ t.test('keeps what is published for 30 days', async t => {
   const { cursor } = await readAll()
   await record(account, 'dep_old')
   await publish()
-  clock.advance(30 * 86_400_000)
+  clock.advance(30 * DAY_MS)
   await host.chore('collect garbage')
   t.equal((await readAll(cursor)).all.length, 1)
   clock.advance(1)
