@@ -24,7 +24,12 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     }
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { 'x-user-key': key, authorization, 'idempotency-key': idempotencyKey } = request.headers
+    const {
+      'x-user-key': key,
+      'x-partner-key': partnerKey,
+      authorization,
+      'idempotency-key': idempotencyKey,
+    } = request.headers
     const isPayment = request.url === '/user/v1/payments'
     const { disturbs } = proxy
     if (isPayment) proxy.keys.push(idempotencyKey as string | undefined)
@@ -41,6 +46,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
       headers: {
         'content-type': 'application/json',
         ...(key === undefined ? {} : { 'x-user-key': String(key) }),
+        ...(partnerKey === undefined ? {} : { 'x-partner-key': String(partnerKey) }),
         ...(authorization === undefined ? {} : { authorization }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': String(idempotencyKey) }),
       },

@@ -62,6 +62,7 @@ t.test('explains each command with an example that it accepts', async t => {
     // These read no configuration: their examples fail later.
     const errors: Readonly<Record<string, RegExp>> = {
       'explain-token': /cannot read token\.txt/,
+      listen: /PARTNER_KEY must hold/,
       login: /does not answer/,
       logout: /not logged in/,
       pay: /not logged in/,

@@ -8,6 +8,14 @@ interface HostRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Codes of errors after which the same request may succeed. */
+const PASSING: ReadonlySet<string> = new Set(['no_answer', 'failed', 'rate_limited'])
+
+/** Whether the same request may succeed later: the host did not answer, its response was not its own, or it asked to wait. */
+export function isPassing(error: unknown): error is CommandError {
+  return error instanceof CommandError && PASSING.has(error.code)
+}
+
 /** A response of a host below 400. */
 interface HostResponse {
   readonly status: number

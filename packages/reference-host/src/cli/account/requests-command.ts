@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, type CommandOutput, escapedLine, type StartCommand } from '@gatewright/host/internal'
-import { call, sessionOf } from './host-client.ts'
+import { call, isPassing, sessionOf } from './host-client.ts'
 import { type Login, readLogin } from './login-file.ts'
 
 const INTERVAL_MS = 2000
@@ -23,9 +23,6 @@ interface KeptPage {
   readonly requests: readonly KeptRequest[]
   readonly nextCursor: string | null
 }
-
-/** Errors after which the command polls again. Any other denial of a new session, or with it, says that the key is not accepted. */
-const PASSING: ReadonlySet<string> = new Set(['no_answer', 'failed', 'rate_limited'])
 
 /**
  * Prints what the host decides about the requests of the account, as they happen. It ends when the host denies the key; when a poll
@@ -61,7 +58,7 @@ export const tailCommand: StartCommand = {
         if (problem !== undefined) progress(`${login.host} answers again.`)
         problem = undefined
       } catch (error) {
-        if (!(error instanceof CommandError) || (isNew && !PASSING.has(error.code))) throw error
+        if (!(error instanceof CommandError) || (isNew && !isPassing(error))) throw error
         if (problem !== error.message) progress(`${error.message}. Trying again until it works.`)
         problem = error.message
         session = undefined

@@ -3,12 +3,12 @@ import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { OperatorWarning, type Sealer } from '@gatewright/host/internal'
 import { Webhook } from 'standardwebhooks'
 import type { DeliveryOutcome } from '../../product/metrics.ts'
-import { HOST_VERSION } from '../../product/version.ts'
 import { endpoints, type Endpoint, type EndpointNote } from './endpoints.ts'
 import { readPlaces, START, writePlaces, type Places } from './places.ts'
 import { publishedEvents } from './published-events.ts'
 import { retries, RETRY_PAUSES_MS, type Retry } from './retries.ts'
 import type { AttemptResult, Send } from './send.ts'
+import { signedHeaders } from './signed-headers.ts'
 
 /** The services of a delivery. */
 export interface DeliveryServices {
@@ -128,21 +128,6 @@ async function attemptAll(
 }
 
 const GONE = '410'
-
-function signedHeaders(
-  signers: readonly Webhook[],
-  { eventId, body }: Pending,
-  now: EpochMs,
-): Record<string, string> {
-  const at = new Date(now)
-  return {
-    'content-type': 'application/json',
-    'user-agent': `Gatewright/${HOST_VERSION}`,
-    'webhook-id': eventId,
-    'webhook-timestamp': String(Math.floor(now / 1000)),
-    'webhook-signature': signers.map(signer => signer.sign(eventId, at, body)).join(' '),
-  }
-}
 
 /** Works out what attempts say about their endpoint. */
 function noteOf(endpoint: Endpoint, attempted: readonly Attempted[], now: EpochMs): EndpointNote {
