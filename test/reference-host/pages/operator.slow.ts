@@ -385,3 +385,66 @@ await t.test('resolves a lost run by the keyboard, and says when somebody else w
   t.same(faults, { reports: [], foreign: [], errors: [] })
   await Promise.all([page.context().close(), other.page.context().close()])
 })
+
+await t.test('shows where events are sent, and sends one again', async t => {
+  const now = Date.now()
+  const addEndpoint = `insert into gw_webhook_endpoints
+    (id, recipient_id, url, secret, sent_to, due_at, created_at, disabled_for, last_at, last_result, failing_since, not_before)
+    values ($1, 'operator', $2, '-', '-', $3, 1, $4, $7, $5, $6, $3)`
+  // Far in the future, so that no host sends.
+  const later = now + 86_400_000
+  await db.query(addEndpoint, ['we_ok', 'https://shop.example/hooks', later, null, '204', null, now])
+  await db.query(addEndpoint, [
+    'we_failing',
+    `https://slow.example/${'x'.repeat(80)}`,
+    later,
+    null,
+    '503',
+    now - 3_600_000,
+    now,
+  ])
+  await db.query(addEndpoint, ['we_gone', 'https://old.example/hooks', later, 'gone', '410', null, now])
+  const body = JSON.stringify({ type: 'payin.settled', data: { id: 'payin_1', userId: 'usr_1' } })
+  await db.query(
+    `insert into gw_published_events (recipient_id, lane, position, event_id, body, published_at)
+      values ('operator', 0, 1, 'evt_0123456789abcdef', $1, $2)`,
+    [body, now],
+  )
+  for (const endpoint of ['we_failing', 'we_gone'])
+    await db.query(
+      `insert into gw_webhook_retries
+        (recipient_id, endpoint_id, event_id, body, attempts, first_at, due_at, last_result)
+        values ('operator', $1, 'evt_0123456789abcdef', $2, 3, $3, $4, '503')`,
+      [endpoint, body, now - 3_600_000, now + 1_800_000],
+    )
+  for (const scheme of ['light', 'dark'] as const) {
+    const { page, faults } = await unlocked(scheme)
+    const webhooks = part(page, 'Webhooks')
+    await webhooks.getByText('https://old.example/hooks').first().waitFor()
+    const words = await webhooks.innerText()
+    t.match(words, /old\.example\/hooks\s+operator\s+disabled responded with 410\s+410/)
+    t.match(words, /failing since 1 hour ago[^]*working\s+204/, 'what needs attention comes first')
+    if (scheme === 'light') t.match(words, /evt_01…cdef[^]*3\s+503\s+in \d+ minutes[^]*when it is enabled/)
+    await webhooks.scrollIntoViewIfNeeded()
+    await checkState(t, page, 'webhooks')
+    await page.setViewportSize({ width: 390, height: 844 })
+    await webhooks.scrollIntoViewIfNeeded()
+    await checkState(t, page, 'webhooks-narrow')
+    await webhooks.getByRole('button', { name: 'Send again' }).first().click()
+    await webhooks.getByText(/^The event is sent at the next turn of its endpoint/).waitFor()
+    t.same(faults, { reports: [], foreign: [], errors: [] })
+    await page.context().close()
+  }
+  const { rows: sent } = await db.query(
+    `select attempts, due_at from gw_webhook_retries where endpoint_id = 'we_failing'`,
+  )
+  t.equal(Number(sent[0]?.['attempts']), 0)
+  t.ok(Number(sent[0]?.['due_at']) <= Date.now())
+  for (const [given, status] of [
+    [{}, 400],
+    [{ eventId: 'evt_0123456789abcdef' }, 400],
+    [{ eventId: 'evt_none', endpointId: 'we_ok' }, 404],
+    [{ eventId: 'evt_0123456789abcdef', endpointId: 'we_none' }, 404],
+  ] as const)
+    t.match(await host.ask('/operator/api/webhooks/replay', { body: given }), { status })
+})

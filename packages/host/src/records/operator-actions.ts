@@ -3,7 +3,7 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, toText } from '@gatewright/kernel/internal/sql'
 import { newId } from './new-id.ts'
 
-/** What an operator changed by a command that repairs data. It is kept for good. */
+/** What an operator changed by a command, such as one that repairs data. It is kept for good. */
 export interface OperatorAction {
   readonly at: EpochMs
   /** The command, such as `ledger repair`. */

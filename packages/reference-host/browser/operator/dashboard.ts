@@ -13,6 +13,7 @@ import { refusalPanel } from './refusals.ts'
 import { requestPanel } from './requests.ts'
 import { storePanel } from './stores.ts'
 import { strip } from './strip.ts'
+import { webhookPanel } from './webhooks.ts'
 
 /** Options of `dashboard`. */
 export interface DashboardOptions {
@@ -83,6 +84,7 @@ export function dashboard({ token, host, heading, lock, ended }: DashboardOption
     decisionPanel(feed),
     storePanel(feed),
     ledgerPanel(feed),
+    webhookPanel(feed),
     aliasPanel(feed),
   )
   feed.follow<HostState>('state', reply => showStatus(reply.ok && reply.data.ready))

@@ -122,6 +122,37 @@ export interface JobFigures {
   readonly more: boolean
 }
 
+export interface WebhookFigures {
+  /** Disabled ones first, then those that fail. */
+  readonly endpoints: readonly WebhookEndpoint[]
+  /** How many endpoints there are. `endpoints` has at most 100. */
+  readonly total: number
+  /** Events that wait for another attempt, those due first. */
+  readonly retries: readonly WebhookRetry[]
+  /** Whether there are more of them than `retries` lists. */
+  readonly more: boolean
+}
+
+export interface WebhookEndpoint {
+  readonly endpointId: string
+  readonly recipientId: string
+  readonly url: string
+  readonly state: 'working' | 'failing' | 'disabled'
+  readonly disabledFor: 'operator' | 'gone' | 'failing' | null
+  readonly lastAt: string | null
+  /** The status of the last response, or why there was none. */
+  readonly lastResult: string | null
+  readonly failingSince: string | null
+}
+
+export interface WebhookRetry {
+  readonly endpointId: string
+  readonly eventId: string
+  readonly attempts: number
+  readonly dueAt: string | null
+  readonly lastResult: string | null
+}
+
 export interface AliasFigures {
   readonly at: string
   readonly unused: number

@@ -10,6 +10,10 @@ import {
 } from '@gatewright/host/internal'
 import { isNote, LONGEST_NOTE } from '@gatewright/idempotency-store/internal'
 import { countAttention } from '../modules/attention/reports.ts'
+import { describeEndpoint, describeRetry, replayEvent } from '../modules/webhooks/for-operators.ts'
+import { endpoints } from '../modules/webhooks/endpoints.ts'
+import { retries } from '../modules/webhooks/retries.ts'
+import type { EndpointState } from '../product/metrics.ts'
 import { HOST_VERSION } from '../product/version.ts'
 import { aliasesInUse, reportAliases } from './aliases.ts'
 import { deny, type OperatorDenial } from './codes.ts'
@@ -68,6 +72,18 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       return { kinds, jobs: rows, more }
     }),
     get('attention', async () => ({ attention: await countAttention(services.sql) })),
+    get('webhooks', async () => {
+      const { rows, more } = firstRows(await retries.list(services.sql, MOST + 1))
+      const all = (await endpoints.list(services.sql)).map(describeEndpoint)
+      // Those that an operator looks for come first.
+      const sorted = all.toSorted((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state))
+      return { endpoints: sorted.slice(0, MOST), total: all.length, retries: rows.map(describeRetry), more }
+    }),
+    {
+      method: 'POST',
+      path: '/operator/api/webhooks/replay',
+      response: body => replay(services, body),
+    },
     get('aliases', async () => {
       await services.flushAliasUsage()
       return aliasesInUse(await reportAliases(services.aliasUsage, clock.now()))
@@ -95,6 +111,23 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       response: body => resolveRun(services, body),
     },
   ]
+}
+
+const STATES: readonly EndpointState[] = ['disabled', 'failing', 'working']
+
+/** Sends an event to an endpoint again. */
+async function replay(
+  { sql, clock }: OperatorServices,
+  { eventId, endpointId }: Readonly<Record<string, unknown>>,
+): Promise<Verdict<object, OperatorDenial>> {
+  if (typeof eventId !== 'string')
+    return deny('invalid_request', 'eventId must be a text', { field: 'eventId' })
+  if (typeof endpointId !== 'string')
+    return deny('invalid_request', 'endpointId must be a text', { field: 'endpointId' })
+  const sent = await replayEvent(sql, eventId, { endpointId, now: clock.now() })
+  if (!sent || sent.length === 0)
+    return deny('not_found', 'no such event is kept, or its recipient has no such endpoint')
+  return allow({ eventId, endpointId })
 }
 
 /** Returns the rows that the page shows of a list that was read with one row more. `more`: there are further rows. */

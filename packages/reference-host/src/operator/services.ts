@@ -1,6 +1,6 @@
 import type { Clock } from '@gatewright/kernel/internal'
 import type { HostServices } from '@gatewright/host'
-import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlClient } from '@gatewright/kernel/sql'
 import type { LostRuns } from '@gatewright/idempotency-store'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { Backend, History, JobQueue, MeasuredFeed, Pages, RequestLog } from '@gatewright/host/internal'
@@ -13,7 +13,7 @@ export interface OperatorServices {
   readonly pages: Pages
   readonly environment: 'sandbox' | 'live'
   readonly serviceName: string
-  readonly sql: SqlQueries
+  readonly sql: SqlClient
   readonly keys: Pick<Backend['issuer']['keys'], 'find'>
   readonly readiness: Pick<HostServices['readiness'], 'check'>
   readonly requestLog: Pick<RequestLog, 'flush'>

@@ -58,11 +58,11 @@ export const auditCommand: Command<Pick<HostServices, 'backend' | 'issuer' | 'pr
   },
 })
 
-/** The command on what operators changed by commands that repair data. */
+/** The command on what operators changed by commands that repair data, and on webhooks. */
 export const operatorActionsCommand: Command<Pick<HostServices, 'db'>> = listCommand({
   name: 'audit operator',
   takes: [],
-  summary: `List what ledger repair and restored have changed, at most ${MAX_LISTED}, newest first`,
+  summary: `List what operators changed by repairs, after restores and on webhooks, at most ${MAX_LISTED}, newest first`,
   example: '--json',
   rows: async ({ db }: Pick<HostServices, 'db'>) =>
     (await listOperatorActions(db, MAX_LISTED)).map(({ at, ...action }) => ({
@@ -70,7 +70,7 @@ export const operatorActionsCommand: Command<Pick<HostServices, 'db'>> = listCom
       ...action,
     })),
   columns: { AT: 'at', COMMAND: 'command', DETAIL: 'detail' },
-  empty: 'No operator has repaired anything.',
+  empty: 'No operator has changed anything.',
 })
 
 function queryOf({ options }: CommandArguments) {

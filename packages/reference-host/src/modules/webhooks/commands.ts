@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
 import {
   CommandError,
+  escapedLine,
   isoOrNull,
   MAX_LISTED,
   UsageError,
@@ -11,14 +13,45 @@ import {
   type CommandArguments,
 } from '@gatewright/host/internal'
 import { validateEndpointUrl } from './endpoint-url.ts'
-import { endpoints, MAX_ENDPOINTS, stateOf, type Endpoint } from './endpoints.ts'
+import { endpoints, MAX_ENDPOINTS, type Endpoint } from './endpoints.ts'
+import { describeEndpoint, describeRetry, recordAction, replayEvent } from './for-operators.ts'
 import { OPERATOR } from './publish.ts'
-import { publishedEvents } from './published-events.ts'
+import { publishedEvents, type Published } from './published-events.ts'
 import { retries } from './retries.ts'
 
 type WebhookServices = Pick<HostServices, 'db' | 'clock' | 'sealer' | 'environment'>
 
 const LATEST = 20
+/** How often `events tail --follow` looks for new events, and how many it finds at most. */
+const FOLLOW_MS = 1000
+const FOLLOWED = 500
+
+const listLatest = listCommand({
+  name: 'events tail',
+  takes: [],
+  options: {
+    recipient: `only those of this partner, or of "${OPERATOR}"`,
+    limit: `how many, 1 to ${MAX_LISTED}; default ${LATEST}`,
+  },
+  flags: { follow: 'go on: print each event as a line of JSON, also those that are published from now on' },
+  summary: 'List the latest published events, the newest last',
+  example: '--limit 50',
+  check: limitOf,
+  async rows({ db }: WebhookServices, args) {
+    const newest = await publishedEvents.newest(db, limitOf(args), args.options['recipient'])
+    return newest.toReversed().map(describeEvent)
+  },
+  columns: {
+    'PUBLISHED AT': 'publishedAt',
+    TYPE: 'type',
+    EVENT: 'eventId',
+    OBJECT: 'objectId',
+    USER: 'userId',
+    RECIPIENT: 'recipientId',
+  },
+  dropFirst: ['RECIPIENT', 'USER', 'OBJECT', 'PUBLISHED AT'],
+  empty: 'No events.',
+})
 
 /** Commands on events that partners and the operator are told, and on where they are sent. */
 export const commands: readonly Command<WebhookServices>[] = [
@@ -32,7 +65,10 @@ export const commands: readonly Command<WebhookServices>[] = [
       if (problem !== undefined) throw new UsageError(problem)
       const added = await db.transaction(async tx => {
         await assertRecipient(tx, recipientId)
-        return endpoints.add(tx, sealer, { recipientId, url }, clock.now())
+        const made = await endpoints.add(tx, sealer, { recipientId, url }, clock.now())
+        // Not the URL, which may hold a secret of its owner.
+        if (made) await recordAction(tx, 'webhooks add', `${made.id} of ${recipientId}`, clock.now())
+        return made
       })
       if (!added) throw new CommandError(`${recipientId} already has ${MAX_ENDPOINTS} endpoints`)
       return {
@@ -65,7 +101,10 @@ export const commands: readonly Command<WebhookServices>[] = [
     example: 'we_0b9fd7c1f0c44e1e8a1ab8d5c4a1f6d2',
     async run({ db, sealer, clock }, args) {
       const { id } = await endpointOf(db, args)
-      const secret = await endpoints.rotate(db, sealer, id, clock.now())
+      const secret = await db.transaction(async tx => {
+        await recordAction(tx, 'webhooks rotate', id, clock.now())
+        return endpoints.rotate(tx, sealer, id, clock.now())
+      })
       return { data: { endpointId: id, secret }, lines: secretLines(`Endpoint ${id}`, secret) }
     },
   },
@@ -74,9 +113,12 @@ export const commands: readonly Command<WebhookServices>[] = [
     takes: ['ENDPOINT'],
     summary: 'Stop sending events to an endpoint',
     example: 'we_0b9fd7c1f0c44e1e8a1ab8d5c4a1f6d2',
-    async run({ db }, args) {
+    async run({ db, clock }, args) {
       const { id } = await endpointOf(db, args)
-      await endpoints.disable(db, id)
+      await db.transaction(async tx => {
+        await recordAction(tx, 'webhooks disable', id, clock.now())
+        await endpoints.disable(tx, id)
+      })
       return { data: { endpointId: id, disabled: true }, lines: [`${id} is disabled.`] }
     },
   },
@@ -87,7 +129,10 @@ export const commands: readonly Command<WebhookServices>[] = [
     example: 'we_0b9fd7c1f0c44e1e8a1ab8d5c4a1f6d2',
     async run({ db, clock }, args) {
       const { id } = await endpointOf(db, args)
-      await db.transaction(tx => endpoints.enable(tx, id, clock.now()))
+      await db.transaction(async tx => {
+        await recordAction(tx, 'webhooks enable', id, clock.now())
+        await endpoints.enable(tx, id, clock.now())
+      })
       return { data: { endpointId: id, disabled: false }, lines: [`${id} is enabled.`] }
     },
   },
@@ -96,14 +141,7 @@ export const commands: readonly Command<WebhookServices>[] = [
     takes: [],
     summary: `List events that an endpoint has not accepted yet, at most ${MAX_LISTED}, those due first`,
     example: '',
-    rows: async ({ db }: WebhookServices) =>
-      (await retries.list(db, MAX_LISTED)).map(({ endpointId, eventId, attempts, dueAt, lastResult }) => ({
-        endpointId,
-        eventId,
-        attempts,
-        dueAt: isoOrNull(dueAt),
-        lastResult,
-      })),
+    rows: async ({ db }: WebhookServices) => (await retries.list(db, MAX_LISTED)).map(describeRetry),
     columns: {
       EVENT: 'eventId',
       ATTEMPTS: 'attempts',
@@ -114,36 +152,11 @@ export const commands: readonly Command<WebhookServices>[] = [
     dropFirst: ['ENDPOINT'],
     empty: 'No event waits for another attempt.',
   }),
-  listCommand({
-    name: 'events tail',
-    takes: [],
-    options: {
-      recipient: `only those of this partner, or of "${OPERATOR}"`,
-      limit: `how many, 1 to ${MAX_LISTED}; default ${LATEST}`,
-    },
-    summary: 'List the latest published events, the newest last',
-    example: '--limit 50',
-    check: limitOf,
-    async rows({ db }: WebhookServices, args) {
-      const { recipient } = args.options
-      const newest = await publishedEvents.newest(db, limitOf(args), recipient)
-      return newest.toReversed().map(({ eventId, recipientId, body, publishedAt }) => {
-        const { type, data } = JSON.parse(body) as { type: string; data: { userId: string; id: string } }
-        const { userId, id } = data
-        return { eventId, recipientId, type, userId, objectId: id, publishedAt: isoOrNull(publishedAt) }
-      })
-    },
-    columns: {
-      'PUBLISHED AT': 'publishedAt',
-      TYPE: 'type',
-      EVENT: 'eventId',
-      OBJECT: 'objectId',
-      USER: 'userId',
-      RECIPIENT: 'recipientId',
-    },
-    dropFirst: ['RECIPIENT', 'USER', 'OBJECT', 'PUBLISHED AT'],
-    empty: 'No events.',
-  }),
+  {
+    ...listLatest,
+    run: (services, args) =>
+      args.flags.has('follow') ? followEvents(services, args) : listLatest.run(services, args),
+  },
   {
     name: 'events replay',
     takes: ['EVENT'],
@@ -163,42 +176,30 @@ export const commands: readonly Command<WebhookServices>[] = [
   },
 ]
 
-/** An endpoint in the output for operators. */
-export function describeEndpoint(endpoint: Endpoint) {
-  const { id, recipientId, url, disabledFor, lastAt, lastResult, failingSince } = endpoint
-  return {
-    endpointId: id,
-    recipientId,
-    url,
-    state: stateOf(endpoint),
-    disabledFor,
-    lastAt: isoOrNull(lastAt),
-    lastResult,
-    failingSince: isoOrNull(failingSince),
+/** Prints the latest events and those that follow, until the process is ended or the database fails. */
+async function followEvents({ db }: WebhookServices, args: CommandArguments): Promise<never> {
+  const { recipient } = args.options
+  /** The ids of the round before. */
+  let seen: ReadonlySet<string> | undefined
+  for (;;) {
+    const newest = await publishedEvents.newest(db, FOLLOWED, recipient)
+    const unseen = seen === undefined ? newest.slice(0, limitOf(args)) : newest.filter(isNewTo(seen))
+    for (const event of unseen.toReversed()) console.log(escapedLine(JSON.stringify(describeEvent(event))))
+    seen = new Set(newest.map(({ eventId }) => eventId))
+    await sleep(FOLLOW_MS)
   }
 }
 
-/**
- * Sends an event again to the endpoints of its recipient, or to one of them, at their next turn. Returns their ids; undefined if no such event is
- * kept.
- */
-export async function replayEvent(
-  db: SqlQueries,
-  eventId: string,
-  { endpointId, now }: { readonly endpointId?: string | undefined; readonly now: number },
-): Promise<readonly string[] | undefined> {
-  const event = await publishedEvents.find(db, eventId)
-  if (!event) return undefined
-  const { recipientId, body } = event
-  const targets = (await endpoints.list(db)).filter(
-    each => each.recipientId === recipientId && (endpointId === undefined || each.id === endpointId),
-  )
-  for (const { id } of targets) {
-    const retry = { recipientId, endpointId: id, eventId, body }
-    await retries.put(db, { ...retry, attempts: 0, firstAt: now, dueAt: now, lastResult: null })
-  }
-  if (targets.length > 0) await endpoints.wake(db, new Set([recipientId]), now)
-  return targets.map(({ id }) => id)
+const isNewTo =
+  (seen: ReadonlySet<string>) =>
+  ({ eventId }: Published): boolean =>
+    !seen.has(eventId)
+
+/** An event in the output for operators. */
+function describeEvent({ eventId, recipientId, body, publishedAt }: Published) {
+  const { type, data } = JSON.parse(body) as { type: string; data: { userId: string; id: string } }
+  const { userId, id } = data
+  return { eventId, recipientId, type, userId, objectId: id, publishedAt: isoOrNull(publishedAt) }
 }
 
 async function assertRecipient(tx: SqlQueries, recipientId: string): Promise<void> {
