@@ -15,7 +15,7 @@ import {
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base'
 import { gate, type Handler, type OpenCall } from '@gatewright/http'
-import { openTelemetryObserver } from '@gatewright/http/otel'
+import { openTelemetryObserver } from '@gatewright/http/internal/otel'
 import { fetchGate } from '@gatewright/http/fetch'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'

@@ -8,6 +8,7 @@ import { gatewright as onNext } from 'gatewright/next'
 import { postgresStore } from 'gatewright/postgres'
 import { redisStore } from 'gatewright/redis'
 import { sqliteStore } from 'gatewright/sqlite'
+import { openTelemetryObserver } from 'gatewright/otel'
 import { testGateway } from 'gatewright/testing'
 import Database from 'libsql'
 import type { Constructor } from './constructors.ts'
@@ -27,6 +28,7 @@ export const gatewrightConstructors: readonly Constructor[] = [
   ...[onExpress, onKoa, onFastify].map(call => ({ where: 'gatewright', valid, call })),
   ...[onFetch, onHono, onNext].map(call => ({ where: 'gatewright', valid: withFetch, call })),
   { where: 'testGateway', valid: {}, call: (options: never) => testGateway(valid, options) },
+  { where: 'openTelemetryObserver', valid: {}, call: openTelemetryObserver },
   { where: 'redisStore', valid: {}, call: (options: never) => redisStore(redis, options) },
   { where: 'postgresStore', valid: {}, call: (options: never) => postgresStore(pool, options) },
   {

@@ -1,1 +1,1 @@
-export { openTelemetryObserver, type TelemetryOptions } from '@gatewright/http/otel'
+export { openTelemetryObserver, type TelemetryOptions } from '@gatewright/http/internal/otel'

@@ -14,6 +14,7 @@ import {
   type TracerProvider,
 } from '@opentelemetry/api'
 import { Fault } from '@gatewright/kernel'
+import { checkOptions } from '@gatewright/kernel/internal'
 import type { Decision, Observe } from './response/decision.ts'
 
 /** Where spans and metrics go. */
@@ -64,10 +65,14 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 
  * Makes the `observe` of a gate that reports each decision event to OpenTelemetry: a span and four histograms. A span is a child of the active
  * span, such as that of an instrumented HTTP server, else of the `traceparent` of the request, else the first of a new trace. Only a
  * failure (a fault or an unexpected error) makes the status of a span `ERROR`: a denial is an expected response. Metrics have the
- * attributes operation, status and code, never an id. Without an SDK it does nothing.
+ * attributes operation, status and code, never an id. Without an SDK it does nothing. Throws a `TypeError` for a wrong option.
  * Source: OpenTelemetry Trace and Metrics API 1.x, W3C Trace Context.
  */
-export function openTelemetryObserver({ tracerProvider, meterProvider }: TelemetryOptions = {}): Observe {
+export function openTelemetryObserver(options: TelemetryOptions = {}): Observe {
+  const { tracerProvider, meterProvider } = checkOptions('openTelemetryObserver', options, {
+    tracerProvider: { is: 'object', default: undefined },
+    meterProvider: { is: 'object', default: undefined },
+  })
   const tracer = (tracerProvider ?? trace).getTracer(NAME)
   const meter = (meterProvider ?? metrics).getMeter(NAME)
   const histograms = HISTOGRAMS.map(([name, member, description]) => ({
@@ -82,12 +87,6 @@ export function openTelemetryObserver({ tracerProvider, meterProvider }: Telemet
     recordSpan(tracer, decision)
     recordDurations(histograms, decision)
   }
-}
-
-/** Whether an SDK takes the spans of this process now. Load it before everything else, with `--import`. */
-export function hasOpenTelemetrySdk(): boolean {
-  const span = trace.getTracer(NAME).startSpan('probe', { root: true })
-  return trace.isSpanContextValid(span.spanContext())
 }
 
 function recordSpan(tracer: Tracer, decision: Decision): void {

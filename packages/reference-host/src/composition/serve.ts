@@ -50,8 +50,11 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
 
 /** Loads what reports decisions to OpenTelemetry, and says if no SDK takes them. A host that does not need it loads nothing. */
 async function openTelemetryOf(say: (text: string) => void): Promise<Observe> {
-  const { hasOpenTelemetrySdk, openTelemetryObserver } = await import('@gatewright/http/otel')
-  if (!hasOpenTelemetrySdk())
+  const { trace } = await import('@opentelemetry/api')
+  const { openTelemetryObserver } = await import('@gatewright/http/internal/otel')
+  // Without an SDK, the API gives each span an invalid context.
+  const probe = trace.getTracer('gatewright').startSpan('probe', { root: true })
+  if (!trace.isSpanContextValid(probe.spanContext()))
     say(
       '  OTEL_EXPORTER_OTLP_ENDPOINT is set, but no OpenTelemetry SDK is loaded, so nothing is sent:\n' +
         '  npm install @opentelemetry/auto-instrumentations-node, and start with\n' +
