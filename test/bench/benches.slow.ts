@@ -7,7 +7,7 @@ import { benchArguments, benchModule, benchNames } from './bench-process.ts'
 const runOnce = (module: string): ReturnType<typeof runNode> =>
   runNode(benchArguments(module), { ...process.env, BENCH_ONCE: '1' })
 
-for (const name of turnOf(benchNames(), 8)) {
+for (const name of turnOf(benchNames(), 5)) {
   t.test(`npm run bench -- ${name} runs to its end`, async t => {
     const { code, output } = await runOnce(benchModule(name))
     t.equal(code, 0, output)

@@ -1,4 +1,4 @@
-// Generates a project of each framework from packed packages, compiles it and runs its test. Stores and issuers take turns.
+// Generates a project of each framework from packed packages, compiles it and runs its test. Frameworks, stores and issuers take turns.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,8 +63,11 @@ const npmTest = (project: string): { status: number | null; output: string } => 
   return { status, output: stdout + stderr }
 }
 
+/** Of these a project is started too. */
+const STARTED = ['express', 'nest']
 const stores = turnOf(['memory', 'redis', 'postgres', 'sqlite'], 1)
-for (const framework of ['express', 'fastify', 'koa', 'hono', 'nest', 'next', 'node', 'fetch']) {
+const FRAMEWORKS = ['fastify', 'koa', 'hono', 'next', 'node', 'fetch']
+for (const framework of [...STARTED, ...turnOf(FRAMEWORKS, 2)]) {
   for (const store of stores) {
     t.test(`a project of ${framework} with ${store} compiles and passes its test`, async t => {
       const { status, output } = npmTest(create(framework, store))
@@ -82,7 +85,7 @@ const ISSUERS = [
   'https://a.clerk.accounts.dev',
   'https://a.supabase.co/auth/v1',
 ]
-for (const issuer of turnOf(ISSUERS, 2)) {
+for (const issuer of turnOf(ISSUERS, 1)) {
   t.test(`a project for the tokens of ${issuer} passes its test`, async t => {
     const { status, output } = npmTest(create('express', 'memory', issuer))
     t.equal(status, 0, output)
@@ -93,7 +96,7 @@ const STORES = {
   REDIS_URL: process.env['TEST_REDIS_URL'],
   DATABASE_URL: process.env['TEST_POSTGRES_URL'],
 }
-for (const framework of ['express', 'nest']) {
+for (const framework of STARTED) {
   for (const store of stores) {
     const title = `a started project of ${framework} with ${store} opens its store and denies requests without a token`
     t.test(title, async t => {

@@ -22,7 +22,7 @@ export interface Place {
  * Before every how-many-th statement a run kills a host, by turns: each kill costs the start of a host, and the places between two
  * commits are alike, above all on SQLite, where the host is the database.
  */
-const KILL_EVERY = { postgres: 3, sqlite: 6 } as const
+const KILL_EVERY = { postgres: 8, sqlite: 16 } as const
 
 /** The statements before which this run kills a host: the `first`, counted from 1, and every `every`-th after it. */
 export function killsBefore(store: 'postgres' | 'sqlite'): {

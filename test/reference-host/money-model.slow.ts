@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { toInteger } from '@gatewright/kernel/internal/sql'
 import t from 'tap'
+import { bundled } from '../harness/bundle.ts'
 import { openDatabaseOf } from '../harness/database-rows.ts'
 import { startFleet } from '../harness/fleet.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
@@ -18,7 +19,7 @@ import { newClient, sentIds, type Client } from './money-model/client.ts'
 import { differences, wrongInDatabase } from './money-model/differences.ts'
 
 const SEED = Number(process.env['MONEY_MODEL_SEED'] ?? 20_261_122)
-const OPERATIONS = Number(process.env['MONEY_MODEL_OPERATIONS'] ?? 2000)
+const OPERATIONS = Number(process.env['MONEY_MODEL_OPERATIONS'] ?? 1000)
 const CLIENTS = 12
 /** The last clients send three requests at a time, so that the model does not know what is decided. */
 const ALONE = 9
@@ -31,7 +32,7 @@ const CAPS = [
   [90_000_000, 90_000_000],
 ] as const
 const LEAST_KILLS = 3
-const HOST = ['build/test/reference-host/money-model/host.child.js']
+const HOST = await bundled(['build/test/reference-host/money-model/host.child.js'])
 
 t.setTimeout(900_000)
 
@@ -54,7 +55,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
     const size = store === 'postgres' ? 4 : 1
     const secrets = `journal=${WEBHOOK_SECRET},sandbox=${WEBHOOK_SECRET}`
     const env = { ...place, PROVIDER_WEBHOOK_SECRETS: secrets, JOURNAL: journal, RATE_LIMITS: 'off' }
-    const quick = { LOG_LEVEL: 'error', NODE_COMPILE_CACHE: join(folder, 'compiled') }
+    const quick = { LOG_LEVEL: 'error' }
     const fleet = await startFleet(size, { ...env, ...quick }, randomOf(SEED), HOST)
     const { db, close } = openDatabaseOf(place)
     t.teardown(async () => {

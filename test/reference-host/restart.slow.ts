@@ -15,7 +15,7 @@ import {
 
 const PAYIN = '/user/v1/subscriptions/payin'
 
-t.test('keeps what it responded when it is killed right after a 200, 10 times', async t => {
+t.test('keeps what it responded when it is killed right after a 200', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kill-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   let host: HostProcess = await spawnHost(dataDir)
@@ -26,7 +26,7 @@ t.test('keeps what it responded when it is killed right after a 200, 10 times', 
     host = await spawnHost(dataDir)
   }
 
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < 3; round++) {
     const proof = await signedBootstrap(newWallet())
     const first = await send('/user/v1/bootstrap', { body: proof })
     t.equal(first.status, 200)
@@ -58,11 +58,11 @@ t.test('creates one pay-in, at whatever point of the request it is killed', asyn
   const first = await request(host.url, '/user/v1/bootstrap', { body: await signedBootstrap(newWallet()) })
   const token = first.body['sessionToken'] as string
   let respondedBeforeKill = 0
-  for (let round = 0; round < 25; round++) {
+  for (let round = 0; round < 12; round++) {
     const headers = { ...bearer(token), 'idempotency-key': randomUUID() }
     const options = { body: { amountCents: 1 + round }, headers }
     const attempt = request(host.url, PAYIN, options).catch(() => undefined)
-    await new Promise(resolve => setTimeout(resolve, round % 12))
+    await new Promise(resolve => setTimeout(resolve, round))
     await host.stop('SIGKILL')
     const before = await attempt
     host = await spawnHost(dataDir)
@@ -73,6 +73,6 @@ t.test('creates one pay-in, at whatever point of the request it is killed', asyn
       t.same(after.body, before.body, 'a response that was given stays the response')
     }
   }
-  t.comment(`measured: ${respondedBeforeKill} of 25 requests got a response before the kill`)
+  t.comment(`measured: ${respondedBeforeKill} of 12 requests got a response before the kill`)
   await host.stop('SIGTERM')
 })

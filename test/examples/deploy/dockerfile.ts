@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { cpSync, existsSync, lstatSync, mkdirSync, readlinkSync, symlinkSync } from 'node:fs'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 
 /** One instruction of a Dockerfile. */
 interface Instruction {
@@ -14,6 +14,8 @@ export interface Stage {
   readonly folder: string
   readonly env: Readonly<Record<string, string>>
   readonly user: string | undefined
+  /** Folders of this repository that are mounted below the folder of the stage. */
+  readonly installed: readonly string[]
   readonly entrypoint: readonly string[]
   readonly healthcheck: readonly string[]
 }
@@ -35,7 +37,8 @@ export function instructions(dockerfile: string): Instruction[] {
 
 /**
  * Runs the steps of a Dockerfile in empty root folders below `roots`, and returns its last stage. `ignored` says which paths of the context are left out. A step that
- * fails throws with what it printed. `cache` is a folder that npm may use in each stage.
+ * fails throws with what it printed. `cache` is a folder that npm may use in each stage. The folders of
+ * `installed` stand in for what its step installs, which is then not run.
  */
 export function runSteps(
   dockerfile: string,
@@ -43,7 +46,13 @@ export function runSteps(
     roots,
     cache,
     ignored,
-  }: { readonly roots: string; readonly cache: string; readonly ignored: (path: string) => boolean },
+    installed,
+  }: {
+    readonly roots: string
+    readonly cache: string
+    readonly ignored: (path: string) => boolean
+    readonly installed?: { readonly step: string; readonly folders: readonly string[] } | undefined
+  },
 ): Stage {
   const stages = new Map<string, Stage>()
   let stage: Stage | undefined
@@ -55,7 +64,10 @@ export function runSteps(
       continue
     }
     if (stage === undefined) throw new Error(`${name} before FROM`)
-    stage = afterStep(stage, { name, text }, { stages, cache, ignored })
+    stage =
+      name === 'RUN' && text === installed?.step
+        ? { ...stage, installed: installed.folders }
+        : afterStep(stage, { name, text }, { stages, cache, ignored })
     for (const [as, { root }] of stages) if (root === stage.root) stages.set(as, stage)
   }
   if (stage === undefined) throw new Error('a Dockerfile without FROM')
@@ -68,7 +80,15 @@ function newStage(root: string): Stage {
     if (lstatSync(folder).isSymbolicLink()) symlinkSync(readlinkSync(folder), join(root, folder))
     else mkdirSync(join(root, folder))
   }
-  return { root, folder: '/', env: {}, user: undefined, entrypoint: [], healthcheck: [] }
+  return {
+    root,
+    folder: '/',
+    env: {},
+    user: undefined,
+    installed: [],
+    entrypoint: [],
+    healthcheck: [],
+  }
 }
 
 function afterStep(
@@ -88,7 +108,7 @@ function afterStep(
   switch (name) {
     case 'WORKDIR':
       mkdirSync(join(stage.root, text), { recursive: true })
-      return { ...stage, folder: text }
+      return { ...stage, folder: text, installed: [] }
     case 'ENV':
       return { ...stage, env: { ...stage.env, ...Object.fromEntries(words.map(word => word.split('='))) } }
     case 'USER':
@@ -133,7 +153,7 @@ export function startInRoot(
 
 /** How a command is started in a stage: mounts are made in a namespace of its own and end with it. */
 function inRoot(
-  { root, folder, env: own, user }: Stage,
+  { root, folder, env: own, user, installed }: Stage,
   command: readonly string[],
   {
     cache,
@@ -151,6 +171,10 @@ function inRoot(
   )
   const mounts = folders.map(each => `mkdir -p '${root}${each}' && mount --rbind '${each}' '${root}${each}'`)
   if (cache !== undefined) mounts.push(`mkdir -p '${root}/cache' && mount --bind '${cache}' '${root}/cache'`)
+  for (const path of installed) {
+    const at = join(root, folder, path)
+    mounts.push(`mkdir -p '${at}' && mount --bind '${resolve(path)}' '${at}'`)
+  }
   const isRoot = process.getuid?.() === 0
   const variables = {
     PATH: `${prefix}/bin:/usr/bin:/bin`,

@@ -1,13 +1,14 @@
 // The steps of examples/deploy/Dockerfile run in empty root folders, and the host that they make runs alone.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { freePort } from '../../harness/services.ts'
 import { serving } from '../../harness/serving.ts'
+import { ALL_TURNS } from '../../harness/turns.ts'
 import { ignoredBy, runSteps, startInRoot } from './dockerfile.ts'
 
 const FOLDER = 'examples/deploy'
@@ -19,9 +20,20 @@ t.teardown(() => rmSync(roots, { recursive: true, force: true }))
 // npm's own, so that the packages that this repository has installed are not downloaded again.
 const cache = process.env['npm_config_cache'] ?? join(homedir(), '.npm')
 mkdirSync(cache, { recursive: true })
+// The full check has just done this step, with the same lockfile.
+const installed = ALL_TURNS
+  ? undefined
+  : {
+      step: 'npm ci --no-audit --no-fund',
+      folders: [
+        'node_modules',
+        ...readdirSync('packages').map(name => `packages/${name}/node_modules`),
+      ].filter(existsSync),
+    }
 const image = runSteps(readFileSync(`${FOLDER}/Dockerfile`, 'utf8'), {
   roots,
   cache,
+  installed,
   ignored: ignoredBy(readFileSync(`${FOLDER}/Dockerfile.dockerignore`, 'utf8')),
 })
 

@@ -9,6 +9,7 @@ import { bundled } from '../../harness/bundle.ts'
 import type { HttpResponse } from '../../harness/host.ts'
 import { startKillable, type Killable } from '../../harness/killable.ts'
 import type { Kill } from '../../harness/statement-kills.ts'
+import { turnOf } from '../../harness/turns.ts'
 import { AUDIENCE, ISSUER, sign, signingKey } from '../../scope-guard/issuer.ts'
 import { listening } from '../world.ts'
 import { freshPlace, type Place } from './place.ts'
@@ -255,15 +256,18 @@ t.setTimeout(600_000)
 // The two databases are independent.
 t.jobs = 2
 
-/** What is killed where. Each kill costs the start of a server, so that not every write is killed on both databases. */
+/**
+ * What is killed where. Each kill costs the start of a server, so that not every write is killed on both databases, and two of
+ * these take their turn in a run: one on each database, one with each decider.
+ */
 const KILLED: readonly (readonly [StoreName, Decider, readonly (keyof typeof WRITES)[]])[] = [
   ['postgres', 'operator', ['a payment', 'a payment of which half is settled', 'a payment that is declined']],
+  ['sqlite', 'recover', ['a payment']],
   ['sqlite', 'operator', ['a payment', 'a payment that is declined']],
   ['postgres', 'recover', ['a payment', 'a payment that is declined']],
-  ['sqlite', 'recover', ['a payment']],
 ]
 
-for (const [store, decider, names] of KILLED) {
+for (const [store, decider, names] of turnOf(KILLED, 2)) {
   const title = `a killed server pays once and counts what it paid, on ${store}, where lost runs are decided by ${decider}`
   void t.test(title, { buffered: true }, async t => {
     const world = await startWorld(t, store, decider)

@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { manualClock } from '@gatewright/kernel/testing'
 import { rows } from '@gatewright/kernel/sql'
+import { bundled } from '../../harness/bundle.ts'
 import { uniqueName } from '../../harness/stores.ts'
 import { startHost, type Mode, type Outcome } from './host.ts'
 import { NO_STEPS, openStore, prepare, transfers, type Steps, type StoreName } from './stores.ts'
 
-const VICTIM = fileURLToPath(new URL('victim.child.js', import.meta.url))
+const CHILD = fileURLToPath(new URL('victim.child.js', import.meta.url))
+const [VICTIM = CHILD] = await bundled([CHILD])
 const LEASE_MS = 60_000
 const RECOVERING = 'two-phase with recovery'
 

@@ -51,7 +51,7 @@ function otherPackages({ page, has = [] }: Stack): string[] {
 
 const { url: issuer, sign } = await provider(t)
 const stacks = await Promise.all(
-  turnOf(Object.entries(STACKS), 6).map(async ([name, stack], index) => {
+  turnOf(Object.entries(STACKS), 4).map(async ([name, stack], index) => {
     const place: Place = { issuer, port: await freePort() }
     return { name, stack, place, file: `stack_${index}` }
   }),

@@ -21,7 +21,7 @@ import { actOnce, type Client } from './model-client.ts'
 import { differences, newModel } from './model.ts'
 
 const SEED = 20_261_121
-const OPERATIONS = 2000
+const OPERATIONS = 1000
 const CLIENTS = 16
 /** The first clients send one request at a time, the others three. */
 const ALONE = 6
@@ -116,7 +116,7 @@ t.test(
     const blocked = clients.reduce((sum, { model }) => sum + model.blocked.length, 0)
     const { kills, lost, unavailable, inProgress } = fleet.counts
     t.ok(
-      kills >= LEAST_KILLS && lost > 0 && blocked > 0 && settled > 100,
+      kills >= LEAST_KILLS && lost > 0 && blocked > 0 && settled > 50,
       'hosts were killed, caps applied, and money moved',
     )
     t.comment(`measured ${begun} operations in ${seconds.toFixed(1)} s: ${JSON.stringify(done)}`)
