@@ -117,10 +117,10 @@ function addCommand(
   if (asksFirst(command)) leaf.option('--yes', 'do not ask before what cannot be undone')
   if ('confirm' in command) {
     const asks = `Asks first, unless --yes is given. ${command.confirm}`
-    leaf.addHelpText('after', `\n${wrap(asks, parser.helpWidth).join('\n')}`)
+    leaf.addHelpText('after', () => `\n${wrap(asks, parser.helpWidth).join('\n')}`)
   }
   const call = `${parser.name()} ${name} ${example}`.trimEnd()
-  leaf.addHelpText('after', `\nExample:\n  $ ${wrapShell(call, parser.helpWidth - 4).join('\n    ')}`)
+  leaf.addHelpText('after', () => `\nExample:\n  $ ${wrapShell(call, parser.helpWidth - 4).join('\n    ')}`)
   leaf.exitOverride(error => refuse(leaf, error))
   leaf.action(() => request(leaf.args, leaf))
 }

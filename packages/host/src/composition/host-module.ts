@@ -2,7 +2,7 @@ import type { Operation } from '../http/operation.ts'
 import { assertOperationTable } from '../http/operation-table.ts'
 import { collectMessages, providerEvents } from '../http/provider-events.ts'
 import { systemOperations } from '../http/system-operations.ts'
-import { cacheDocument } from '../http/cached-document.ts'
+import { cacheDocument, type CachedDocument } from '../http/cached-document.ts'
 import { openApiDocument } from '../openapi/document.ts'
 import { events } from '../records/events.ts'
 import { requests } from '../records/requests.ts'
@@ -41,7 +41,7 @@ export function operationTable(services: HostServices): readonly Operation[] {
       metrics,
       readiness,
       draining,
-      description: () => description,
+      description: () => description(),
     }),
   ]
   assertOperationTable(table)
@@ -51,15 +51,18 @@ export function operationTable(services: HostServices): readonly Operation[] {
       `operation ${open.id} requires onboarding: replace the service requirements of HostFactories`,
     )
   const { serviceName, publicUrl = '/', directUserKey } = config
-  const description = cacheDocument(
-    openApiDocument(table, {
-      serviceName,
-      url: publicUrl,
-      aliases: aliasTable,
-      documentation,
-      directUserKey,
-    }),
-  )
+  let cached: CachedDocument | undefined
+  // At the first request: most of the time of a start would go into it.
+  const description = (): CachedDocument =>
+    (cached ??= cacheDocument(
+      openApiDocument(table, {
+        serviceName,
+        url: publicUrl,
+        aliases: aliasTable,
+        documentation,
+        directUserKey,
+      }),
+    ))
   return table
 }
 
