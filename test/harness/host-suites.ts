@@ -16,7 +16,7 @@ export async function runHostSuites(t: Test, stores: HostStores): Promise<void> 
   t.ok(suites.length >= 6, 'the suites were found')
   const { signal } = new AbortController()
   const { files, hostStarts } = await runTests(
-    { files: suites.map(compiled), env: { TEST_HOST_STORES: stores } },
+    { files: suites.map(compiled), together: suites.length, env: { TEST_HOST_STORES: stores } },
     { env: process.env, timeoutMs: MINUTES_A_SUITE * 60_000, signal },
   )
   reportHostStarts(hostStarts)

@@ -1,4 +1,4 @@
-// Tests of races, with three times as many random cases as in the short suites.
+// Tests of races, with six times as many random cases as in the short suites.
 import t from 'tap'
 import { compiled } from './test-processes.ts'
 import { runTests } from './test-process.ts'
@@ -11,9 +11,9 @@ const TESTS = [
 ]
 
 t.setTimeout(600_000)
-t.test('races end the same in three times as many random cases', async t => {
+t.test('races end the same in six times as many random cases', async t => {
   const { files } = await runTests(
-    { files: TESTS.map(compiled), env: { [TIMES]: '3' } },
+    { files: TESTS.map(compiled), together: TESTS.length, env: { [TIMES]: '3' } },
     { env: process.env, timeoutMs: 300_000, signal: new AbortController().signal },
   )
   for (const { file, failures } of files) t.equal(failures.length, 0, `${file} passes`, { failures })

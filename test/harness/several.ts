@@ -1,5 +1,6 @@
 // Runs several test files one after the other in one process, each as a test of tap's, so that what they import is
-// loaded once. Arguments: compiled test files.
+// loaded once. Arguments: the first compiled test file. The parent names each further one when it is asked.
+import { once } from 'node:events'
 import { register } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,12 +10,24 @@ register('./several-hooks.js', import.meta.url)
 // After the hooks, which replace a part of tap.
 const { default: t } = await import('tap')
 const { setOwnTest } = await import('./own-test.ts')
-const files = process.argv.slice(2)
-// Seconds that one file may take: a test that waits for ever is named, and the files after it are run. The long suites kill hosts.
-const seconds = files.some(file => file.endsWith('.slow.js')) ? 600 : 180
-const timeout = Number(process.env['TAP_TIMEOUT'] ?? seconds) * 1000
-t.setTimeout(timeout * files.length)
-for (const file of files) {
+/** Seconds that one file may take: a test that waits for ever is named, and the files after it are run. */
+const SECONDS = 180
+const timeout = Number(process.env['TAP_TIMEOUT'] ?? SECONDS) * 1000
+/** Of all files together. The parent has a limit of its own. */
+const DAY_MS = 86_400_000
+
+/** The next file; empty if there is none. tap keeps the channel to the parent from holding the process open; only here it must. */
+async function nextFile(): Promise<string> {
+  process.channel?.ref()
+  const reply = once(process, 'message')
+  process.send?.('next')
+  const [file] = (await reply) as [string]
+  process.channel?.unref()
+  return file
+}
+
+t.setTimeout(DAY_MS)
+for (let file = process.argv[2] ?? ''; file !== ''; file = await nextFile()) {
   const before = usedCpuMs()
   await t.test(file, { timeout }, async own => {
     setOwnTest(own)
@@ -22,3 +35,4 @@ for (const file of files) {
   })
   console.log(`${FILE_USED} ${usedCpuMs() - before} ${file}`)
 }
+process.disconnect()

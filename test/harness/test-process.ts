@@ -3,10 +3,12 @@ import { FILE_USED } from './cpu-time.ts'
 import { HOST_STARTED } from './host-starts.ts'
 import { plainNode } from './node.ts'
 
-/** Test files that share a process, one after the other. */
+/** Test files that run under the same conditions, each once. */
 export interface TestProcess {
-  /** Compiled. */
-  readonly files: readonly string[]
+  /** Compiled. Each run of a process takes some from the front, so that several processes may share the list. */
+  readonly files: string[]
+  /** How many of them one process may run, one after the other: what they import is loaded once. By default 1. */
+  readonly together?: number
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -33,25 +35,39 @@ export interface ProcessRun {
 /** How a process is run. */
 export interface ProcessSetting {
   readonly env: NodeJS.ProcessEnv
-  /** For each file. A process of several files is killed after twice as long: one that waits for ever must not use up CI. */
+  /** For each file. A process of several files is killed after four times as long: one that waits for ever must not use up CI. */
   readonly timeoutMs: number
   /** Kills it. */
   readonly signal: AbortSignal
 }
 
-/** Runs test files in a process of their own and reads what tap prints there. */
-export async function runTests({ files, env }: TestProcess, setting: ProcessSetting): Promise<ProcessRun> {
+/** Tests make much garbage that does not live long: with the young space of 16 MiB they spend twice as long in collecting it. */
+const FLAGS = ['--enable-source-maps', '--max-semi-space-size=64']
+
+/** Runs one process: it takes test files of the list, and what tap prints is read. The list has one at least. */
+export async function runTests(
+  { files, together = 1, env }: TestProcess,
+  setting: ProcessSetting,
+): Promise<ProcessRun> {
   const { timeoutMs, signal } = setting
-  const runner = files.length > 1 ? 'several' : 'alone'
+  const several = together > 1
   const began = performance.now()
-  const child = plainNode(['--enable-source-maps', `build/test/harness/${runner}.js`, ...files], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const taken = files.splice(0, 1)
+  const child = plainNode([...FLAGS, `build/test/harness/${several ? 'several' : 'alone'}.js`, ...taken], {
+    stdio: ['ignore', 'pipe', 'inherit', ...(several ? ['ipc' as const] : [])],
     // tap's own limit of one test is that of a file.
     env: { ...setting.env, TAP_TIMEOUT: String(timeoutMs / 1000), ...env },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs * Math.min(files.length, 2))]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs * (several ? 4 : 1))]),
     killSignal: 'SIGKILL',
   })
-  const reading = new Reading(files)
+  const reading = new Reading(taken, several)
+  child.on('message', message => {
+    // tap has messages of its own.
+    if (message !== 'next') return
+    const [next = ''] = taken.length < together ? files.splice(0, 1) : []
+    if (next !== '') taken.push(next)
+    child.send(next)
+  })
   child.stdout?.on('data', (chunk: Buffer) => reading.parser.write(chunk))
   const end = await new Promise<string>(resolve => {
     child.once('error', error => resolve(error.name === 'AbortError' ? 'was stopped' : error.message))
@@ -69,14 +85,17 @@ class Reading {
   readonly #measured: string[] = []
   #hostStarts = 0
   #final: FinalResults | undefined
+  /** Grows while the process takes files. */
   readonly #files: readonly string[]
+  readonly #several: boolean
 
-  constructor(files: readonly string[]) {
+  constructor(files: readonly string[], several: boolean) {
     const { parser } = this
     this.#files = files
+    this.#several = several
     parser.on('result', (result: Result) => this.#results.push(result))
     // One of several files is a test of its own. A file alone has its tests at the top.
-    const alone = files.length > 1 ? undefined : files[0]
+    const alone = several ? undefined : files[0]
     parser.on('assert', ({ name, time }: Result) => {
       const file = alone ?? name
       this.#runs.set(file, { file, ms: time ?? 0, cpuMs: 0, passed: 0, failures: [] })
@@ -94,7 +113,7 @@ class Reading {
       this.#runs.set(file, { file, ms: 0, cpuMs: 0, passed: 0, failures })
     }
     const runs = [...this.#runs.values()]
-    if (files.length === 1) for (const run of runs) run.ms = ms
+    if (!this.#several) for (const run of runs) run.ms = ms
     for (const result of this.#results) this.#count(result, runs)
     for (const run of runs) if (run.passed === 0) run.failures.push('ran no tests')
     const failed = runs.some(({ failures }) => failures.length > 0)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { filesBelow } from './files.ts'
-import { compiled, ON_EVERY_STORE, onOtherStores, processesOf } from './test-processes.ts'
+import { compiled, ON_EVERY_STORE, onOtherStores, ownSuites, processesOf } from './test-processes.ts'
 
 const sources = ['.test.ts', '.slow.ts'].flatMap(end => filesBelow('test', end))
 
@@ -10,7 +10,7 @@ t.test('every test file runs once in this process or another', async t => {
 })
 
 t.test(
-  'every suite of the host runs once on Postgres with Redis, with the short suites or with the slow ones',
+  'every suite of the host runs once on Postgres with Redis and once on SQLite, with the short suites or with the slow ones',
   async t => {
     const everything = filesBelow('test', '.ts')
     const filesOn = (stores: string, slow: boolean): string[] =>
@@ -22,6 +22,13 @@ t.test(
     t.same([...short, ...slow].toSorted(), all.toSorted())
     const file = (name: string): string => `build/test/reference-host/${name}.js`
     t.ok(short.includes(file('modules/withdrawals/withdrawals.test')))
+    const embedded = [
+      ...ownSuites(everything, { slow: false }).map(compiled),
+      ...ownSuites(everything, { slow: true }).map(compiled),
+      ...filesOn('embedded', true),
+    ]
+    t.same(embedded.toSorted(), sources.map(compiled).toSorted())
+    t.same(filesOn('embedded', true), short)
     t.ok(slow.includes(file('modules/texts.slow')))
     t.ok(filesOn('postgres', true).includes(file('modules/keys/keys.test')))
     t.same(filesOn('postgres', false), [])

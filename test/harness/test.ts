@@ -8,9 +8,9 @@ import { SERVERS } from './cpu-time.ts'
 import { filesBelow } from './files.ts'
 import { bundledPrograms } from './programs.ts'
 import { postgresService, redisService } from './services.ts'
-import { onOtherStores, processesOf } from './test-processes.ts'
+import { onOtherStores, ownSuites, processesOf } from './test-processes.ts'
 import { keepTemporaryFilesInMemory } from './temporary-files.ts'
-import { runTests, type ProcessRun } from './test-process.ts'
+import { runTests, type ProcessRun, type TestProcess } from './test-process.ts'
 import { installTools } from './tools.ts'
 
 const args = process.argv.slice(2)
@@ -18,11 +18,10 @@ const slow = args.includes('--slow')
 const named = args.filter(arg => arg !== '--slow')
 const unknown = named.filter(name => name.startsWith('-') || !existsSync(name))
 if (unknown.length > 0) throw new Error(`no such test file: ${unknown.join(', ')}`)
-const sources = named.length > 0 ? named : filesBelow('test', slow ? '.slow.ts' : '.test.ts')
+const sources = named.length > 0 ? named : ownSuites(filesBelow('test', '.ts'), { slow })
 const onStores = named.length > 0 ? [] : onOtherStores(filesBelow('test', '.ts'), { slow })
 const own = processesOf(sources)
-// The long suites are few, so the last ones would be waited for on one core.
-const waiting = slow ? [...own, ...onStores] : [...onStores, ...own]
+const waiting: Waiting[] = [...own, ...onStores].map(process => ({ ...process, running: 0 }))
 const count = waiting.reduce((total, { files }) => total + files.length, 0)
 
 keepTemporaryFilesInMemory()
@@ -36,6 +35,18 @@ const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort())
 const runs: ProcessRun[] = []
 
+/** Files that have not been taken, and the number of processes that take from them. */
+type Waiting = TestProcess & { running: number }
+
+/** Where the next process takes its files: from a list of which none does, else where most are left for each. */
+function nextWaiting(): Waiting | undefined {
+  const left = waiting.filter(({ files }) => files.length > 0)
+  const share = ({ files, running }: Waiting): number => files.length / (running + 1)
+  return (
+    left.find(({ running }) => running === 0) ?? left.toSorted((one, other) => share(other) - share(one))[0]
+  )
+}
+
 /** Runs processes one after the other, on servers of its own: a transaction in one file keeps dead rows alive for all. */
 async function worker(): Promise<void> {
   const [postgres, redis] = await Promise.all([postgresService(), redisService()])
@@ -48,8 +59,10 @@ async function worker(): Promise<void> {
     [SERVERS]: [postgres.pid, redis.pid].filter(Boolean).join(),
   }
   const setting = { env, timeoutMs: (slow ? 40 : 10) * 60_000, signal: stopped.signal }
-  for (let next = waiting.shift(); next && !stopped.signal.aborted; next = waiting.shift()) {
+  for (let next = nextWaiting(); next && !stopped.signal.aborted; next = nextWaiting()) {
+    next.running += 1
     const run = await runTests(next, setting)
+    next.running -= 1
     runs.push(run)
     for (const line of slow ? run.measured : []) console.log(line)
     const on = next.env ? ` on ${Object.values(next.env).join()}` : ''
@@ -63,7 +76,7 @@ async function worker(): Promise<void> {
   await Promise.all([postgres.stop(), redis.stop()])
 }
 // Suites wait for stores, leases and browsers, so one process more than there are cores.
-const lanes = Math.min(availableParallelism() + 1, waiting.length)
+const lanes = Math.min(availableParallelism() + 1, count)
 await Promise.all(Array.from({ length: lanes }, worker))
 const files = runs.flatMap(run => run.files)
 const notRun = count - files.length
