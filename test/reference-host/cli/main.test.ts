@@ -67,7 +67,6 @@ t.test('prints its help, and explains invalid arguments', async t => {
     'list, rotate, revoke',
     'operations',
     '--json',
-    '--yes',
   ]) {
     t.ok(help.output.includes(command), command)
   }
