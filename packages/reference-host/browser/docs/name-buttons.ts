@@ -1,14 +1,14 @@
-/** Gives the library's copy buttons an accessible name, also those that it draws later. */
+/**
+ * Names the library's buttons for screen readers, with the text that a button shows (WCAG 2.5.3), and makes its lists that scroll reachable
+ * by the keyboard: also those that it draws later.
+ */
 export function nameButtons(app: Element): void {
-  let asked = false
   const name = (): void => {
-    asked = false
     for (const button of app.querySelectorAll('button.scalar-code-copy:not([aria-label])'))
       button.setAttribute('aria-label', 'Copy this code')
+    for (const button of app.querySelectorAll('button.show-more[aria-label^="Show all"]'))
+      button.setAttribute('aria-label', `${button.textContent?.trim()}: ${button.getAttribute('aria-label')}`)
+    for (const list of app.querySelectorAll<HTMLElement>('ul.endpoints:not([tabindex])')) list.tabIndex = 0
   }
-  new MutationObserver(() => {
-    if (asked) return
-    asked = true
-    requestAnimationFrame(name)
-  }).observe(app, { childList: true, subtree: true })
+  new MutationObserver(name).observe(app, { childList: true, subtree: true })
 }
