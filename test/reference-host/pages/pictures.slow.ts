@@ -1,6 +1,5 @@
-// Writes a picture of every state of the operator page, of the API reference and of `/` to build/screenshots, in both colour schemes
-// and at 320 px. Each must fit its window and pass axe-core.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+// Every state of the operator page, the API reference, the guide and `/` fits a phone and passes axe-core.
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -9,12 +8,12 @@ import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { testWallet } from '../../harness/browser-wallets.ts'
 import { programOf } from '../../harness/console-page.ts'
+import { runNode } from '../../harness/node.ts'
 import { freePort } from '../../harness/services.ts'
 import { bearer } from '../../harness/host.ts'
 import { moneyUser } from '../../harness/money.ts'
 import { OPERATOR_TOKEN, startOperatedHost, type OperatedHost } from '../../harness/operator.ts'
-import { checkState } from '../../harness/page-checks.ts'
-import { turnOf } from '../../harness/turns.ts'
+import { testStates, type PageState, type Scheme } from '../../harness/page-checks.ts'
 
 const HOUR_MS = 3_600_000
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-pictures-'))
@@ -27,6 +26,7 @@ const env = {
 let behind = 20 * HOUR_MS
 const host = await startOperatedHost(env, { now: () => Date.now() - behind })
 const quiet = await startOperatedHost({ SERVICE_NAME: 'Acme Pay' })
+await runNode(['packages/reference-host/browser/guide-site/build.js'])
 const pages = await startPageHost({ SERVICE_NAME: 'Acme Pay Sandbox' })
 const { db, close } = openDatabaseOf(env)
 const browser = await startBrowser()
@@ -76,7 +76,6 @@ for (const n of [1, 2, 3]) {
   await db.query(job, [kind, `wd_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a5${n}`, now + 60_000, now - n * 400_000, n])
 }
 
-type Scheme = 'light' | 'dark'
 const viewport = { width: 1280, height: 900 }
 
 async function figures(from: OperatedHost, colorScheme: Scheme): Promise<Page> {
@@ -94,20 +93,18 @@ async function figures(from: OperatedHost, colorScheme: Scheme): Promise<Page> {
   return page
 }
 
-/** How to get to each state from a fresh page. */
-const states: Readonly<Record<string, (scheme: Scheme) => Promise<Page>>> = {
-  'operator-unlock': async colorScheme =>
-    (await openPage(browser, host.operatorUrl, { colorScheme, viewport })).page,
-  'operator-wrong-token': async colorScheme => {
+const operator: Readonly<Record<string, PageState>> = {
+  unlock: async colorScheme => (await openPage(browser, host.operatorUrl, { colorScheme, viewport })).page,
+  'wrong-token': async colorScheme => {
     const { page } = await openPage(browser, host.operatorUrl, { colorScheme, viewport })
     await page.getByLabel('Operator token').fill('wrong')
     await page.keyboard.press('Enter')
     await page.getByText('This is not the token of this host.').waitFor()
     return page
   },
-  'operator-figures': scheme => figures(host, scheme),
-  'operator-quiet': scheme => figures(quiet, scheme),
-  'operator-request': async scheme => {
+  figures: scheme => figures(host, scheme),
+  quiet: scheme => figures(quiet, scheme),
+  request: async scheme => {
     const page = await figures(host, scheme)
     await page
       .getByRole('button', { name: /dailySpendCapCents/ })
@@ -115,40 +112,53 @@ const states: Readonly<Record<string, (scheme: Scheme) => Promise<Page>>> = {
       .click()
     return page
   },
-  'operator-away': async scheme => {
+  away: async scheme => {
     const page = await figures(host, scheme)
     await page.route('**/operator**', route => route.abort())
     await page.getByText('The host does not answer. Retrying').waitFor()
     return page
   },
-  'operator-decide': async scheme => {
+  decide: async scheme => {
     const page = await figures(host, scheme)
     await page.getByRole('button', { name: 'Decide' }).first().click()
     await page.getByLabel('It took effect').check()
     return page
   },
-  docs: async colorScheme => {
-    const { page } = await openPage(browser, `${pages.url}/docs`, { colorScheme, viewport })
-    await page.locator('aside.t-doc__sidebar').getByText('Cards', { exact: true }).first().waitFor()
+}
+
+const docs: PageState = async colorScheme => {
+  const { page } = await openPage(browser, `${pages.url}/docs`, { colorScheme, viewport })
+  await page.locator('aside.t-doc__sidebar').getByText('Cards', { exact: true }).first().waitFor()
+  return page
+}
+
+/** A page of the guide. */
+const guidePage =
+  (path: string, go: (page: Page) => Promise<unknown> = async () => {}): PageState =>
+  async colorScheme => {
+    const { page } = await openPage(browser, `${pages.url}/guide${path}`, { colorScheme, viewport })
+    await page.getByRole('link', { name: 'Console' }).first().waitFor()
+    await go(page)
     return page
-  },
-  'home-not-found': async colorScheme =>
+  }
+const guide: Readonly<Record<string, PageState>> = {
+  start: guidePage(''),
+  'tables-and-code': guidePage('/policies.html'),
+  diagrams: guidePage('/keys-and-sessions.html'),
+  errors: guidePage('/errors.html'),
+  search: guidePage('', async page => {
+    await page.getByLabel('Search the guide').fill('spend caps')
+    await page.locator('search li a').first().waitFor()
+  }),
+}
+
+const home: Readonly<Record<string, PageState>> = {
+  'not-found': async colorScheme =>
     (await openPage(browser, `${pages.url}/helpr`, { colorScheme, viewport })).page,
   home: async colorScheme => (await openPage(browser, `${pages.url}/`, { colorScheme, viewport })).page,
 }
 
-for (const [name, state] of turnOf(Object.entries(states), 6)) {
-  const folder = `build/screenshots/${name.split('-')[0]}`
-  mkdirSync(folder, { recursive: true })
-  await t.test(`${name} fits 320 px and has no fault of accessibility, in both colour schemes`, async t => {
-    for (const scheme of ['light', 'dark'] as const) {
-      const page = await state(scheme)
-      const fullPage = name !== 'docs'
-      await page.screenshot({ path: `${folder}/${name}-${scheme}.png`, fullPage })
-      await checkState(t, page, scheme)
-      await page.setViewportSize({ width: 320, height: 640 })
-      await page.screenshot({ path: `${folder}/${name}-${scheme}-320.png`, fullPage })
-      await page.context().close()
-    }
-  })
-}
+await testStates(t, 'operator', operator, { count: 3 })
+await testStates(t, 'docs', { introduction: docs }, { count: 1, fullPage: false })
+await testStates(t, 'guide', guide, { count: 1 })
+await testStates(t, 'home', home, { count: 1 })

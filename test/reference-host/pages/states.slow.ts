@@ -1,7 +1,4 @@
-// Shows every state of /helper in both colour schemes and writes a picture of each to build/screenshots. Each must fit a window of
-// 320 px and pass axe-core.
-import axe from 'axe-core'
-import { mkdirSync } from 'node:fs'
+// Every state of /helper fits a phone and passes axe-core.
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { REJECTED, switchAccount, testWallet } from '../../harness/browser-wallets.ts'
@@ -17,18 +14,12 @@ import {
   startCli,
   typeCode,
 } from '../../harness/helper-page.ts'
-import { findProblems, overflow } from '../../harness/in-page/watch.ts'
-import { turnOf } from '../../harness/turns.ts'
+import { testStates, type PageState, type Scheme } from '../../harness/page-checks.ts'
 
-const FOLDER = 'build/screenshots/helper'
-mkdirSync(FOLDER, { recursive: true })
 const host = await startPageHost({ SERVICE_NAME: 'Acme Pay Sandbox' })
 t.teardown(() => host.close())
 const browser = await startBrowser()
 t.teardown(() => browser.close())
-
-/** A state: how to get there from a fresh page. */
-type State = (scheme: 'light' | 'dark') => Promise<Page>
 
 const wallets = (): ReturnType<typeof testWallet>[] => [
   testWallet('Rabbit Wallet'),
@@ -36,7 +27,7 @@ const wallets = (): ReturnType<typeof testWallet>[] => [
 ]
 
 async function opened(
-  scheme: 'light' | 'dark',
+  scheme: Scheme,
   path = '/helper',
   given = wallets(),
 ): Promise<OpenPage & { given: typeof given }> {
@@ -45,14 +36,14 @@ async function opened(
   return { ...(await openHelper(browser, address, given, options)), given }
 }
 
-async function atAccount(scheme: 'light' | 'dark') {
+async function atAccount(scheme: Scheme) {
   const open = await opened(scheme)
   await pick(open.page, 'Rabbit Wallet')
   await heading(open.page, 'Sign in with this account')
   return { ...open, wallet: open.given[0] as ReturnType<typeof testWallet> }
 }
 
-async function atCheck(scheme: 'light' | 'dark', from?: string) {
+async function atCheck(scheme: Scheme, from?: string) {
   const started = await startCli(host.url, from)
   const open = await opened(scheme, started.url)
   await pick(open.page, 'Rabbit Wallet')
@@ -60,7 +51,7 @@ async function atCheck(scheme: 'light' | 'dark', from?: string) {
   return { ...open, ...started }
 }
 
-async function atKey(scheme: 'light' | 'dark'): Promise<OpenPage> {
+async function atKey(scheme: Scheme): Promise<OpenPage> {
   const open = await opened(scheme)
   await signInBy(open.page, open.given[0] as ReturnType<typeof testWallet>)
   await openTab(open.page, 'Keys')
@@ -71,16 +62,16 @@ async function atKey(scheme: 'light' | 'dark'): Promise<OpenPage> {
 /** Goes on to a state and gives its page. */
 const then =
   <T extends { page: Page }>(
-    begin: (scheme: 'light' | 'dark') => Promise<T>,
+    begin: (scheme: Scheme) => Promise<T>,
     go: (open: T) => Promise<unknown>,
-  ): State =>
+  ): PageState =>
   async scheme => {
     const open = await begin(scheme)
     await go(open)
     return open.page
   }
 
-const states: Readonly<Record<string, State>> = {
+const states: Readonly<Record<string, PageState>> = {
   'pick-wallet': then(opened, ({ page }) => page.getByText('Rabbit Wallet').waitFor()),
   'no-wallet': then(
     scheme => opened(scheme, '/helper', []),
@@ -185,16 +176,4 @@ const states: Readonly<Record<string, State>> = {
   ),
 }
 
-for (const [name, state] of turnOf(Object.entries(states), 12)) {
-  await t.test(`${name} fits 320 px and has no fault of accessibility, in both colour schemes`, async t => {
-    for (const scheme of ['light', 'dark'] as const) {
-      const page = await state(scheme)
-      await page.screenshot({ path: `${FOLDER}/${name}-${scheme}.png`, fullPage: true })
-      await page.setViewportSize({ width: 320, height: 640 })
-      t.equal(await page.evaluate(overflow), 0, `${scheme}: nothing is wider than the window`)
-      await page.screenshot({ path: `${FOLDER}/${name}-${scheme}-320.png`, fullPage: true })
-      t.same(await page.evaluate(findProblems, axe.source), [], `${scheme}: axe-core`)
-      await page.context().close()
-    }
-  })
-}
+await testStates(t, 'helper', states, { count: 8 })
