@@ -1,5 +1,6 @@
 import { allow, Fault, type Verdict } from '@gatewright/kernel'
 import { integerOption, type EpochMs } from '@gatewright/kernel/internal'
+import type { OrmClient } from '@gatewright/kernel/orms'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import {
   assertOutsideTransactionScope,
@@ -52,8 +53,8 @@ export interface TransactionResult {
   readonly effectId: string
 }
 
-/** Runs a write and stores its record in one transaction. */
-export interface TransactionalIdempotency {
+/** Runs a write and stores its record in one transaction. `Tx` is the transaction of a handler. */
+export interface TransactionalIdempotency<Tx = SqlQueries> {
   /**
    * Runs `handler` once per key. Its rows and its response commit together or not at all, also after a crash. A response that
    * `classify` does not call final rolls back everything the handler wrote and is returned without being stored. An error of
@@ -67,7 +68,7 @@ export interface TransactionalIdempotency {
    */
   run(
     request: IdempotentRequest,
-    handler: (tx: SqlQueries, run: RunContext) => Promise<StoredResponse>,
+    handler: (tx: Tx, run: RunContext) => Promise<StoredResponse>,
     prepare?: (run: Pick<RunContext, 'effectId'>) => Promise<void>,
   ): Promise<Verdict<TransactionResult, IdempotencyDenial>>
   /**
@@ -101,9 +102,17 @@ type WhyNotNow = (
 /** A handler whose response is not final, so that its run is rolled back: it shows whether the write may run. */
 const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
 
-/** Makes idempotent writes that commit together with the business rows. Throws a `TypeError` for a wrong option. */
+/**
+ * Makes idempotent writes that commit together with the business rows. With a `db` over an ORM, such as `fromKysely(kysely)`, a handler gets
+ * the transaction of the ORM, and must not begin or end one by SQL of its own. Throws a `TypeError` for a wrong option.
+ */
+export function createTransactionalIdempotency<Tx>(
+  options: TransactionalOptions & { readonly db: OrmClient<Tx> },
+): TransactionalIdempotency<Tx>
+export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
   const { settings, db, storage, maxTransactionsPerAccount } = checkedOptions(options)
+  const transactionOfHandler = handlerTransactions(db)
   const records = encrypted(storage(db), settings.encryption)
   const coordinator = createCoordinator(settings, records)
   const turns = createAccountTurns(maxTransactionsPerAccount)
@@ -121,7 +130,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     if (begun.state !== 'started') return begun
     const { fence } = begun
     const response = await withinTransactionScope(db, () =>
-      handler(withoutTransactionControl(tx), { fence, effectId }),
+      handler(transactionOfHandler(tx), { fence, effectId }),
     )
     if (classify(response.status) !== 'final') {
       const result = { response, replayed: false, expiresAt: null, effectId }
@@ -245,6 +254,12 @@ function runInTurn(coordinator: Coordinator, turns: AccountTurns) {
     )
     return result === NO_TURN ? { state: 'no_turn' } : result
   }
+}
+
+/** Returns what makes a handler's transaction: that of the ORM, or one that cannot be ended by the handler. */
+function handlerTransactions(db: SqlClient): (tx: SqlQueries) => SqlQueries {
+  const { ormTransaction } = db as Partial<OrmClient<SqlQueries>>
+  return ormTransaction ?? withoutTransactionControl
 }
 
 /** Wraps the transaction of a handler: it may set savepoints, but not begin or end a transaction. */

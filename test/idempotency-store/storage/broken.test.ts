@@ -325,3 +325,19 @@ t.test('catches an adapter that lists running runs, in another order, or repeats
   }))
   t.ok(repeating.includes(pages))
 })
+
+t.test('catches an adapter that decides by its own clock, in any function that reads the time', async t => {
+  const ownClock = (correct: IdempotencyStorage): IdempotencyStorage => ({
+    ...correct,
+    begin: (key, fingerprint, leaseUntil, _now, label) =>
+      correct.begin(key, fingerprint, leaseUntil, Date.now(), label),
+    extend: (key, fence, leaseUntil) => correct.extend(key, fence, leaseUntil, Date.now()),
+    collect: limit => correct.collect(limit, Date.now()),
+    takeOver: (key, fence, leaseUntil) => correct.takeOver(key, fence, leaseUntil, Date.now()),
+    listLost: page => correct.listLost({ ...page, now: Date.now() }),
+  })
+  for (const name of ['begin', 'extend', 'collect', 'takeOver', 'listLost'] as const) {
+    const failed = await failures(correct => ({ [name]: ownClock(correct)[name] }))
+    t.not(failed.length, 0, name)
+  }
+})

@@ -148,5 +148,5 @@ t.test('catches an adapter that returns instead of throwing when its store fails
   const failed = await failingTests(runner =>
     aliasUsageStorageFaults(runner, 'broken', async () => ({ ...faulty, close: async () => {} })),
   )
-  t.equal(failed.length, 4)
+  t.equal(failed.length, 5)
 })

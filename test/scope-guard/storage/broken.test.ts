@@ -1,3 +1,4 @@
+import { Fault } from '@gatewright/kernel'
 import { failingTests } from '@gatewright/kernel/testing'
 import type { SpendStorage } from '@gatewright/scope-guard'
 import type { CounterUsage } from '@gatewright/scope-guard/internal'
@@ -180,6 +181,46 @@ t.test(
     const failed = await failingTests(runner =>
       spendStorageFaults(runner, 'broken', async () => ({ ...hurt, close: async () => {} })),
     )
-    t.equal(failed.length, 4)
+    t.equal(failed.length, 6)
   },
 )
+
+t.test('detects an adapter that reports no usage when its connection is cut while it reads', async t => {
+  const healthy = memorySpends()
+  const cut = async (): Promise<never> => {
+    throw new Fault('ERR_STORE_UNAVAILABLE', 'cut')
+  }
+  const usage: SpendStorage['usage'] = async (_account, counters) =>
+    counters.map(() => ({ used: 0, held: 0 }))
+  const failed = await failingTests(runner =>
+    spendStorageFaults(runner, 'broken', async () => ({
+      healthy,
+      cutBefore: { reserve: cut, settle: cut, release: cut, collect: cut, usage },
+      cutAfter: {
+        ...healthy,
+        reserve: async (...values) => healthy.reserve(...values).then(cut),
+        settle: async (...values) => healthy.settle(...values).then(cut),
+        usage,
+      },
+      malformed: { reserve: cut, settle: cut, release: cut, collect: cut, usage: cut },
+      close: async () => {},
+    })),
+  )
+  t.same(failed, [
+    'throws if the connection is cut while usage is read, and never reports that nothing is used',
+  ])
+})
+
+t.test('detects an adapter that decides by its own clock', async t => {
+  const sound = memorySpends()
+  const reserving: SpendStorage = {
+    ...sound,
+    async reserve(...values) {
+      // Forgets what has expired by its own clock.
+      await sound.collect(Infinity, Date.now())
+      return sound.reserve(...values)
+    },
+  }
+  const collecting: SpendStorage = { ...sound, collect: limit => sound.collect(limit, Date.now()) }
+  for (const broken of [reserving, collecting]) t.not((await failures(broken)).length, 0)
+})

@@ -349,7 +349,23 @@ t.test(
         close,
       })),
     )
-    t.equal(failedKeys.length, 3)
-    t.equal(failedSessions.length, 3)
+    t.equal(failedKeys.length, 4)
+    t.equal(failedSessions.length, 4)
   },
 )
+
+t.test('catches an adapter of sessions that decides by its own clock, in any of its functions', async t => {
+  const broken = [
+    (sound: SessionStorage): Partial<SessionStorage> => ({
+      revoke: (id, _now, audit) => sound.revoke(id, Date.now(), audit),
+    }),
+    (sound: SessionStorage): Partial<SessionStorage> => ({
+      revokeAccount: (accountId, limit) => sound.revokeAccount(accountId, limit, Date.now()),
+    }),
+    (sound: SessionStorage): Partial<SessionStorage> => ({
+      collect: limit => sound.collect(limit, Date.now()),
+    }),
+  ]
+  for (const [index, breaking] of broken.entries())
+    t.not((await brokenSessions(breaking)).length, 0, `function ${index + 1}`)
+})

@@ -212,3 +212,13 @@ t.test('catches challenges that resolve instead of throwing when the connection 
     t.equal(failed.length, 4)
   }
 })
+
+t.test('catches an adapter that decides by its own clock, in any of its functions', async t => {
+  const correct = memoryNonces()
+  const claiming: NonceStorage = {
+    ...correct,
+    claim: (key, expiresAt) => correct.claim(key, expiresAt, Date.now()),
+  }
+  const collecting: NonceStorage = { ...correct, collect: limit => correct.collect(limit, Date.now()) }
+  for (const broken of [claiming, collecting]) t.not((await failures(broken)).length, 0)
+})

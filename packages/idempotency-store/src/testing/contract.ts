@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { IdempotencyStorage } from '../storage/port.ts'
 import { leases } from './leases.ts'
 import { deadlines, lateOwners, lifecycle } from './lifecycle.ts'
@@ -13,7 +13,7 @@ import type { DefineTest } from './support.ts'
  * may be shared between tests, because keys are random.
  */
 export function idempotencyStorageContract(
-  { describe, it }: TestRunner,
+  runner: TestRunner,
   name: string,
   open: () => Promise<{
     readonly connections: readonly IdempotencyStorage[]
@@ -23,6 +23,7 @@ export function idempotencyStorageContract(
     close(): Promise<void>
   }>,
 ): void {
+  const { describe, it } = withTimeLimit(runner)
   const test: DefineTest = (title, run) =>
     it(title, async () => {
       const { connections, expiresNatively = false, close } = await open()

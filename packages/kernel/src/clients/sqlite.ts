@@ -1,5 +1,6 @@
 import { orFault, toFault, type Fault } from '../fault.ts'
 import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './sql-client.ts'
+import { inOrder, toPositional } from './positional.ts'
 import { createWriteQueue } from './sqlite-queue.ts'
 import { assertOutsideTransactionScope } from './transaction-scope.ts'
 
@@ -18,13 +19,6 @@ export interface SqliteDatabase {
   readonly isTransaction?: boolean
 }
 
-/** Whether drivers can bind a value. Of others, libsql ends the whole process for a boolean. */
-function isSqlValue(value: unknown): value is SqlValue {
-  return (
-    value === null || ['string', 'number', 'bigint'].includes(typeof value) || value instanceof Uint8Array
-  )
-}
-
 /** Runs `$n` statements on one connection and prepares each once. Rewrites `$n` to `?`, the only form that all drivers take. */
 function createRunner(
   database: SqliteDatabase,
@@ -39,25 +33,13 @@ function createRunner(
   return (text, values) => {
     let entry = prepared.get(text)
     if (!entry) {
-      const order: number[] = []
-      const plain = text.replace(/\$(\d+)/g, (_, n: string) => {
-        order.push(Number(n) - 1)
-        return '?'
-      })
+      const { plain, order } = toPositional(text)
       const statement = database.prepare(plain)
       entry = { statement, order, returnsRows: statement.reader !== false }
       prepared.set(text, entry)
     }
     const { statement, order, returnsRows } = entry
-    const bound = order.map(index => {
-      const value: unknown = values[index]
-      if (isSqlValue(value)) return value
-      // SQLite would bind NULL; Postgres rejects.
-      if (value === undefined) throw new TypeError(`the statement has no value for $${index + 1}`)
-      throw new TypeError(
-        `$${index + 1} must be a string, number, bigint, Uint8Array or null, got ${typeof value}`,
-      )
-    })
+    const bound = inOrder(order, values)
     if (!returnsRows) {
       statement.run(...bound)
       return { rows: [] }

@@ -33,11 +33,10 @@ export async function withinTransactionScope<T>(db: SqlClient, work: () => Promi
 /**
  * Rejects a call made within a transaction scope of `db`, with the fault `ERR_OUTSIDE_TRANSACTION`. Every `SqlClient`
  * calls it. Code that sends a statement after the call that asked for it must call it during that call, because the async
- * context differs later.
+ * context differs later. `used` says in the message what was used.
  */
-export function assertOutsideTransactionScope(db: SqlClient): void {
+export function assertOutsideTransactionScope(db: SqlClient, used = 'the database'): void {
   if (scopes.getStore()?.db !== db) return
-  const message =
-    'the database was used inside its own transaction: use only the tx that the handler is given'
+  const message = `${used} was used inside its own transaction: use only the tx that the handler is given`
   throw new Fault('ERR_OUTSIDE_TRANSACTION', message)
 }

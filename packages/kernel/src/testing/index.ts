@@ -1,5 +1,6 @@
 export { manualClock } from './clock.ts'
 export { race } from './race.ts'
+export { sqlClientContract } from './sql-client.ts'
 export { collectTests, failingTests } from './runner.ts'
 export type { ManualClock } from './clock.ts'
 export type { FaultyStorage } from './suite.ts'

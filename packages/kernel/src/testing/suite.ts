@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Fault } from '../fault.ts'
 import type { TestRunner } from './runner.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 /** Adapters of one store whose connections fail on purpose. */
 export interface FaultyStorage<Storage> {
@@ -21,12 +22,13 @@ export function isStoreFault(error: unknown): boolean {
 
 /**
  * Returns a function that defines tests. Each test calls `open`, gets the result and a random key, and closes the result at the
- * end.
+ * end, within the time limit of a case.
  */
 export function openedTests<Opened extends { close(): Promise<void> }>(
-  { it }: TestRunner,
+  runner: TestRunner,
   open: () => Promise<Opened>,
 ): (title: string, run: (opened: Opened, key: string) => Promise<void>) => void {
+  const { it } = withTimeLimit(runner)
   return (title, run) =>
     it(title, async () => {
       const opened = await open()

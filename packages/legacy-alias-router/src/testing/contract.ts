@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { race } from '@gatewright/kernel/testing'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { AliasUsage, AliasUsageStorage } from '../storage/port.ts'
 import { NOW, rowsOf, use } from './rows.ts'
 
@@ -33,7 +33,7 @@ const SPECIAL_TEXTS = [
  * may be shared between tests, because names are random.
  */
 export function aliasUsageStorageContract(
-  { describe, it }: TestRunner,
+  runner: TestRunner,
   name: string,
   open: () => Promise<{
     readonly connections: readonly AliasUsageStorage[]
@@ -41,6 +41,7 @@ export function aliasUsageStorageContract(
     close(): Promise<void>
   }>,
 ): void {
+  const { describe, it } = withTimeLimit(runner)
   const test = (
     title: string,
     run: (connection: (index: number) => AliasUsageStorage, alias: string) => Promise<void>,

@@ -37,6 +37,11 @@ export function aliasUsageStorageFaults(
       await assert.rejects(stores.malformed.add(batchOf(alias), NOW), isStoreFault)
     })
 
+    test('throws a fault when the connection dies while rows are read, and never reports that there are none', async (stores, alias) => {
+      await stores.healthy.add(batchOf(alias), NOW)
+      await assert.rejects(stores.cutBefore.page({ alias, caller: ' ' }, 10), isStoreFault)
+    })
+
     test('throws a fault for rows that it cannot read', async (stores, alias) => {
       await stores.healthy.add(batchOf(alias), NOW)
       await assert.rejects(stores.malformed.page({ alias, caller: ' ' }, 10), isStoreFault)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { FEED_LANES, FEED_START, positionsAfter, type FeedChange, type FeedEntry } from '@gatewright/kernel'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 
 /** An empty feed under test, and how entries are appended to it. */
@@ -46,10 +46,11 @@ const byPlace = (one: FeedEntry, other: FeedEntry): number =>
 
 /** Declares the tests of the `RevocationFeed` contract. Run it against every reader. `open` is called once per test. */
 export function revocationFeedContract(
-  { describe, it }: TestRunner,
+  runner: TestRunner,
   name: string,
   open: () => Promise<RevocationFeedUnderTest>,
 ): void {
+  const { describe, it } = withTimeLimit(runner)
   const test = (title: string, run: (opened: RevocationFeedUnderTest) => Promise<void>): void =>
     it(title, async () => {
       const opened = await open()

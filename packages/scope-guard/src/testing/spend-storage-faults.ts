@@ -38,6 +38,18 @@ export function spendStorageFaults(
       assert.deepEqual(await stores.healthy.usage(account, ['day']), [{ used: 10, held: 0 }])
     })
 
+    test('throws if the connection is cut while usage is read, and never reports that nothing is used', async (stores, account) => {
+      await stores.healthy.reserve(account, 'h', items, NOW)
+      await assert.rejects(stores.cutBefore.usage(account, ['day']), isStoreFault)
+    })
+
+    test('throws if the connection is cut before a hold ends, and the hold still counts', async (stores, account) => {
+      await stores.healthy.reserve(account, 'h', items, NOW)
+      await assert.rejects(stores.cutBefore.release(account, 'h'), isStoreFault)
+      await assert.rejects(stores.cutBefore.settle(account, 'h', 10), isStoreFault)
+      assert.deepEqual(await stores.healthy.usage(account, ['day']), [{ used: 60, held: 60 }])
+    })
+
     test('throws on a malformed reply to every call', async (stores, account) => {
       await stores.healthy.reserve(account, 'h', items, NOW)
       await assert.rejects(stores.malformed.reserve(account, 'i', items, NOW), isStoreFault)

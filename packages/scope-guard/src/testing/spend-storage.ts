@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomInt, randomUUID } from 'node:crypto'
 import { collectBatches, GRACE_MS } from '@gatewright/kernel'
 import { race } from '@gatewright/kernel/testing'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
 import { DAY, item, NOW, spendReadTests, type SpendTest } from './spend-usage.ts'
 
@@ -41,10 +41,11 @@ const held = (results: readonly ReserveOutcome[]): number =>
  * open connections to the same store each time, since accounts are random. If the store has connections, open at least two.
  */
 export function spendStorageContract(
-  { describe, it }: TestRunner,
+  runner: TestRunner,
   name: string,
   open: () => Promise<SpendStorageUnderTest>,
 ): void {
+  const { describe, it } = withTimeLimit(runner)
   const test: SpendTest = (title, run) =>
     it(title, async () => {
       const { connections, expiresNatively = false, close } = await open()

@@ -4,6 +4,7 @@ import type { FaultyStorage } from '@gatewright/kernel/testing'
 import { isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/internal/testing'
 import type { KeyStorage, SessionStorage } from '../storage/port.ts'
 import { keyRecord, sessionRecord, write } from './sample-records.ts'
+import { NOW } from './storage-under-test.ts'
 
 /**
  * Fault suite of `KeyStorage`: a failing store, or one whose reply cannot be read, must throw a `Fault` and never
@@ -38,6 +39,12 @@ export function keyStorageFaults(
       await stores.healthy.commit(account, 0, write(key))
       await assert.rejects(stores.malformed.load(account), isStoreFault)
     })
+
+    test('throws a fault when the connection breaks while keys are read, and never reports that there are none', async stores => {
+      const account = randomUUID()
+      await stores.healthy.commit(account, 0, write(keyRecord(account)))
+      await assert.rejects(stores.cutBefore.load(account), isStoreFault)
+    })
   })
 }
 
@@ -69,6 +76,14 @@ export function sessionStorageFaults(
       const session = sessionRecord()
       await stores.healthy.insert(session, [])
       await assert.rejects(stores.malformed.find(session.sessionId), isStoreFault)
+    })
+
+    test('throws a fault when the connection breaks while a session is read or revoked', async stores => {
+      const session = sessionRecord()
+      await stores.healthy.insert(session, [])
+      await assert.rejects(stores.cutBefore.revoke(session.sessionId, NOW), isStoreFault)
+      await assert.rejects(stores.cutBefore.find(session.sessionId), isStoreFault)
+      assert.deepEqual(await stores.healthy.find(session.sessionId), session)
     })
   })
 }

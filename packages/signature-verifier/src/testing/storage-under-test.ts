@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { TestRunner } from '@gatewright/kernel/internal/testing'
+import { withTimeLimit, type TestRunner } from '@gatewright/kernel/internal/testing'
 
 /** A fresh or shared store that a contract suite reaches over several connections. */
 export interface NoncesUnderTest<Storage> {
@@ -41,12 +41,13 @@ export function countTrue(results: readonly boolean[]): number {
 
 /** Defines tests that each open a store, use its connections round robin with a random key, and close it. */
 export function connectionTests<Storage>(
-  { it }: TestRunner,
+  runner: TestRunner,
   open: () => Promise<NoncesUnderTest<Storage>>,
 ): (
   title: string,
   run: (connection: (index: number) => Storage, key: string, expiresNatively: boolean) => Promise<void>,
 ) => void {
+  const { it } = withTimeLimit(runner)
   return (title, run) =>
     it(title, async () => {
       const { connections, expiresNatively = false, close } = await open()

@@ -12,20 +12,28 @@ const LONGEST_PAUSE_MS = 500
 /** An error wraps that of the driver, which has the code, once or twice. */
 const DEEPEST_CAUSE = 4
 
-/** The members of an error of `pg` that say what failed. */
+/** The members of an error of `pg` or of an ORM that say what failed. */
 interface DriverError {
   readonly code?: unknown
   /** The function of Postgres that reported it. */
   readonly routine?: unknown
   readonly cause?: unknown
+  /** The error of the driver in one of Sequelize. */
+  readonly parent?: unknown
+  /** The error of the driver in one of Prisma. */
+  readonly meta?: unknown
 }
 
-/** Returns the error of the driver: the first of an error and its causes that has a SQLSTATE. */
-function driverError(error: unknown): DriverError | undefined {
+/** Begins the codes of Prisma, which look like SQLSTATEs. In Postgres only P0 begins codes. */
+const OF_PRISMA = /^P[1-9]/
+
+/** Returns the error of the driver: the first of an error and what it wraps that has a SQLSTATE. */
+export function driverError(error: unknown): DriverError | undefined {
   let at = error as DriverError | null | undefined
   for (let depth = 0; depth < DEEPEST_CAUSE && typeof at === 'object' && at !== null; depth++) {
-    if (/^[0-9A-Z]{5}$/.test(String(at.code))) return at
-    at = at.cause as typeof at
+    const code = String(at.code)
+    if (/^[0-9A-Z]{5}$/.test(code) && !OF_PRISMA.test(code)) return at
+    at = (at.cause ?? at.parent ?? at.meta) as typeof at
   }
   return undefined
 }

@@ -1,0 +1,57 @@
+import { toPositional, inOrder } from '../positional.ts'
+import type { SqlDialect, SqlRow } from '../sql-client.ts'
+import { createOrmClient, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
+
+/** The part of `Kysely` and its `Transaction` that is used. */
+interface KyselyQueries {
+  withoutPlugins(): { executeQuery(query: never): Promise<{ readonly rows: readonly unknown[] }> }
+}
+
+/** Options of `fromKysely`. */
+export interface KyselyOptions extends OrmOptions {
+  /** The database of the Kysely dialect, default `postgres`. */
+  readonly dialect?: SqlDialect
+}
+
+/**
+ * Makes a client over an instance of Kysely: a handler's transaction is a `Transaction<DB>`. Plugins do not change the statements of this
+ * package. On SQLite give it one instance per process.
+ */
+export function fromKysely<Tx extends KyselyQueries>(
+  db: KyselyQueries & {
+    transaction(): { execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> }
+    getExecutor(): object
+  },
+  { dialect = 'postgres', ...options }: KyselyOptions = {},
+): OrmClient<Tx> {
+  const on = (queries: KyselyQueries): RunStatement => {
+    const plain = queries.withoutPlugins()
+    return async (text, values) => {
+      const { rows } = await plain.executeQuery(compiled(dialect, text, values) as never)
+      return { rows: rows as readonly SqlRow[] }
+    }
+  }
+  return createOrmClient<Tx>(
+    {
+      name: 'fromKysely',
+      dialect,
+      run: on(db),
+      runIn: on,
+      transaction: work => db.transaction().execute(work),
+      root: [{ of: db.getExecutor(), methods: ['provideConnection'] }],
+    },
+    options,
+  )
+}
+
+/** Makes what `CompiledQuery.raw` of Kysely makes. */
+function compiled(dialect: SqlDialect, text: string, values: Parameters<RunStatement>[1]): object {
+  const { plain, order } = dialect === 'sqlite' ? toPositional(text) : { plain: text, order: undefined }
+  const parameters = order ? inOrder(order, values) : [...values]
+  return {
+    sql: plain,
+    parameters,
+    query: { kind: 'RawNode', sqlFragments: [plain], parameters: [] },
+    queryId: { queryId: 'gatewright' },
+  }
+}

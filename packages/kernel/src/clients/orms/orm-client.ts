@@ -1,0 +1,204 @@
+import { Fault, toFault } from '../../fault.ts'
+import { checkOptions } from '../../options.ts'
+import type { PgPoolOptions } from '../postgres/pool.ts'
+import { driverError, reasonOf, withRetries, type Attempt } from '../postgres/retries.ts'
+import type { SqlClient, SqlDialect, SqlQueries, SqlRow, SqlTransaction, SqlValue } from '../sql-client.ts'
+import { assertOutsideTransactionScope } from '../transaction-scope.ts'
+
+/**
+ * A `SqlClient` whose transactions are those of an ORM or driver that a team uses already. `Tx` is what the ORM passes to the work of
+ * a transaction. Given to `createTransactionalIdempotency` as `db`, its handlers get that `Tx`.
+ */
+export interface OrmClient<Tx> extends SqlClient {
+  /** Returns the transaction of the ORM of an open `tx` of this client. Throws a `TypeError` for another one. */
+  ormTransaction(tx: SqlQueries): Tx
+  /**
+   * Returns the open `tx` of this client that runs in a transaction of the ORM, for storages of other packages: `postgresSpends(db.queries(tx))`.
+   * Throws a `TypeError` for a transaction that this client has not begun.
+   */
+  queries(tx: Tx): SqlTransaction
+}
+
+/** Options of the clients over ORMs: those of `fromPgPool`. Statements are never prepared. On SQLite they have no effect. */
+export type OrmOptions = Omit<PgPoolOptions, 'prepare'>
+
+/** Runs a statement with `$1`, `$2`, ... and returns its rows by column name. */
+export type RunStatement = (
+  text: string,
+  values: readonly SqlValue[],
+) => Promise<{ readonly rows: readonly SqlRow[] }>
+
+/** What a client over an ORM is made of. */
+export interface Orm<Tx extends object> {
+  /** The function that makes the client, for messages. */
+  readonly name: string
+  readonly dialect: SqlDialect
+  /** Runs a statement outside transactions. */
+  readonly run: RunStatement
+  /** Runs a statement in a transaction of the ORM. */
+  readonly runIn: (tx: Tx) => RunStatement
+  /** Begins, runs the work, and commits if it resolves, or rolls back if it rejects. */
+  readonly transaction: (work: (tx: Tx) => Promise<void>) => PromiseLike<unknown>
+  /** The objects of the team that use other connections, and their methods that do. They reject inside a run. */
+  readonly root: readonly { readonly of: object; readonly methods: readonly string[] }[]
+}
+
+/**
+ * Makes a client over an ORM. The ORM's own objects and connections are used as they are, except that the methods in `orm.root` reject
+ * inside a run with `ERR_OUTSIDE_TRANSACTION`: what they write would be committed separately.
+ */
+export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOptions): OrmClient<Tx> {
+  const { partitions, features, retries, onRetry } = checkOptions(orm.name, options, {
+    partitions: { min: 1, max: 64, default: 1 },
+    features: { is: ['all', 'minimal'], default: 'all' },
+    retries: { min: 0, max: 100, default: 0 },
+    onRetry: { is: 'function', default: () => {} },
+  })
+  const repeated = { most: retries, onRetry }
+  const store = orm.dialect
+  const settings = store === 'postgres' ? { dialect: store, partitions, features } : { dialect: store }
+  const inTurn = store === 'sqlite' ? createTurns() : <T>(run: () => Promise<T>): Promise<T> => run()
+  const ormTransactions = new WeakMap<SqlQueries, OpenTransaction<Tx>>()
+  const transactions = new WeakMap<Tx, SqlTransaction>()
+
+  const transact = async <T>(work: (tx: SqlTransaction) => Promise<T>, attempt: Attempt): Promise<T> => {
+    let result: { readonly value: T } | undefined
+    let failure: { readonly error: unknown } | undefined
+    const workInTransaction = async (ormTx: Tx): Promise<void> => {
+      const open = openTransaction(orm, ormTx, settings)
+      ormTransactions.set(open.tx, open)
+      transactions.set(ormTx, open.tx)
+      try {
+        const value = await work(open.tx)
+        await open.assertNotAborted()
+        result = { value }
+      } catch (error) {
+        failure = { error }
+        throw error
+      } finally {
+        open.end()
+      }
+    }
+    try {
+      await orm.transaction(workInTransaction)
+    } catch (error) {
+      // An ORM may wrap the error of the work, or throw that of a rollback on a connection that died.
+      if (failure) throw failure.error
+      attempt.mayBeCommitted = result !== undefined && reasonOf(error) === undefined
+      throw storeFault(store, error)
+    }
+    if (!result) throw new Fault('ERR_STORE_UNAVAILABLE', `${orm.name}: the transaction did not run`)
+    return result.value
+  }
+
+  const db: OrmClient<Tx> = {
+    ...settings,
+    async query(text, values = []) {
+      assertOutsideTransactionScope(db)
+      const run = (): ReturnType<RunStatement> => faulting(store, () => orm.run(text, values))
+      return withRetries(repeated, () => (/^\s*select\b/i.test(text) ? run() : inTurn(run)))
+    },
+    async transaction(work) {
+      assertOutsideTransactionScope(db)
+      return withRetries(repeated, attempt => inTurn(() => transact(work, attempt)))
+    },
+    ormTransaction(tx) {
+      const open = ormTransactions.get(tx)
+      if (!open) throw new TypeError(`${orm.name}: this is not a transaction of this client`)
+      return open.handOut()
+    },
+    queries(ormTx) {
+      const tx = transactions.get(ormTx)
+      if (!tx) throw new TypeError(`${orm.name}: this client has not begun this transaction`)
+      return tx
+    },
+  }
+  for (const { of, methods } of orm.root) rejectInside(db, orm.name, of as Record<string, unknown>, methods)
+  return db
+}
+
+/** A transaction of the client that runs in one of the ORM. */
+interface OpenTransaction<Tx> {
+  readonly tx: SqlTransaction
+  /** Returns the ORM's transaction to its user. */
+  handOut(): Tx
+  /** Rejects if the database will roll back instead of committing. */
+  assertNotAborted(): Promise<void>
+  end(): void
+}
+
+function openTransaction<Tx extends object>(
+  orm: Orm<Tx>,
+  ormTx: Tx,
+  settings: Pick<SqlClient, 'dialect' | 'features' | 'partitions'>,
+): OpenTransaction<Tx> {
+  const run = orm.runIn(ormTx)
+  let ended = false
+  /** Whether a statement may have failed since the last one that is known to have succeeded. */
+  let mayBeAborted = false
+  const query = async (text: string, values: readonly SqlValue[] = []): ReturnType<RunStatement> => {
+    if (ended) throw new Error('the transaction has ended: use tx only inside its own work function')
+    try {
+      const reply = await faulting(orm.dialect, () => run(text, values))
+      mayBeAborted = false
+      return reply
+    } catch (error) {
+      mayBeAborted = true
+      throw error
+    }
+  }
+  return {
+    tx: { ...settings, query },
+    handOut() {
+      mayBeAborted = true
+      return ormTx
+    },
+    async assertNotAborted() {
+      // In a failed transaction, Postgres replies to COMMIT with ROLLBACK and no error, and ORMs do not look at the reply.
+      if (mayBeAborted && orm.dialect === 'postgres') await query('select 1')
+    },
+    end() {
+      ended = true
+    },
+  }
+}
+
+/** Turns an error of an ORM into a fault whose cause is the driver's error, as that of `fromPgPool` is. */
+function storeFault(store: SqlDialect, error: unknown): Fault {
+  return toFault(store, error instanceof Fault ? error : (driverError(error) ?? error))
+}
+
+async function faulting<T>(store: SqlDialect, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw storeFault(store, error)
+  }
+}
+
+/** Runs one call after the other: SQLite has one writer, and drivers wait for another connection's lock without giving up the thread. */
+function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return run => {
+    const result = last.then(run)
+    last = result.catch(() => {})
+    return result
+  }
+}
+
+function rejectInside(
+  db: SqlClient,
+  name: string,
+  of: Record<string, unknown>,
+  methods: readonly string[],
+): void {
+  for (const method of methods) {
+    const original = of[method]
+    if (typeof original !== 'function')
+      throw new TypeError(`${name}: expected a function ${method}: this version is not supported`)
+    of[method] = function (this: unknown, ...values: unknown[]): unknown {
+      assertOutsideTransactionScope(db, `the root client of ${name} (${method})`)
+      return Reflect.apply(original, this, values)
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import { sqlClientContract } from '@gatewright/kernel/testing'
+import t from 'tap'
+import { openOrm, ORM_NAMES, type OpenedOrm } from '../../../harness/orms.ts'
+import { runner } from '../../../harness/runner.ts'
+
+const opened = new Map<string, OpenedOrm>()
+t.before(async () => {
+  for (const name of ORM_NAMES) opened.set(name, await openOrm(name, 2, 2))
+})
+t.teardown(async () => {
+  for (const orm of opened.values()) await orm.close()
+})
+
+for (const name of ORM_NAMES)
+  sqlClientContract(runner, name, async () => ({
+    connections: opened.get(name)?.connections ?? [],
+    close: async () => {},
+  }))
