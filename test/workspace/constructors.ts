@@ -12,6 +12,7 @@ import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { memoryFeed } from '@gatewright/kernel'
 import { createFairQueue } from '@gatewright/kernel/internal'
 import type { RedisClient } from '@gatewright/kernel/redis'
+import { fromPostgresJs } from '@gatewright/kernel/orms'
 import { fromPgPool, fromSqlite, migrate } from '@gatewright/kernel/sql'
 import {
   assertNoShadowing,
@@ -52,6 +53,7 @@ import { redisNonces } from '@gatewright/signature-verifier/redis'
 import { sqliteNonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
 import { gatewrightConstructors } from './gatewright-constructors.ts'
+import postgresJs from 'postgres'
 
 /** One object of options, and the public function that takes it. */
 export interface Constructor {
@@ -172,6 +174,7 @@ const others: readonly Constructor[] = [
   row('createUsageLog', { storage: memoryAliasUsage() }, createUsageLog),
   row('createFairQueue', { atOnce: 1, waiting: 1, waitingPerClass: 1, turnMs: 1 }, createFairQueue),
   row('fromPgPool', {}, options => fromPgPool(pool, options)),
+  row('fromPostgresJs', {}, options => fromPostgresJs(postgresJs(), options)),
   row('migrate', { namespace: 'notes', ddl: '-- version 1' }, options =>
     migrate({ ...fromPgPool(pool), planMigration: () => {} }, options),
   ),
