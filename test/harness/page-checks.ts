@@ -1,11 +1,10 @@
 import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { findProblems, overflow } from './in-page/watch.ts'
 import { turnOf } from './turns.ts'
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 /** A colour scheme of a browser. */
 export type Scheme = 'light' | 'dark'

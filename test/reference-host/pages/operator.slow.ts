@@ -83,6 +83,7 @@ for (const scheme of ['light', 'dark'] as const) {
     const { page, faults, addresses } = await unlocked(scheme)
     const summary = page.getByRole('list', { name: 'Summary' })
     await summary.getByText('3 things').waitFor()
+    await summary.getByText('All systems normal').waitFor()
     const words = await summary.innerText()
     t.match(words, /Host\s+All systems normal\s+Checked: database, /)
     t.match(words, /Money\s+Not checked/)
