@@ -16,7 +16,10 @@ const timeout = Number(process.env['TAP_TIMEOUT'] ?? SECONDS) * 1000
 /** Of all files together. The parent has a limit of its own. */
 const DAY_MS = 86_400_000
 
-/** The next file; empty if there is none. tap keeps the channel to the parent from holding the process open; only here it must. */
+/**
+ * Asks the parent for the next test file. Resolves to an empty text if there is none. An open channel to the parent does not keep this process
+ * alive, because tap releases it, so it is held while the reply is awaited.
+ */
 async function nextFile(): Promise<string> {
   process.channel?.ref()
   const reply = once(process, 'message')

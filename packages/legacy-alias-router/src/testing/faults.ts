@@ -37,7 +37,7 @@ export function aliasUsageStorageFaults(
       await assert.rejects(stores.malformed.add(batchOf(alias), NOW), isStoreFault)
     })
 
-    test('throws a fault when the connection dies while rows are read, and never reports that there are none', async (stores, alias) => {
+    test('throws a fault, and returns no empty list, when the connection breaks while rows are read', async (stores, alias) => {
       await stores.healthy.add(batchOf(alias), NOW)
       await assert.rejects(stores.cutBefore.page({ alias, caller: ' ' }, 10), isStoreFault)
     })

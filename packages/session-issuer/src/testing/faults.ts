@@ -40,7 +40,7 @@ export function keyStorageFaults(
       await assert.rejects(stores.malformed.load(account), isStoreFault)
     })
 
-    test('throws a fault when the connection breaks while keys are read, and never reports that there are none', async stores => {
+    test('throws a fault, and returns no empty list, when the connection breaks while keys are read', async stores => {
       const account = randomUUID()
       await stores.healthy.commit(account, 0, write(keyRecord(account)))
       await assert.rejects(stores.cutBefore.load(account), isStoreFault)

@@ -1,5 +1,5 @@
 import { createOrmClient, type OrmClient, type OrmOptions } from './orm-client.ts'
-import { onPg, type PgClient } from './pg-connection.ts'
+import { onPg, onPooled, type PgClient } from './pg-connection.ts'
 
 /** The pool of Knex. In a transaction it has one connection. */
 interface KnexConnections {
@@ -24,14 +24,10 @@ export function fromKnex<Tx extends object>(
     {
       name: 'fromKnex',
       dialect: 'postgres',
-      async run(text, values) {
-        const connection = await client.acquireConnection()
-        try {
-          return await onPg(connection)(text, values)
-        } finally {
-          await client.releaseConnection(connection)
-        }
-      },
+      run: onPooled(
+        () => client.acquireConnection(),
+        connection => client.releaseConnection(connection),
+      ),
       runIn: tx => async (text, values) => {
         const inTransaction = (tx as unknown as { readonly client: KnexConnections }).client
         return onPg(await inTransaction.acquireConnection())(text, values)

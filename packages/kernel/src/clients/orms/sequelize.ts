@@ -1,5 +1,5 @@
 import { createOrmClient, type OrmClient, type OrmOptions } from './orm-client.ts'
-import { onPg, type PgClient } from './pg-connection.ts'
+import { onPg, onPooled, type PgClient } from './pg-connection.ts'
 
 /** The pool of Sequelize, which its types do not declare. */
 interface SequelizeConnections {
@@ -25,14 +25,10 @@ export function fromSequelize<Tx extends object>(
     {
       name: 'fromSequelize',
       dialect: 'postgres',
-      async run(text, values) {
-        const connection = await connectionManager.getConnection()
-        try {
-          return await onPg(connection)(text, values)
-        } finally {
-          await connectionManager.releaseConnection(connection)
-        }
-      },
+      run: onPooled(
+        () => connectionManager.getConnection(),
+        connection => connectionManager.releaseConnection(connection),
+      ),
       runIn: tx => onPg((tx as { readonly connection?: unknown }).connection as PgClient),
       transaction: work => sequelize.transaction(work),
       root: [{ of: connectionManager, methods: ['getConnection'] }],
