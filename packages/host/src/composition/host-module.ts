@@ -2,8 +2,9 @@ import type { Operation } from '../http/operation.ts'
 import { assertOperationTable } from '../http/operation-table.ts'
 import { collectMessages, providerEvents } from '../http/provider-events.ts'
 import { systemOperations } from '../http/system-operations.ts'
-import { cacheDocument, type CachedDocument } from '../http/cached-document.ts'
+import { cacheDocument } from '../http/cached-document.ts'
 import { openApiDocument } from '../openapi/document.ts'
+import { sdkDocument } from '../openapi/sdk-document.ts'
 import { events } from '../records/events.ts'
 import { requests } from '../records/requests.ts'
 import { collectHeartbeats } from '../storage/heartbeat.ts'
@@ -42,6 +43,7 @@ export function operationTable(services: HostServices): readonly Operation[] {
       readiness,
       draining,
       description: () => description(),
+      sdkDescription: () => sdkDescription(),
     }),
   ]
   assertOperationTable(table)
@@ -51,19 +53,17 @@ export function operationTable(services: HostServices): readonly Operation[] {
       `operation ${open.id} requires onboarding: replace the service requirements of HostFactories`,
     )
   const { serviceName, publicUrl = '/', directUserKey } = config
-  let cached: CachedDocument | undefined
-  // At the first request: most of the time of a start would go into it.
-  const description = (): CachedDocument =>
-    (cached ??= cacheDocument(
-      openApiDocument(table, {
-        serviceName,
-        url: publicUrl,
-        aliases: aliasTable,
-        documentation,
-        directUserKey,
-      }),
-    ))
+  const described = { serviceName, url: publicUrl, aliases: aliasTable, documentation, directUserKey }
+  // At the first request: most of the time of a start would go into them.
+  const description = once(() => cacheDocument(openApiDocument(table, described)))
+  const sdkDescription = once(() => cacheDocument(sdkDocument(table, described)))
   return table
+}
+
+/** Makes a value at the first call, and returns it at every call. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
 }
 
 /** Deletes up to `limit` rows that nobody needs any more, and resolves to their number. */

@@ -21,6 +21,8 @@ export interface SystemServices {
   readonly draining: () => boolean
   /** The API description of the whole table, this module included. */
   readonly description: () => CachedDocument
+  /** The same for generators of clients: see `sdkDocument`. */
+  readonly sdkDescription: () => CachedDocument
 }
 
 /** How long rendered metrics are reused, in ms. */
@@ -37,6 +39,7 @@ export function systemOperations({
   readiness,
   draining,
   description,
+  sdkDescription,
 }: SystemServices): Operation[] {
   const rendered = shareResult(() => metrics.text(), clock, SHARED_MS)
   const ready = async (): Promise<Document> => {
@@ -61,10 +64,21 @@ export function systemOperations({
       id: 'system.openapi',
       title: 'This API description',
       path: '/openapi.json',
+      details:
+        'With `for=sdk`: for generators of clients. It has one path of each operation, no old names, no Open Responses objects, and one object for each success.',
       response: Description,
       example: { response: { openapi: '3.1.0' } },
       documentStatuses: [304],
-      make: async ({ header }) => conditionalGet(description(), header('if-none-match')),
+      query: Type.Object({
+        for: Type.Optional(
+          Type.Enum(['sdk'], {
+            description: 'Who reads it: `sdk`, a generator of clients',
+            expected: 'must be sdk',
+          }),
+        ),
+      }),
+      make: async ({ header }, query) =>
+        conditionalGet('for' in query ? sdkDescription() : description(), header('if-none-match')),
     }),
     document({
       id: 'system.healthz',
@@ -127,10 +141,10 @@ const ReadinessReport = Type.Object(
 interface DocumentRule<D extends TObject>
   extends Pick<
     PlainOperation<'none', TObject, D>,
-    'id' | 'title' | 'response' | 'example' | 'mediaType' | 'documentStatuses' | 'limit'
+    'id' | 'title' | 'details' | 'response' | 'example' | 'mediaType' | 'documentStatuses' | 'limit' | 'query'
   > {
   readonly path: string
-  make(facts: CanonicalFacts): Promise<Document>
+  make(facts: CanonicalFacts, query: object): Promise<Document>
 }
 
 function document<D extends TObject>({ path, make, ...rule }: DocumentRule<D>): Operation {
@@ -142,7 +156,7 @@ function document<D extends TObject>({ path, make, ...rule }: DocumentRule<D>): 
     document: true,
     limit: 'document',
     ...rule,
-    handle: async ({ facts }) => allow(await make(facts)),
+    handle: async ({ facts, query }) => allow(await make(facts, query)),
   })
 }
 

@@ -1,0 +1,70 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import t from 'tap'
+import { startTestHost } from '../../harness/host.ts'
+import { resolved } from '../../harness/openapi.ts'
+
+interface Described {
+  readonly operationId: string
+  readonly parameters: readonly { readonly name: string }[]
+  readonly responses: Record<string, { readonly $ref?: string }>
+}
+interface Success {
+  readonly content: Record<string, { readonly schema: Record<string, unknown> }>
+}
+
+const host = await startTestHost()
+t.teardown(() => host.close())
+const { body } = await host.send('/openapi.json?for=sdk')
+const { body: full } = await host.send('/openapi.json')
+const text = JSON.stringify(body)
+const operations = Object.entries(body['paths'] as Record<string, Record<string, Described>>).flatMap(
+  ([path, item]) => Object.entries(item).map(([method, described]) => ({ path, method, ...described })),
+)
+
+t.test('the description for generators of clients is valid OpenAPI 3.1', async t => {
+  t.same(await new Validator().validate(structuredClone(body)), { valid: true })
+})
+
+t.test('has each operation that clients call once, and no old name', async t => {
+  const ids = operations.map(({ operationId }) => operationId)
+  t.equal(new Set(ids).size, ids.length)
+  const fullIds = Object.values(full['paths'] as Record<string, Record<string, Described>>)
+    .flatMap(item => Object.values(item))
+    .map(({ operationId }) => operationId.replace(/_\d+$/, ''))
+  const left = [...new Set(fullIds)].filter(id => !ids.includes(id) && !id.startsWith('system_'))
+  t.same(left, ['auth_openCli', 'auth_openKyc'], 'redirects for browsers are left out')
+  t.same(text.match(/consumer|externalUserId|"deprecated":true/gi), null)
+})
+
+t.test('has one object for each success, and no Open Responses object', async t => {
+  t.same(text.match(/OpenResponse|"allOf"|"example"/g), null)
+  for (const { method, path, responses } of operations) {
+    const { content } = resolved(body, responses['200']?.$ref as string) as unknown as Success
+    const schema = content['application/json']?.schema
+    if (schema === undefined) continue
+    t.match(schema, { type: 'object', required: ['ok', 'data', 'summary', 'errors'] }, `${method} ${path}`)
+    const { data } = schema['properties'] as { data: { $ref: string } }
+    t.ok(resolved(body, data.$ref)['description'], `${method} ${path} names its data`)
+  }
+})
+
+t.test('has no component that nothing refers to', async t => {
+  const { securitySchemes: _, ...sections } = body['components'] as Record<string, object>
+  for (const [section, members] of Object.entries(sections))
+    for (const name of Object.keys(members))
+      t.ok(text.includes(`"#/components/${section}/${name}"`), `${section}/${name}`)
+  t.notOk('Success' in (sections['schemas'] as object))
+})
+
+t.test('has entity tags of its own, and is served for no other reader', async t => {
+  const first = await fetch(`${host.url}/openapi.json?for=sdk`)
+  const etag = first.headers.get('etag') ?? ''
+  const again = (path: string): Promise<Response> =>
+    fetch(host.url + path, { headers: { 'if-none-match': etag } })
+  t.equal((await again('/openapi.json?for=sdk')).status, 304)
+  t.equal((await again('/openapi.json')).status, 200)
+  t.match(await host.send('/openapi.json?for=people'), {
+    status: 400,
+    body: { error: 'invalid_request', field: 'for', message: 'for must be sdk.' },
+  })
+})
