@@ -62,12 +62,13 @@ export type ClaimProof = () => Promise<GuardDenial | undefined>
 
 /** Collects what a decision about a session was made from. */
 export function evidenceOf(
-  { session }: VerifiedSession,
+  { session, chain }: VerifiedSession,
   rule: Rule,
   limits: readonly LimitState[],
 ): Evidence {
   const { accountId, keyId, sessionId, policyIds } = session
-  return { operation: rule.operation, accountId, keyId, sessionId, policyIds, limits }
+  const { revision: policyRevision } = chain
+  return { operation: rule.operation, accountId, keyId, sessionId, policyIds, policyRevision, limits }
 }
 
 /** Builds the result of a request that may proceed. */

@@ -90,6 +90,11 @@ export interface Evidence {
   readonly sessionId: string
   /** The policies that apply to the session. */
   readonly policyIds: readonly string[]
+  /**
+   * Identifies the ids and the content of all policies that applied: the same on every host, and another one after a change of any
+   * of them. 22 characters of base64url.
+   */
+  readonly policyRevision: string
   /** Every limit that counted the request, with what remains and when it resets. */
   readonly limits: readonly LimitState[]
 }

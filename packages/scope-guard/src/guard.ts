@@ -17,6 +17,8 @@ import { chainLoader, type PolicyDocument } from './policies/chain-loader.ts'
 import type { CheckedLimit } from './rate-limits/options.ts'
 import { createLimits, type RuleLimits } from './rate-limits/rule-limits.ts'
 import { createRevocation } from './revocation/revocation.ts'
+import { explain } from './explain/explain.ts'
+import type { Explanation } from './explain/explanation.ts'
 import { simulate } from './simulate.ts'
 import { permitsAmount, type Amount } from './spend/amount.ts'
 import { capStates, type CapState } from './spend/cap-states.ts'
@@ -118,6 +120,15 @@ export interface Guard {
     spend?: Spend,
   ): Promise<Verdict<Access, GuardDenial | SpendDenial>>
 
+  /**
+   * Explains what `simulate` would return now, rule by rule of every policy of the session: what passes, what blocks, and how
+   * much of each cap is left. The decision and the rules come from one reading of the counters, also where others use them
+   * meanwhile. Without `spend`, the caps of an operation that moves money are listed and not applied. It changes no limit, counter
+   * or hold. Faults: those of `simulate` and, also for a call that is denied before its amount is checked, those of the spend
+   * store and of the rate source.
+   */
+  explain(session: Session, facts: GuardFacts, rule: Rule, spend?: Spend): Promise<Explanation>
+
   /** Loads the revocations. Call it before serving. Rejects with a fault. */
   start(): Promise<void>
 
@@ -144,6 +155,7 @@ export function createGuard(options: GuardOptions): Guard {
     release: (hold, storage = spending.storage) => releaseSpend(hold, { ...spending, storage }),
     caps: async session => capStates((await dependencies.chains.load(session)).chain, session, spending),
     simulate: (session, facts, rule, spend) => simulate(dependencies, { session, facts, rule, spend }),
+    explain: (session, facts, rule, spend) => explain(dependencies, { session, facts, rule, spend }),
     start: () => revocation.start(),
     stop: () => revocation.stop(),
   }

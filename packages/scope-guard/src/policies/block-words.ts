@@ -40,7 +40,8 @@ export function exceededMessage({ item, rule, window, operations }: CounterItem,
 }
 
 const SUBJECTS: Readonly<Record<string, string>> = { dailyWithdrawalCapCents: 'Withdrawals' }
-const WINDOWS = { operation: 'at once', day: 'a day', month: 'a month', total: 'in total' } as const
+/** How a window is spelled after an amount. */
+export const WINDOWS = { operation: 'at once', day: 'a day', month: 'a month', total: 'in total' } as const
 /** How many operations of a limit a message names. */
 const NAMED = 3
 
@@ -57,4 +58,7 @@ function resets(window: CounterItem['window'], expiresAt: number | null): string
 }
 
 const DOLLARS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-const dollars = (cents: number): string => `${DOLLARS.format(cents / 100)} USD`
+/** Writes US cents for people. */
+export function dollars(cents: number): string {
+  return `${DOLLARS.format(cents / 100)} USD`
+}

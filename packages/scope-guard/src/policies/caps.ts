@@ -36,6 +36,8 @@ export interface CounterItem {
 
 /** The caps that apply to one operation. */
 export interface OperationCaps {
+  /** Whether the cap of this name applies. */
+  has(name: string): boolean
   /** The block for a currency without a rate. Undefined if no cap counts money. */
   readonly money: Block | undefined
   /** The first cap that needs a counter, which blocks on a host without a store. Undefined if no cap needs one. */
@@ -97,6 +99,7 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
   const counted = caps.filter(({ window }) => window !== 'operation')
   const money = caps.find(({ unit }) => unit === 'cents')
   return {
+    has: name => caps.some(cap => cap.name === name),
     money: money && { rule: 'currency', policyId: money.policyId },
     firstWithCounter: counted[0] && blockOf(counted[0]),
     overOneCall(cents) {
@@ -123,6 +126,8 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
 
 /** A cap with its counter in the window of an instant. A cap on one call has no counter. */
 export interface CountedCap {
+  /** Tells the caps of a chain apart. */
+  readonly name: string
   readonly rule: keyof Policy
   readonly policyId: string
   readonly operations: readonly string[] | undefined
@@ -179,7 +184,7 @@ export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
     },
     list: now =>
       caps.map(({ rule, policyId, operations, unit, window, most: cap, name }) => {
-        const common = { rule, policyId, operations, unit, window, cap }
+        const common = { name, rule, policyId, operations, unit, window, cap }
         if (window === 'operation') return { ...common, counter: undefined, endsAt: null }
         const { label, endsAt } = windowAt(window, now)
         return { ...common, counter: `${name}@${label}`, endsAt }

@@ -2,18 +2,23 @@ import type { Rule } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
 import { compileCaps, type CountedCap, type OperationCaps } from './caps.ts'
 import type { StoredPolicy } from './policy.ts'
-import { compilePredicates, type Block, type CallFacts } from './predicates.ts'
+import { compilePredicates, type Block, type CallFacts, type PredicateResult } from './predicates.ts'
+import { policyRevision } from './policy-revision.ts'
 
 /** The compiled policies of one session. Every policy must allow a call, and a spend counts against every policy. */
 export interface Chain {
   /** Returns the first rule that blocks a call, or undefined. Pure: the same facts give the same result. */
   block(facts: CallFacts): Block | undefined
+  /** Returns what every rule that needs no amount decides. The first one that blocks is the result of `block`. */
+  results(facts: CallFacts): readonly PredicateResult[]
   /** Whether any policy counts calls, so that an operation that moves no money may need a counter. */
   readonly countsCalls: boolean
   /** Returns the caps that apply to any of these operations, each cap once. */
   caps(operations: readonly string[], kind: Rule['spends']): OperationCaps
   /** Lists every cap, with its counter at an instant. */
   allCaps(now: EpochMs): readonly CountedCap[]
+  /** Identifies the ids and the content of the policies, in whatever order: `policyRevision`. */
+  readonly revision: string
 }
 
 /**
@@ -27,10 +32,13 @@ export function compileChain(chain: readonly StoredPolicy[]): Chain {
     policy.limits?.some(limit => limit.maxCount !== undefined),
   )
   const caps = compileCaps(policies)
+  const { block, results } = compilePredicates(policies)
   return {
-    block: compilePredicates(policies),
+    block,
+    results,
     countsCalls,
     caps: caps.select,
     allCaps: caps.list,
+    revision: policyRevision(policies),
   }
 }

@@ -28,6 +28,21 @@ interface Predicate {
   blocks(facts: CallFacts): boolean
 }
 
+/** What one member of one policy decides about a call. */
+export interface PredicateResult {
+  /** The block that the member reports if it blocks. */
+  readonly block: Block
+  readonly blocks: boolean
+}
+
+/** The members of policies that decide about a call without its amount, compiled. */
+interface Predicates {
+  /** Returns the first block, or undefined. */
+  block(facts: CallFacts): Block | undefined
+  /** Returns the result of every member, in the order in which `block` tests them. */
+  results(facts: CallFacts): readonly PredicateResult[]
+}
+
 /** The members that depend on the operation alone. */
 const OPERATION_ONLY: readonly (keyof Policy)[] = ['denyOperations', 'allowOperations']
 
@@ -91,12 +106,10 @@ function visibleDetails(member: keyof Policy, policy: Policy): Record<string, un
 }
 
 /**
- * Compiles policies to one function that returns the first block, or undefined. It tests member by member and, for one
- * member, in the given order of policies. Sort the policies for a result that does not depend on their order.
+ * Compiles policies. They are tested member by member and, for one member, in the given order of policies. Sort the policies
+ * for a result that does not depend on their order.
  */
-export function compilePredicates(
-  policies: readonly StoredPolicy[],
-): (facts: CallFacts) => Block | undefined {
+export function compilePredicates(policies: readonly StoredPolicy[]): Predicates {
   const predicates: Predicate[] = MEMBERS.flatMap(([member, compile]) =>
     policies.flatMap(({ id, policy }) => {
       const blocks = compile(policy)
@@ -118,9 +131,13 @@ export function compilePredicates(
     byOperation.set(facts.operation, block)
     return block
   }
-  return facts => {
-    let block = byOperation.get(facts.operation)
-    if (block === undefined) block = blockOfOperation(facts)
-    return block ?? perCall.find(predicate => predicate.blocks(facts))?.block
+  return {
+    block(facts) {
+      let block = byOperation.get(facts.operation)
+      if (block === undefined) block = blockOfOperation(facts)
+      return block ?? perCall.find(predicate => predicate.blocks(facts))?.block
+    },
+    results: facts =>
+      predicates.map(predicate => ({ block: predicate.block, blocks: predicate.blocks(facts) })),
   }
 }

@@ -47,22 +47,23 @@ const invalid = (field: string, expected: string): SpendDenial => ({
  */
 export async function checkAmount(
   caps: OperationCaps,
-  { amountCents, currency }: Amount,
+  amount: Amount,
   rates: RateSource,
 ): Promise<number | SpendDenial> {
   if (!caps.money) return 0
-  const cents = currency === 'USD' ? amountCents : await convert(amountCents, currency, rates)
+  const cents = await centsOf(amount, rates)
   if (cents === undefined) return blocked(caps.money)
   if (!Number.isSafeInteger(cents)) return invalid('amountCents', 'is too large to be converted to US cents')
   const over = caps.overOneCall(cents)
   return over ? blocked(over) : cents
 }
 
-async function convert(
-  amountCents: number,
-  currency: string,
+/** Converts a well-formed amount to US cents, rounded up, which may be no safe integer. Undefined: there is no rate. */
+export async function centsOf(
+  { amountCents, currency }: Amount,
   rates: RateSource,
 ): Promise<number | undefined> {
+  if (currency === 'USD') return amountCents
   const rate = await orFault('exchange rates', async () => rates(currency))
   if (rate === undefined) return undefined
   if (!(rate > 0 && rate < Infinity)) throw malformedReply('exchange rates', 'a positive number')

@@ -1,5 +1,6 @@
 import type { Session } from '@gatewright/kernel'
 import type { EpochMs } from '@gatewright/kernel/internal'
+import type { CountedCap } from '../policies/caps.ts'
 import type { Chain } from '../policies/chain.ts'
 import type { Policy, Window } from '../policies/policy.ts'
 import type { CounterUsage } from '../storage/port.ts'
@@ -24,14 +25,42 @@ export interface CapState {
   readonly resetsAt: EpochMs | null
 }
 
+/** A cap with its usage; undefined usage for a cap that needs a counter on a host without a store. */
+export interface CapUsage {
+  readonly cap: CountedCap
+  readonly usage: CounterUsage | undefined
+}
+
 const NOTHING: CounterUsage = { used: 0, held: 0 }
 
 /** Implements `Guard.caps`. */
 export async function capStates(
   chain: Chain,
-  { accountId }: Session,
-  { storage, clock, timeoutMs }: SpendDependencies,
+  session: Session,
+  dependencies: SpendDependencies,
 ): Promise<readonly CapState[]> {
+  return (await readCapUsage(chain, session, dependencies)).map(capState)
+}
+
+/** Converts a cap with its usage for callers. */
+export function capState({ cap: counted, usage }: CapUsage): CapState {
+  const { name: _name, counter: _counter, endsAt, cap, ...about } = counted
+  return {
+    ...about,
+    cap,
+    used: usage?.used,
+    held: usage?.held,
+    remaining: usage === undefined ? 0 : Math.max(0, cap - usage.used),
+    resetsAt: endsAt,
+  }
+}
+
+/** Reads the usage of every cap of a chain in one call; in none if there is no counter to read. */
+export async function readCapUsage(
+  chain: Chain,
+  { accountId }: Pick<Session, 'accountId'>,
+  { storage, clock, timeoutMs }: SpendDependencies,
+): Promise<readonly CapUsage[]> {
   const caps = chain.allCaps(clock.now())
   const counters = caps.flatMap(({ counter }) => (counter === undefined ? [] : [counter]))
   const usage =
@@ -39,15 +68,8 @@ export async function capStates(
       ? await withinTime('spend store', timeoutMs, () => storage.usage(accountId, counters))
       : []
   const usageBy = new Map(counters.map((counter, index) => [counter, usage[index]]))
-  return caps.map(({ counter, endsAt, cap, ...about }) => {
-    const of = counter === undefined ? NOTHING : usageBy.get(counter)
-    return {
-      ...about,
-      cap,
-      used: of?.used,
-      held: of?.held,
-      remaining: of === undefined ? 0 : Math.max(0, cap - of.used),
-      resetsAt: endsAt,
-    }
-  })
+  return caps.map(cap => ({
+    cap,
+    usage: cap.counter === undefined ? NOTHING : usageBy.get(cap.counter),
+  }))
 }
