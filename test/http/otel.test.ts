@@ -84,6 +84,7 @@ t.test('makes a span of a decision, which lasts as long as the request', async t
     'gatewright.request.id': String,
     'gatewright.operation': 'payments.create',
     'gatewright.account.id': String,
+    'gatewright.policy.revision': /^[\w-]{22}$/,
     'gatewright.run.outcome': 'stored',
     'gatewright.effect.id': String,
     'gatewright.replayed': false,

@@ -21,6 +21,7 @@ export { listOf, onOff, wholeNumber } from './config/parsers.ts'
 export { DEFAULT_RATE_LIMITS } from './config/rate-limits.ts'
 export { parseVariables } from './config/variable.ts'
 export { isKeySession, keySession } from './http/key-session.ts'
+export { ruleOf } from './http/mount.ts'
 export { assertOperationTable } from './http/operation-table.ts'
 export { callerOf } from './http/operation.ts'
 export {

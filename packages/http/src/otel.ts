@@ -35,6 +35,7 @@ const SPAN_ATTRIBUTES = [
   ['gatewright.account.id', 'accountId'],
   ['gatewright.key.id', 'keyId'],
   ['gatewright.session.id', 'sessionId'],
+  ['gatewright.policy.revision', 'policyRevision'],
   ['gatewright.code', 'code'],
   ['gatewright.reason', 'reason'],
   ['gatewright.rule', 'rule'],

@@ -34,6 +34,8 @@ export interface AccessLike {
   readonly session: Session
   /** Header fields for the response, such as `RateLimit`. */
   readonly headers: readonly HeaderField[]
+  /** What the decision was made from, for decision events only. */
+  readonly evidence?: Pick<CallerIds, 'policyRevision'>
 }
 
 /** What a guard gets of a request. */
@@ -91,6 +93,8 @@ export interface CallerIds {
   readonly accountId: string | undefined
   readonly keyId: string | undefined
   readonly sessionId: string | undefined
+  /** The revision of the policies of the caller: `Evidence.policyRevision` of the guard. */
+  readonly policyRevision?: string | undefined
 }
 
 /**

@@ -41,6 +41,7 @@ function decision(changes: Partial<Decision> = {}): Decision {
     replayed: false,
     outcome: undefined,
     effectId: undefined,
+    policyRevision: undefined,
     durationMs: 1.5,
     guardMs: 1,
     handlerMs: 0,

@@ -41,6 +41,16 @@ async function keyWithSession() {
     sessionId: minted.body['sessionId'] as string,
   }
 }
+const limits = [{ operations: ['payments.*'], maxCount: 2, window: 'total' }]
+const agent = await send('/user/v1/keys', {
+  headers: bearer((await bootstrapUser(send)).token),
+  body: {
+    label: 'agent',
+    scopes: ['payments.write'],
+    policy: { dailySpendCapCents: 1000, maxAuthAmountCents: 5000, limits },
+  },
+})
+const agentId = agent.body['userKeyId'] as string
 const [revoked, changed, live] = [await keyWithSession(), await keyWithSession(), await keyWithSession()]
 await send(revoked.path, { method: 'DELETE', headers })
 await send(changed.path, { method: 'PATCH', body: { scopes: [] }, headers })
@@ -53,6 +63,57 @@ t.test('starts a host that a signal stops', async t => {
   t.equal(stopped, 0)
   const problem = await runGatewright(['start'], { ...env, PORT: 'x' })
   t.match(problem, { code: 1, output: /^Gatewright cannot start:\n {2}PORT must/ })
+})
+
+t.test('explain says which rule binds a payment, in 80 columns', async t => {
+  const { code, output } = await gatewright('explain', agentId, 'payments.create', '--amount', '10.01')
+  t.equal(code, 0)
+  t.match(output, `payments.create with the key ${agentId} (agent, live)\nDenied (403 policy_blocked): `)
+  t.match(output, /^ {2}blocks {2}dailySpendCapCents \(binds\): 10\.00 USD left of 10\.00 USD a day,/m)
+  t.match(output, /^ {2}passes {2}limits: 2 calls left of 2 calls in total/m)
+  t.same(
+    output.split('\n').filter(line => line.length > 80),
+    [],
+  )
+})
+
+t.test('explain prints the same as JSON, at the exact amount that is left', async t => {
+  const { output } = await gatewright('explain', agentId, 'payments.create', '--amount', '10.00', '--json')
+  const explained = JSON.parse(output)
+  t.match(explained, {
+    key: { id: agentId, label: 'agent', state: 'live' },
+    operation: 'payments.create',
+    decision: { allowed: true },
+    policyRevision: /^[\w-]{22}$/,
+  })
+  t.match(
+    explained.rules.find((each: { rule: string }) => each.rule === 'dailySpendCapCents'),
+    {
+      outcome: 'passes',
+      binds: true,
+      requested: 1000,
+      cap: { remaining: 1000, resetsAt: /T00:00:00.000Z$/ },
+    },
+  )
+})
+
+t.test('explain names a missing scope, a revoked key, and what is no operation of a session', async t => {
+  const explain = (...args: string[]) => gatewright('explain', ...args)
+  t.match((await explain(agentId, 'cards.list')).output, /^Denied \(403 insufficient_scope\): /m)
+  const revokedId = revoked.path.split('/').at(-1) as string
+  const ended = await explain(revokedId, 'payments.create')
+  t.match(ended, { code: 0, output: /\(no label, revoked\)\nDenied \(401 unauthorized\)/ })
+  for (const [args, message] of [
+    [['nobody', 'payments.create'], /no key nobody/],
+    [[agentId, 'payments.crate'], /payments.crate is no operation for sessions of a user key/],
+    [[agentId, 'system.jwks'], /is no operation for sessions/],
+    [[agentId, 'cards.list', '--amount', '1.00'], /cards.list moves no money/],
+  ] as const)
+    t.match(await explain(...args), { code: 1, output: message })
+  t.match(await explain(agentId, 'payments.create', '--amount', '10'), {
+    code: 2,
+    output: /--amount must be/,
+  })
 })
 
 t.test('lists and shows the keys of an account without what proves them', async t => {

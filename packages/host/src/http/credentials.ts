@@ -70,7 +70,12 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
     prepare: rule => guard.prepare(rule),
     recheck: (access, facts) => guard.recheck(access, guardFacts(facts)),
     headersOf: ({ headers }) => headers,
-    idsOf: ({ session: { accountId, keyId, sessionId } }) => ({ accountId, keyId, sessionId }),
+    idsOf: ({ session: { accountId, keyId, sessionId }, evidence: { policyRevision } }) => ({
+      accountId,
+      keyId,
+      sessionId,
+      policyRevision,
+    }),
   }
   return {
     session: { ...sessionParts, check: onlyOverHttps(checkSession) },

@@ -81,7 +81,8 @@ const GATE_CREDENTIALS: Readonly<
   'web-token': ['web-token'],
 }
 
-function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): Rule<never> {
+/** Returns what a session needs for an operation, in the words of the guard. */
+export function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): Rule<never> {
   return {
     operation: id,
     allOf: scopes as never[],

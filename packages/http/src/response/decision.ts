@@ -16,6 +16,11 @@ export interface Decision extends CallerIds {
   readonly operation: string | undefined
   /** The pattern that the router matched, such as `/cards/:id`; undefined where the framework does not say. */
   readonly route: string | undefined
+  /**
+   * Identifies the ids and the content of the policies that applied: another one after a change of any of them. Undefined without a
+   * verified session.
+   */
+  readonly policyRevision: string | undefined
   /** The name of the credential that was verified. */
   readonly credential: string | undefined
   readonly status: number

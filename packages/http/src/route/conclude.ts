@@ -78,6 +78,7 @@ function emitDecision(
     accountId: draft.ids.accountId,
     keyId: draft.ids.keyId,
     sessionId: draft.ids.sessionId,
+    policyRevision: draft.ids.policyRevision,
     status,
     code,
     reason,

@@ -66,9 +66,9 @@ export function sessionCredential(guard: GuardPort<AccessLike>): Credential<Acce
     check: async (facts, rule) => guard.check(guardFacts(facts), rule),
     prepare: rule => guard.prepare(rule),
     headersOf: ({ headers }) => headers,
-    idsOf: ({ session }) => {
+    idsOf: ({ session, evidence }) => {
       const { accountId, keyId, sessionId } = session
-      return { accountId, keyId, sessionId }
+      return { accountId, keyId, sessionId, policyRevision: evidence?.policyRevision }
     },
   }
 }

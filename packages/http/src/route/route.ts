@@ -84,8 +84,8 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
 /** Returns the ids of a caller who was verified and then denied: a guard gives them with its denial. */
 function deniedIds({ evidence }: Denial & { readonly evidence?: CallerIds }): CallerIds | undefined {
   if (!evidence) return undefined
-  const { accountId, keyId, sessionId } = evidence
-  return { accountId, keyId, sessionId }
+  const { accountId, keyId, sessionId, policyRevision } = evidence
+  return { accountId, keyId, sessionId, policyRevision }
 }
 
 /** Whether the body is recorded or checked. */

@@ -49,6 +49,7 @@ export async function runCommand(argv: readonly string[], given: HostCommandOpti
       'Accounts and people': ['users', 'accounts', 'kyc', 'audit'],
       'Keys, sessions, requests': [
         'keys',
+        'explain',
         'sessions',
         'requests',
         'partner-keys',

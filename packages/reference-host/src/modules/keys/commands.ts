@@ -2,13 +2,12 @@ import type { HostServices } from '@gatewright/host'
 import { listCommand } from '@gatewright/host/cli'
 import { CommandError, heldKeyCommands, heldKeysOf, type Command } from '@gatewright/host/internal'
 import { accountOf } from '../users/find-account.ts'
+import { explainCommand } from './explain-command.ts'
 import { auditCommand, operatorActionsCommand } from './audit-command.ts'
 import { describeKey, revokedKeyOutput } from './key-output.ts'
 
-type KeyCommandServices = Pick<HostServices, 'backend' | 'clock' | 'db' | 'issuer' | 'progress'>
-
 /** Commands on API keys, on the keys that sign sessions, and on the log of their changes. None shows a secret. */
-export const commands: readonly Command<KeyCommandServices>[] = [
+export const commands: readonly Command<HostServices>[] = [
   listCommand({
     name: 'keys list',
     takes: ['ACCOUNT'],
@@ -69,6 +68,7 @@ export const commands: readonly Command<KeyCommandServices>[] = [
     run: async ({ issuer }, { positional: [keyId = ''] }) =>
       revokedKeyOutput(await issuer.revokeKey('operator', keyId)),
   },
+  explainCommand,
   listCommand({
     name: 'signing-keys list',
     takes: [],
