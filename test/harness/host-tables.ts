@@ -1,8 +1,7 @@
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { migrateHost } from '@gatewright/reference-host/internal'
-import type { Test } from 'tap'
-import { ownTest } from './own-test.ts'
+import root, { type Test } from 'tap'
 import { openPostgres, openSqlite } from './stores.ts'
 
 /** The tables of a host on one database. */
@@ -19,7 +18,7 @@ export function onBothDatabases(
   prepare: (db: SqlClient, dialect: SqlDialect) => Promise<void> = async () => {},
 ): void {
   for (const dialect of ['postgres', 'sqlite'] as const) {
-    void ownTest().test(`${dialect}: ${title}`, async t => {
+    void root.test(`${dialect}: ${title}`, async t => {
       const open = dialect === 'postgres' ? openPostgres : openSqlite
       const { connections, close } = await open(dialect === 'postgres' ? 4 : 1, async db => {
         await migrateHost(db)

@@ -1,5 +1,5 @@
 import type { TestRunner } from '@gatewright/kernel/internal/testing'
-import { ownTest } from './own-test.ts'
+import root from 'tap'
 
 /**
  * Fits tap to the runner that contract suites take. A suite asserts with node:assert, which tap does not see,
@@ -12,7 +12,7 @@ export const runner: TestRunner = {
     current = tests
     define()
     current = outer
-    void ownTest().test(name, async t => {
+    void root.test(name, async t => {
       for (const [title, run] of tests) {
         await t.test(title, async t => {
           await run()

@@ -1,15 +1,13 @@
 // Runs several test files one after the other in one process, each as a test of tap's, so that what they import is
 // loaded once. Arguments: the first compiled test file. The parent names each further one when it is asked.
+import './no-async-hooks.ts'
 import { once } from 'node:events'
-import { register } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import t from 'tap'
 import { FILE_USED, usedCpuMs } from './cpu-time.ts'
+import { setOwnTest } from './own-test.ts'
 
-register('./several-hooks.js', import.meta.url)
-// After the hooks, which replace a part of tap.
-const { default: t } = await import('tap')
-const { setOwnTest } = await import('./own-test.ts')
 /** Seconds that one file may take: a test that waits for ever is named, and the files after it are run. */
 const SECONDS = 180
 const timeout = Number(process.env['TAP_TIMEOUT'] ?? SECONDS) * 1000
@@ -36,6 +34,7 @@ for (let file = process.argv[2] ?? ''; file !== ''; file = await nextFile()) {
     setOwnTest(own)
     await import(pathToFileURL(resolve(file)).href)
   })
+  setOwnTest(undefined)
   console.log(`${FILE_USED} ${usedCpuMs() - before} ${file}`)
 }
 process.disconnect()

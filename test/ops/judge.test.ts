@@ -1,4 +1,4 @@
-import { ownTest } from '../harness/own-test.ts'
+import t from 'tap'
 import {
   compareWrites,
   countResponses,
@@ -7,8 +7,6 @@ import {
   type Attempt,
   type ReadinessSample,
 } from './judge.ts'
-
-const t = ownTest()
 
 const attempt = (endedAt: number, status?: number, sentAt = endedAt - 10): Attempt => ({
   host: 'a',

@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { Decision } from '@gatewright/http'
-import type { Test } from 'tap'
-import { ownTest } from '../../../harness/own-test.ts'
+import root, { type Test } from 'tap'
 import {
   BODY_LIMIT_BYTES,
   createWorld,
@@ -50,7 +49,7 @@ const parse = (text: string): Record<string, unknown> => {
 /** The one end-to-end suite: what every framework shows over a real socket, whatever mounts the operations. */
 export function endToEnd(name: string, start: Start): void {
   const check = (title: string, run: (t: Test, ground: Ground) => Promise<void>): void => {
-    void ownTest().test(`${name}: ${title}`, async t => {
+    void root.test(`${name}: ${title}`, async t => {
       const world = await createWorld()
       const served: TestServer = await start(world)
       t.teardown(() => served.close())

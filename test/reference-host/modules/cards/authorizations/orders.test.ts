@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { cardBench, prepareCardBench, type CardBench } from '../../../../harness/card-bench.ts'
 import { onBothDatabases } from '../../../../harness/host-tables.ts'
 import { internals } from '../../../../harness/internals.ts'
-import { ownTest } from '../../../../harness/own-test.ts'
+import t from 'tap'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -327,7 +327,7 @@ onBothDatabases(
   prepareCardBench,
 )
 
-void ownTest().test('every window ends now and begins its length before', t => {
+t.test('every window ends now and begins its length before', t => {
   const now = Date.UTC(2026, 5, 1)
   const days = { per24HourPeriod: 1, per7DayPeriod: 7, per30DayPeriod: 30, perYearPeriod: 365 } as const
   for (const [frequency, length] of Object.entries(days))
