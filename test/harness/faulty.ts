@@ -1,7 +1,8 @@
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import type { SqlFeatures } from '@gatewright/kernel/internal/sql'
-import { openPostgresPool, openRedis, testFeatures, testSqlOptions, uniqueName } from './stores.ts'
+import { openKeptPostgres } from './kept-postgres.ts'
+import { openPostgresPool, openRedis, testFeatures, testSqlOptions } from './stores.ts'
 import { faultProxy, type FaultProxy, type Harm } from './proxy.ts'
 
 /** One healthy client and three whose connection is hurt, over one real store. */
@@ -59,9 +60,7 @@ export async function faultyPostgres(
   migrate: (db: SqlClient) => Promise<void>,
   features: SqlFeatures = testFeatures(),
 ): Promise<FaultyClients<SqlClient>> {
-  const schema = uniqueName()
-  const setUp = await openPostgresPool(schema, 1)
-  await migrate(fromPgPool(setUp, { ...testSqlOptions(), features }))
+  const { schema, close } = await openKeptPostgres(1, migrate, features)
   const clients = await faultyClients(process.env['TEST_POSTGRES_URL'] as string, garbleRows, async url => {
     const pool = await openPostgresPool(schema, 1, url)
     // Connects now, while the proxy is still harmless.
@@ -72,8 +71,7 @@ export async function faultyPostgres(
     ...clients,
     close: async () => {
       await clients.close()
-      await setUp.query(`drop schema ${schema} cascade`)
-      await setUp.end()
+      await close()
     },
   }
 }

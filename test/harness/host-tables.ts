@@ -2,7 +2,8 @@ import type { SqlClient } from '@gatewright/kernel/sql'
 import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import { migrateHost } from '@gatewright/reference-host/internal'
 import root, { type Test } from 'tap'
-import { openPostgres, openSqlite } from './stores.ts'
+import { openKeptPostgres } from './kept-postgres.ts'
+import { openSqlite } from './stores.ts'
 
 /** The tables of a host on one database. */
 export interface HostTables {
@@ -11,7 +12,7 @@ export interface HostTables {
   readonly dbs: readonly [SqlClient, ...SqlClient[]]
 }
 
-/** Runs a test on both databases, each with fresh tables of the host and what `prepare` adds. */
+/** Runs a test on both databases, each with empty tables of the host and what `prepare` adds. It leaves the tables themselves as they are. */
 export function onBothDatabases(
   title: string,
   run: (t: Test, tables: HostTables) => Promise<void>,
@@ -19,13 +20,12 @@ export function onBothDatabases(
 ): void {
   for (const dialect of ['postgres', 'sqlite'] as const) {
     void root.test(`${dialect}: ${title}`, async t => {
-      const open = dialect === 'postgres' ? openPostgres : openSqlite
-      const { connections, close } = await open(dialect === 'postgres' ? 4 : 1, async db => {
-        await migrateHost(db)
-        await prepare(db, dialect)
-      })
+      const open = dialect === 'postgres' ? openKeptPostgres : openSqlite
+      const { connections, close } = await open(dialect === 'postgres' ? 4 : 1, migrateHost)
       t.teardown(close)
-      await run(t, { dialect, dbs: connections as unknown as HostTables['dbs'] })
+      const dbs = connections as unknown as HostTables['dbs']
+      await prepare(dbs[0], dialect)
+      await run(t, { dialect, dbs })
     })
   }
 }

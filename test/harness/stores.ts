@@ -31,9 +31,9 @@ export async function openRedis(
   count: number,
   at: string = url('TEST_REDIS_URL'),
 ): Promise<Connections<RedisClient>> {
-  const clients = Array.from({ length: count }, () =>
-    createClient({ url: at, disableOfflineQueue: true, socket: { reconnectStrategy: false } }),
-  )
+  const first = createClient({ url: at, disableOfflineQueue: true, socket: { reconnectStrategy: false } })
+  // `createClient` makes a class with a method for each of Redis's commands.
+  const clients = [first, ...Array.from({ length: count - 1 }, () => first.duplicate())]
   for (const client of clients) client.on('error', () => {})
   await Promise.all(clients.map(client => client.connect()))
   return {
@@ -44,15 +44,20 @@ export async function openRedis(
   }
 }
 
+const createdSchemas = new Set<string>()
+
 /** A Postgres pool of `size` connections that work in `schema`, which it creates. */
 export async function openPostgresPool(
   schema: string,
   size: number,
   at: string = url('TEST_POSTGRES_URL'),
 ): Promise<pg.Pool> {
-  const admin = new pg.Client({ connectionString: url('TEST_POSTGRES_URL') })
-  await admin.connect()
-  await admin.query(`create schema if not exists ${schema}`).finally(() => admin.end())
+  if (!createdSchemas.has(schema)) {
+    const admin = new pg.Client({ connectionString: url('TEST_POSTGRES_URL') })
+    await admin.connect()
+    await admin.query(`create schema if not exists ${schema}`).finally(() => admin.end())
+    createdSchemas.add(schema)
+  }
   const pool = new pg.Pool({ connectionString: at, max: size, options: `-c search_path=${schema}` })
   pool.on('error', () => {})
   return pool

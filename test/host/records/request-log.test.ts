@@ -267,10 +267,11 @@ onBothDatabases(
     await rows(
       db,
       dialect === 'postgres'
-        ? `alter table gw_requests add check (operation <> 'bad')`
+        ? `alter table gw_requests add constraint no_bad check (operation <> 'bad')`
         : `create trigger no_bad before insert on gw_requests when new.operation = 'bad'
           begin select raise(abort, 'refused'); end`,
     )
+    if (dialect === 'postgres') t.teardown(() => rows(db, 'alter table gw_requests drop constraint no_bad'))
     const log = createRequestLog({ db, clock: manualClock(), mode: 'writes' })
     for (let n = 0; n < 120; n++) log.record(decision(n % 60 === 7 ? { operation: 'bad' } : {}))
     await log.flush()

@@ -7,11 +7,12 @@ import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewrigh
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
+import { openKeptPostgres } from '../../harness/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
 idempotencyStorageContract(runner, 'Postgres', async () => {
-  const { connections, close } = await openPostgres(4, migrateIdempotency)
+  const { connections, close } = await openKeptPostgres(4, migrateIdempotency)
   return { connections: connections.map(db => postgresIdempotency(db)), close }
 })
 
@@ -27,7 +28,7 @@ idempotencyStorageFaults(runner, 'Postgres', async () => {
 })
 
 t.test('returns running immediately while another transaction has the key', async t => {
-  const { connections, close } = await openPostgres(2, migrateIdempotency, 'all')
+  const { connections, close } = await openKeptPostgres(2, migrateIdempotency, 'all')
   t.teardown(close)
   const [one, two] = connections
   await one!.transaction(async tx => {
@@ -53,7 +54,7 @@ t.test('returns running immediately while another transaction has the key', asyn
 })
 
 t.test('starts one of two open transactions, and the other when the first rolls back', async t => {
-  const { connections, close } = await openPostgres(2, migrateIdempotency)
+  const { connections, close } = await openKeptPostgres(2, migrateIdempotency)
   t.teardown(close)
   const [one, two] = connections
   const attempt = async (commit: boolean) => {

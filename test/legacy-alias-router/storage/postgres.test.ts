@@ -2,11 +2,12 @@ import { migrateAliasUsage, postgresAliasUsage } from '@gatewright/legacy-alias-
 import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
+import { openKeptPostgres } from '../../harness/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
 aliasUsageStorageContract(runner, 'Postgres', async () => {
-  const { connections, close } = await openPostgres(4, migrateAliasUsage)
+  const { connections, close } = await openKeptPostgres(4, migrateAliasUsage)
   return { connections: connections.map(db => postgresAliasUsage(db)), close }
 })
 
@@ -22,7 +23,7 @@ aliasUsageStorageFaults(runner, 'Postgres', async () => {
 })
 
 t.test('counts a batch once when it is sent again in a second open transaction', async t => {
-  const { connections, close } = await openPostgres(2, migrateAliasUsage)
+  const { connections, close } = await openKeptPostgres(2, migrateAliasUsage)
   t.teardown(close)
   const [one, two] = connections
   const rows = [{ alias: 'x', caller: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]

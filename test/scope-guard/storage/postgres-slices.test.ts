@@ -10,8 +10,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
 import { randomCases } from '../../harness/random-cases.ts'
+import { openKeptPostgres } from '../../harness/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
-import { openPostgres } from '../../harness/stores.ts'
 import { runSteps, step } from './slices-model.ts'
 
 /** Caps of the contract suite are lower. */
@@ -34,12 +34,12 @@ function queued(storage: SpendStorage): SpendStorage {
 }
 
 spendStorageContract(runner, 'Postgres, one host with slices', async () => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   return { connections: connections.map(db => postgresSpends(db, { escrow: { leastCap: 1 } })), close }
 })
 
 spendStorageContract(runner, 'Postgres, small caps of accounts with slices', async () => {
-  const { connections, close } = await openPostgres(4, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(4, migrateSpends, 'all')
   const storages = connections.map(db => queued(postgresSpends(db, { escrow: { leastCap: LARGE } })))
   return { connections: storages, close }
 })
@@ -64,7 +64,7 @@ spendStorageFaults(runner, 'Postgres, accounts with slices', async () => {
 })
 
 t.test('never exceeds a cap, and loses nothing, whatever hosts crash, freeze and wake', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const db = connections[0] as SqlClient
   await fc.assert(
@@ -79,7 +79,7 @@ const slices = { escrow: { leastCap: 1, sharePercent: 50, leaseSeconds: 10 } } a
 t.test(
   'keeps 400 simultaneous reservations of 4 hosts on separate connections at or below the cap',
   async t => {
-    const { connections, close } = await openPostgres(4, migrateSpends, 'all')
+    const { connections, close } = await openKeptPostgres(4, migrateSpends, 'all')
     t.teardown(close)
     const hosts = connections.map(db => postgresSpends(db, { escrow: { leastCap: 1 } }))
     const all = await race(400, index =>
@@ -95,7 +95,7 @@ t.test(
 )
 
 t.test('denies early while another host has a slice, and no longer when its lease is over', async t => {
-  const { connections, close } = await openPostgres(2, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(2, migrateSpends, 'all')
   t.teardown(close)
   const [one, other] = connections.map(db => postgresSpends(db, slices)) as [SpendStorage, SpendStorage]
   t.same(await one.reserve('a', '1', [{ ...day, amount: 100 }], 0), { outcome: 'held', used: [100] })
@@ -114,7 +114,7 @@ t.test('denies early while another host has a slice, and no longer when its leas
 })
 
 t.test('ends a slice with its window', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const storage = postgresSpends(connections[0]!, slices)
   await storage.reserve('a', '1', [{ ...day, amount: 100, expiresAt: 5000 }], 0)
@@ -128,7 +128,7 @@ const usedOf = async (db: SqlClient, account = 'a'): Promise<unknown> =>
   (await postgresSpends(db).usage(account, ['day']))[0]
 
 t.test('gives back what a slice has too much under a smaller cap, and keeps what fits', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const db = connections[0] as SqlClient
   const storage = postgresSpends(db, slices)
@@ -142,7 +142,7 @@ t.test('gives back what a slice has too much under a smaller cap, and keeps what
 })
 
 t.test('counts against a smaller cap what the account has used, not what others have', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const db = connections[0] as SqlClient
   const storage = postgresSpends(db, slices)
@@ -161,7 +161,7 @@ t.test('ends no slice of another host while the cap suffices', async t => {
     [undefined, 450, 1000],
     [100, 300, 950],
   ] as const) {
-    const { connections, close } = await openPostgres(2, migrateSpends, 'all')
+    const { connections, close } = await openKeptPostgres(2, migrateSpends, 'all')
     const [one, other] = connections.map(db => postgresSpends(db, slices)) as [SpendStorage, SpendStorage]
     await one.reserve('a', '1', [{ ...day, amount: 100 }], 0)
     if (own !== undefined) await other.reserve('a', '2', [{ ...day, amount: own }], 0)
@@ -176,7 +176,7 @@ t.test('ends no slice of another host while the cap suffices', async t => {
 })
 
 t.test('says what is used with the calls before in the same statement', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const storage = postgresSpends(connections[0] as SqlClient, slices)
   await storage.reserve('a', null, [{ ...day, amount: 0 }], 0)
@@ -191,7 +191,7 @@ t.test('says what is used with the calls before in the same statement', async t 
 })
 
 t.test('a hold that ends gives its money to the slice of the host', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const db = connections[0] as SqlClient
   const storage = postgresSpends(db, slices)
@@ -201,7 +201,7 @@ t.test('a hold that ends gives its money to the slice of the host', async t => {
 })
 
 t.test('sends one statement of an account at a time, with the holds in the order of their names', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const db = connections[0] as SqlClient
   let [running, most] = [0, 0]
@@ -226,7 +226,7 @@ t.test('sends one statement of an account at a time, with the holds in the order
 })
 
 t.test('keeps a counter whose window is over while it has a slice', async t => {
-  const { connections, close } = await openPostgres(2, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(2, migrateSpends, 'all')
   t.teardown(close)
   const [db, other] = connections as [SqlClient, SqlClient]
   const storage = postgresSpends(db, slices)
@@ -240,7 +240,7 @@ t.test('keeps a counter whose window is over while it has a slice', async t => {
 })
 
 t.test('ends a slice whose counter is missing', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const db = connections[0] as SqlClient
   const storage = postgresSpends(db, slices)
@@ -262,7 +262,7 @@ t.test('ends a slice whose counter is missing', async t => {
 })
 
 t.test('refuses calls within the scope of a transaction of its own database', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   const db = connections[0] as SqlClient
   const storage = postgresSpends(db, slices)

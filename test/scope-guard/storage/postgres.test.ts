@@ -2,11 +2,12 @@ import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
+import { openKeptPostgres } from '../../harness/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
 spendStorageContract(runner, 'Postgres', async () => {
-  const { connections, close } = await openPostgres(4, migrateSpends)
+  const { connections, close } = await openKeptPostgres(4, migrateSpends)
   return { connections: connections.map(db => postgresSpends(db)), close }
 })
 
@@ -24,7 +25,7 @@ spendStorageFaults(runner, 'Postgres', async () => {
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null } as const
 
 t.test('makes a second open transaction wait, and continues it when the first rolls back', async t => {
-  const { connections, close } = await openPostgres(2, migrateSpends)
+  const { connections, close } = await openKeptPostgres(2, migrateSpends)
   t.teardown(close)
   const [one, two] = connections
   const attempt = async (commit: boolean, account: string): Promise<string> => {
@@ -45,7 +46,7 @@ t.test('makes a second open transaction wait, and continues it when the first ro
 })
 
 t.test('reserves in one statement', async t => {
-  const { connections, close } = await openPostgres(1, migrateSpends, 'all')
+  const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)
   let statements = 0
   const storage = postgresSpends({

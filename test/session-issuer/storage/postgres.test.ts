@@ -14,12 +14,12 @@ import {
 import { auditEntry, childOf, sessionRecord } from '@gatewright/session-issuer/internal'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
+import { openKeptPostgres } from '../../harness/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
-import { openPostgres } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
 
 async function open() {
-  const { connections, close } = await openPostgres(5, migrateCredentials)
+  const { connections, close } = await openKeptPostgres(5, migrateCredentials)
   const [reader, ...writers] = connections
   return { writers, readFeed: (positions: readonly number[]) => readSqlFeed(reader!, positions), close }
 }

@@ -10,11 +10,12 @@ import {
 } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
+import { openKeptPostgres } from '../../harness/kept-postgres.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
 const open = async () => {
-  const { connections, close } = await openPostgres(4, migrateNonces)
+  const { connections, close } = await openKeptPostgres(4, migrateNonces)
   return { connections: connections.map(db => postgresNonces(db)), close }
 }
 nonceStorageContract(runner, 'Postgres', open)
@@ -34,7 +35,7 @@ nonceStorageFaults(runner, 'Postgres', hurt)
 challengeStorageFaults(runner, 'Postgres', hurt)
 
 t.test('lets one of two open transactions win, and the other one when the first rolls back', async t => {
-  const { connections, close } = await openPostgres(2, migrateNonces)
+  const { connections, close } = await openKeptPostgres(2, migrateNonces)
   t.teardown(close)
   const [one, two] = connections
   const attempt = async (commit: boolean): Promise<boolean> => {
@@ -62,7 +63,7 @@ t.test('migrates from 8 instances at once, and again', async t => {
 })
 
 t.test('collects no nonce that another transaction has just claimed again', async t => {
-  const { connections, close } = await openPostgres(3, migrateNonces)
+  const { connections, close } = await openKeptPostgres(3, migrateNonces)
   t.teardown(close)
   const [one, two, three] = connections
   const [now, later] = [10 * GRACE_MS, 20 * GRACE_MS]
