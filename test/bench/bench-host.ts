@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLogger, logDecision } from '@gatewright/host/internal'
-import type { Decision } from '@gatewright/http'
+import { createLog } from '@gatewright/host/internal'
 import { readConfig, startHost } from '@gatewright/reference-host'
 import type { RunningHost } from '@gatewright/reference-host/internal'
 import { bootstrapUser, request, type WalletUser } from '../harness/host.ts'
@@ -27,8 +26,7 @@ export async function startBenchHost(
   process.once('exit', () => rmSync(DATA_DIR, { recursive: true, force: true }))
   const config = readConfig({ PORT: '0', RATE_LIMITS: 'off', DATA_DIR, ...env })
   if (!config.ok) throw new Error(config.problems.join('; '))
-  const logger = createLogger('info')
-  const observe = logs ? (decision: Decision) => logDecision(logger, decision) : () => {}
+  const observe = logs ? createLog('info').logDecision : () => {}
   const host = await startHost(config.value, { observe, report: error => console.error(error) })
   const send: Parameters<typeof bootstrapUser>[0] = (path, options) => request(host.url, path, options)
   const users: WalletUser[] = []

@@ -48,7 +48,7 @@ export {
   transactionTable,
 } from './ledger/transactions.ts'
 export { COMPARED_MS, HISTORY_MS, SLOT_MS } from './observability/history.ts'
-export { createLogger, describeError, logDecision } from './observability/log.ts'
+export { createLog, describeError } from './observability/log.ts'
 export { requestLine } from './observability/request-line.ts'
 export { DECISION_OUTCOMES } from './observability/outcome.ts'
 export { REQUEST_SECONDS, STORE_CHECK_SECONDS, quantileOf } from './observability/quantile.ts'

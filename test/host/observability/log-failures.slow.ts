@@ -37,9 +37,9 @@ for (const kind of ['pipe', 'socket'])
       // Open for both, so that the pipe has a reader, which never reads. Node makes sockets for its own pipes.
       const log = kind === 'pipe' ? openSync(fifo, 'r+') : 'pipe'
       const script = `
-      const { createLogger } = await import(process.cwd() + '/packages/host/dist/observability/log.js')
+      const { createLog } = await import(process.cwd() + '/packages/host/dist/observability/log.js')
       const { droppedLogLines } = await import(process.cwd() + '/packages/host/dist/observability/line-writer.js')
-      const logger = createLogger('info')
+      const { logger } = createLog('info')
       for (let n = 0; n < 200; n += 1) {
         logger.info({ n, filler: 'x'.repeat(10_000) })
         await new Promise(resolve => setImmediate(resolve))
@@ -57,12 +57,12 @@ for (const kind of ['pipe', 'socket'])
 t.test('drops lines while the disk is full, and writes whole ones when there is space again', async t => {
   const log = join(folder, 'log')
   const script = `
-    const { createLogger } = await import(process.cwd() + '/packages/host/dist/observability/log.js')
+    const { createLog } = await import(process.cwd() + '/packages/host/dist/observability/log.js')
     const { truncateSync } = await import('node:fs')
-    const logger = createLogger('info')
-    // Lines of one turn of the event loop are written together.
+    const { logger } = createLog('info')
+    // Lines of 10 ms are written together.
     for (let n = 0; n < 20_000; n += 1) logger.info({ n, filler: 'x'.repeat(10_000) }, 'before')
-    await new Promise(resolve => setImmediate(resolve))
+    await new Promise(resolve => setTimeout(resolve, 20))
     const megabytes = process.memoryUsage().heapUsed / 2 ** 20
     truncateSync(${JSON.stringify(log)})
     logger.info('after')
@@ -88,9 +88,9 @@ t.test('drops lines while the disk is full, and writes whole ones when there is 
  */
 async function lastLines(shell: string, count: number, env: Record<string, string> = {}): Promise<string[]> {
   const script = `
-    const { createLogger } = await import(process.cwd() + '/packages/host/dist/observability/log.js')
+    const { createLog } = await import(process.cwd() + '/packages/host/dist/observability/log.js')
     const { writeFileSync } = await import('node:fs')
-    const logger = createLogger('info')
+    const { logger } = createLog('info')
     for (let n = 0; n < ${count}; n += 1) logger.info({ n, filler: 'x'.repeat(10_000) })
     if (process.env.DONE) writeFileSync(process.env.DONE, 'done\\n')
     process.exit(3)`

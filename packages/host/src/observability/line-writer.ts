@@ -1,6 +1,8 @@
 import { writeSync } from 'node:fs'
 
-/** Lines of one turn of the event loop are written together, but not more than about this many characters. */
+/** How long a line waits for others that are written with it. */
+const BATCH_MS = 10
+/** A batch is written before that if it has more than this many characters. */
 const BATCH_CHARACTERS = 65_536
 /** How much may wait for a slow reader, in bytes. */
 const MAX_WAITING_BYTES = 524_288
@@ -17,10 +19,10 @@ let dropped = 0
 export const droppedLogLines = (): number => dropped
 
 /**
- * Makes a writer of lines to standard error that never blocks and keeps no more than 512 KiB. The lines of one turn of the event loop are
- * one write: a write for each line costs a fifth of a guarded read. Lines that do not fit while the reader of a pipe is stopped are
- * dropped and counted, and so are those that cannot be written, as on a full disk. Only the end of the process waits for a reader, half a
- * second at most. The destinations of pino would keep such lines without bound, or wait for the reader and so stop the whole process.
+ * Makes a writer of lines to standard error that never blocks and keeps no more than 512 KiB. The lines of 10 ms are one write:
+ * a write for each turn of the event loop costs a tenth of a guarded read. A process that is killed loses the lines of the last 10 ms.
+ * Lines that do not fit while the reader of a pipe is stopped are dropped and counted, and so are those that cannot be written, as on a
+ * full disk. Only the end of the process waits for a reader, half a second at most. The destinations of pino would keep such lines without bound, or wait for the reader and so stop the whole process.
  */
 export function standardErrorWriter(): { write(line: string): void } {
   // Creating this stream is what makes Node switch a pipe or socket to writes that do not block.
@@ -33,7 +35,7 @@ export function standardErrorWriter(): { write(line: string): void } {
 /** Batches lines for `send`, which returns how many bytes it took or throws `EAGAIN` if its reader is not ready. */
 function lineWriter(send: (bytes: Uint8Array) => number): { write(line: string): void; end(): void } {
   let batch = ''
-  let scheduled = false
+  let next: NodeJS.Timeout | undefined
   /** Batches that are not sent, in order. They are joined only when they are sent: to join them with each batch would copy them all. */
   let waiting: Uint8Array[] = []
   let waitingBytes = 0
@@ -82,12 +84,10 @@ function lineWriter(send: (bytes: Uint8Array) => number): { write(line: string):
     write(line) {
       batch += line
       if (batch.length > BATCH_CHARACTERS) flush()
-      if (scheduled) return
-      scheduled = true
-      setImmediate(() => {
-        scheduled = false
+      next ??= setTimeout(() => {
+        next = undefined
         flush()
-      })
+      }, BATCH_MS).unref()
     },
     end() {
       // The last lines are kept even if earlier ones fill what may wait.

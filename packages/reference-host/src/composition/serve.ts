@@ -1,13 +1,7 @@
 import { constants } from 'node:os'
 import type { Observe } from '@gatewright/http/internal'
 import { Fault } from '@gatewright/kernel'
-import {
-  DataDirUnusable,
-  OperatorWarning,
-  createLogger,
-  describeError,
-  logDecision,
-} from '@gatewright/host/internal'
+import { DataDirUnusable, OperatorWarning, createLog, describeError } from '@gatewright/host/internal'
 import { readConfig, type Config } from '../config/config.ts'
 import { startHost, type RunningHost } from './host.ts'
 import { greetingLines, type Greeting } from './greeting.ts'
@@ -23,14 +17,14 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
   const config = readConfig(env)
   if (!config.ok) return failed(config.problems)
   const { logLevel, logFormat, openTelemetry, dataDir, databaseUrl } = config.value
-  const logger = createLogger(logLevel, logFormat)
+  const { logger, logDecision } = createLog(logLevel, logFormat)
   const began = Date.now()
   const signals = stopSignals(say)
   try {
     const telemetry = openTelemetry ? await openTelemetryOf(say) : undefined
     const host = await startHost(config.value, {
       observe(decision) {
-        logDecision(logger, decision)
+        logDecision(decision)
         telemetry?.(decision)
       },
       report: error => {
