@@ -1,3 +1,4 @@
+import { createClient } from '@gatewright/client'
 import { gate } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
@@ -201,6 +202,8 @@ const storages: readonly Constructor[] = [
     row(open.name, {}, options => open(db, options)),
   ),
   row('postgresSpends escrow', {}, escrow => postgresSpends(postgres, { escrow })),
+  row('createClient', { url: 'https://api.example' }, createClient),
+  row('createClient credential', {}, credential => createClient({ url: 'https://api.example', credential })),
   row('createLostRuns', { storage: memoryIdempotency() }, createLostRuns),
   row('redisRevocationFeed', {}, options => redisRevocationFeed(redis, options)),
   row('runCommand', { env: {}, ask: undefined }, options => runCommand(['help'], options)),

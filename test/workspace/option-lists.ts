@@ -35,10 +35,12 @@ export const OPTION_TYPES: Readonly<Record<string, readonly [file: string, type:
   'gate with a guard': ['http/src/gate-types.ts', 'GateOptions'],
   gatewright: ['gatewright/src/options.ts', 'GatewrightOptions'],
   'gatewright write': ['gatewright/src/operations.ts', 'WriteOperation'],
+  createClient: ['client/src/options.ts', 'ClientOptions'],
 }
 
 /** The lists of options in each README, in the order of its marks. */
 const LISTS: Readonly<Record<string, readonly string[]>> = {
+  'packages/client/README.md': ['createClient'],
   'packages/gatewright/README.md': ['gatewright write', 'gatewright'],
   'packages/http/README.md': ['gate', 'gate with a guard'],
   'packages/idempotency-store/README.md': ['createIdempotency', 'createLostRuns'],

@@ -64,6 +64,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(FIVE.map(name => [name, ['kernel']])),
   gatewright: ['kernel', 'http', ...FIVE],
   'create-gatewright': [],
+  client: [],
   host: ['kernel', 'http', ...FIVE],
 }
 

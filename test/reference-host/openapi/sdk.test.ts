@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
 import { startTestHost } from '../../harness/host.ts'
 import { resolved } from '../../harness/openapi.ts'
+import { clientSources } from '../../workspace/client-source.ts'
 
 interface Described {
   readonly operationId: string
@@ -33,7 +35,7 @@ t.test('has each operation that clients call once, and no old name', async t => 
     .map(({ operationId }) => operationId.replace(/_\d+$/, ''))
   const left = [...new Set(fullIds)].filter(id => !ids.includes(id) && !id.startsWith('system_'))
   t.same(left, ['auth_openCli', 'auth_openKyc'], 'redirects for browsers are left out')
-  t.same(text.match(/consumer|externalUserId|"deprecated":true/gi), null)
+  t.same(text.match(/consumer|externalUserId|older clients|"deprecated":true/gi), null)
 })
 
 t.test('has one object for each success, and no Open Responses object', async t => {
@@ -67,4 +69,9 @@ t.test('has entity tags of its own, and is served for no other reader', async t 
     status: 400,
     body: { error: 'invalid_request', field: 'for', message: 'for must be sdk.' },
   })
+})
+
+t.test('the sources of the client are what npm run docs:update makes of it', async t => {
+  for (const [path, source] of Object.entries(await clientSources(body)))
+    t.equal(readFileSync(path, 'utf8'), source, path)
 })

@@ -31,13 +31,14 @@ export const GROUPS = {
       'migrating/express-rate-limit',
       'migrating/home-grown-api-keys',
     ),
-    ...docs('legacy', 'retiring-an-api', 'commonjs'),
+    ...docs('legacy', 'retiring-an-api', 'client', 'commonjs'),
   ],
   Reference: [
     ...docs('api', 'errors', '401', 'configuration', 'bounds', 'glossary'),
     ...[
       'gatewright',
       'create-gatewright',
+      'client',
       'kernel',
       'signature-verifier',
       'session-issuer',

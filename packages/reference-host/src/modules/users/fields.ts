@@ -20,7 +20,7 @@ export const partnerUserFields = {
     // It has no title, so it is not a shared component: only some operations reject unknown members.
     Type.Object(
       { chain: Type.Enum(['evm']), address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }) },
-      { description: 'A wallet as older clients send it: use `walletAddress`' },
+      { description: 'A wallet as older clients send it: use `walletAddress`', deprecated: true },
     ),
   ),
 } as const
