@@ -1,12 +1,15 @@
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import type { SqlFeatures } from '@gatewright/kernel/internal/sql'
+import { faultProxy, type FaultProxy } from '@gatewright/kernel/testing'
 import { openKeptPostgres } from './kept-postgres.ts'
 import { openPostgresPool, openRedis, testFeatures, testSqlOptions } from './stores.ts'
-import { faultProxy, type FaultProxy, type Harm } from './proxy.ts'
 
 /** One healthy client and three whose connection is hurt, over one real store. */
-export type FaultyClients<Client> = Record<'healthy' | Exclude<Harm, 'none' | 'silent'>, Client> & {
+export type FaultyClients<Client> = Record<
+  'healthy' | Exclude<FaultProxy['harm'], 'none' | 'silent'>,
+  Client
+> & {
   close(): Promise<void>
 }
 

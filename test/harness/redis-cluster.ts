@@ -1,5 +1,5 @@
+import { faultProxy, type FaultProxy } from '@gatewright/kernel/testing'
 import { createClient } from 'redis'
-import { faultProxy, type FaultProxy } from './proxy.ts'
 import { freePort, startRedis } from './services.ts'
 
 /** A cluster of three nodes on loopback, each with a third of the slots. */
@@ -62,7 +62,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
 /** A cluster of one node that gives clients the port of a proxy in front of it. */
 export async function startProxiedRedisCluster(): Promise<{ proxy: FaultProxy; stop(): Promise<void> }> {
   const node = await startRedis(['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())])
-  const proxy = await faultProxy(node.url, bytes => bytes)
+  const proxy = await faultProxy(node.url)
   const client = createClient({ url: node.url })
   await client.connect()
   await client.sendCommand(['CONFIG', 'SET', 'cluster-announce-ip', '127.0.0.1'])

@@ -14,9 +14,8 @@ import {
   type SqlValue,
   type SqlFeatures,
 } from '@gatewright/kernel/internal/sql'
-import { manualClock } from '@gatewright/kernel/testing'
+import { faultProxy, manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
-import { faultProxy } from '../harness/proxy.ts'
 import { openPostgresPool, testFeatures, testSqlOptions, uniqueName } from '../harness/stores.ts'
 import { response, write } from './support.ts'
 import { CONTROLLING_TEXTS, SINGLE_STATEMENTS } from './transaction-texts.ts'
@@ -152,7 +151,7 @@ for (const [harm, moved] of [
   t.test(`takes effect once when the last round trip is lost: ${harm}`, async t => {
     // With minimal features, the commit has a round trip of its own.
     const { host, effects, schema } = await setUp(t, 1, 2, { features: 'all' })
-    const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, response => response)
+    const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string)
     const pool = await openPostgresPool(schema, 1, proxy.url)
     t.teardown(() => pool.end().finally(() => proxy.close()))
     const cut = createTransactionalIdempotency({

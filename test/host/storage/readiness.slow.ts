@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { faultProxy, type FaultProxy } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { gatewright } from '../../harness/gatewright.ts'
 import { bootstrapUser, request, spawnHost, type HostProcess } from '../../harness/host.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
-import { faultProxy, type FaultProxy } from '../../harness/proxy.ts'
 import { startPostgres, type OwnService } from '../../harness/services.ts'
 
 const SECRETS = (await hostStoresEnv('postgres')).env
@@ -32,7 +32,7 @@ async function own<S extends OwnService>(t: Test, starting: Promise<S>): Promise
 
 /** A proxy in front of a server, as the address of a database is behind one. */
 async function front(t: Test, url: string): Promise<FaultProxy> {
-  const proxy = await faultProxy(url, bytes => bytes)
+  const proxy = await faultProxy(url)
   t.teardown(() => proxy.close())
   return proxy
 }

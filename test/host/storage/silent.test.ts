@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { FaultCode } from '@gatewright/kernel/internal'
+import { faultProxy, type FaultProxy } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import type { Backend } from '../../../packages/host/dist/storage/backend.js'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
-import { faultProxy, type FaultProxy } from '../../harness/proxy.ts'
 import { startProxiedRedisCluster } from '../../harness/redis-cluster.ts'
 
 type Storage = typeof import('../../../packages/host/dist/storage/redis.js') &
@@ -22,7 +22,7 @@ const LIMIT_MS = 500
 
 /** A proxy in front of a store, which can make it silent. */
 async function front(t: Test, url: string): Promise<FaultProxy> {
-  const proxy = await faultProxy(url, bytes => bytes)
+  const proxy = await faultProxy(url)
   t.teardown(() => proxy.close())
   return proxy
 }

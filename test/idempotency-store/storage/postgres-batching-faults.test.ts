@@ -3,10 +3,9 @@ import type { BeginResult } from '@gatewright/idempotency-store/internal'
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows } from '@gatewright/kernel/sql'
-import { race } from '@gatewright/kernel/testing'
+import { faultProxy, race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { faultyPostgres } from '../../harness/faulty.ts'
-import { faultProxy } from '../../harness/proxy.ts'
 import { openPostgresPool, testSqlOptions, uniqueName } from '../../harness/stores.ts'
 import {
   beginAll,
@@ -137,7 +136,7 @@ void t.test('fails every call of a statement without a reply, and repeats none',
   const healthy = await openPostgresPool(schema, 2)
   await migrateIdempotency(fromPgPool(healthy, testSqlOptions()))
   const record = postgresIdempotency(fromPgPool(healthy, testSqlOptions()))
-  const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, response => response)
+  const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string)
   t.teardown(async () => {
     await proxy.close()
     await healthy.query(`drop schema ${schema} cascade`)

@@ -2,9 +2,9 @@ import { fromIoredis, fromNodeRedis, type RedisClient } from '@gatewright/kernel
 import { redisScript, runScript, type RedisScript } from '@gatewright/kernel/internal/redis'
 import { Cluster, Redis } from 'ioredis'
 import { createHash } from 'node:crypto'
+import { faultProxy } from '@gatewright/kernel/testing'
 import { createClient } from 'redis'
 import t from 'tap'
-import { faultProxy } from '../../harness/proxy.ts'
 import { uniqueName } from '../../harness/stores.ts'
 
 const url = process.env['TEST_REDIS_URL'] as string
@@ -119,7 +119,7 @@ t.test('computes the SHA-1 of a script as the server does', async t => {
 })
 
 t.test('ioredis: sends no command again whose reply was lost', async t => {
-  const proxy = await faultProxy(url, bytes => bytes)
+  const proxy = await faultProxy(url)
   const { client, close } = await openIoredis(proxy.url)
   t.teardown(async () => {
     close()

@@ -1,9 +1,9 @@
+import { faultProxy } from '@gatewright/kernel/testing'
 import type { LimiterStore } from '@gatewright/scope-guard'
 import { Redis } from 'ioredis'
 import { RateLimiterPostgres, RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient } from 'redis'
 import t, { type Test } from 'tap'
-import { faultProxy } from '../../harness/proxy.ts'
 import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { bench } from '../issuer.ts'
 

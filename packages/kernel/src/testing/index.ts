@@ -1,6 +1,8 @@
 export { manualClock } from './clock.ts'
+export { faultProxy } from './fault-proxy.ts'
 export { race } from './race.ts'
 export { sqlClientContract } from './sql-client.ts'
 export { collectTests, failingTests } from './runner.ts'
+export type { FaultProxy } from './fault-proxy.ts'
 export type { ManualClock } from './clock.ts'
 export type { FaultyStorage } from './suite.ts'

@@ -1,9 +1,8 @@
 import { fromPgPool, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { toInteger, type SqlTransaction } from '@gatewright/kernel/internal/sql'
-import { race } from '@gatewright/kernel/testing'
+import { faultProxy, race } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'
-import { faultProxy } from '../../../harness/proxy.ts'
 import { openPostgresPool, uniqueName } from '../../../harness/stores.ts'
 
 /** Opens two pools whose transactions have an isolation level, with a table of two accounts. */
@@ -159,7 +158,7 @@ for (const features of ['all', 'minimal'] as const)
         `${features}, ${way}${lazyBegin ? ', lazy begin' : ''}: runs once if the connection breaks at COMMIT`,
         async t => {
           const [direct] = (await open(t, 'serializable')) as [pg.Pool]
-          const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, bytes => bytes)
+          const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string)
           const pool = new pg.Pool({ ...direct.options, connectionString: proxy.url })
           pool.on('error', () => {})
           t.teardown(async () => {

@@ -1,9 +1,9 @@
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, type SqlClient } from '@gatewright/kernel/sql'
 import { defer, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { faultProxy } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'
-import { faultProxy } from '../../../harness/proxy.ts'
 import { openPostgresPool, openSqlite } from '../../../harness/stores.ts'
 import { modes, open } from './modes.ts'
 
@@ -203,7 +203,7 @@ t.test('a deferred lock makes the statement behind it see what was committed dur
 
 t.test('throws a fault when the connection is cut, and has committed all or nothing', async t => {
   const { db, schema } = await open(t, 'pipelined')
-  const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, bytes => bytes)
+  const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string)
   t.teardown(() => proxy.close())
   for (const [harm, committed] of [
     ['cutBefore', []],

@@ -1,27 +1,34 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** What the proxy does to the next bytes. `cutBefore`: drops the request. `cutAfter`: drops the response. `silent`: keeps the request. */
-export type Harm = 'none' | 'cutBefore' | 'cutAfter' | 'malformed' | 'silent'
-
-/** A TCP proxy on loopback that can hurt what passes through it. */
+/** A TCP proxy on loopback between a client and a server, which can disturb what passes through it. */
 export interface FaultProxy {
-  /** The given URL with the proxy's host and port. */
+  /** The URL of the server with the host and port of the proxy. */
   readonly url: string
-  harm: Harm
+  /**
+   * What happens to the next bytes. `none`: they pass. `cutBefore`: the connection is cut before the server gets the request. `cutAfter`: it is
+   * cut when the server has replied, and the client gets no reply. `malformed`: the client gets what `rewrite` makes of the reply. `silent`:
+   * the request is kept, and the connection stays open.
+   */
+  harm: 'none' | 'cutBefore' | 'cutAfter' | 'malformed' | 'silent'
   /** How many connections were accepted. */
   readonly accepted: number
   /** Keeps all bytes of the present connections, as when the machine behind them is gone. Later connections work. */
   silence(): void
   /** Leads later connections to the server of another URL, and cuts the present ones, as a proxy does after a failover. */
   lead(url: string): void
+  /** Cuts all connections and stops. */
   close(): Promise<void>
 }
 
 /**
- * A proxy between a client and a real server. With `malformed`, `rewrite` turns each reply into other bytes
- * that are valid in the server's protocol but not what the caller expects.
+ * Starts a proxy on a free port before the server of a URL, which names its port. With `harm` `malformed`, `rewrite` turns the bytes of each reply
+ * into others, such as those of a valid message that the caller does not expect. Drivers send several messages for one call: `cutAfter` cuts
+ * the reply to the first of them, so that a statement which is prepared first has not run. Set it when only the message that counts is to come.
  */
-export async function faultProxy(target: string, rewrite: (response: Buffer) => Buffer): Promise<FaultProxy> {
+export async function faultProxy(
+  target: string,
+  rewrite: (reply: Buffer) => Buffer = reply => reply,
+): Promise<FaultProxy> {
   let { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
   const silenced = new WeakSet<Socket>()
