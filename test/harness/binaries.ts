@@ -142,6 +142,25 @@ export function pgBouncerBinary(): {
   return { path: join(debian.bin, 'pgbouncer'), env: debian.env, from: 'Debian package, unpacked' }
 }
 
+/** MariaDB with its texts of errors: Debian's package unpacked, because a MariaDB of the machine reads its configuration. */
+export function mariaDbBinary(): {
+  readonly path: string
+  readonly messages: string
+  readonly env: Record<string, string>
+  readonly from: string
+} {
+  const debian = debianProgram('mariadb', 'mariadbd', ['mariadb-server-core'], 'sbin')
+  if (!debian)
+    throw new Error('no MariaDB for the tests: the Debian package mariadb-server-core could not be unpacked')
+  const { root, bin, env } = debian
+  return {
+    path: join(bin, 'mariadbd'),
+    messages: join(root, 'share/mysql'),
+    env,
+    from: 'Debian package, unpacked',
+  }
+}
+
 /** The load generator wrk: the machine's, or Debian's package unpacked. */
 export function wrkBinary(): { readonly path: string; readonly env: Record<string, string> } {
   const path = onPath('wrk')

@@ -7,7 +7,7 @@ import { openSqlite } from './stores.ts'
 
 /** The tables of a host on one database. */
 export interface HostTables {
-  readonly dialect: SqlDialect
+  readonly dialect: Exclude<SqlDialect, 'mysql'>
   /** Four connections of Postgres; the one writer of an embedded SQLite. */
   readonly dbs: readonly [SqlClient, ...SqlClient[]]
 }

@@ -9,6 +9,7 @@ import { createTransactionalIdempotency } from '@gatewright/idempotency-store/tr
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import * as idempotencyPostgres from '@gatewright/idempotency-store/postgres'
 import { redisIdempotency } from '@gatewright/idempotency-store/redis'
+import { mysqlIdempotency } from '@gatewright/idempotency-store/mysql'
 import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { memoryFeed } from '@gatewright/kernel'
 import { createFairQueue } from '@gatewright/kernel/internal'
@@ -41,6 +42,7 @@ import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { redisRevocationFeed, redisSpends } from '@gatewright/scope-guard/redis'
+import { mysqlSpends } from '@gatewright/scope-guard/mysql'
 import { sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { createIssuer } from '@gatewright/session-issuer'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
@@ -198,9 +200,15 @@ const storages: readonly Constructor[] = [
   row('postgresTransactionalIdempotency', {}, options =>
     idempotencyPostgres.postgresTransactionalIdempotency(postgres, options),
   ),
-  ...[sqliteCredentials, sqliteNonces, sqliteSpends, sqliteAliasUsage, sqliteIdempotency].map(open =>
-    row(open.name, {}, options => open(db, options)),
-  ),
+  ...[
+    sqliteCredentials,
+    sqliteNonces,
+    sqliteSpends,
+    sqliteAliasUsage,
+    sqliteIdempotency,
+    mysqlSpends,
+    mysqlIdempotency,
+  ].map(open => row(open.name, {}, options => open(db, options))),
   row('postgresSpends escrow', {}, escrow => postgresSpends(postgres, { escrow })),
   row('createClient', { url: 'https://api.example' }, createClient),
   row('createClient credential', {}, credential => createClient({ url: 'https://api.example', credential })),

@@ -32,6 +32,7 @@ import {
   statementLimit,
   SYSTEM_BALANCE,
 } from './statements.ts'
+import { hostDialect } from '../records/host-dialect.ts'
 import { DDL } from './ledger-tables.ts'
 import { checkedPosition, snapshotPosition, type CheckedPosition } from './position.ts'
 
@@ -233,7 +234,7 @@ async function insert(tx: SqlQueries, transfer: Transfer, accountId: string, now
   if (!inserted) return false
   for (const text of others) await defer(tx, text, values)
   if (owner !== undefined && toInteger(inserted['pending']) === MAX_PENDING)
-    for (const text of FOLD_OWN[tx.dialect]) await rows(tx, text, [owner, debit])
+    for (const text of FOLD_OWN[hostDialect(tx)]) await rows(tx, text, [owner, debit])
   return true
 }
 
@@ -282,10 +283,10 @@ function assertCovered({ id, debit, credit, amountCents, cover }: Transfer): voi
 async function foldRange(tx: SqlQueries, range: readonly [string, string]): Promise<void> {
   if (tx.dialect === 'postgres') await rows(tx, FOLD_LOCK_LIMIT)
   await rows(tx, OPEN_SYSTEM_ACCOUNTS, range)
-  const found = await rows(tx, FOLDABLE[tx.dialect], range)
+  const found = await rows(tx, FOLDABLE[hostDialect(tx)], range)
   if (found.length === 0) return
   const names = JSON.stringify(found.map(row => toText(row['id'])))
-  for (const text of FOLD[tx.dialect]) await rows(tx, text, [names])
+  for (const text of FOLD[hostDialect(tx)]) await rows(tx, text, [names])
 }
 
 /** Whether a statement has waited for a lock for as long as it may. */

@@ -1,4 +1,4 @@
-import type { SqlDialect } from '@gatewright/kernel/internal/sql'
+import type { HostDialect } from '../records/host-dialect.ts'
 
 /** How many pending amounts an account may have before a debit folds them. */
 export const MAX_PENDING = 64
@@ -122,7 +122,7 @@ const PENDING = `select a.id from gw_ledger_accounts a where a.id in (
  * Reads the accounts of a range to fold and locks them, in order. An account that another transaction holds is left out. A separate
  * statement: the one that folds must see what was committed before the lock.
  */
-export const FOLDABLE: Readonly<Record<SqlDialect, string>> = {
+export const FOLDABLE: Readonly<Record<HostDialect, string>> = {
   postgres: `${PENDING} for no key update of a skip locked`,
   sqlite: PENDING,
 }
@@ -168,7 +168,7 @@ export const CHECK_SINCE: CheckStatements = checkStatements(
  * Adds all pending amounts of ledger accounts to their balances, atomically. The caller holds the locks of the accounts: only then may it
  * delete their pending amounts.
  */
-function foldStatements(dialect: SqlDialect, which: string, account = ''): readonly string[] {
+function foldStatements(dialect: HostDialect, which: string, account = ''): readonly string[] {
   const tail = `gw_ledger_tail where ${which}`
   // An SQLite transaction is the only writer.
   if (dialect === 'sqlite')
@@ -189,13 +189,13 @@ function foldStatements(dialect: SqlDialect, which: string, account = ''): reado
 
 const listed = (names: string): string => `ledger_account in (${names})`
 /** Folds the ledger accounts of a list, a JSON array of their names, in all partitions. */
-export const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
+export const FOLD: Readonly<Record<HostDialect, readonly string[]>> = {
   postgres: foldStatements('postgres', listed('select jsonb_array_elements_text(cast($1 as jsonb))')),
   sqlite: foldStatements('sqlite', listed('select value from json_each($1)')),
 }
 const OWN = 'account_id = $1 and ledger_account = $2'
 /** Folds one ledger account of a user. The parameters are the account and the name. */
-export const FOLD_OWN: Readonly<Record<SqlDialect, readonly string[]>> = {
+export const FOLD_OWN: Readonly<Record<HostDialect, readonly string[]>> = {
   postgres: foldStatements('postgres', OWN, 'a.account_id = $1 and '),
   sqlite: foldStatements('sqlite', OWN, 'a.account_id = $1 and '),
 }

@@ -1,9 +1,9 @@
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import type { SqlDialect } from '@gatewright/kernel/internal/sql'
 import type { HostConfig } from '../config/host-config.ts'
+import { hostDialect, type HostDialect } from '../records/host-dialect.ts'
 
-const EXISTS: Readonly<Record<SqlDialect, string>> = {
+const EXISTS: Readonly<Record<HostDialect, string>> = {
   postgres: 'select 1 where to_regclass($1) is not null',
   sqlite: "select 1 from sqlite_master where type = 'table' and name = $1",
 }
@@ -15,7 +15,7 @@ type EnvironmentConfig = Pick<HostConfig, 'environment' | 'databaseUrl'>
  * checks and create play money. Fault: `ERR_STORE_UNAVAILABLE`.
  */
 export async function assertEnvironment(sql: SqlQueries, config: EnvironmentConfig): Promise<void> {
-  const exists = (await rows(sql, EXISTS[sql.dialect], ['gw_environment'])).length > 0
+  const exists = (await rows(sql, EXISTS[hostDialect(sql)], ['gw_environment'])).length > 0
   const found = exists ? await nameOf(sql) : undefined
   refuseOther(found ?? config.environment, config)
 }

@@ -5,7 +5,7 @@ create table {prefix}idempotency (
   account_id {id} not null,
   digest {id} not null,
   fingerprint text not null,
-  owner text not null,
+  owner {id} not null,
   fence bigint not null,
   state text not null,
   until bigint not null,

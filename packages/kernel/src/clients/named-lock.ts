@@ -1,6 +1,6 @@
 import { keyDigest } from '../key-digest.ts'
 import { readVersions } from './ddl.ts'
-import { defer, hasAllFeatures, rows, type SqlClient, type SqlQueries } from './sql-client.ts'
+import { defer, hasAllFeatures, rows, upsert, type SqlClient, type SqlQueries } from './sql-client.ts'
 
 /**
  * What a transaction locks. With `accountId`, one thing of an account, and on an engine of several machines the lock is where the rows of
@@ -29,7 +29,7 @@ export const lockTable = (prefix: string): string => `${prefix}lock_rows`
 
 /**
  * Locks a name until the transaction ends: another transaction that locks it waits, and its later statements see what this one has
- * committed. Sent with the next statement. It takes an advisory lock, or with `features: 'minimal'` it updates a row that
+ * committed. Sent with the next statement. It takes an advisory lock, or with `features: 'minimal'` and on MySQL it updates a row that
  * `migrate` has made room for, so that it also works on a snapshot: there the one that waited fails with SQLSTATE 40001. Does nothing
  * on SQLite, which has one writer. Take locks of several kinds in one order everywhere, and of one kind only one, because ids can
  * share a row. `prefix` is the checked prefix of the tables.
@@ -44,8 +44,9 @@ export async function lockName(tx: SqlQueries, prefix: string, lock: NamedLock):
   }
   const table = lockTable(prefix)
   const row = 'accountId' in lock ? lock.kind : `${lock.kind}:${keyDigest(lock.id).slice(0, SHARED_LETTERS)}`
+  const { clause } = upsert(tx, 'account_id, name')
   const text = `insert into ${table} (account_id, name, times) values ($1, $2, 1)
-    on conflict (account_id, name) do update set times = ${table}.times + 1`
+    ${clause} times = ${table}.times + 1`
   await defer(tx, text, [accountId, row])
 }
 

@@ -1,5 +1,5 @@
 import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
-import type { DdlVersion } from './ddl.ts'
+import { readVersions, type DdlVersion } from './ddl.ts'
 import { rows, toInteger, toText, type SqlQueries } from './sql-client.ts'
 import { columnNames, migrationTable, rejectTables } from './table-checks.ts'
 
@@ -46,6 +46,8 @@ interface KnownVersions {
   readonly prefix: string
   readonly namespace: string
   readonly versions: readonly DdlVersion[]
+  /** Whether a version was begun that is not recorded, so that some of its tables may exist. Default false. */
+  readonly begun?: boolean
 }
 
 /**
@@ -55,7 +57,7 @@ interface KnownVersions {
 export async function recordedVersion(
   db: SqlQueries,
   tables: ReadonlySet<unknown>,
-  { prefix, namespace, versions }: KnownVersions,
+  { prefix, namespace, versions, begun = false }: KnownVersions,
 ): Promise<number> {
   const table = migrationTable(prefix)
   const known = `this software knows version ${versions.length} of namespace ${namespace}`
@@ -79,7 +81,7 @@ export async function recordedVersion(
       `has version ${done}, which needs software that knows version ${least}`,
       'start the newer software that made it; if an unreleased build made it, use a new database',
     )
-  if (done > 0) return done
+  if (done > 0 || begun) return done
   // A version with `if not exists` accepts an existing table.
   for (const [, name = ''] of versions
     .flatMap(({ statements }) => statements)
@@ -87,6 +89,21 @@ export async function recordedVersion(
     .matchAll(/^create table (?!if )(\w+)/gim))
     if (tables.has(name)) await reject(`has a table ${name} without a recorded version`, unreleased)
   return 0
+}
+
+const DDL = `-- version 1
+create table if not exists {prefix}migrations (
+  namespace {id} not null,
+  version integer not null,
+  least_version integer not null,
+  primary key (namespace, version)
+) {global};
+`
+
+/** Creates the table that records the versions. */
+export async function createMigrationTable(tx: SqlQueries, prefix: string): Promise<void> {
+  for (const text of readVersions(DDL, tx).flatMap(({ statements }) => statements))
+    await rows(tx, text.replaceAll('{prefix}', prefix))
 }
 
 /** Records that the tables of a namespace have a version. */
@@ -99,15 +116,10 @@ export async function recordVersion(
     least,
   }: { readonly namespace: string; readonly version: number; readonly least: number },
 ): Promise<void> {
-  const table = migrationTable(prefix)
+  await createMigrationTable(tx, prefix)
   await rows(
     tx,
-    `create table if not exists ${table} (namespace text not null, version integer not null, least_version integer not null,
-      primary key (namespace, version))`,
+    `insert into ${migrationTable(prefix)} (namespace, version, least_version) values ($1, $2, $3)`,
+    [namespace, version, least],
   )
-  await rows(tx, `insert into ${table} (namespace, version, least_version) values ($1, $2, $3)`, [
-    namespace,
-    version,
-    least,
-  ])
 }

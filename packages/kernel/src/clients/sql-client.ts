@@ -7,8 +7,18 @@ export type SqlValue = string | number | bigint | null | Uint8Array
 /** One row, by column name. Postgres sends `bigint` columns as text: read them with `toInteger`. */
 export type SqlRow = Readonly<Record<string, unknown>>
 
-/** The two SQL stores. */
-export type SqlDialect = 'postgres' | 'sqlite'
+/** The SQL stores. `mysql` is MariaDB: only the adapters that are named after it speak this dialect. */
+export type SqlDialect = 'postgres' | 'sqlite' | 'mysql'
+
+/** The reply to a statement. */
+export interface SqlReply {
+  readonly rows: readonly SqlRow[]
+  /**
+   * How many rows a write without rows has inserted, deleted, or found to update, whether or not it changed them. Only clients with the
+   * dialect `mysql` count them, because there `update` cannot return rows.
+   */
+  readonly affected?: number
+}
 
 /**
  * Which features of Postgres may be used. `minimal`: no advisory locks, no `LISTEN` and `NOTIFY`, no triggers and no functions of
@@ -27,7 +37,7 @@ export interface SqlQueries {
    * division. A client that wraps another one passes it on.
    */
   readonly partitions?: number
-  query(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
+  query(text: string, values?: readonly SqlValue[]): Promise<SqlReply>
   /**
    * Adds a statement whose result is not needed: it is sent in the round trip of the next `query`, or of the commit, before it
    * and in the order of the calls. Absent outside a transaction and where it would save no round trip: call the function
@@ -44,7 +54,7 @@ export interface SqlTransaction extends SqlQueries {
    * transaction rejects statements. Once it has resolved everything is committed, whatever the work does next. Absent
    * where it would save no round trip.
    */
-  commit?(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
+  commit?(text: string, values?: readonly SqlValue[]): Promise<SqlReply>
 }
 
 /** Options of one transaction. */
@@ -74,7 +84,7 @@ export interface PlannedVersion {
   readonly least: number
 }
 
-/** A SQL database. Made by `fromPgPool` or `fromSqlite`, or an implementation of your own. */
+/** A SQL database. Made by `fromPgPool`, `fromSqlite` or a function of `@gatewright/kernel/orms`, or an implementation of your own. */
 export interface SqlClient extends SqlQueries {
   /** With it, `migrate` writes nothing, and calls it with each version that is missing. */
   readonly planMigration?: (version: PlannedVersion) => void
@@ -95,15 +105,30 @@ export async function rows(
   text: string,
   values: readonly SqlValue[] = [],
 ): Promise<readonly SqlRow[]> {
-  let reply: { rows?: unknown } | null
+  const found = (await replyTo(db, text, values))?.rows
+  if (!Array.isArray(found)) throw malformedReply('database', 'rows')
+  return found as readonly SqlRow[]
+}
+
+/** Runs a write on a database with the dialect `mysql` and returns `affected` of its reply. Faults: as of `rows`. */
+export async function affected(
+  db: SqlQueries,
+  text: string,
+  values: readonly SqlValue[] = [],
+): Promise<number> {
+  return toInteger((await replyTo(db, text, values))?.affected)
+}
+
+async function replyTo(
+  db: SqlQueries,
+  text: string,
+  values: readonly SqlValue[],
+): Promise<Partial<SqlReply> | null> {
   try {
-    reply = await db.query(inPartitions(text, values, db.partitions ?? 1), values)
+    return await db.query(inPartitions(text, values, db.partitions ?? 1), values)
   } catch (cause) {
     throw toFault('database', cause)
   }
-  const found = reply?.rows
-  if (!Array.isArray(found)) throw malformedReply('database', 'rows')
-  return found as readonly SqlRow[]
 }
 
 /**
@@ -117,6 +142,21 @@ export async function rows(
 export async function defer(tx: SqlQueries, text: string, values: readonly SqlValue[] = []): Promise<void> {
   if (tx.defer) tx.defer(inPartitions(text, values, tx.partitions ?? 1), values)
   else await rows(tx, text, values)
+}
+
+/** How an `insert` updates the row that has its key, in the words of a store. */
+interface Upsert {
+  /** Follows the values of the `insert`. The columns and their new values follow it. Call the columns of the row by the name of the table. */
+  readonly clause: string
+  /** The value that the `insert` has for a column. */
+  readonly proposed: (column: string) => string
+}
+
+/** Returns how an `insert` updates the row with the same `key`, a list of the columns of the primary key. */
+export function upsert({ dialect }: SqlQueries, key: string): Upsert {
+  return dialect === 'mysql'
+    ? { clause: 'on duplicate key update', proposed: column => `values(${column})` }
+    : { clause: `on conflict (${key}) do update set`, proposed: column => `excluded.${column}` }
 }
 
 /**

@@ -107,6 +107,7 @@ async function names(
 /** The name of the connected database, or its file. */
 const DATABASE: Readonly<Record<SqlDialect, string>> = {
   postgres: 'select current_database() as name',
+  mysql: 'select database() as name',
   sqlite:
     "select case file when '' then 'in memory' else file end as name from pragma_database_list where name = 'main'",
 }
@@ -115,6 +116,7 @@ const DATABASE: Readonly<Record<SqlDialect, string>> = {
 const TABLES: Readonly<Record<SqlDialect, string>> = {
   postgres: `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f')`,
+  mysql: 'select table_name as name from information_schema.tables where table_schema = database()',
   sqlite: "select name from sqlite_master where type in ('table', 'view')",
 }
 
@@ -128,5 +130,7 @@ const PARTITIONS = `select c.relname as name,
 const COLUMNS: Readonly<Record<SqlDialect, string>> = {
   postgres: `select attname as name from pg_attribute
     where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
+  mysql:
+    'select column_name as name from information_schema.columns where table_schema = database() and table_name = $1',
   sqlite: 'select name from pragma_table_info($1)',
 }

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { toFault, Fault } from '../fault.ts'
-import { defer, rows, toInteger, type SqlClient, type SqlQueries } from '../clients/sql-client.ts'
+import {
+  affected,
+  defer,
+  rows,
+  toInteger,
+  type SqlClient,
+  type SqlDialect,
+  type SqlQueries,
+} from '../clients/sql-client.ts'
 import { withinTransactionScope } from '../clients/transaction-scope.ts'
 import { migrate } from '../clients/migrate.ts'
 import { isStoreFault } from './suite.ts'
@@ -16,7 +24,24 @@ interface OpenedClients {
   close(): Promise<void>
 }
 
-type Run = (connection: (index: number) => SqlClient, table: string, isPostgres: boolean) => Promise<void>
+type Run = (connection: (index: number) => SqlClient, table: string, words: Words) => Promise<void>
+
+/** The types of columns, and those that a value is cast to, on a store. */
+interface Words {
+  readonly dialect: SqlDialect
+  readonly id: string
+  readonly bytes: string
+  readonly text: string
+  readonly integer: string
+  /** A type that a text is stored as in its own form. */
+  readonly json: string
+}
+
+const WORDS: Readonly<Record<SqlDialect, Omit<Words, 'dialect'>>> = {
+  postgres: { id: 'text', bytes: 'bytea', text: 'text', integer: 'bigint', json: 'jsonb' },
+  sqlite: { id: 'text', bytes: 'blob', text: 'text', integer: 'bigint', json: 'text' },
+  mysql: { id: 'varchar(255)', bytes: 'blob', text: 'char', integer: 'signed', json: 'char' },
+}
 
 /**
  * Defines the contract tests of `SqlClient`. Run them against every client of your own, or over an ORM. `open` is called once per test.
@@ -32,10 +57,14 @@ export function sqlClientContract(
     it(title, async () => {
       const { connections, close } = await open()
       const connection = (index: number): SqlClient => connections[index % connections.length] as SqlClient
+      const { dialect } = connection(0)
+      const words = { dialect, ...WORDS[dialect] }
       const table = `contract_${randomBytes(8).toString('hex')}`
       try {
-        await connection(0).query(`create table ${table} (id text primary key, amount bigint not null)`)
-        await run(connection, table, connection(0).dialect === 'postgres')
+        await connection(0).query(
+          `create table ${table} (id ${words.id} primary key, amount bigint not null)`,
+        )
+        await run(connection, table, words)
       } finally {
         await connection(0).query(`drop table if exists ${table}`)
         await close()
@@ -58,26 +87,29 @@ async function idsOf(db: SqlQueries, table: string): Promise<unknown[]> {
 }
 
 function statements(test: DefineTest): void {
-  test('returns rows by column name, with texts, integers, bytes and nulls as they were sent', async connection => {
+  test('returns rows by column name, with texts, integers, bytes and nulls as they were sent', async (connection, _table, {
+    text,
+    integer,
+  }) => {
     const texts = ['', "it's", 'a"b\\c', 'é\u0301\u{1f600}', '?', '$1', ':a', '{1,2}', '{"a":1}', 'true']
-    for (const text of texts) {
+    for (const value of texts) {
       const [row] = await rows(
         connection(0),
-        'select cast($1 as text) as first, cast($2 as text) as second_one',
-        [text, null],
+        `select cast($1 as ${text}) as first, cast($2 as ${text}) as second_one`,
+        [value, null],
       )
-      assert.deepEqual({ ...row }, { first: text, second_one: null })
+      assert.deepEqual({ ...row }, { first: value, second_one: null })
     }
     for (const amount of [0, -1, Number.MAX_SAFE_INTEGER, 9_007_199_254_740_993n]) {
-      const [row] = await rows(connection(0), 'select cast(cast($1 as bigint) as text) as n', [amount])
+      const [row] = await rows(connection(0), `select cast(cast($1 as ${integer}) as ${text}) as n`, [amount])
       assert.equal(row?.['n'], String(amount))
     }
-    const [row] = await rows(connection(0), 'select cast($1 as bigint) as n', [42])
+    const [row] = await rows(connection(0), `select cast($1 as ${integer}) as n`, [42])
     assert.equal(toInteger(row?.['n']), 42)
   })
 
-  test('returns bytes as they were sent', async (connection, table, isPostgres) => {
-    await rows(connection(0), `alter table ${table} add column data ${isPostgres ? 'bytea' : 'blob'}`)
+  test('returns bytes as they were sent', async (connection, table, { bytes: type }) => {
+    await rows(connection(0), `alter table ${table} add column data ${type}`)
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
     await rows(connection(0), `insert into ${table} (id, amount, data) values ($1, $2, $3)`, ['a', 1, bytes])
     const [row] = await rows(connection(0), `select data from ${table}`)
@@ -85,36 +117,63 @@ function statements(test: DefineTest): void {
     assert.deepEqual([...Buffer.from(row?.['data'] as Uint8Array)], [...bytes])
   })
 
-  test('sends a text as a value of the type that the statement expects', async (connection, _table, isPostgres) => {
-    const type = isPostgres ? 'jsonb' : 'text'
-    const [row] = await rows(connection(0), `select cast(cast($1 as ${type}) as text) as json`, [
+  test('sends a text as a value of the type that the statement expects', async (connection, _table, {
+    dialect,
+    json,
+    text: textType,
+  }) => {
+    const [row] = await rows(connection(0), `select cast(cast($1 as ${json}) as ${textType}) as json`, [
       '{"a": [1]}',
     ])
     assert.equal(row?.['json'], '{"a": [1]}')
-    if (!isPostgres) return
+    if (dialect !== 'postgres') return
     const text =
       'select cast(cast($1 as text[]) as text) as list, cast($2 as boolean) as yes, cast($3 as int) as n'
     const [other] = await rows(connection(0), text, ['{a,b}', 'true', 7])
     assert.deepEqual({ ...other }, { list: '{a,b}', yes: true, n: 7 })
   })
 
-  test('binds parameters by their numbers, in any order and repeatedly', async connection => {
-    const text = "select cast($2 as text) as b, cast($1 as text) as a, cast($2 as text) as again, '?' as mark"
+  test('binds parameters by their numbers, in any order and repeatedly', async (connection, _table, {
+    text: type,
+  }) => {
+    const text = `select cast($2 as ${type}) as b, cast($1 as ${type}) as a, cast($2 as ${type}) as again, '?' as mark`
     const [row] = await rows(connection(0), text, ['one', 'two'])
     assert.deepEqual({ ...row }, { b: 'two', a: 'one', again: 'two', mark: '?' })
   })
 
-  test('returns the rows of a write that returns some, and no rows of another one', async (connection, table) => {
-    const returning = await rows(connection(0), `${insert(table)} returning id`, ['a', 1])
-    assert.deepEqual(
-      returning.map(row => ({ ...row })),
-      [{ id: 'a' }],
-    )
+  test('returns the rows of a write that returns some, and no rows of another one', async (connection, table, {
+    dialect,
+  }) => {
+    if (dialect === 'mysql') await rows(connection(0), insert(table), ['a', 1])
+    else {
+      const returning = await rows(connection(0), `${insert(table)} returning id`, ['a', 1])
+      assert.deepEqual(
+        returning.map(row => ({ ...row })),
+        [{ id: 'a' }],
+      )
+    }
     assert.deepEqual(await rows(connection(0), `update ${table} set amount = amount + 1`), [])
     assert.deepEqual(await rows(connection(0), `select id from ${table} where id = $1`, ['b']), [])
   })
 
-  test('rejects a statement that fails with a fault, whose cause is the error of the driver', async (connection, table, isPostgres) => {
+  test('counts the rows of a write where it cannot return them, also those that it does not change', async (connection, table, {
+    dialect,
+  }) => {
+    if (dialect !== 'mysql') return
+    const check = async (on: SqlQueries): Promise<void> => {
+      assert.equal(await affected(on, `insert into ${table} (id, amount) values ('a', 1), ('b', 1)`), 2)
+      const update = `update ${table} set amount = 1 where id <= $1`
+      assert.equal(await affected(on, update, ['b']), 2)
+      assert.equal(await affected(on, update, ['']), 0)
+      assert.equal(await affected(on, `delete from ${table}`), 2)
+    }
+    await check(connection(0))
+    await connection(0).transaction(check)
+  })
+
+  test('rejects a statement that fails with a fault, whose cause is the error of the driver', async (connection, table, {
+    dialect,
+  }) => {
     await rows(connection(0), insert(table), ['a', 1])
     const check = async (on: SqlQueries): Promise<void> => {
       const error = await on.query(insert(table), ['a', 2]).then(
@@ -124,7 +183,7 @@ function statements(test: DefineTest): void {
       const fault = toFault('database', error)
       assert.equal(fault.code, 'ERR_STORE_UNAVAILABLE')
       assert.ok(fault.cause instanceof Error)
-      if (isPostgres) assert.equal((fault.cause as { code?: unknown }).code, '23505')
+      if (dialect === 'postgres') assert.equal((fault.cause as { code?: unknown }).code, '23505')
     }
     await check(connection(0))
     await assert.rejects(
@@ -240,8 +299,10 @@ function transactions(test: DefineTest): void {
 }
 
 function conflicts(test: DefineTest): void {
-  test('reports a conflict of two transactions with SQLSTATE 40001, and commits one of them', async (connection, table, isPostgres) => {
-    if (!isPostgres) return
+  test('reports a conflict of two transactions with SQLSTATE 40001, and commits one of them', async (connection, table, {
+    dialect,
+  }) => {
+    if (dialect !== 'postgres') return
     await rows(connection(0), insert(table), ['n', 0])
     const update = `update ${table} set amount = amount + 1`
     const conflicting = connection(0).transaction(async tx => {

@@ -1,13 +1,13 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { defer, lockName } from '@gatewright/kernel/internal/sql'
+import { defer, lockName, upsert } from '@gatewright/kernel/internal/sql'
 import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
 import { deleteExpiredCounters, counterUsage, holdText } from './sql-statements.ts'
 
 /** One item of a stored hold. */
 type HeldItem = readonly [counter: string, unit: SpendItem['unit'], amount: number]
 
-/** Reads the items of a hold: Postgres sends an array, SQLite its text. */
+/** Reads the items of a hold: Postgres sends an array, the others its text. */
 function readHold(items: unknown): readonly HeldItem[] {
   let parsed: unknown
   try {
@@ -42,8 +42,9 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
     const [row] = await rows(tx, `select items from ${holds} ${isHold}`, [account, hold])
     return row && readHold(row['items'])
   }
-  const upsert = `insert into ${counters} as c (account, counter, used, held, expires_at) values ($1, $2, $3, $4, $5)
-    on conflict (account, counter) do update set used = c.used + excluded.used, held = c.held + excluded.held`
+  const { clause, proposed } = upsert(db, 'account, counter')
+  const charge = `insert into ${counters} (account, counter, used, held, expires_at) values ($1, $2, $3, $4, $5)
+    ${clause} used = ${counters}.used + ${proposed('used')}, held = ${counters}.held + ${proposed('held')}`
   const giveBack = `update ${counters} set used = used - $3, held = held - $4 where account = $1 and counter = $2`
 
   const end = async (
@@ -71,7 +72,7 @@ export function sqlSpends(db: SqlClient | SqlQueries, prefix: string): SpendStor
         const index = items.findIndex(({ cap }, n) => (after[n] as number) > cap)
         if (index >= 0) return { outcome: 'over', index, used: before[index] as number }
         for (const { counter, amount, expiresAt } of items)
-          await defer(tx, upsert, [
+          await defer(tx, charge, [
             account,
             keyDigest(counter),
             amount,

@@ -2,6 +2,7 @@ import { GRACE_MS, keyDigest } from '@gatewright/kernel'
 import { checkOptions, type EpochMs } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import {
+  affected,
   checkedPrefix,
   DEFAULT_PREFIX,
   toInteger,
@@ -69,12 +70,19 @@ export async function deleteExpiredCounters(
   condition = '',
 ): Promise<number> {
   const table = `${prefix}spend_counters`
+  const values = [now - GRACE_MS, limit]
+  if (db.dialect === 'mysql')
+    return affected(
+      db,
+      `delete from ${table} where expires_at <= $1 ${condition} order by expires_at limit $2`,
+      values,
+    )
   const deleted = await rows(
     db,
     `delete from ${table} where (account, counter) in
       (select account, counter from ${table} c where expires_at <= $1 ${condition} order by expires_at limit $2)
       returning 1 as deleted`,
-    [now - GRACE_MS, limit],
+    values,
   )
   return deleted.length
 }

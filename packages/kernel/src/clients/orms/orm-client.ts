@@ -2,7 +2,7 @@ import { Fault, toFault } from '../../fault.ts'
 import { checkOptions } from '../../options.ts'
 import type { PgPoolOptions } from '../postgres/pool.ts'
 import { driverError, reasonOf, withRetries, type Attempt } from '../postgres/retries.ts'
-import type { SqlClient, SqlDialect, SqlQueries, SqlRow, SqlTransaction, SqlValue } from '../sql-client.ts'
+import type { SqlClient, SqlDialect, SqlQueries, SqlReply, SqlTransaction, SqlValue } from '../sql-client.ts'
 import { assertOutsideTransactionScope } from '../transaction-scope.ts'
 
 /**
@@ -19,20 +19,19 @@ export interface OrmClient<Tx> extends SqlClient {
   queries(tx: Tx): SqlTransaction
 }
 
-/** Options of the clients over ORMs: those of `fromPgPool`. Statements are never prepared. On SQLite they have no effect. */
+/** Options of the clients over ORMs: those of `fromPgPool`. Statements of Postgres are never prepared. On SQLite they have no effect. */
 export type OrmOptions = Omit<PgPoolOptions, 'prepare'>
 
 /** Runs a statement with `$1`, `$2`, ... and returns its rows by column name. */
-export type RunStatement = (
-  text: string,
-  values: readonly SqlValue[],
-) => Promise<{ readonly rows: readonly SqlRow[] }>
+export type RunStatement = (text: string, values: readonly SqlValue[]) => Promise<SqlReply>
 
 /** What a client over an ORM is made of. */
 export interface Orm<Tx extends object> {
   /** The function that makes the client, for messages. */
   readonly name: string
   readonly dialect: SqlDialect
+  /** How often it repeats what the database rolled back, unless the options say it. Default 0. */
+  readonly retries?: number
   /** Runs a statement outside transactions. */
   readonly run: RunStatement
   /** Runs a statement in a transaction of the ORM. */
@@ -51,12 +50,12 @@ export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOpt
   const { partitions, features, retries, onRetry } = checkOptions(orm.name, options, {
     partitions: { min: 1, max: 64, default: 1 },
     features: { is: ['all', 'minimal'], default: 'all' },
-    retries: { min: 0, max: 100, default: 0 },
+    retries: { min: 0, max: 100, default: orm.retries ?? 0 },
     onRetry: { is: 'function', default: () => {} },
   })
   const repeated = { most: retries, onRetry }
   const store = orm.dialect
-  const settings = store === 'postgres' ? { dialect: store, partitions, features } : { dialect: store }
+  const settings = settingsOf(store, { partitions, features })
   const inTurn = store === 'sqlite' ? createTurns() : <T>(run: () => Promise<T>): Promise<T> => run()
   const ormTransactions = new WeakMap<SqlQueries, OpenTransaction<Tx>>()
   const transactions = new WeakMap<Tx, SqlTransaction>()
@@ -117,6 +116,14 @@ export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOpt
   return db
 }
 
+type Settings = Pick<SqlClient, 'dialect' | 'features' | 'partitions'>
+
+function settingsOf(dialect: SqlDialect, ofPostgres: Omit<Settings, 'dialect'>): Settings {
+  if (dialect === 'postgres') return { dialect, ...ofPostgres }
+  // MySQL is locked by rows, as a Postgres with minimal features.
+  return dialect === 'mysql' ? { dialect, features: 'minimal' } : { dialect }
+}
+
 /** A transaction of the client that runs in one of the ORM. */
 interface OpenTransaction<Tx> {
   readonly tx: SqlTransaction
@@ -130,7 +137,7 @@ interface OpenTransaction<Tx> {
 function openTransaction<Tx extends object>(
   orm: Orm<Tx>,
   ormTx: Tx,
-  settings: Pick<SqlClient, 'dialect' | 'features' | 'partitions'>,
+  settings: Settings,
 ): OpenTransaction<Tx> {
   const run = orm.runIn(ormTx)
   let ended = false

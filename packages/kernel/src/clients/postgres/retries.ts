@@ -12,9 +12,11 @@ const LONGEST_PAUSE_MS = 500
 /** An error wraps that of the driver, which has the code, once or twice. */
 const DEEPEST_CAUSE = 4
 
-/** The members of an error of `pg` or of an ORM that say what failed. */
+/** The members of an error of `pg`, of mysql2 or of an ORM that say what failed. */
 interface DriverError {
   readonly code?: unknown
+  /** The SQLSTATE in an error of mysql2. */
+  readonly sqlState?: unknown
   /** The function of Postgres that reported it. */
   readonly routine?: unknown
   readonly cause?: unknown
@@ -31,17 +33,19 @@ const OF_PRISMA = /^P[1-9]/
 export function driverError(error: unknown): DriverError | undefined {
   let at = error as DriverError | null | undefined
   for (let depth = 0; depth < DEEPEST_CAUSE && typeof at === 'object' && at !== null; depth++) {
-    const code = String(at.code)
+    const code = sqlStateOf(at)
     if (/^[0-9A-Z]{5}$/.test(code) && !OF_PRISMA.test(code)) return at
     at = (at.cause ?? at.parent ?? at.meta) as typeof at
   }
   return undefined
 }
 
+const sqlStateOf = ({ sqlState, code }: DriverError): string => String(sqlState ?? code)
+
 /** Returns the SQLSTATE of an error or one of its causes. */
 export function codeOf(error: unknown): string | undefined {
   const found = driverError(error)
-  return found && String(found.code)
+  return found && sqlStateOf(found)
 }
 
 /** Whether a statement failed because its tables have changed since it was prepared, so that its result has other columns or types. */
