@@ -1,4 +1,5 @@
 // Runs one test file in this process. Argument: a compiled test file.
+// oxlint-disable-next-line import/no-unassigned-import -- before tap is loaded.
 import './no-async-hooks.ts'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -41,6 +41,10 @@ class Compiled {
   readonly #ajv = new Ajv2020({
     strict: false,
     code: { optimize: false },
+    inlineRefs: false,
+    // The document is checked where it is tested.
+    meta: false,
+    validateSchema: false,
     formats: { 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ },
   })
   readonly #validators = new Map<string, ValidateFunction>()

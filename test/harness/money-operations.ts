@@ -15,7 +15,8 @@ import type { Test } from 'tap'
 import { withAwaitedQueries } from './awaited-queries.ts'
 import { hostStores } from './host-stores.ts'
 import { internals } from './internals.ts'
-import { openPostgres, openSqlite, uniqueName } from './stores.ts'
+import { openKeptPostgres } from './kept-postgres.ts'
+import { openSqlite, uniqueName } from './stores.ts'
 
 /** Services of the host, those that operations on money use. `issuer`, `sealer` and what needs them are absent: only operations on cards that no test runs here use them. */
 type Services = Parameters<typeof internals.withdrawalOperations>[0] &
@@ -119,6 +120,12 @@ class RolledBack extends Error {
   }
 }
 
+async function migrateMoney(db: SqlClient): Promise<void> {
+  await migrateHost(db)
+  await migrateLedger(db)
+  await (db.dialect === 'postgres' ? migratePostgresSpends(db) : migrateSqliteSpends(db))
+}
+
 /** Opens a database, by default on the stores that `TEST_HOST_STORES` names, and makes the services on it. */
 export async function openMoney(
   t: Test,
@@ -126,12 +133,8 @@ export async function openMoney(
   dialect: SqlDialect = hostStores().startsWith('postgres') ? 'postgres' : 'sqlite',
   count = 1,
 ): Promise<MoneySetUp> {
-  const open = dialect === 'postgres' ? openPostgres : openSqlite
-  const { connections, close } = await open(count, async db => {
-    await migrateHost(db)
-    await migrateLedger(db)
-    await (dialect === 'postgres' ? migratePostgresSpends(db) : migrateSqliteSpends(db))
-  })
+  const open = dialect === 'postgres' ? openKeptPostgres : openSqlite
+  const { connections, close } = await open(count, migrateMoney)
   t.teardown(close)
   const [db, ...others] = connections.map(withAwaitedQueries) as [SqlClient, ...SqlClient[]]
   const clock = manualClock()

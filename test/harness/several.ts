@@ -1,5 +1,6 @@
 // Runs several test files one after the other in one process, each as a test of tap's, so that what they import is
 // loaded once. Arguments: the first compiled test file. The parent names each further one when it is asked.
+// oxlint-disable-next-line import/no-unassigned-import -- before tap is loaded.
 import './no-async-hooks.ts'
 import { once } from 'node:events'
 import { resolve } from 'node:path'

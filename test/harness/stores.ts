@@ -26,14 +26,15 @@ function url(variable: 'TEST_REDIS_URL' | 'TEST_POSTGRES_URL'): string {
   return value
 }
 
+/** To be duplicated: `createClient` makes a class with a method for each of Redis's commands. */
+const unconnected = createClient({ disableOfflineQueue: true, socket: { reconnectStrategy: false } })
+
 /** Opens `count` node-redis connections to the run's Redis, or to `at`. */
 export async function openRedis(
   count: number,
   at: string = url('TEST_REDIS_URL'),
 ): Promise<Connections<RedisClient>> {
-  const first = createClient({ url: at, disableOfflineQueue: true, socket: { reconnectStrategy: false } })
-  // `createClient` makes a class with a method for each of Redis's commands.
-  const clients = [first, ...Array.from({ length: count - 1 }, () => first.duplicate())]
+  const clients = Array.from({ length: count }, () => unconnected.duplicate({ url: at }))
   for (const client of clients) client.on('error', () => {})
   await Promise.all(clients.map(client => client.connect()))
   return {

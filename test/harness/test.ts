@@ -75,8 +75,8 @@ async function worker(): Promise<void> {
   }
   await Promise.all([postgres.stop(), redis.stop()])
 }
-// Suites wait for stores, leases and browsers, so one process more than there are cores.
-const lanes = Math.min(availableParallelism() + 1, count)
+// Suites wait for stores, leases and browsers, so more processes than there are cores.
+const lanes = Math.min(availableParallelism() + (slow ? 1 : 2), count)
 await Promise.all(Array.from({ length: lanes }, worker))
 const files = runs.flatMap(run => run.files)
 const notRun = count - files.length

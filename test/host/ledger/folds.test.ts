@@ -4,6 +4,7 @@ import { createLedger, ledgerAccounts, migrateLedger, type Transfer } from '@gat
 import { systemAccounts } from '@gatewright/reference-host/internal'
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
+import { openKeptPostgres } from '../../harness/kept-postgres.ts'
 import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 const NOW = 1_767_225_600_000
@@ -16,9 +17,9 @@ function onBoth(
 ): void {
   for (const dialect of ['postgres', 'sqlite'] as const) {
     t.test(`${dialect}: ${title}`, async t => {
-      const open = dialect === 'postgres' ? openPostgres : openSqlite
+      const open = dialect === 'postgres' ? openKeptPostgres : openSqlite
       const count = dialect === 'postgres' ? 2 : 1
-      const { connections, close } = await open(count, db => migrateLedger(db))
+      const { connections, close } = await open(count, migrateLedger)
       t.teardown(close)
       await run(t, connections.map(withAwaitedQueries), dialect)
     })
@@ -128,7 +129,7 @@ t.test(
 )
 
 t.test('postgres: an account is folded by one of two hosts that fold at once', async t => {
-  const { connections, close } = await openPostgres(2, db => migrateLedger(db))
+  const { connections, close } = await openKeptPostgres(2, migrateLedger)
   t.teardown(close)
   const [db, other] = connections.map(withAwaitedQueries) as [SqlClient, SqlClient]
   for (let round = 0; round < 20; round++) {
@@ -141,7 +142,7 @@ t.test('postgres: an account is folded by one of two hosts that fold at once', a
 })
 
 t.test('postgres: transfers that debit accounts in any order never deadlock with folds', async t => {
-  const { connections, close } = await openPostgres(6, db => migrateLedger(db))
+  const { connections, close } = await openKeptPostgres(6, migrateLedger)
   t.teardown(close)
   const [folding, alsoFolding, ...writing] = connections.map(withAwaitedQueries) as [
     SqlClient,

@@ -15,6 +15,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { withAwaitedQueries } from '../../harness/awaited-queries.ts'
 import { holds } from '../../harness/holds.ts'
+import { openKeptPostgres } from '../../harness/kept-postgres.ts'
 import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 const NOW = 1_767_225_600_000
@@ -33,17 +34,14 @@ interface OpenLedgers {
 function onBoth(title: string, run: (t: Test, opened: OpenLedgers) => Promise<void>): void {
   for (const dialect of ['postgres', 'sqlite'] as const) {
     t.test(`${dialect}: ${title}`, async t => {
-      const { connections, close } = await opener(dialect)(dialect === 'postgres' ? 4 : 1, db =>
-        migrateLedger(db),
-      )
+      const { connections, close } = await opener(dialect)(dialect === 'postgres' ? 4 : 1, migrateLedger)
       t.teardown(close)
       const dbs = connections.map(withAwaitedQueries)
       await run(t, { dbs, ledgers: dbs.map(db => createLedger(db)) })
     })
   }
 }
-const opener = (dialect: SqlDialect): typeof openPostgres =>
-  dialect === 'postgres' ? openPostgres : openSqlite
+const opener = (dialect: SqlDialect) => (dialect === 'postgres' ? openKeptPostgres : openSqlite)
 
 const transferOf = (debit: string, credit: string, amountCents: number, id = uniqueName()): Transfer =>
   ({
@@ -348,7 +346,7 @@ onBoth('a check finds an account below zero that must not be', async (t, { dbs, 
 })
 
 t.test('postgres: a check reads all at one instant', async t => {
-  const { connections, close } = await openPostgres(2, db => migrateLedger(db))
+  const { connections, close } = await openKeptPostgres(2, migrateLedger)
   t.teardown(close)
   const [db, other] = connections as [SqlClient, SqlClient]
   await move(db, createLedger(db), transferOf(operator, user('ann'), 500))

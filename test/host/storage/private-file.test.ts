@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { createPrivateFile, replacePrivateFile } from '@gatewright/host/internal'
 import t, { type Test } from 'tap'
+
+/** What workers and processes load: not all of the package. */
+const MODULE = resolve('packages/host/dist/storage/private-file.js')
 
 function folderOf(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatewright-file-'))
@@ -38,9 +41,8 @@ t.test('replaces a file that others could read by one that they cannot', t => {
 
 t.test('leaves no part of a file where there is no room for the whole', t => {
   const folder = folderOf(t)
-  const module = `${process.cwd()}/packages/host/dist/storage/private-file.js`
   for (const write of ['createPrivateFile', 'replacePrivateFile']) {
-    const code = `import { ${write} } from '${module}'; ${write}('${folder}/file', 'x'.repeat(100_000))`
+    const code = `import { ${write} } from '${MODULE}'; ${write}('${folder}/file', 'x'.repeat(100_000))`
     const limited = `ulimit -f 16 && exec "$0" --input-type=module -e "$1"`
     const { status, stderr } = spawnSync('sh', ['-c', limited, process.execPath, code], { encoding: 'utf8' })
     t.equal(status, 1)
@@ -64,12 +66,11 @@ t.test('of several that create a file at once, one succeeds, and all read its wh
         parentPort.postMessage({ round, created, text: readFileSync(path, 'utf8') })
       }
     })`
-  const module = import.meta.resolve('@gatewright/host/internal')
   const seen: { round: number; created: boolean; text: string }[] = []
   let ready = 0
   await Promise.all(
     [1, 2, 3, 4].map(index => {
-      const worker = new Worker(code, { eval: true, workerData: { module, gate, folder, index } })
+      const worker = new Worker(code, { eval: true, workerData: { module: MODULE, gate, folder, index } })
       worker.on('message', (message: 'ready' | (typeof seen)[number]) => {
         if (message !== 'ready') return void seen.push(message)
         ready += 1

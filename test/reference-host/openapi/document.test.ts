@@ -77,6 +77,8 @@ t.test('lets user operations return only the statuses that their surface documen
 t.test('has examples for every operation that hold against its own schemas', async t => {
   const ajv = new Ajv2020({
     strict: false,
+    code: { optimize: false },
+    validateSchema: false,
     formats: { 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/, name: text => isName(text) },
   })
   for (const { path, method, responses, requestBody } of all) {
