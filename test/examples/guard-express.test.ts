@@ -58,7 +58,7 @@ t.test('challenges a request without a token, and one without the scope', async 
   const { call, tokenOf } = await running(t)
   const none = await call('/cards')
   t.equal(none.status, 401)
-  t.equal(none.headers.get('www-authenticate'), 'Bearer realm="api"')
+  t.equal(none.headers.get('www-authenticate'), 'Bearer realm="api", scope="read:cards"')
   const lacking = await call('/cards', await tokenOf({ scope: 'openid' }))
   t.equal(lacking.status, 403)
   t.match(await lacking.json(), { error: 'insufficient_scope', scope: 'read:cards' })

@@ -74,8 +74,35 @@ t.test('challenges without an error code when no bearer credential is sent', asy
     const verdict = await guard.check({ authorization }, read)
     t.match(verdict, { ok: false, code: 'unauthorized', status: 401 })
     if (verdict.ok) return
-    t.equal(field(verdict.headers, 'WWW-Authenticate'), 'Bearer realm="api"')
+    t.equal(field(verdict.headers, 'WWW-Authenticate'), 'Bearer realm="api", scope="cards.read"')
   }
+  const alone = await guard.authenticate({ authorization: undefined })
+  t.same(!alone.ok && alone.headers, [['WWW-Authenticate', 'Bearer realm="api"']])
+})
+
+t.test('names the scopes of the operation in the challenge of every 401, and of no other denial', async t => {
+  const { guard, bearer, clock } = await bench()
+  const rule = { operation: 'cards.secrets', allOf: ['cards.read'], anyOf: ['a.b', 'c.d'] }
+  const scope = 'scope="cards.read a.b c.d"'
+  const authorization = await bearer({ scopes: ['cards.read', 'a.b'] })
+  t.match(await guard.check({ authorization }, rule), { ok: true })
+  const challenge = async (facts: { authorization: string | undefined }) => {
+    const verdict = await guard.check(facts, rule)
+    return verdict.ok ? undefined : field(verdict.headers, 'WWW-Authenticate')
+  }
+  t.match(
+    await challenge({ authorization: 'Bearer a.b.c' }),
+    `error_description="The access token is not valid", ${scope}`,
+  )
+  clock.advance(900_000)
+  t.match(await challenge({ authorization }), `error_description="The access token has expired", ${scope}`)
+  const open = await guard.check({ authorization: undefined }, { operation: 'cards.list', allOf: [] })
+  t.same(!open.ok && open.headers, [['WWW-Authenticate', 'Bearer realm="api"']])
+  const other = await guard.check(
+    { authorization: await bearer({ expiresAt: clock.now() + 9000 }) },
+    { ...read, surface: 'partner' },
+  )
+  t.match(other, { code: 'wrong_surface', headers: [] })
 })
 
 t.test('ignores the case of the scheme and requires exactly one space after it', async t => {

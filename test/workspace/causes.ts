@@ -84,6 +84,8 @@ export const SENTENCES: Sentences = {
     'The request has the scheme `DPoP`, and the token has no `cnf.jkt`.',
   'the token is bound, and the guard has no dpop option':
     'The token is bound to a key, and the guard has no nonce storage to check proofs with.',
+  'the token is not bound, and the guard requires it':
+    'The token has no `cnf.jkt`, and the guard has the option `dpop.required`.',
   'the token is bound, and the request has no DPoP proof':
     'The token is bound to a key, and the request has no `DPoP` header.',
   'the token is bound, and its scheme is not DPoP': 'The token is bound to a key and was sent as `Bearer`.',
@@ -107,6 +109,10 @@ export const SENTENCES: Sentences = {
   'the DPoP proof is too old': 'The `iat` of the proof is more than 60 s old.',
   'the DPoP proof is for another token': 'The `ath` of the proof is not the hash of this access token.',
   'the DPoP proof is by another key': 'The key of the proof is not the key that the token is bound to.',
+  'the DPoP proof has no nonce of this API':
+    'The guard has the option `dpop.nonceSecret`, and the proof has no `nonce`.',
+  'the nonce of the DPoP proof is unknown or too old':
+    'The `nonce` was issued with another secret, or 5 minutes ago or longer.',
   'invalid signature of the DPoP proof': 'The signature of the proof is not valid.',
   'the DPoP proof was used before': 'A proof with this `jti` by this key was accepted before.',
   revoked: 'The key or the session was revoked.',

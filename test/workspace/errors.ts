@@ -35,6 +35,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   session_expired: 'Mint a new session.',
   unauthorized: 'Send a valid credential of the kind that the `WWW-Authenticate` challenge names.',
   unsupported_media_type: 'Send `Content-Type: application/json` in UTF-8.',
+  use_dpop_nonce:
+    'Repeat the request once with a DPoP proof that has the nonce of the response field `DPoP-Nonce`.',
   wrong_surface: 'The session belongs to the other surface.',
 }
 

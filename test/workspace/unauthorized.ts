@@ -46,6 +46,8 @@ const WAYS_ON: Sentences = {
     'Send it as `Bearer`, or send a proof when the token is requested, so that the issuer binds it.',
   'the token is bound, and the guard has no dpop option':
     'Set `dpop: { nonces, origin }` in `createGuard`, with a nonce storage that all processes share and the public URL of the API.',
+  'the token is not bound, and the guard requires it':
+    'Request a token with a DPoP proof at the token endpoint, or leave out `dpop.required`.',
   'the token is bound, and the request has no DPoP proof':
     'Send a proof in the header `DPoP`. Check that a proxy does not remove it.',
   'the token is bound, and its scheme is not DPoP':
@@ -69,6 +71,10 @@ const WAYS_ON: Sentences = {
   'the DPoP proof is too old': 'Make a proof for each request; correct the clocks of both machines.',
   'the DPoP proof is for another token': 'Make the proof with the token that is sent.',
   'the DPoP proof is by another key': 'Sign with the key that the token was requested with.',
+  'the DPoP proof has no nonce of this API':
+    'Repeat the request once with a proof that has the nonce of the response field `DPoP-Nonce`. Libraries for DPoP do.',
+  'the nonce of the DPoP proof is unknown or too old':
+    'Use the latest `DPoP-Nonce`. Give all hosts of the API one `dpop.nonceSecret`, and correct their clocks.',
   'invalid signature of the DPoP proof': 'Sign with the private key of the `jwk` in the header.',
   'the DPoP proof was used before': 'Make a proof with a fresh `jti` for each request, also for a repeat.',
   revoked: 'Sign in again: the session or its key was revoked.',
@@ -125,7 +131,8 @@ The response does not say why a token is denied, because that would help an atta
 
 Related responses:
 
-- A reason about DPoP belongs to a 401 \`invalid_dpop_proof\`, every other reason to a 401 \`unauthorized\`.
+- A reason about a nonce belongs to a 401 \`use_dpop_nonce\`, one about a DPoP proof to a 401 \`invalid_dpop_proof\`, every other reason to a 401
+  \`unauthorized\`.
 - An expired token gets a 401 \`session_expired\` without a reason. Get a new token. If the token is new, check the clock of the machine.
 - A token without a needed scope gets a 403 \`insufficient_scope\`. If a token names scopes of the client and permissions of the user,
   [both must allow the operation](../packages/scope-guard/README.md#what-client-and-user-may-do).

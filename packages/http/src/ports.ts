@@ -65,6 +65,8 @@ export interface GuardPort<A extends AccessLike, H = unknown> {
    * such request may proceed.
    */
   recheck?(access: NoInfer<A>, facts: { readonly address?: string }): Promise<Verdict<unknown>>
+  /** The DPoP proofs that the guard accepts, for the metadata of the API. Default: none. */
+  readonly dpop?: { readonly algorithms: readonly string[]; readonly isRequired: boolean } | undefined
   /** False: the guard has no store of its own to count in. Default: it has one. */
   readonly countsSpends?: boolean
   /**

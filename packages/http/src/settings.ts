@@ -92,7 +92,9 @@ export function checkedSettings(given: AnyGateOptions): Settings {
     render: render ?? plainRender(shapeOf),
     hasOwnRenderer: render !== undefined,
     resource:
-      protectedResource === undefined ? undefined : resourceMetadata(protectedResource, scopes?.names),
+      protectedResource === undefined
+        ? undefined
+        : resourceMetadata(protectedResource, { scopes: scopes?.names, dpop: options.guard?.dpop }),
     observe: observe && withFallback(observe, undefined),
     dialect: DIALECTS[options.idempotencyDialect],
     hints: createHints(hintWriter(hint)),

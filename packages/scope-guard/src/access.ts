@@ -46,10 +46,10 @@ export interface VerifiedSession {
   readonly chain: Chain
   readonly authorized: AuthorizedRule
   /**
-   * Claims the DPoP proof of this request; undefined if the token is not bound to a key. Call it after every check that may
-   * still deny the request.
+   * The DPoP proof of this request; undefined if the token is not bound to a key. Claim it after every check that may still deny
+   * the request.
    */
-  readonly claimProof: ClaimProof | undefined
+  readonly proof: CheckedProof | undefined
 }
 
 /** The last rule whose surface and scopes a session satisfied. Neither can change, so that rule is not checked again. */
@@ -57,8 +57,13 @@ export interface AuthorizedRule {
   lastRule: Rule | undefined
 }
 
-/** Claims the proof of one request. Returns a denial if the proof was used before or has become too old. */
-export type ClaimProof = () => Promise<GuardDenial | undefined>
+/** The proof of one request, which is valid except that it may have been used before. */
+export interface CheckedProof {
+  /** Claims the proof. Returns a denial if it was used before or has become too old. */
+  claim(): Promise<GuardDenial | undefined>
+  /** Header fields for the response: `DPoP-Nonce`, if the client should use a new nonce. */
+  readonly headers: readonly HeaderField[]
+}
 
 /** Collects what a decision about a session was made from. */
 export function evidenceOf(

@@ -16,7 +16,7 @@ import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from '.
 
 /**
  * Finds the session of an `Authorization` field in the cache, or verifies its token; then checks the proof of a bound token. The
- * session of a bound token has `claimProof`, which the caller must call before the request may proceed. Returns no promise for a
+ * session of a bound token has a `proof`, which the caller must claim before the request may proceed. Returns no promise for a
  * cached bearer token, nor for a new one that needs no I/O. Faults, thrown or rejected: those of the keys and of the policies.
  */
 export type Authenticate = (
@@ -90,15 +90,16 @@ export function createAuthenticate(
     storeTimeoutMs: options.storeTimeoutMs,
   })
   const maxLength = BEARER.length + maxTokenBytes
+  const requiresBinding = options.dpop?.isRequired === true
   const proveBinding = async (
     facts: GuardFacts,
     authorization: string,
     verified: CachedSession,
   ): Promise<VerifiedSession | GuardDenial> => {
-    const claimProof = await checkProof(checkBinding, facts, authorization, verified)
-    if (typeof claimProof !== 'function') return claimProof
+    const proof = await checkProof(checkBinding, facts, authorization, verified)
+    if (isDenial(proof)) return proof
     const { session, scopes, chain, authorized } = await withCachedChain(chains, verified)
-    return { session, scopes, chain, authorized, claimProof }
+    return { session, scopes, chain, authorized, proof }
   }
   return facts => {
     const { authorization: field } = facts
@@ -109,7 +110,7 @@ export function createAuthenticate(
     const cached = digest === undefined ? undefined : dependencies.cache.get(digest)
     const fresh = cached !== undefined && clock.now() < cached.freshUntil ? cached : undefined
     // Most requests have a cached bearer token.
-    if (fresh !== undefined && isBearer && fresh.thumbprint === undefined) {
+    if (fresh !== undefined && isBearer && fresh.thumbprint === undefined && !requiresBinding) {
       const chain = fresh.chainPlace && chains.chainAt(fresh.chainPlace)
       if (chain !== undefined) return verifiedSession(fresh, chain)
     }
@@ -120,7 +121,8 @@ export function createAuthenticate(
         // token gives the reason.
         return isBearer || options.dpop || verified.status !== 401 ? verified : challenges.missing()
       }
-      if (isBearer && verified.thumbprint === undefined) return withCachedChain(chains, verified)
+      if (isBearer && verified.thumbprint === undefined)
+        return requiresBinding ? challenges.unbound() : withCachedChain(chains, verified)
       return proveBinding(facts, authorization, verified)
     })
   }
@@ -159,7 +161,7 @@ const verifiedSession = ({ session, scopes, authorized }: CachedSession, chain: 
   scopes,
   chain,
   authorized,
-  claimProof: undefined,
+  proof: undefined,
 })
 
 /** Verifies a token that has no fresh entry in the cache. */

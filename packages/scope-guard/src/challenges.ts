@@ -1,5 +1,6 @@
 import type { HeaderField } from '@gatewright/kernel/internal'
 import { deny, type GuardDenial, type GuardReason } from './codes.ts'
+import { PROOF_ALGORITHMS, type CheckedDpop } from './dpop/options.ts'
 
 /** The denials about credentials and scopes, each with its RFC 6750 section 3 challenge. */
 export interface Challenges {
@@ -13,23 +14,32 @@ export interface Challenges {
   expired(): GuardDenial
   /** Denies a request whose token is bound to a key and not proven (RFC 9449 section 7.1). */
   invalidProof(reason: GuardReason): GuardDenial
+  /** Denies a proof without an acceptable nonce of this API, and gives the client one (RFC 9449 section 9). */
+  useNonce(reason: GuardReason, nonce: string): GuardDenial
+  /** Denies a token that is not bound to a key, where only bound ones are accepted. */
+  unbound(): GuardDenial
   /** Denies a session without a needed scope. `scope` is what the operation needs, `missing` what the session lacks. */
   scope(scope: string, missing: string): GuardDenial
 }
 
-/** The algorithms of proofs, for clients to choose from. */
-const PROOF_ALGORITHMS = 'ES256 ES384 ES512 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512'
-
 /** Makes the denials. Clients do not tell realms apart, so there is one. */
-export function createChallenges(): Challenges {
+export function createChallenges(dpop: Pick<CheckedDpop, 'isRequired'> | undefined): Challenges {
   const field = (parameters: string): readonly HeaderField[] => [
     ['WWW-Authenticate', `Bearer realm="api"${parameters}`],
   ]
-  const none = field('')
+  const proofField = (parameters: string): HeaderField => [
+    'WWW-Authenticate',
+    `DPoP realm="api"${parameters}, algs="${PROOF_ALGORITHMS.join(' ')}"`,
+  ]
+  const none = [...(dpop?.isRequired ? [] : field('')), ...(dpop ? [proofField('')] : [])]
   const invalid = field(', error="invalid_token", error_description="The access token is not valid"')
   const expired = field(', error="invalid_token", error_description="The access token has expired"')
-  const invalidProof: readonly HeaderField[] = [
-    ['WWW-Authenticate', `DPoP realm="api", error="invalid_dpop_proof", algs="${PROOF_ALGORITHMS}"`],
+  const invalidProof = [proofField(', error="invalid_dpop_proof"')]
+  const useNonce = proofField(
+    ', error="use_dpop_nonce", error_description="The DPoP proof must have the nonce of the field DPoP-Nonce"',
+  )
+  const unbound = [
+    proofField(', error="invalid_token", error_description="The access token is not bound to a key"'),
   ]
   return {
     missing: () => ({
@@ -52,6 +62,16 @@ export function createChallenges(): Challenges {
       headers: invalidProof,
       ...deny('invalid_dpop_proof', 'The DPoP proof is missing or not valid', { reason }),
     }),
+    useNonce: (reason, nonce) => ({
+      headers: [useNonce, ['DPoP-Nonce', nonce]],
+      ...deny('use_dpop_nonce', 'The DPoP proof must have the nonce of the field DPoP-Nonce', { reason }),
+    }),
+    unbound: () => ({
+      headers: unbound,
+      ...deny('unauthorized', 'The session token is not bound to a key: get one that is', {
+        reason: 'the token is not bound, and the guard requires it',
+      }),
+    }),
     scope: (scope, missing) => ({
       headers: field(`, error="insufficient_scope", scope="${scope}"`),
       ...deny('insufficient_scope', `The session lacks the scope ${missing}`, {
@@ -59,4 +79,19 @@ export function createChallenges(): Challenges {
       }),
     }),
   }
+}
+
+/**
+ * Adds the scopes of an operation to the challenges of a 401 (RFC 6750 section 3), so that a client knows what to request a token
+ * for. Other denials are returned as they are.
+ */
+export function withScope(denial: GuardDenial, scope: string): GuardDenial {
+  if (denial.status !== 401 || scope === '') return denial
+  const headers = denial.headers.map(
+    ([name, value]): HeaderField => [
+      name,
+      name === 'WWW-Authenticate' ? `${value}, scope="${scope}"` : value,
+    ],
+  )
+  return { ...denial, headers }
 }

@@ -12,8 +12,9 @@ import {
 } from './access.ts'
 import { andThen } from './and-then.ts'
 import { isDenial, type Authenticate } from './authenticate.ts'
-import type { Challenges } from './challenges.ts'
+import { withScope, type Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
+import type { CheckedDpop } from './dpop/options.ts'
 import { missingScopes, requiredScopes } from './missing-scopes.ts'
 import type { ChainLoader } from './policies/chain-loader.ts'
 import type { Block } from './policies/predicates.ts'
@@ -27,6 +28,7 @@ import { countCall } from './spend/reserve.ts'
 export interface GuardDependencies {
   readonly clock: Clock
   readonly challenges: Challenges
+  readonly dpop: CheckedDpop | undefined
   readonly authenticate: Authenticate
   readonly chains: ChainLoader
   readonly revocation: Revocation
@@ -77,11 +79,11 @@ export async function authenticateSession(
 ): Promise<Verdict<Session, GuardDenial>> {
   const verified = await dependencies.authenticate(facts)
   if (isDenial(verified)) return verified
-  const { session, claimProof } = verified
+  const { session, proof } = verified
   const denial = await sessionDenial(dependencies, session, dependencies.clock.now())
-  const unproven = denial ?? (await claimProof?.())
+  const unproven = denial ?? (await proof?.claim())
   if (unproven) return unproven
-  if (claimProof) dependencies.claimed.add(facts)
+  if (proof) dependencies.claimed.add(facts)
   return allow(session)
 }
 
@@ -89,7 +91,7 @@ export async function authenticateSession(
 export async function withChain({ chains }: GuardDependencies, session: Session): Promise<VerifiedSession> {
   const { chain } = await chains.load(session)
   const scopes = new Set(session.scopes)
-  return { session, scopes, chain, authorized: { lastRule: undefined }, claimProof: undefined }
+  return { session, scopes, chain, authorized: { lastRule: undefined }, proof: undefined }
 }
 
 /**
@@ -147,13 +149,13 @@ async function decide(
   const limits = dependencies.prepare(rule)
   const found = given ? withChain(dependencies, given) : dependencies.authenticate(facts)
   const verified = found instanceof Promise ? await found : found
-  if (isDenial(verified)) return verified
-  const { session, chain, claimProof } = verified
+  if (isDenial(verified)) return withScope(verified, requiredScopes(rule))
+  const { session, chain, proof } = verified
   const now = clock.now()
 
   const ended = sessionDenial(dependencies, session, now)
   const denial = (ended instanceof Promise ? await ended : ended) ?? ruleDenial(dependencies, verified, rule)
-  if (denial) return withEvidenceOf(denial, verified, rule, NO_STATES)
+  if (denial) return withEvidenceOf(withScope(denial, requiredScopes(rule)), verified, rule, NO_STATES)
 
   const taken = limits.take(session, address)
   const { usedUp, states } = taken instanceof Promise ? await taken : taken
@@ -164,10 +166,10 @@ async function decide(
   if (block) return withEvidenceOf(blocked(block), verified, rule, states)
 
   // Claimed after all checks but the count of calls, so that a request that is denied earlier stores no proof.
-  const unproven = claimProof && !claimed.has(facts) ? await claimProof() : undefined
-  if (unproven) return withEvidenceOf(unproven, verified, rule, states)
+  const unproven = proof && !claimed.has(facts) ? await proof.claim() : undefined
+  if (unproven) return withEvidenceOf(withScope(unproven, requiredScopes(rule)), verified, rule, states)
 
-  const access = accessOf(verified, rule, states, headers)
+  const access = accessOf(verified, rule, states, proof ? [...headers, ...proof.headers] : headers)
   if (!chain.countsCalls || rule.spends !== undefined) return allow(access)
   const overCount = await countCall(access, dependencies.spending)
   return overCount ? withEvidenceOf(overCount, verified, rule, states) : allow(access)

@@ -8,6 +8,7 @@ export const codes = {
   unauthorized: 401,
   session_expired: 401,
   invalid_dpop_proof: 401,
+  use_dpop_nonce: 401,
   insufficient_scope: 403,
   wrong_surface: 403,
   policy_blocked: 403,
@@ -30,7 +31,7 @@ export const rules = [
 ] as const
 export type GuardRule = (typeof rules)[number]
 
-/** Every `reason` of an `unauthorized` or `invalid_dpop_proof`: the exact cause, for the decision event. */
+/** Every `reason` of an `unauthorized`, `invalid_dpop_proof` or `use_dpop_nonce`: the exact cause, for the decision event. */
 export const reasons = [
   'no credential',
   'token too long',
@@ -59,6 +60,7 @@ export const reasons = [
   'an id with a NUL or a lone surrogate',
   'the token is bound in a way that is not supported',
   'the token is not bound, and its scheme is DPoP',
+  'the token is not bound, and the guard requires it',
   'the token is bound, and the guard has no dpop option',
   'the token is bound, and the request has no DPoP proof',
   'the token is bound, and its scheme is not DPoP',
@@ -76,6 +78,8 @@ export const reasons = [
   'the DPoP proof is too old',
   'the DPoP proof is for another token',
   'the DPoP proof is by another key',
+  'the DPoP proof has no nonce of this API',
+  'the nonce of the DPoP proof is unknown or too old',
   'invalid signature of the DPoP proof',
   'the DPoP proof was used before',
   'revoked',

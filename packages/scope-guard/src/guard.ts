@@ -11,6 +11,7 @@ import {
   type GuardDependencies,
 } from './check.ts'
 import type { GuardDenial, SpendDenial } from './codes.ts'
+import { PROOF_ALGORITHMS } from './dpop/options.ts'
 import { checkedOptions, type GuardOptions } from './options.ts'
 import { checkPolicies } from './check-policies.ts'
 import { chainLoader, type PolicyDocument } from './policies/chain-loader.ts'
@@ -71,6 +72,9 @@ export interface Guard {
 
   /** Checks a rule at start-up. Throws a `TypeError` (see `checkedRule`); `check` would reject with it at the first request. */
   prepare(rule: Rule): void
+
+  /** The proofs that the option `dpop` accepts, for the metadata of the API (RFC 9728). Undefined without the option. */
+  readonly dpop: { readonly algorithms: readonly string[]; readonly isRequired: boolean } | undefined
 
   /** Whether the guard has the option `spend`, so that caps can count. */
   readonly countsSpends: boolean
@@ -147,6 +151,7 @@ export function createGuard(options: GuardOptions): Guard {
     recheck: (access, facts) => recheckAccess(dependencies, access, facts),
     checkPolicies: (accountId, policies, rule) => checkPolicies(dependencies, accountId, policies, rule),
     prepare: rule => void dependencies.prepare(rule),
+    dpop: dependencies.dpop && { algorithms: PROOF_ALGORITHMS, isRequired: dependencies.dpop.isRequired },
     countsSpends: spending.storage !== undefined,
     reserve: (access, spend, storage = spending.storage) =>
       reserveSpend(access, spend, { ...spending, storage }),
@@ -164,7 +169,7 @@ export function createGuard(options: GuardOptions): Guard {
 function dependenciesOf(options: GuardOptions): GuardDependencies {
   const checked = checkedOptions(options)
   const { clock, rates, spend: storage, storeTimeoutMs: timeoutMs } = checked
-  const challenges = createChallenges()
+  const challenges = createChallenges(checked.dpop)
   const chains = chainLoader(checked, {
     clock,
     bytes: checked.policyCacheBytes,
@@ -173,6 +178,7 @@ function dependenciesOf(options: GuardOptions): GuardDependencies {
   return {
     clock,
     challenges,
+    dpop: checked.dpop,
     authenticate: createAuthenticate(checked, challenges, chains),
     chains,
     revocation: createRevocation(checked.revocation, clock, timeoutMs),

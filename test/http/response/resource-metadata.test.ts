@@ -48,13 +48,31 @@ t.test('serves the metadata at the well-known path of the resource', async t => 
   })
 })
 
+t.test('says which DPoP proofs the guard accepts, and whether it requires them', async t => {
+  const metadataOf = async (dpop: object | undefined): Promise<Record<string, unknown>> => {
+    const given = dpop && {
+      dpop: { nonces: { claim: async () => true }, origin: 'https://api.example', ...dpop },
+    }
+    const { guard } = await bench(given)
+    const api = gate({ guard, scopes, protectedResource: described })
+    const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
+    const response = await handle(api.resourceMetadata())(new Request('https://api.example/'), undefined)
+    return (await response.json()) as Record<string, unknown>
+  }
+  t.notOk('dpop_signing_alg_values_supported' in (await metadataOf(undefined)))
+  const accepted = await metadataOf({})
+  t.equal(accepted['dpop_bound_access_tokens_required'], false)
+  t.match(accepted['dpop_signing_alg_values_supported'], ['ES256', 'ES384'])
+  t.equal((await metadataOf({ required: true }))['dpop_bound_access_tokens_required'], true)
+})
+
 t.test('every 401 names the metadata, and no other response does', async t => {
   const { challenge, bearer } = await served({ ...described, resource: 'https://api.example/v1' })
   const url = 'resource_metadata="https://api.example/.well-known/oauth-protected-resource/v1"'
-  t.same(await challenge(), [401, `Bearer realm="api", ${url}`])
+  t.same(await challenge(), [401, `Bearer realm="api", scope="cards.write", ${url}`])
   t.same(await challenge('Bearer a.b.c'), [
     401,
-    `Bearer realm="api", error="invalid_token", error_description="The access token is not valid", ${url}`,
+    `Bearer realm="api", error="invalid_token", error_description="The access token is not valid", scope="cards.write", ${url}`,
   ])
   const [status, insufficient] = await challenge(await bearer({ scopes: [] }))
   t.equal(status, 403)

@@ -3,6 +3,7 @@ import type { RequestFacts } from '../request/facts.ts'
 
 /** The header fields of responses that a browser script may read only if they are exposed. For a CORS middleware. */
 export const exposedHeaders: readonly string[] = [
+  'DPoP-Nonce',
   'Deprecation',
   'Idempotency-Expires',
   'Idempotency-Replayed',

@@ -1,4 +1,5 @@
 import { checkOptions, type HeaderField } from '@gatewright/kernel/internal'
+import type { AccessLike, GuardPort } from '../ports.ts'
 import { hasField } from './http-response.ts'
 import type { DenialWithHeaders } from './outcome.ts'
 
@@ -21,6 +22,12 @@ export interface ResourceMetadata {
   pointTo(denial: DenialWithHeaders): DenialWithHeaders
 }
 
+/** What a gate knows about its API. */
+interface GateFacts {
+  readonly scopes: readonly string[] | undefined
+  readonly dpop: GuardPort<AccessLike>['dpop']
+}
+
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 function resourceUrl(resource: unknown): URL {
@@ -35,7 +42,7 @@ function resourceUrl(resource: unknown): URL {
 /** Checks the option and makes the metadata. Throws a `TypeError` that names the wrong member. */
 export function resourceMetadata(
   options: ProtectedResource,
-  catalogue: readonly string[] | undefined,
+  { scopes: catalogue, dpop }: GateFacts,
 ): ResourceMetadata {
   const { resource, authorizationServers, scopes } = checkOptions('gate protectedResource', options, {
     resource: true,
@@ -56,6 +63,12 @@ export function resourceMetadata(
       authorization_servers: authorizationServers,
       ...(named ? { scopes_supported: named } : {}),
       bearer_methods_supported: ['header'],
+      ...(dpop
+        ? {
+            dpop_signing_alg_values_supported: dpop.algorithms,
+            dpop_bound_access_tokens_required: dpop.isRequired,
+          }
+        : {}),
     },
     pointTo(denial) {
       if (denial.status !== 401) return denial

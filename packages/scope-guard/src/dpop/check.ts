@@ -1,6 +1,6 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
-import type { Clock, EpochMs } from '@gatewright/kernel/internal'
-import type { ClaimProof, GuardFacts } from '../access.ts'
+import type { Clock, EpochMs, HeaderField } from '@gatewright/kernel/internal'
+import type { CheckedProof, GuardFacts } from '../access.ts'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
 import type { DirectFailureLimit } from '../rate-limits/failure-limit.ts'
@@ -8,6 +8,7 @@ import { withinTime } from '../timeout.ts'
 import type { Claims } from '../token/claims.ts'
 import type { CheckedDpop, ProofNonces } from './options.ts'
 import { isProofSigned, precheckProof } from './proof.ts'
+import { serverNonces, type ServerNonces } from './server-nonces.ts'
 
 /**
  * Reads the thumbprint of the key that a token is bound to; undefined if anyone who has the token may use it. The member `jkt`
@@ -31,10 +32,10 @@ interface BoundRequest {
 }
 
 /**
- * Checks the proof of a request, and returns the function that claims it. Until the proof is claimed, it may pass this check
- * again. A proof that fails, here or at the claim, is charged to the address.
+ * Checks the proof of a request, which the caller must claim. Until the proof is claimed, it may pass this check again. A proof that
+ * fails, here or at the claim, is charged to the address; one that only lacks a nonce is not.
  */
-export type CheckBinding = (request: BoundRequest) => Promise<GuardDenial | ClaimProof>
+export type CheckBinding = (request: BoundRequest) => Promise<GuardDenial | CheckedProof>
 
 interface Dependencies {
   readonly dpop: CheckedDpop | undefined
@@ -51,19 +52,23 @@ interface Dependencies {
  * denied for another reason stores no proof. Faults of the claim: those of the nonce storage.
  */
 export function createBindingCheck(dependencies: Dependencies): CheckBinding {
-  const { challenges, failures } = dependencies
+  const { challenges, failures, dpop, toleranceMs } = dependencies
+  const nonces = dpop?.nonceSecret === undefined ? undefined : serverNonces(dpop.nonceSecret, toleranceMs)
   return async request => {
     const { address } = request.facts
     const denyProof = async (reason: GuardReason): Promise<GuardDenial> => {
       await failures.charge(address)
       return challenges.invalidProof(reason)
     }
-    const checked = await checkProof(dependencies, request)
+    const checked = await checkProof(dependencies, nonces, request)
     if (typeof checked === 'string') return denyProof(checked)
     if ('ok' in checked) return checked
-    return async () => {
-      const problem = await claimProof(dependencies, checked)
-      return problem === undefined ? undefined : denyProof(problem)
+    return {
+      headers: checked.headers,
+      async claim() {
+        const problem = await claimProof(dependencies, checked)
+        return problem === undefined ? undefined : denyProof(problem)
+      },
     }
   }
 }
@@ -73,14 +78,18 @@ interface ProofToClaim {
   readonly nonces: ProofNonces
   readonly key: string
   readonly expiresAt: EpochMs
+  readonly headers: readonly HeaderField[]
 }
+
+const NO_HEADERS: readonly HeaderField[] = []
 
 /** Checks everything about a proof except whether it was used before. */
 async function checkProof(
   dependencies: Dependencies,
+  serverNonces: ServerNonces | undefined,
   { facts, isDpopScheme, accessToken, thumbprint }: BoundRequest,
 ): Promise<GuardReason | GuardDenial | ProofToClaim> {
-  const { dpop, clock, toleranceMs, failures } = dependencies
+  const { dpop, clock, toleranceMs, failures, challenges } = dependencies
   const { dpop: field, method, url, address } = facts
   if (thumbprint === undefined) return 'the token is not bound, and its scheme is DPoP'
   if (!dpop) return 'the token is bound, and the guard has no dpop option'
@@ -99,11 +108,32 @@ async function checkProof(
     maxAgeMs: dpop.maxAgeMs,
   })
   if (typeof proof === 'string') return proof
+  const headers = serverNonces ? await checkNonce(challenges, serverNonces, proof, clock.now()) : NO_HEADERS
+  if ('ok' in headers) return headers
   const signed = await failures.runWithinLimit(address, () => isProofSigned(proof))
   if (typeof signed === 'object') return signed
   if (!signed) return 'invalid signature of the DPoP proof'
   const key = `dpop:${keyDigest(JSON.stringify([thumbprint, proof.jti]))}`
-  return { nonces: dpop.nonces, key, expiresAt: proof.expiresAt }
+  return { nonces: dpop.nonces, key, expiresAt: proof.expiresAt, headers }
+}
+
+/** Denies a proof without an acceptable nonce. Otherwise returns the header fields for the response. */
+async function checkNonce(
+  challenges: Challenges,
+  nonces: ServerNonces,
+  { nonce }: { readonly nonce: unknown },
+  now: EpochMs,
+): Promise<GuardDenial | readonly HeaderField[]> {
+  const age = nonce === undefined ? 'denied' : await nonces.check(nonce, now)
+  if (age === 'fresh') return NO_HEADERS
+  const next = await nonces.issue(now)
+  if (age === 'aging') return [['DPoP-Nonce', next]]
+  return challenges.useNonce(
+    nonce === undefined
+      ? 'the DPoP proof has no nonce of this API'
+      : 'the nonce of the DPoP proof is unknown or too old',
+    next,
+  )
 }
 
 /** Claims a proof. Of simultaneous requests with one proof, on any number of hosts, one succeeds. */

@@ -18,7 +18,30 @@ export interface DpopOptions {
    * one of them in `htu`. The `Host` field of a request is not used, because an attacker who relays a stolen proof chooses it.
    */
   readonly origin: string | readonly string[]
+  /**
+   * Requires proofs to have a nonce that this API issued less than 5 minutes ago (RFC 9449 section 9), so that a client cannot make
+   * proofs in advance. At least 32 random characters, the same on all hosts of the API; nothing is stored. A request without such
+   * a nonce is denied with 401 `use_dpop_nonce` and a new one. Default: no nonce is required.
+   */
+  readonly nonceSecret?: string
+  /** Denies tokens that are not bound to a key. Default false: both kinds are accepted. */
+  readonly required?: boolean
 }
+
+/** The algorithms of proofs that are accepted, for clients to choose from. */
+export const PROOF_ALGORITHMS = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'PS256',
+  'PS384',
+  'PS512',
+  'RS256',
+  'RS384',
+  'RS512',
+] as const
 
 /** How old a proof may be. A client makes one for each request, so that it is sent within seconds; 60 s allow for retries. */
 const MAX_AGE_MS = 60_000
@@ -28,14 +51,33 @@ export interface CheckedDpop {
   readonly nonces: ProofNonces
   readonly maxAgeMs: number
   readonly origins: readonly string[]
+  readonly nonceSecret: string | undefined
+  readonly isRequired: boolean
 }
+
+const MIN_SECRET = 32
 
 /** Checks the options. Throws a `TypeError` that names the option. */
 export function checkedDpop(options: DpopOptions): CheckedDpop {
-  const { nonces, origin } = checkOptions('createGuard dpop', options, { nonces: true, origin: true })
+  const { nonces, origin, nonceSecret, required } = checkOptions('createGuard dpop', options, {
+    nonces: true,
+    origin: true,
+    nonceSecret: { is: 'text', default: undefined },
+    required: { is: 'boolean', default: false },
+  })
   if (typeof nonces?.claim !== 'function')
     throw new TypeError('createGuard dpop: nonces must be a nonce storage with the function claim')
-  return { nonces, maxAgeMs: MAX_AGE_MS, origins: checkedOrigins(origin) }
+  if (nonceSecret !== undefined && nonceSecret.length < MIN_SECRET)
+    throw new TypeError(
+      `createGuard dpop: nonceSecret must have at least ${MIN_SECRET} random characters, got ${nonceSecret.length}`,
+    )
+  return {
+    nonces,
+    maxAgeMs: MAX_AGE_MS,
+    origins: checkedOrigins(origin),
+    nonceSecret,
+    isRequired: required,
+  }
 }
 
 function checkedOrigins(origin: unknown): readonly string[] {

@@ -29,6 +29,8 @@ interface UnverifiedProof {
   readonly jwk: JWK
   readonly algorithm: string
   readonly jti: string
+  /** The nonce of the proof, of any type; undefined if it has none. */
+  readonly nonce: unknown
   readonly expiresAt: EpochMs
 }
 
@@ -58,7 +60,13 @@ export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof 
   if (thumbprint === undefined) return 'the DPoP proof has no public key'
   if (thumbprint !== facts.thumbprint) return 'the DPoP proof is by another key'
   const { jti, iat } = claims as { jti: string; iat: number }
-  return { text: proof, ...key, jti, expiresAt: Math.floor(iat * 1000) + facts.maxAgeMs }
+  return {
+    text: proof,
+    ...key,
+    jti,
+    nonce: claims['nonce'],
+    expiresAt: Math.floor(iat * 1000) + facts.maxAgeMs,
+  }
 }
 
 /** Reads the public key of a proof and its algorithm. */

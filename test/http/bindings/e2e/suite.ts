@@ -80,7 +80,7 @@ export function endToEnd(name: string, start: Start): void {
   check('requires a session, and denies an invalid or expired one', async (t, { send, bearer, clock }) => {
     const none = await send('/user/v1/cards')
     t.match(none, { status: 401, body: { error: 'unauthorized' } })
-    t.equal(none.headers.get('www-authenticate'), 'Bearer realm="api"')
+    t.equal(none.headers.get('www-authenticate'), 'Bearer realm="api", scope="cards.read"')
     const bad = await send('/user/v1/cards', { headers: { authorization: 'Bearer a.b.c' } })
     t.match(bad.headers.get('www-authenticate'), /invalid_token/)
     const authorization = await bearer()
