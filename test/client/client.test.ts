@@ -1,4 +1,6 @@
-import { createClient, GatewrightError, partner, user, type Problem } from '@gatewright/client'
+import { createClient, GatewrightError, type Problem } from '@gatewright/client'
+import * as partner from '@gatewright/client/partner'
+import * as user from '@gatewright/client/user'
 import t from 'tap'
 import { problem, reply, scriptedHost, session, success, type ScriptedHost } from './scripted.ts'
 

@@ -1,4 +1,6 @@
-import { createClient, GatewrightError, partner, user } from '@gatewright/client'
+import { createClient, GatewrightError } from '@gatewright/client'
+import * as partner from '@gatewright/client/partner'
+import * as user from '@gatewright/client/user'
 import t from 'tap'
 import { bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../harness/host.ts'
 import { tenCalls } from './ten-calls.ts'

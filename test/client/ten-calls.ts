@@ -1,4 +1,5 @@
-import { createClient, GatewrightError, user, type Client } from '@gatewright/client'
+import { createClient, GatewrightError, type Client } from '@gatewright/client'
+import * as user from '@gatewright/client/user'
 
 /** Where the calls go, for whom, and whom they pay. */
 export interface TenCalls {
