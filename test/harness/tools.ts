@@ -1,27 +1,34 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const FOLDER = resolve('test/tools')
-const LOCK = `${FOLDER}/package-lock.json`
-const INSTALLED = `${FOLDER}/node_modules/.installed-lock.json`
 
 /**
- * Installs the packages of `test/tools` as their lockfile says, unless that was done before. They are the peers that benches
+ * Installs the packages of a folder as its lockfile says, unless that was done before. Those of `test/tools` are the peers that benches
  * compare with and the tools that look at tarballs: only those who run them pay for them.
  */
-export function installTools(): void {
-  const lock = readFileSync(LOCK, 'utf8')
-  if (existsSync(INSTALLED) && readFileSync(INSTALLED, 'utf8') === lock) return
-  const install = ['ci', '--prefix', FOLDER, '--ignore-scripts', '--no-audit', '--no-fund']
+export function installTools(folder: string = FOLDER): void {
+  const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8')
+  const installed = join(folder, 'node_modules/.installed-lock.json')
+  if (existsSync(installed) && readFileSync(installed, 'utf8') === lock) return
+  const install = [
+    'ci',
+    '--prefix',
+    folder,
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]
   for (let attempt = 1; ; attempt++) {
     const { status } = spawnSync('npm', install, { stdio: ['ignore', 'ignore', 'inherit'] })
     if (status === 0) break
     if (attempt === 2)
-      throw new Error('npm ci in test/tools failed twice: benches and packaging need its packages')
+      throw new Error(`npm ci in ${folder} failed twice: tests and benches need its packages`)
   }
-  writeFileSync(INSTALLED, lock)
+  writeFileSync(installed, lock)
 }
 
 /** Imports a package of `test/tools`. `T` is the part of it that the caller uses. */

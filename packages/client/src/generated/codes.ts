@@ -27,5 +27,6 @@ export const statuses = {
   session_expired: 401,
   unauthorized: 401,
   unsupported_media_type: 415,
+  use_dpop_nonce: 401,
   wrong_surface: 403,
 } as const
