@@ -36,7 +36,8 @@ function machinePostgres(): string | undefined {
   return directories.find(bin => existsSync(join(bin, 'initdb'))) ?? debianPostgres('/usr/lib/postgresql')
 }
 
-function cache(name: string): string {
+/** The folder of the cache of tests with a name, which it creates. */
+export function cache(name: string): string {
   const base = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
   const directory = join(base, 'gatewright-tests', name)
   mkdirSync(directory, { recursive: true })

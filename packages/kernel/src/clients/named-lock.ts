@@ -39,7 +39,8 @@ export async function lockName(tx: SqlQueries, prefix: string, lock: NamedLock):
   const [accountId, id] = 'accountId' in lock ? [lock.accountId, ''] : ['', lock.id]
   if (hasAllFeatures(tx)) {
     const name = `${prefix}${lock.kind}:${accountId}:${id}`
-    await defer(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
+    // Cast from `void`, which Prisma cannot read.
+    await defer(tx, 'select cast(pg_advisory_xact_lock(hashtextextended($1, 0)) as text)', [name])
     return
   }
   const table = lockTable(prefix)

@@ -104,9 +104,9 @@ async function names(
   return new Set((await rows(tx, text, values)).map(row => row['name']))
 }
 
-/** The name of the connected database, or its file. */
+/** The name of the connected database, or its file. Here and below Postgres's type `name` is cast, which Prisma cannot read. */
 const DATABASE: Readonly<Record<SqlDialect, string>> = {
-  postgres: 'select current_database() as name',
+  postgres: 'select cast(current_database() as text) as name',
   mysql: 'select database() as name',
   sqlite:
     "select case file when '' then 'in memory' else file end as name from pragma_database_list where name = 'main'",
@@ -114,21 +114,21 @@ const DATABASE: Readonly<Record<SqlDialect, string>> = {
 
 /** Queries the tables and views of the schema in which `create table` creates a table. */
 const TABLES: Readonly<Record<SqlDialect, string>> = {
-  postgres: `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  postgres: `select cast(c.relname as text) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f')`,
   mysql: 'select table_name as name from information_schema.tables where table_schema = database()',
   sqlite: "select name from sqlite_master where type in ('table', 'view')",
 }
 
 /** Counts the partitions of the tables of a JSON list that exist. A table that is not divided counts as one. */
-const PARTITIONS = `select c.relname as name,
+const PARTITIONS = `select cast(c.relname as text) as name,
     case c.relkind when 'p' then (select count(*) from pg_inherits i where i.inhparent = c.oid) else 1 end as partitions
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = current_schema() and c.relkind in ('r', 'p')
     and c.relname in (select jsonb_array_elements_text($1::jsonb)) order by c.relname`
 
 const COLUMNS: Readonly<Record<SqlDialect, string>> = {
-  postgres: `select attname as name from pg_attribute
+  postgres: `select cast(attname as text) as name from pg_attribute
     where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
   mysql:
     'select column_name as name from information_schema.columns where table_schema = database() and table_name = $1',

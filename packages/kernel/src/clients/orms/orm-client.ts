@@ -1,9 +1,10 @@
 import { Fault, toFault } from '../../fault.ts'
 import { checkOptions } from '../../options.ts'
 import type { PgPoolOptions } from '../postgres/pool.ts'
-import { driverError, reasonOf, withRetries, type Attempt } from '../postgres/retries.ts'
+import { codeOf, driverError, reasonOf, withRetries, type Attempt } from '../postgres/retries.ts'
 import type { SqlClient, SqlDialect, SqlQueries, SqlReply, SqlTransaction, SqlValue } from '../sql-client.ts'
 import { assertOutsideTransactionScope } from '../transaction-scope.ts'
+import { createTurns } from '../turns.ts'
 
 /**
  * A `SqlClient` whose transactions are those of an ORM or driver that a team uses already. `Tx` is what the ORM passes to the work of
@@ -56,6 +57,7 @@ export function createOrmClient<Tx extends object>(orm: Orm<Tx>, options: OrmOpt
   const repeated = { most: retries, onRetry }
   const store = orm.dialect
   const settings = settingsOf(store, { partitions, features })
+  // SQLite has one writer, and drivers wait for another connection's lock without giving up the thread.
   const inTurn = store === 'sqlite' ? createTurns() : <T>(run: () => Promise<T>): Promise<T> => run()
   const ormTransactions = new WeakMap<SqlQueries, OpenTransaction<Tx>>()
   const transactions = new WeakMap<Tx, SqlTransaction>()
@@ -172,7 +174,12 @@ function openTransaction<Tx extends object>(
 
 /** Turns an error of an ORM into a fault whose cause is the driver's error, as that of `fromPgPool` is. */
 function storeFault(store: SqlDialect, error: unknown): Fault {
-  return toFault(store, error instanceof Fault ? error : (driverError(error) ?? error))
+  if (error instanceof Fault) return error
+  const found = driverError(error)
+  if (found === undefined || found instanceof Error) return toFault(store, found ?? error)
+  // Prisma has no error of the driver, only what it says.
+  const described = new Error('the database rejected a statement', { cause: error })
+  return toFault(store, Object.assign(described, { code: codeOf(error) }))
 }
 
 async function faulting<T>(store: SqlDialect, run: () => Promise<T>): Promise<T> {
@@ -180,16 +187,6 @@ async function faulting<T>(store: SqlDialect, run: () => Promise<T>): Promise<T>
     return await run()
   } catch (error) {
     throw storeFault(store, error)
-  }
-}
-
-/** Runs one call after the other: SQLite has one writer, and drivers wait for another connection's lock without giving up the thread. */
-function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return run => {
-    const result = last.then(run)
-    last = result.catch(() => {})
-    return result
   }
 }
 

@@ -9,8 +9,8 @@ const REASONS: Readonly<Record<string, RetryReason>> = { '40001': 'serialization
 const GIVE_UP_MS = 10_000
 const FIRST_PAUSE_MS = 4
 const LONGEST_PAUSE_MS = 500
-/** An error wraps that of the driver, which has the code, once or twice. */
-const DEEPEST_CAUSE = 4
+/** An error wraps that of the driver, which has the code: Prisma three times, and our fault once more. */
+const DEEPEST_CAUSE = 6
 
 /** The members of an error of `pg`, of mysql2 or of an ORM that say what failed. */
 interface DriverError {
@@ -22,8 +22,11 @@ interface DriverError {
   readonly cause?: unknown
   /** The error of the driver in one of Sequelize. */
   readonly parent?: unknown
-  /** The error of the driver in one of Prisma. */
+  /** What Prisma knows about the error, which has its code or that of an adapter. */
   readonly meta?: unknown
+  /** The error of the adapter in `meta` of Prisma, and in its cause the SQLSTATE. */
+  readonly driverAdapterError?: unknown
+  readonly originalCode?: unknown
 }
 
 /** Begins the codes of Prisma, which look like SQLSTATEs. In Postgres only P0 begins codes. */
@@ -35,12 +38,13 @@ export function driverError(error: unknown): DriverError | undefined {
   for (let depth = 0; depth < DEEPEST_CAUSE && typeof at === 'object' && at !== null; depth++) {
     const code = sqlStateOf(at)
     if (/^[0-9A-Z]{5}$/.test(code) && !OF_PRISMA.test(code)) return at
-    at = (at.cause ?? at.parent ?? at.meta) as typeof at
+    at = (at.cause ?? at.parent ?? at.driverAdapterError ?? at.meta) as typeof at
   }
   return undefined
 }
 
-const sqlStateOf = ({ sqlState, code }: DriverError): string => String(sqlState ?? code)
+const sqlStateOf = ({ sqlState, originalCode, code }: DriverError): string =>
+  String(sqlState ?? originalCode ?? code)
 
 /** Returns the SQLSTATE of an error or one of its causes. */
 export function codeOf(error: unknown): string | undefined {
