@@ -1,4 +1,5 @@
 export { migrate } from './migrate.ts'
+export { fromDurableObject } from './durable-object.ts'
 export { fromPgPool } from './postgres/pool.ts'
 export { rows } from './sql-client.ts'
 export { fromSqlite } from './sqlite.ts'

@@ -4,16 +4,16 @@ import { inOrder, toPositional } from './positional.ts'
 import { createWriteQueue } from './sqlite-queue.ts'
 import { assertOutsideTransactionScope } from './transaction-scope.ts'
 
-/** The part of libsql, better-sqlite3 and node:sqlite that is used. */
+/** The part of libsql, better-sqlite3, node:sqlite and bun:sqlite that is used. */
 export interface SqliteDatabase {
   prepare(text: string): {
-    /** False for a statement that returns no rows (libsql, better-sqlite3; absent in node:sqlite). */
+    /** False for a statement that returns no rows (libsql, better-sqlite3; absent in others). */
     readonly reader?: boolean
     all(...values: unknown[]): unknown[]
     run(...values: unknown[]): unknown
   }
   exec(text: string): unknown
-  /** Whether a transaction is open (libsql, better-sqlite3). */
+  /** Whether a transaction is open (libsql, better-sqlite3, bun:sqlite). */
   readonly inTransaction?: boolean
   /** The same in node:sqlite. */
   readonly isTransaction?: boolean

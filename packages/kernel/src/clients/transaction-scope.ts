@@ -26,7 +26,15 @@ export async function withinTransactionScope<T>(db: SqlClient, work: () => Promi
   } finally {
     scope.db = undefined
     openScopes -= 1
-    if (openScopes === 0) scopes.disable()
+    if (openScopes === 0) stopFollowing()
+  }
+}
+
+function stopFollowing(): void {
+  try {
+    scopes.disable()
+  } catch {
+    // workerd has the function, and it throws. There following costs nothing that is known.
   }
 }
 
