@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { migrateIdempotency, postgresIdempotency } from '@gatewright/idempotency-store/postgres'
 import { idempotencyStorageContract } from '@gatewright/idempotency-store/testing'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
+import { sqlClientContract } from '@gatewright/kernel/testing'
 import { migrateSpends, postgresSpends } from '@gatewright/scope-guard/postgres'
 import { spendStorageContract } from '@gatewright/scope-guard/testing'
 import { migrateNonces, postgresNonces } from '@gatewright/signature-verifier/postgres'
@@ -130,6 +131,16 @@ async function openPooled(
   }
 }
 
+sqlClientContract(runner, 'PgBouncer', async () => {
+  const pools = [1, 2].map(() => new pg.Pool({ connectionString: pooler.url, max: 2 }))
+  for (const pool of pools) pool.on('error', () => {})
+  return {
+    connections: pools.map(pool => fromPgPool(pool)),
+    close: async () => {
+      await Promise.all(pools.map(pool => pool.end()))
+    },
+  }
+})
 nonceStorageContract(runner, 'PgBouncer', async () => {
   const { dbs, prefix, close } = await openPooled(migrateNonces)
   return { connections: dbs.map(db => postgresNonces(db, { prefix })), close }
