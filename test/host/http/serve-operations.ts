@@ -69,9 +69,9 @@ export async function serveOperations(
     prepare: () => {},
     check: async (_facts: object, rule: Rule) => {
       rules.push(rule)
-      return allow({ headers: [], session })
+      return allow({ headers: [], session, evidence: {} })
     },
-    authorize: async (used: object) => allow({ headers: [], session: used }),
+    authorize: async (used: object) => allow({ headers: [], session: used, evidence: {} }),
   }
   const limit =
     (name: string): Limit =>

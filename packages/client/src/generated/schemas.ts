@@ -416,6 +416,94 @@ export interface EndedSessions {
   readonly revokedKeys?: number
 }
 
+/** An access request (AuthZEN Authorization API 1.0) */
+export type EvaluationRequest = {
+  readonly subject: {
+    /** `key`, or `session` for that of this request */
+    readonly type: string
+    /** The id of a key that the caller may list, or of the session */
+    readonly id: string
+  } & Readonly<Record<string, unknown>>
+  readonly action: {
+    /** An operation of this host, such as `payments.create` */
+    readonly name: string
+    readonly properties?: {
+      /** What the operation would move. Default: caps are not applied */
+      readonly amountCents?: number
+      /** Of the amount. Default: `USD` */
+      readonly currency?: string
+    } & Readonly<Record<string, unknown>>
+  } & Readonly<Record<string, unknown>>
+  readonly resource: {
+    /** `account` */
+    readonly type: string
+    /** The account of the subject */
+    readonly id: string
+  } & Readonly<Record<string, unknown>>
+  readonly context?: {
+    /** The IP address of the client. Default: none, which `allowedIps` block */
+    readonly address?: string
+  } & Readonly<Record<string, unknown>>
+} & Readonly<Record<string, unknown>>
+
+/** A cap on the credential, and how much of it is used */
+export interface Cap {
+  /** The policy that has the cap */
+  readonly policyId: string
+  /** The member of the policy */
+  readonly rule: string
+  /** What a limit counts; null: every operation that moves money */
+  readonly operations: readonly string[] | null
+  readonly unit: 'cents' | 'count'
+  readonly window: 'operation' | 'day' | 'month' | 'total'
+  /** The most in one window */
+  readonly cap: number
+  /** Spent or held in the current window */
+  readonly used: number
+  /** The part of `used` that operations without an outcome hold */
+  readonly reserved: number
+  /** What is free */
+  readonly remaining: number
+  /** When the next window begins; null: never */
+  readonly resetsAt: string | null
+}
+
+/** What one rule of one policy decides */
+export interface EvaluatedRule {
+  /** The policy */
+  readonly policyId: string
+  /** Its member; `currency`: whether money caps can count the currency */
+  readonly rule: string
+  readonly outcome: 'passes' | 'blocks' | 'skipped'
+  /** Whether it is what limits the request: the rule that denies, else the cap with the least left */
+  readonly binds: boolean
+  /** What the request adds to the cap; null for another rule */
+  readonly requested: number | null
+  /** The cap; null for another rule */
+  readonly cap: Cap | null
+}
+
+/** Why */
+export interface EvaluationContext {
+  /** The reason within this response: `0` */
+  readonly id: string
+  /** Why not, by language */
+  readonly reason_user?: Readonly<Record<string, string>>
+  /** The code of the error that the request would get */
+  readonly error: string | null
+  /** Which policies were applied; null if none were */
+  readonly policyRevision: string | null
+  /** Every rule of every policy */
+  readonly rules: readonly EvaluatedRule[]
+}
+
+/** The decision about an access request */
+export interface Evaluation {
+  /** Whether the subject may do it now */
+  readonly decision: boolean
+  readonly context: EvaluationContext
+}
+
 /** A request and what was decided about it. No body, no path and no credential */
 export interface KeptRequest {
   /** The `X-Request-Id` of the response */
@@ -2149,28 +2237,6 @@ export interface BindingPolicy {
   /** Names the policy */
   readonly id: string
   readonly policy: Policy
-}
-
-/** A cap on the credential, and how much of it is used */
-export interface Cap {
-  /** The policy that has the cap */
-  readonly policyId: string
-  /** The member of the policy */
-  readonly rule: string
-  /** What a limit counts; null: every operation that moves money */
-  readonly operations: readonly string[] | null
-  readonly unit: 'cents' | 'count'
-  readonly window: 'operation' | 'day' | 'month' | 'total'
-  /** The most in one window */
-  readonly cap: number
-  /** Spent or held in the current window */
-  readonly used: number
-  /** The part of `used` that operations without an outcome hold */
-  readonly reserved: number
-  /** What is free */
-  readonly remaining: number
-  /** When the next window begins; null: never */
-  readonly resetsAt: string | null
 }
 
 /** What the credential of this request is and may do */

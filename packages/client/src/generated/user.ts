@@ -166,6 +166,13 @@ export const sessionsEnd: Operation<
   Schemas.EndedSessions
 > = { method: 'DELETE', path: '/user/v1/sessions/{sessionId}', credential: 'session' }
 
+/** Evaluate an access request. Whether a key or this session may do an operation now, and why (AuthZEN). Nothing is counted. */
+export const accessEvaluate: Operation<{ readonly body: Schemas.EvaluationRequest }, Schemas.Evaluation> = {
+  method: 'POST',
+  path: '/access/v1/evaluation',
+  credential: 'session',
+}
+
 /** List requests. The requests of the account and what was decided about them, newest first. */
 export const requestsList: ListOperation<
   {

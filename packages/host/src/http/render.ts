@@ -68,10 +68,18 @@ export function renderer(table: readonly Operation[], services: RenderServices):
       : plain
     return {
       ...response,
-      headers: [...response.headers, ...missingHeaders(response), ['X-Request-Id', requestId]],
+      headers: [
+        ...response.headers,
+        ...missingHeaders(response),
+        ...(hasRequestId(response) ? [] : [['X-Request-Id', requestId] as const]),
+      ],
     }
   }
 }
+
+/** Whether an operation repeats the request id of its client instead of the host's own. */
+const hasRequestId = ({ headers }: HttpResponse): boolean =>
+  headers.some(([name]) => name.toLowerCase() === 'x-request-id')
 
 /** Whether a request reads an address that no operation has. */
 function isUnknownPath(id: string | undefined, { method }: RequestFacts, outcome: Outcome): boolean {

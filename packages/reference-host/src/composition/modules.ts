@@ -1,4 +1,6 @@
 import type { Module } from '@gatewright/host'
+import { accessConfiguration } from '../modules/access/configuration.ts'
+import { evaluateAccess } from '../modules/access/evaluate.ts'
 import { agreementOperations } from '../modules/agreements/operations.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { balanceOperations } from '../modules/balances/read.ts'
@@ -80,6 +82,7 @@ export const modules: readonly Module<Services>[] = [
     operations: services => [createUserSession(services), ...sessionOperations(services)],
     commands: () => import('../modules/sessions/commands.ts'),
   },
+  { operations: services => [evaluateAccess(services), accessConfiguration(services)] },
   { operations: requestOperations, commands: () => import('../modules/requests/commands.ts') },
   { operations: services => [resolveUser(services)], commands: () => import('../modules/users/commands.ts') },
   { operations: services => [createPartnerSession(services)] },

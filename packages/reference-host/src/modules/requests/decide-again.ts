@@ -52,7 +52,10 @@ export async function decideAgain(
 }
 
 /** Says how a key has ended. At the instant at which it expires it has ended. Undefined: it is live. */
-function endOf({ revokedAt, expiresAt }: ApiKey, now: EpochMs): 'was revoked' | 'has expired' | undefined {
+export function endOf(
+  { revokedAt, expiresAt }: ApiKey,
+  now: EpochMs,
+): 'was revoked' | 'has expired' | undefined {
   if (revokedAt !== null) return 'was revoked'
   return expiresAt !== null && expiresAt <= now ? 'has expired' : undefined
 }
