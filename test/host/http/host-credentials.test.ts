@@ -16,6 +16,8 @@ const KEY = { id: 'key_1', accountId: 'acc_1', version: 3, lineageId: 'lin_1', a
 const RULE = { operation: 'cards.list', surface: 'user', allOf: ['cards.read'] } as Rule
 
 /** The credentials of a host over services that record what they are asked. */
+const IDS = { accountId: 'acc', keyId: 'key', sessionId: 'ses' }
+
 function setUp({
   directUserKey = false,
   requireHttps = false,
@@ -34,7 +36,7 @@ function setUp({
     prepare: (rule: Rule) => void asked.push([name, 'prepare', rule]),
     check: async (facts: object, rule: Rule) => {
       asked.push([name, 'check', facts, rule])
-      return allow({ headers: [['a', 'b']], session: { accountId: 'acc', keyId: 'key', sessionId: 'ses' } })
+      return allow({ headers: [['a', 'b']], session: IDS, evidence: { policyRevision: 'rev' } })
     },
     recheck: async (_access: unknown, facts: object) => {
       asked.push([name, 'recheck', facts])
@@ -254,7 +256,7 @@ t.test('a session is prepared, checked again and described by the guard', async 
     t.same(called(asked), ['guard.prepare', 'guard.check', 'guard.recheck'])
     t.same(asked[1]?.[2], { authorization: 'a', address: '192.0.2.1' })
     t.same(credential.headersOf?.(access.value), [['a', 'b']])
-    t.same(credential.idsOf?.(access.value), { accountId: 'acc', keyId: 'key', sessionId: 'ses' })
+    t.same(credential.idsOf?.(access.value), { ...IDS, policyRevision: 'rev' })
   }
 })
 
