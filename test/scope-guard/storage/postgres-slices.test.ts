@@ -225,6 +225,28 @@ t.test('sends one statement of an account at a time, with the holds in the order
   for (const holds of sent) t.same(holds, holds.toSorted())
 })
 
+t.test(
+  'holds an amount once for two calls of one statement with the same id, whatever they add up to',
+  async t => {
+    const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
+    t.teardown(close)
+    const storage = postgresSpends(connections[0] as SqlClient, slices)
+    const whole = [{ ...day, amount: day.cap }]
+    // Those that are made while the first is under way share a statement.
+    const outcomes = await Promise.all([
+      storage.reserve('a', null, [{ ...day, amount: 0 }], 0),
+      storage.reserve('a', 'same', whole, 0),
+      storage.reserve('a', 'same', whole, 0),
+    ])
+    t.same(
+      outcomes.map(({ outcome }) => outcome),
+      ['held', 'held', 'held'],
+    )
+    const other = await storage.reserve('a', 'other', [{ ...day, amount: 1 }], 0)
+    t.match(other, { outcome: 'over', used: day.cap })
+  },
+)
+
 t.test('keeps a counter whose window is over while it has a slice', async t => {
   const { connections, close } = await openKeptPostgres(2, migrateSpends, 'all')
   t.teardown(close)

@@ -170,7 +170,13 @@ begin
         end if;
         index := index + 1;
       end loop;
-      if outcome is null and entry->>0 is not null then
+      if outcome is not null and entry->>0 is not null then
+        -- The amount that is over may be the same reservation: by another call, since the holds were read.
+        select items into kept from {prefix}spend_holds where account = p_account and hold = entry->>0;
+        if found then
+          outcome := null;
+        end if;
+      elsif entry->>0 is not null then
         insert into {prefix}spend_holds values (p_account, entry->>0, entry->2, p_now) on conflict (account, hold) do nothing;
         if not found then
           -- Another host has reserved with this id since the holds were read.
