@@ -216,6 +216,14 @@ t.test('retries', async t => {
     }
   })
 
+  t.test('wait a random time of at most 8 seconds, which doubles from half a second on', async t => {
+    const host = scriptedHost(...Array.from({ length: 11 }, () => new TypeError('socket hang up')))
+    await problemOf(createClient({ ...host.options, credential: token, retries: 10 }).call(user.balancesRead))
+    t.equal(host.waits.length, 10)
+    for (const [index, ms] of host.waits.entries())
+      t.ok(ms < Math.min(8000, 500 * 2 ** index), `${index}: ${ms}`)
+  })
+
   t.test('do not wait for a Retry-After over the bound', async t => {
     for (const [seconds, sent] of [
       [30, 2],
@@ -469,6 +477,8 @@ t.test('types', async t => {
     () => client.call(user.paymentsCreate, { body: { to: { walletAddress: '0x' }, amountCents: '5' } }),
     // @ts-expect-error A misspelt member.
     () => client.call(user.paymentsCreate, { body: { to: { walletAddress: '0x' }, amountCent: 5 } }),
+    // @ts-expect-error A misspelt member of a policy.
+    () => client.call(user.keysCreate, { body: { policy: { maxAuthAmountCent: 5 } } }),
     // @ts-expect-error Only a list has items.
     () => client.items(user.balancesRead),
     // @ts-expect-error An old name.
@@ -476,6 +486,6 @@ t.test('types', async t => {
     // @ts-expect-error `data` has the members of the operation.
     async () => (await client.call(user.balancesRead)).data.cards,
   ]
-  t.equal(wrong.length, 6)
+  t.equal(wrong.length, 7)
   t.same(reply(200, {}).status, 200)
 })

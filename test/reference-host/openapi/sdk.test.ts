@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { parsePolicy } from '@gatewright/scope-guard'
 import t from 'tap'
 import { startTestHost } from '../../harness/host.ts'
 import { resolved } from '../../harness/openapi.ts'
@@ -56,6 +57,16 @@ t.test('has no component that nothing refers to', async t => {
     for (const name of Object.keys(members))
       t.ok(text.includes(`"#/components/${section}/${name}"`), `${section}/${name}`)
   t.notOk('Success' in (sections['schemas'] as object))
+})
+
+t.test('shows the members of a policy that the guard knows', async t => {
+  const schemas = (body['components'] as { schemas: Record<string, { properties: object }> }).schemas
+  const known = (policy: object): string[] => {
+    const parsed = parsePolicy(policy)
+    return parsed.ok ? [] : (parsed.message.split('known: ')[1] ?? '').split(', ')
+  }
+  t.same(Object.keys(schemas['Policy']?.properties ?? {}), known({ qqqqqqqqqqqq: 1 }))
+  t.same(Object.keys(schemas['PolicyLimit']?.properties ?? {}), known({ limits: [{ qqqqqqqqqqqq: 1 }] }))
 })
 
 t.test('has entity tags of its own, and is served for no other reader', async t => {

@@ -1,26 +1,58 @@
 // Written by `npm run docs:update` from `/openapi.json?for=sdk` of the reference host.
+/** What all its operations together may do in a window */
+export interface PolicyLimit {
+  /** Ids of operations, such as `payments.create`, or whole tags, such as `payments.*` */
+  readonly operations: readonly string[]
+  /** Days and months of UTC */
+  readonly window: 'operation' | 'day' | 'month' | 'total'
+  /** US cents. Either this or `maxCount` */
+  readonly maxCents?: number
+  /** Calls. Not with the window `operation` */
+  readonly maxCount?: number
+}
+
 /** Limits on what a key or a session may do: operations, amounts, addresses, times */
-export type Policy = unknown
+export interface Policy {
+  /** The most that one operation may move, in US cents */
+  readonly maxAuthAmountCents?: number
+  /** The most that may move in a UTC day, withdrawals included, in US cents */
+  readonly dailySpendCapCents?: number
+  /** The most that withdrawals may move in a UTC day, in US cents */
+  readonly dailyWithdrawalCapCents?: number
+  /** `false` forbids operations that show card secrets */
+  readonly allowCardSecrets?: boolean
+  /** Forbids calls before this time (RFC 3339) */
+  readonly notBefore?: string
+  /** Forbids calls from this time on (RFC 3339) */
+  readonly notAfter?: string
+  /** Ids of operations, or whole tags, that are forbidden */
+  readonly denyOperations?: readonly string[]
+  /** If present, all other operations are forbidden */
+  readonly allowOperations?: readonly string[]
+  readonly limits?: readonly PolicyLimit[]
+  /** Addresses or CIDR blocks. If present, all others are forbidden */
+  readonly allowedIps?: readonly string[]
+}
 
 /** A signed statement of a wallet, and the requested key and session */
 export interface BootstrapRequest {
   /** The address of the wallet, as written in the signed text */
-  readonly address?: unknown
+  readonly address?: string
   /** The signature of the text, in hex */
-  readonly signature: unknown
+  readonly signature: string
   /** The nonce of the text, usable once */
-  readonly nonce?: unknown
+  readonly nonce?: string
   /** When the text was created, as written there */
-  readonly issuedAt?: unknown
+  readonly issuedAt?: string
   /** Until when the text is valid, as written there */
-  readonly expiresAt?: unknown
+  readonly expiresAt?: string
   /** The signed text. Without address, nonce, issuedAt and expiresAt, they are read from it */
-  readonly message?: unknown
+  readonly message?: string
   /** Names the template of the text, so that no other is tried */
-  readonly template?: unknown
+  readonly template?: string
   readonly connector?: string | null
   /** The EIP-155 number of the chain that the wallet is on */
-  readonly chainId?: unknown
+  readonly chainId?: number
   /** Well-formed Unicode in normal form C (NFC) without control characters */
   readonly walletLabel?: string
   /** What people call the key, in one line. Lists, the audit log and notices show it: no secret. Null: no label */

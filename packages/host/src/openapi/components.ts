@@ -38,7 +38,9 @@ export function createComponents(): Components {
   }
 
   const toComponent = (value: object): Json => {
-    const { title, ...rest } = value as { readonly title?: unknown }
+    const { title, 'x-described': described, ...members } = value as Json
+    // A schema whose content another part checks says here what it may have.
+    const rest = { ...members, ...(described as Json | undefined) }
     const inner = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, replaceTitled(each)]))
     // A property may also be called "title"; its value is then a schema.
     if (typeof title !== 'string')

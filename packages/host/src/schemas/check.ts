@@ -14,8 +14,8 @@ const ajv = new Ajv({
     [URL_FORMAT]: URL.canParse,
     [INSTANT_FORMAT]: text => parseInstant(text) !== undefined,
   },
-  // What a query parameter must be, in the words of a denial: see `querySchema`.
-  keywords: ['expected'],
+  // What a query parameter must be, in the words of a denial: see `querySchema`. And a schema for the API description only.
+  keywords: ['expected', 'x-described'],
   // An error then has its schema, whose description says what a text must be.
   verbose: true,
   meta: false,

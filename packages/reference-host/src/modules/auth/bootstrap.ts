@@ -6,7 +6,7 @@ import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import type { SessionRequest } from '@gatewright/session-issuer/internal'
 import { type Verifier, requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
-import type { Static } from 'typebox/type'
+import type { Static, TSchema } from 'typebox/type'
 import { component, nameText, text } from '@gatewright/host/schemas'
 import { type OperationRules, PolicySchema, textOrNull, type Example } from '@gatewright/host/internal'
 import { type HostServices, type Operation, operation } from '@gatewright/host'
@@ -28,8 +28,9 @@ interface BootstrapServices extends Pick<HostServices, 'issuer' | 'aliases' | 'c
   readonly users: UserStore
 }
 
-// The verifier checks the form of the statement.
-const statement = (description: string): Type.TUnknown => Type.Unknown({ description })
+// The verifier checks the form of the statement: the type is for the API description only.
+const statement = (description: string, described: TSchema = Type.String()): Type.TUnknown =>
+  Type.Unknown({ description, 'x-described': described })
 const Body = Type.Object(
   {
     address: Type.Optional(statement('The address of the wallet, as written in the signed text')),
@@ -42,7 +43,9 @@ const Body = Type.Object(
     ),
     template: Type.Optional(statement('Names the template of the text, so that no other is tried')),
     connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
-    chainId: Type.Optional(statement('The EIP-155 number of the chain that the wallet is on')),
+    chainId: Type.Optional(
+      statement('The EIP-155 number of the chain that the wallet is on', Type.Integer()),
+    ),
     walletLabel: Type.Optional(nameText(0, 120)),
     keyLabel: Type.Optional(keyLabel),
     scopes: Type.Optional(requestedScopes),
