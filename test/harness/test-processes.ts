@@ -12,6 +12,10 @@ const COLLECTING = /^test\/scope-guard\/(?:policies\/chain-cache|token\/cache)\.
 /** The long suites that take most: what starts last is waited for on one core. */
 const LONGEST = /\/(?:kills|types|image|tarballs|daily|money-model|plans|upgrade|kill|benches)\.slow\.ts$/
 
+/** The short suites that take or wait longest, for the same reason. */
+const FIRST =
+  /\/(?:workspace\/fences|host\/storage\/redis(?:-down)?|authorizations\/late-authorizations|cli\/account|reference-host\/live)\.test\.ts$/
+
 /** Files that one process runs: a heap that keeps growing costs more than to load everything again. */
 const FILES_A_PROCESS = 200
 /** Long suites that one runs. */
@@ -55,9 +59,10 @@ export function processesOf(sources: readonly string[]): TestProcess[] {
     string[],
     string[],
   ]
+  const shared = sources.filter(file => !ALONE.test(file) && !COLLECTING.test(file))
   return [
     ...[...longest, ...others].map(file => ({ files: [compiled(file)] })),
-    ...together(sources.filter(file => !ALONE.test(file) && !COLLECTING.test(file))),
+    ...together([...shared.filter(file => FIRST.test(file)), ...shared.filter(file => !FIRST.test(file))]),
     ...together(sources.filter(file => COLLECTING.test(file))),
     ...together(long, LONG_A_PROCESS),
   ]
