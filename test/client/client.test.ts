@@ -121,7 +121,11 @@ t.test('errors', async t => {
     const client = createClient({ ...host.options, credential: token })
     for (const status of [200, 200, 418, 400, 302])
       t.match(await problemOf(client.call(user.balancesRead)), { code: 'unrecognized_response', status })
-    t.equal(host.requests.length, 5, 'no redirect is followed')
+    t.same(
+      new Set(host.requests.map(({ redirect }) => redirect)),
+      new Set(['manual']),
+      'no redirect is followed',
+    )
   })
 
   t.test('never contain a credential', async t => {
@@ -133,6 +137,14 @@ t.test('errors', async t => {
 })
 
 t.test('retries', async t => {
+  const { random } = Math
+  t.beforeEach(() => {
+    Math.random = () => 0.5
+  })
+  t.afterEach(() => {
+    Math.random = random
+  })
+
   t.test(
     'keep the idempotency key and the body, wait at least Retry-After, and a random time more',
     async t => {
@@ -148,9 +160,7 @@ t.test('retries', async t => {
         host.requests.map(({ body }) => body),
         [deposit.body, deposit.body, deposit.body],
       )
-      const [first = 0, second = 0] = host.waits
-      t.ok(first >= 2000 && first < 2500, String(first))
-      t.ok(second >= 0 && second < 1000, String(second))
+      t.same(host.waits, [2000 + 250, 500])
     },
   )
 
@@ -159,7 +169,7 @@ t.test('retries', async t => {
     const at = new Date(host.options.clock.now() + 3000).toUTCString()
     const later = scriptedHost(problem(429, 'rate_limited', {}, { 'retry-after': at }), success(balances))
     await createClient({ ...later.options, credential: token }).call(user.balancesRead)
-    t.ok((later.waits[0] ?? 0) >= 3000 && (later.waits[0] ?? 0) < 3500)
+    t.same(later.waits, [3250])
   })
 
   const writes: readonly (readonly [title: string, first: () => Response | Error, sent: number])[] = [
@@ -219,9 +229,7 @@ t.test('retries', async t => {
   t.test('wait a random time of at most 8 seconds, which doubles from half a second on', async t => {
     const host = scriptedHost(...Array.from({ length: 11 }, () => new TypeError('socket hang up')))
     await problemOf(createClient({ ...host.options, credential: token, retries: 10 }).call(user.balancesRead))
-    t.equal(host.waits.length, 10)
-    for (const [index, ms] of host.waits.entries())
-      t.ok(ms < Math.min(8000, 500 * 2 ** index), `${index}: ${ms}`)
+    t.same(host.waits, [250, 500, 1000, 2000, 4000, 4000, 4000, 4000, 4000, 4000])
   })
 
   t.test('do not wait for a Retry-After over the bound', async t => {
@@ -247,8 +255,9 @@ t.test('retries', async t => {
       controller.abort(reason)
       throw signal.reason
     })
-    const client = createClient({ ...host.options, credential: token })
-    await t.rejects(client.call(user.balancesRead, { signal: controller.signal }), reason)
+    const client = createClient({ ...host.options, credential: token, retries: 0 })
+    const call = client.call(user.balancesRead, { signal: controller.signal })
+    t.equal(await call.catch((error: unknown) => error), reason)
     const waiting = new AbortController()
     const busy = scriptedHost(() => {
       waiting.abort(reason)

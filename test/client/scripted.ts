@@ -6,6 +6,7 @@ export interface SentRequest {
   readonly path: string
   readonly headers: Headers
   readonly body: unknown
+  readonly redirect: RequestInit['redirect']
 }
 
 type Reply = Response | Error | ((request: SentRequest, signal: AbortSignal) => Response | Promise<Response>)
@@ -44,6 +45,7 @@ export function scriptedHost(...replies: Reply[]): ScriptedHost {
           method: init.method ?? 'GET',
           path: url.replace('https://api.example/base', ''),
           headers: new Headers(init.headers),
+          redirect: init.redirect,
           body: typeof init.body === 'string' ? (JSON.parse(init.body) as unknown) : undefined,
         }
         requests.push(request)
