@@ -15,9 +15,9 @@ const { hostCredentials } = (await import(
 const KEY = { id: 'key_1', accountId: 'acc_1', version: 3, lineageId: 'lin_1', ancestry: [] }
 const RULE = { operation: 'cards.list', surface: 'user', allOf: ['cards.read'] } as Rule
 
-/** The credentials of a host over services that record what they are asked. */
 const IDS = { accountId: 'acc', keyId: 'key', sessionId: 'ses' }
 
+/** The credentials of a host over services that record what they are asked. */
 function setUp({
   directUserKey = false,
   requireHttps = false,

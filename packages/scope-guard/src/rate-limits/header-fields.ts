@@ -20,7 +20,7 @@ export function policyField(
 
 /**
  * Makes the `RateLimit-Policy` and `RateLimit` fields: structured-field lists with one item per limit
- * (draft-ietf-httpapi-ratelimit-headers).
+ * (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). No partition key is sent: a response is about one bucket of each limit.
  */
 export function rateLimitFields(policy: HeaderField, states: readonly LimitState[]): readonly HeaderField[] {
   let current = ''
