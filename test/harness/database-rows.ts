@@ -23,7 +23,7 @@ export function openDatabaseOf(env: Readonly<Record<string, string>>): {
 
 const TABLES: Readonly<Record<SqlDialect, string>> = {
   postgres: 'select table_name as name from information_schema.tables where table_schema = current_schema()',
-  mysql: 'select table_name as name from information_schema.tables where table_schema = database()',
+  mariadb: 'select table_name as name from information_schema.tables where table_schema = database()',
   sqlite: "select name from sqlite_master where type = 'table'",
 }
 

@@ -7,7 +7,7 @@ import { openSqlite } from './stores.ts'
 
 /** The tables of a host on one database. */
 export interface HostTables {
-  readonly dialect: Exclude<SqlDialect, 'mysql'>
+  readonly dialect: Exclude<SqlDialect, 'mariadb'>
   /** Four connections of Postgres; the one writer of an embedded SQLite. */
   readonly dbs: readonly [SqlClient, ...SqlClient[]]
 }

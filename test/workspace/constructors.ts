@@ -9,7 +9,7 @@ import { createTransactionalIdempotency } from '@gatewright/idempotency-store/tr
 import { memoryIdempotency } from '@gatewright/idempotency-store/memory'
 import * as idempotencyPostgres from '@gatewright/idempotency-store/postgres'
 import { redisIdempotency } from '@gatewright/idempotency-store/redis'
-import { mysqlIdempotency } from '@gatewright/idempotency-store/mysql'
+import { mariadbIdempotency } from '@gatewright/idempotency-store/mariadb'
 import { sqliteIdempotency } from '@gatewright/idempotency-store/sqlite'
 import { memoryFeed } from '@gatewright/kernel'
 import { createFairQueue } from '@gatewright/kernel/internal'
@@ -42,7 +42,7 @@ import type { GuardOptions } from '@gatewright/scope-guard/internal'
 import { memorySpends } from '@gatewright/scope-guard/memory'
 import { postgresSpends, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
 import { redisRevocationFeed, redisSpends } from '@gatewright/scope-guard/redis'
-import { mysqlSpends } from '@gatewright/scope-guard/mysql'
+import { mariadbSpends } from '@gatewright/scope-guard/mariadb'
 import { sqliteSpends } from '@gatewright/scope-guard/sqlite'
 import { createIssuer } from '@gatewright/session-issuer'
 import { memoryCredentials } from '@gatewright/session-issuer/memory'
@@ -206,8 +206,8 @@ const storages: readonly Constructor[] = [
     sqliteSpends,
     sqliteAliasUsage,
     sqliteIdempotency,
-    mysqlSpends,
-    mysqlIdempotency,
+    mariadbSpends,
+    mariadbIdempotency,
   ].map(open => row(open.name, {}, options => open(db, options))),
   row('postgresSpends escrow', {}, escrow => postgresSpends(postgres, { escrow })),
   row('createClient', { url: 'https://api.example' }, createClient),

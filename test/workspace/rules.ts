@@ -25,7 +25,7 @@ const FIVE = [
   'idempotency-store',
   'legacy-alias-router',
 ]
-const BACKENDS = ['memory.ts', 'redis.ts', 'postgres.ts', 'sqlite.ts', 'mysql.ts']
+const BACKENDS = ['memory.ts', 'redis.ts', 'postgres.ts', 'sqlite.ts', 'mariadb.ts']
 const TYPEDI = ['packages/host/src/composition/make-services.ts']
 
 /** The folders of a package, each of which imports only from those before it. Files beside them may import all. */

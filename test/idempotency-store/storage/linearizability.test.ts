@@ -8,48 +8,19 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { randomCases } from '../../harness/random-cases.ts'
 import { openPostgres, openRedis, openSqlite } from '../../harness/stores.ts'
+import { checkHistories, history } from './check-histories.ts'
 import { openHosts } from './hosts.ts'
-import { isLinearizable, NOW, record, type Event, type Order } from './history.ts'
-
-/** Instants before, at and after the ends of lease and retention, and of a clock that is behind. */
-const afterMs = fc.constantFrom(-1, 0, 1, 59_999, 60_000, 60_001, 120_000, 180_000)
-const begin: fc.Arbitrary<Order> = fc.record({
-  verb: fc.constant('begin'),
-  fingerprint: fc.constantFrom('a', 'a', 'b'),
-  afterMs,
-})
-const end: fc.Arbitrary<Order> = fc.record({
-  verb: fc.constant('end'),
-  whose: fc.constantFrom('own', 'latest'),
-  state: fc.constantFrom('done', 'free', 'lost'),
-  afterMs,
-})
-const lane = fc.array(fc.oneof({ weight: 3, arbitrary: begin }, { weight: 2, arbitrary: end }), {
-  minLength: 1,
-  maxLength: 5,
-})
-const history = fc.array(lane, { minLength: 4, maxLength: 4 })
-
-/** Runs random histories of 4 lanes, and fails with the first that no sequential order explains. */
-async function check(connections: readonly IdempotencyStorage[], numRuns: number): Promise<void> {
-  await fc.assert(
-    fc.asyncProperty(history, async lanes => {
-      const events = await record(lanes, connections, randomUUID())
-      if (!isLinearizable(events)) throw new Error(`no order explains ${JSON.stringify(events, null, 1)}`)
-    }),
-    { numRuns: randomCases(numRuns), endOnFailure: true },
-  )
-}
+import { isLinearizable, NOW, record, type Event } from './history.ts'
 
 t.test('is linearizable in memory', async t => {
-  await check([memoryIdempotency()], 100)
+  await checkHistories([memoryIdempotency()], 100)
   t.pass('100 random histories')
 })
 
 t.test('is linearizable on Redis over 4 connections', async t => {
   const { connections, close } = await openRedis(4)
   t.teardown(close)
-  await check(
+  await checkHistories(
     connections.map(client => redisIdempotency(client)),
     100,
   )
@@ -59,7 +30,7 @@ t.test('is linearizable on Redis over 4 connections', async t => {
 t.test('is linearizable on Postgres over 4 connections', async t => {
   const { connections, close } = await openPostgres(4, migrateIdempotency)
   t.teardown(close)
-  await check(
+  await checkHistories(
     connections.map(db => postgresIdempotency(db)),
     60,
   )
@@ -89,7 +60,7 @@ t.test('is linearizable on two hosts of Postgres whose calls for 8 keys share st
 t.test('is linearizable on SQLite over 4 connections', async t => {
   const { connections, close } = await openSqlite(4, migrateSqlite)
   t.teardown(close)
-  await check(
+  await checkHistories(
     connections.map(db => sqliteIdempotency(db)),
     100,
   )
@@ -112,7 +83,7 @@ t.test('the check catches an adapter that reads and then writes', async t => {
       return { state: 'started', fence: rest[2] }
     },
   }
-  await t.rejects(check([broken], 200), /Property failed after/)
+  await t.rejects(checkHistories([broken], 200), /Property failed after/)
 })
 
 t.test('the check catches an adapter that reads from a lagging replica', async t => {
@@ -127,7 +98,7 @@ t.test('the check catches an adapter that reads from a lagging replica', async t
       return last && now.state === 'done' ? last : now
     },
   }
-  await t.rejects(check([lagging], 500), /Property failed after/)
+  await t.rejects(checkHistories([lagging], 500), /Property failed after/)
 })
 
 t.test('the check accepts either order of overlapping calls, and only the real order of others', t => {

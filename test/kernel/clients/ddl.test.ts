@@ -173,7 +173,7 @@ t.test('rejects a DDL file that it cannot read, and names the line', async t => 
       t.throws(() => readVersions(text, { dialect }), { name: 'TypeError', message }, JSON.stringify(text))
 })
 
-t.test('writes tables and indexes as MySQL has them', async t => {
+t.test('writes tables and indexes as MariaDB has them', async t => {
   const text = `-- version 1
 create table {prefix}a (
   id {id} primary key,
@@ -186,7 +186,7 @@ create index {prefix}a_state on {prefix}a (state) where state <> 'running';
 -- postgres only
 select 1;
 -- both`
-  t.same(statementsOf(text, { dialect: 'mysql' }), [
+  t.same(statementsOf(text, { dialect: 'mariadb' }), [
     [
       `create table {prefix}a (
   id varchar(255) character set utf8mb4 collate utf8mb4_bin primary key,
@@ -198,14 +198,14 @@ select 1;
   ])
 })
 
-t.test('rejects what MySQL does not have', async t => {
-  const mysql = (text: string) => () => statementsOf(`-- version 1\n${text}`, { dialect: 'mysql' })
+t.test('rejects what MariaDB does not have', async t => {
+  const mysql = (text: string) => () => statementsOf(`-- version 1\n${text}`, { dialect: 'mariadb' })
   t.throws(
     mysql('create table a (position {position})'),
     /"position \{position\}" is for Postgres and SQLite only/,
   )
   t.throws(
     mysql('create unique index a_b on a (b) where c = 1'),
-    /MySQL has no unique index on some rows only, in create unique index a_b/,
+    /MariaDB has no unique index on some rows only, in create unique index a_b/,
   )
 })

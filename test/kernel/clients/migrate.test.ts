@@ -23,7 +23,7 @@ import {
 } from '../../harness/stores.ts'
 
 const none = async (): Promise<void> => {}
-const stores: Record<Exclude<SqlDialect, 'mysql'>, (count: number) => Promise<Connections<SqlClient>>> = {
+const stores: Record<Exclude<SqlDialect, 'mariadb'>, (count: number) => Promise<Connections<SqlClient>>> = {
   // With minimal features there is one more table.
   postgres: count => openPostgres(count, none, 'all'),
   sqlite: count => openSqlite(count, none),

@@ -3,22 +3,22 @@ import type { SqlDialect, SqlFeatures } from './sql-client.ts'
 
 /** Names in braces with the same text in every table, and their text on each store. */
 const WORDS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
-  // Ids are compared byte by byte on all: SQLite does so by default. MySQL needs a length for a key.
+  // Ids are compared byte by byte on all: SQLite does so by default. MariaDB needs a length for a key.
   '{id}': {
     postgres: 'text collate "C"',
     sqlite: 'text',
-    mysql: 'varchar(255) character set utf8mb4 collate utf8mb4_bin',
+    mariadb: 'varchar(255) character set utf8mb4 collate utf8mb4_bin',
   },
-  '{json}': { postgres: 'jsonb', sqlite: 'text', mysql: 'longtext' },
+  '{json}': { postgres: 'jsonb', sqlite: 'text', mariadb: 'longtext' },
   // SQLite numbers rows only in the primary key, so a second key of such a table is a unique constraint.
-  '{primary key}': { postgres: 'primary key', sqlite: 'unique', mysql: 'primary key' },
-  '{without rowid}': { postgres: '', sqlite: 'without rowid', mysql: '' },
-  '{lookup}': { postgres: '', sqlite: '', mysql: '' },
-  '{global}': { postgres: '', sqlite: '', mysql: '' },
+  '{primary key}': { postgres: 'primary key', sqlite: 'unique', mariadb: 'primary key' },
+  '{without rowid}': { postgres: '', sqlite: 'without rowid', mariadb: '' },
+  '{lookup}': { postgres: '', sqlite: '', mariadb: '' },
+  '{global}': { postgres: '', sqlite: '', mariadb: '' },
 }
 
-/** Ends each table on MySQL: other engines have no transactions, and other collations find texts equal whose bytes differ. */
-const MYSQL_TABLE = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_bin'
+/** Ends each table on MariaDB: other engines have no transactions, and other collations find texts equal whose bytes differ. */
+const MARIADB_TABLE = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_bin'
 
 /** Names in braces whose text depends on the table: `statementsOf` replaces them. */
 const OF_TABLE = /^\{(?:position|position primary key|by [a-z_]+)\}$/
@@ -61,7 +61,7 @@ export interface DdlVersion {
  * column that numbers the rows), `{position primary key}`, `{primary key}` (the key of a table with a `{position}`) and
  * `{without rowid}` (after a table that is read by its primary key). A table can end with a mark: `{by COLUMN}` divides it by
  * this column into `partitions` tables on Postgres, if that is more than one; `{lookup}` and `{global}` have no effect.
- * `{prefix}` stays, for `migrate`. SQLite stores `bigint` and `smallint` as `integer`. On MySQL a column `text` becomes `longtext`, and
+ * `{prefix}` stays, for `migrate`. SQLite stores `bigint` and `smallint` as `integer`. On MariaDB a column `text` becomes `longtext`, and
  * an index is on all rows: its `where` is left out. It numbers no rows, so `{position}` is an error there.
  *
  * Throws a `TypeError` that names the line if versions do not count 1, 2, 3 ..., a marker has no counterpart, or a name in
@@ -158,7 +158,7 @@ function statementsOf(statement: string, dialect: SqlDialect, partitions: number
     /(\w+) \{position( primary key)?\}|\{by ([a-z_]+)\}/g,
     (words, column: string | undefined, key: string | undefined, by: string | undefined) => {
       if (table === '') throw new TypeError(`DDL: "${words}" must be in a "create table", got ${statement}`)
-      if (dialect === 'mysql') {
+      if (dialect === 'mariadb') {
         if (column) throw new TypeError(`DDL: "${words}" is for Postgres and SQLite only, in ${statement}`)
         return ''
       }
@@ -177,13 +177,13 @@ function statementsOf(statement: string, dialect: SqlDialect, partitions: number
       return `partition by hash (${by})`
     },
   )
-  return [...before, dialect === 'mysql' ? forMysql(text) : text, ...after]
+  return [...before, dialect === 'mariadb' ? forMariaDb(text) : text, ...after]
 }
 
-function forMysql(statement: string): string {
+function forMariaDb(statement: string): string {
   if (/^create table /im.test(statement))
-    return `${statement.replace(/ text(?=[ ,])/g, ' longtext').replace(/;?\s*$/, '')} ${MYSQL_TABLE}`
+    return `${statement.replace(/ text(?=[ ,])/g, ' longtext').replace(/;?\s*$/, '')} ${MARIADB_TABLE}`
   if (/^create unique index .* where /im.test(statement))
-    throw new TypeError(`DDL: MySQL has no unique index on some rows only, in ${statement}`)
-  return statement.replace(/^(create index .*?) where .*?;?$/im, '$1')
+    throw new TypeError(`DDL: MariaDB has no unique index on some rows only, in ${statement}`)
+  return statement.replace(/^(create index .*?) where [^]*$/im, '$1')
 }

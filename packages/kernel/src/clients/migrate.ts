@@ -4,7 +4,7 @@ import { checkedPrefix, DEFAULT_PREFIX } from '../table-prefix.ts'
 import { dividedTables, readVersions, type DdlVersion } from './ddl.ts'
 import { createLockTable, lockName } from './named-lock.ts'
 import { retriedOnLocks } from './migration-locks.ts'
-import { migrateOnMysql } from './mysql-migration.ts'
+import { migrateOnMariaDb } from './mariadb-migration.ts'
 import { noteKnown, recordVersion, recordedVersion } from './recorded-versions.ts'
 import { hasAllFeatures, rows, type PlannedVersion, type SqlClient, type SqlQueries } from './sql-client.ts'
 import { assertFeatures, assertHash, assertPartitions, tableNames } from './table-checks.ts'
@@ -28,8 +28,8 @@ export interface MigrateOptions {
  * that each store replaces. A table that ends with `{by COLUMN}` is divided into as many partitions as the client says
  * (`partitions` of `fromPgPool`) when it is created, and keeps them. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances
  * call it simultaneously, one runs it (an advisory lock on Postgres, or the lock of a row with `features: 'minimal'`; `BEGIN IMMEDIATE`
- * on SQLite; `get_lock` on MySQL); the others wait and find nothing to do. Each version is a transaction of its own, so the versions before one that fails stay.
- * MySQL commits each statement: a version that was interrupted there is run again, and what exists already is left as it is.
+ * on SQLite; `get_lock` on MariaDB); the others wait and find nothing to do. Each version is a transaction of its own, so the versions before one that fails stay.
+ * MariaDB commits each statement: a version that was interrupted there is run again, and what exists already is left as it is.
  *
  * Software that knows fewer versions goes on beside newer software, unless a version says `least`: see `docs/upgrades.md`. Then it is rejected.
  *
@@ -99,7 +99,7 @@ async function plan(
 /** Runs the next version that is missing, in one transaction. Returns whether there are further ones. */
 function migrateOnce(target: MigrationTarget): Promise<boolean> {
   const { db, prefix, namespace, versions, divided } = target
-  if (db.dialect === 'mysql') return db.transaction(tx => migrateOnMysql(tx, target))
+  if (db.dialect === 'mariadb') return db.transaction(tx => migrateOnMariaDb(tx, target))
   return db.transaction(async tx => {
     // Another instance may migrate large tables, for as long as that takes.
     await setLimits(tx, '0')

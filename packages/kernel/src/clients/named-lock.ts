@@ -29,7 +29,7 @@ export const lockTable = (prefix: string): string => `${prefix}lock_rows`
 
 /**
  * Locks a name until the transaction ends: another transaction that locks it waits, and its later statements see what this one has
- * committed. Sent with the next statement. It takes an advisory lock, or with `features: 'minimal'` and on MySQL it updates a row that
+ * committed. Sent with the next statement. It takes an advisory lock, or with `features: 'minimal'` and on MariaDB it updates a row that
  * `migrate` has made room for, so that it also works on a snapshot: there the one that waited fails with SQLSTATE 40001. Does nothing
  * on SQLite, which has one writer. Take locks of several kinds in one order everywhere, and of one kind only one, because ids can
  * share a row. `prefix` is the checked prefix of the tables.

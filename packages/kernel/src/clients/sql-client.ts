@@ -7,15 +7,15 @@ export type SqlValue = string | number | bigint | null | Uint8Array
 /** One row, by column name. Postgres sends `bigint` columns as text: read them with `toInteger`. */
 export type SqlRow = Readonly<Record<string, unknown>>
 
-/** The SQL stores. `mysql` is MariaDB: only the adapters that are named after it speak this dialect. */
-export type SqlDialect = 'postgres' | 'sqlite' | 'mysql'
+/** The SQL stores. `mariadb` is MariaDB: only the adapters that are named after it speak this dialect. */
+export type SqlDialect = 'postgres' | 'sqlite' | 'mariadb'
 
 /** The reply to a statement. */
 export interface SqlReply {
   readonly rows: readonly SqlRow[]
   /**
    * How many rows a write without rows has inserted, deleted, or found to update, whether or not it changed them. Only clients with the
-   * dialect `mysql` count them, because there `update` cannot return rows.
+   * dialect `mariadb` count them, because there `update` cannot return rows.
    */
   readonly affected?: number
 }
@@ -110,7 +110,7 @@ export async function rows(
   return found as readonly SqlRow[]
 }
 
-/** Runs a write on a database with the dialect `mysql` and returns `affected` of its reply. Faults: as of `rows`. */
+/** Runs a write on a database with the dialect `mariadb` and returns `affected` of its reply. Faults: as of `rows`. */
 export async function affected(
   db: SqlQueries,
   text: string,
@@ -154,7 +154,7 @@ interface Upsert {
 
 /** Returns how an `insert` updates the row with the same `key`, a list of the columns of the primary key. */
 export function upsert({ dialect }: SqlQueries, key: string): Upsert {
-  return dialect === 'mysql'
+  return dialect === 'mariadb'
     ? { clause: 'on duplicate key update', proposed: column => `values(${column})` }
     : { clause: `on conflict (${key}) do update set`, proposed: column => `excluded.${column}` }
 }

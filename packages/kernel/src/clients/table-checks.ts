@@ -107,7 +107,7 @@ async function names(
 /** The name of the connected database, or its file. Here and below Postgres's type `name` is cast, which Prisma cannot read. */
 const DATABASE: Readonly<Record<SqlDialect, string>> = {
   postgres: 'select cast(current_database() as text) as name',
-  mysql: 'select database() as name',
+  mariadb: 'select database() as name',
   sqlite:
     "select case file when '' then 'in memory' else file end as name from pragma_database_list where name = 'main'",
 }
@@ -116,7 +116,7 @@ const DATABASE: Readonly<Record<SqlDialect, string>> = {
 const TABLES: Readonly<Record<SqlDialect, string>> = {
   postgres: `select cast(c.relname as text) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f')`,
-  mysql: 'select table_name as name from information_schema.tables where table_schema = database()',
+  mariadb: 'select table_name as name from information_schema.tables where table_schema = database()',
   sqlite: "select name from sqlite_master where type in ('table', 'view')",
 }
 
@@ -130,7 +130,7 @@ const PARTITIONS = `select cast(c.relname as text) as name,
 const COLUMNS: Readonly<Record<SqlDialect, string>> = {
   postgres: `select cast(attname as text) as name from pg_attribute
     where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
-  mysql:
+  mariadb:
     'select column_name as name from information_schema.columns where table_schema = database() and table_name = $1',
   sqlite: 'select name from pragma_table_info($1)',
 }

@@ -71,7 +71,7 @@ export async function deleteExpiredCounters(
 ): Promise<number> {
   const table = `${prefix}spend_counters`
   const values = [now - GRACE_MS, limit]
-  if (db.dialect === 'mysql')
+  if (db.dialect === 'mariadb')
     return affected(
       db,
       `delete from ${table} where expires_at <= $1 ${condition} order by expires_at limit $2`,

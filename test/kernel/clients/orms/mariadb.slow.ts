@@ -1,16 +1,17 @@
-import { migrateIdempotency, mysqlIdempotency } from '@gatewright/idempotency-store/mysql'
+import { migrateIdempotency, mariadbIdempotency } from '@gatewright/idempotency-store/mariadb'
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { migrate, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SqlValue } from '@gatewright/kernel/internal/sql'
 import { faultProxy, type FaultProxy, race, sqlClientContract } from '@gatewright/kernel/testing'
 import { fromMysql2 } from '@gatewright/kernel/orms'
-import { migrateSpends, mysqlSpends } from '@gatewright/scope-guard/mysql'
+import { migrateSpends, mariadbSpends } from '@gatewright/scope-guard/mariadb'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import { createPool, type Pool, type PoolConnection } from 'mysql2/promise'
 import t, { type Test } from 'tap'
 import { openMariaDb, startMariaDb } from '../../../harness/mariadb.ts'
 import { runner } from '../../../harness/runner.ts'
+import { checkHistories } from '../../../idempotency-store/storage/check-histories.ts'
 import { response, write } from '../../../idempotency-store/support.ts'
 
 const server = await startMariaDb()
@@ -20,15 +21,25 @@ sqlClientContract(runner, 'MariaDB', () => openMariaDb(server.url, 2, 2))
 
 idempotencyStorageContract(runner, 'MariaDB', async () => {
   const { connections, close } = await openMariaDb(server.url, 4, 1, migrateIdempotency)
-  return { connections: connections.map(db => mysqlIdempotency(db)), close }
+  return { connections: connections.map(db => mariadbIdempotency(db)), close }
 })
 
 spendStorageContract(runner, 'MariaDB', async () => {
   const { connections, close } = await openMariaDb(server.url, 4, 1, migrateSpends)
-  return { connections: connections.map(db => mysqlSpends(db)), close }
+  return { connections: connections.map(db => mariadbSpends(db)), close }
 })
 
 type Client = ReturnType<typeof fromMysql2<PoolConnection>>
+
+t.test('records of simultaneous calls over 4 connections are linearizable', async t => {
+  const { connections, close } = await openMariaDb(server.url, 4, 1, migrateIdempotency)
+  t.teardown(close)
+  await checkHistories(
+    connections.map(db => mariadbIdempotency(db)),
+    60,
+  )
+  t.pass('60 random histories')
+})
 
 /** Cuts a connection behind a proxy when it is next used as a test wants it. */
 type Arm = (proxy: FaultProxy, client: Client, pool: Pool) => Promise<void>
@@ -88,7 +99,7 @@ function garbled<Queries extends SqlQueries>(db: Queries): Queries {
 
 /** Prepares the statements on the connection, so that the reply which is cut is that of the statement. */
 const afterStatement: Arm = async (proxy, client) => {
-  const storage = mysqlIdempotency(client)
+  const storage = mariadbIdempotency(client)
   await storage.begin('warm', 'f', 2000, 1000)
   await storage.extend('warm', 1000, 2000, 1000)
   await storage.takeOver('warm', 1000, 4000, 3000)
@@ -116,10 +127,10 @@ idempotencyStorageFaults(runner, 'MariaDB', async () => {
     afterStatement,
   )
   return {
-    healthy: mysqlIdempotency(healthy),
-    cutBefore: mysqlIdempotency(cutBefore),
-    cutAfter: mysqlIdempotency(cutAfter),
-    malformed: mysqlIdempotency(malformed),
+    healthy: mariadbIdempotency(healthy),
+    cutBefore: mariadbIdempotency(cutBefore),
+    cutAfter: mariadbIdempotency(cutAfter),
+    malformed: mariadbIdempotency(malformed),
     close,
   }
 })
@@ -127,10 +138,10 @@ idempotencyStorageFaults(runner, 'MariaDB', async () => {
 spendStorageFaults(runner, 'MariaDB', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await openFaulty(migrateSpends, afterCommit)
   return {
-    healthy: mysqlSpends(healthy),
-    cutBefore: mysqlSpends(cutBefore),
-    cutAfter: mysqlSpends(cutAfter),
-    malformed: mysqlSpends(malformed),
+    healthy: mariadbSpends(healthy),
+    cutBefore: mariadbSpends(cutBefore),
+    cutAfter: mariadbSpends(cutAfter),
+    malformed: mariadbSpends(malformed),
     close,
   }
 })
@@ -145,7 +156,7 @@ async function openHosts(t: Test, hosts: number, size: number) {
   t.teardown(close)
   const [db] = connections as [Client]
   const runs = connections.map(client =>
-    createTransactionalIdempotency({ db: client, storage: mysqlIdempotency }),
+    createTransactionalIdempotency({ db: client, storage: mariadbIdempotency }),
   )
   return {
     db,
@@ -154,7 +165,7 @@ async function openHosts(t: Test, hosts: number, size: number) {
     /** What is committed: how many payments, and how much is spent. */
     async committed() {
       const payments = await rows(db, 'select id from payments')
-      const [usage] = await mysqlSpends(db).usage(ACCOUNT, ['day'])
+      const [usage] = await mariadbSpends(db).usage(ACCOUNT, ['day'])
       return { payments: payments.length, spent: usage?.used }
     },
     /** A handler of a host that spends and writes a payment. */
@@ -162,7 +173,7 @@ async function openHosts(t: Test, hosts: number, size: number) {
       (host: number): PayHandler =>
       async (tx, { effectId }) => {
         const client = connections[host] as Client
-        const reserved = await mysqlSpends(client.queries(tx)).reserve(ACCOUNT, effectId, [SPEND], 0)
+        const reserved = await mariadbSpends(client.queries(tx)).reserve(ACCOUNT, effectId, [SPEND], 0)
         await tx.query('insert into payments (id) values (?)', [effectId])
         return response(reserved.outcome === 'held' ? 201 : 402)
       },

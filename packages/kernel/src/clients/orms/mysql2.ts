@@ -1,5 +1,5 @@
 import { malformedReply } from '../../fault.ts'
-import { SAVEPOINT } from '../mysql-migration.ts'
+import { SAVEPOINT } from '../mariadb-migration.ts'
 import { inOrder, toPositional } from '../positional.ts'
 import type { SqlRow, SqlValue } from '../sql-client.ts'
 import { createOrmClient, type OrmClient, type OrmOptions, type RunStatement } from './orm-client.ts'
@@ -27,7 +27,7 @@ interface Mysql2Connection extends Mysql2Queries {
 
 /**
  * Whether a run sees what earlier ones have committed must not depend on when it first read, so each statement has a snapshot of its own.
- * After a deadlock MySQL rolls back and goes on: without autocommit, what follows is not committed separately.
+ * After a deadlock MariaDB rolls back and goes on: without autocommit, what follows is not committed separately.
  */
 const BEGIN = [
   'set transaction isolation level read committed',
@@ -43,8 +43,8 @@ const RETRIES = 10
 
 /**
  * Makes a client over a pool of `mysql2/promise` for MariaDB: a handler's transaction is a connection of it, in READ COMMITTED. Use it only for
- * statements that end no transaction: `commit`, and each change of a table, end it, and then the run rejects. Tested with MariaDB 10.11; the
- * statements of this package are also those of MySQL 8. With the flag `-FOUND_ROWS` of mysql2, a repeated `end` of a run is not recognised.
+ * statements that end no transaction: `commit`, and each change of a table, end it, and then the run rejects. With the flag `-FOUND_ROWS` of
+ * mysql2, a repeated `end` of a run is not recognised.
  */
 export function fromMysql2<Connection extends Mysql2Connection>(
   pool: Mysql2Queries & { getConnection(): Promise<Connection> },
@@ -53,7 +53,7 @@ export function fromMysql2<Connection extends Mysql2Connection>(
   return createOrmClient<Connection>(
     {
       name: 'fromMysql2',
-      dialect: 'mysql',
+      dialect: 'mariadb',
       retries: RETRIES,
       run: onMysql2(pool),
       runIn: onMysql2,
@@ -101,7 +101,7 @@ function onMysql2(queries: Mysql2Queries): RunStatement {
     const [result] = await (order.length === 0 ? queries.query(statement) : queries.execute(statement))
     if (Array.isArray(result)) return { rows: result as readonly SqlRow[] }
     const { affectedRows } = (result ?? {}) as { readonly affectedRows?: unknown }
-    if (typeof affectedRows !== 'number') throw malformedReply('mysql', 'rows, or a count of them')
+    if (typeof affectedRows !== 'number') throw malformedReply('mariadb', 'rows, or a count of them')
     return { rows: [], affected: affectedRows }
   }
 }

@@ -122,8 +122,8 @@ type Settings = Pick<SqlClient, 'dialect' | 'features' | 'partitions'>
 
 function settingsOf(dialect: SqlDialect, ofPostgres: Omit<Settings, 'dialect'>): Settings {
   if (dialect === 'postgres') return { dialect, ...ofPostgres }
-  // MySQL is locked by rows, as a Postgres with minimal features.
-  return dialect === 'mysql' ? { dialect, features: 'minimal' } : { dialect }
+  // MariaDB is locked by rows, as a Postgres with minimal features.
+  return dialect === 'mariadb' ? { dialect, features: 'minimal' } : { dialect }
 }
 
 /** A transaction of the client that runs in one of the ORM. */

@@ -1,7 +1,6 @@
-import { Fault } from '@gatewright/kernel'
 import { checkOptions } from '@gatewright/kernel/internal'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
-import { affected, toInteger, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
+import { affected, type SqlRow, type SqlValue } from '@gatewright/kernel/internal/sql'
 import type { IdempotencyStorage } from './port.ts'
 import {
   COLUMNS,
@@ -17,52 +16,40 @@ import {
 
 export { migrateIdempotency } from './migrate.ts'
 
-/** How often a begin starts again because the record was ended or deleted between its two statements. */
-const MOST_ATTEMPTS = 20
-
 /**
  * Stores the records in MariaDB, with a client of `fromMysql2`, or in an open transaction of it, for `createTransactionalIdempotency`. There a
  * duplicate waits for the transaction of the first one, at most for the `innodb_lock_wait_timeout` of its connection, and then gets its
  * response. If `end` returns false, roll back.
  */
-export function mysqlIdempotency(db: SqlQueries, options: SqlIdempotencyOptions = {}): IdempotencyStorage {
-  const table = tableName(checkOptions('mysqlIdempotency', options, SQL_OPTIONS).prefix)
-  return sqlStorage({ ...sqlStatements(db, table, beginner(db, table)), ...countedWrites(db, table) })
+export function mariadbIdempotency(db: SqlQueries, options: SqlIdempotencyOptions = {}): IdempotencyStorage {
+  const table = tableName(checkOptions('mariadbIdempotency', options, SQL_OPTIONS).prefix)
+  const begin = beginStatement(table)
+  const statements = sqlStatements(db, table, values => rows(db, begin, values))
+  return sqlStorage({ ...statements, ...countedWrites(db, table) })
 }
 
 /** The columns of a record that a new run replaces, besides its owner. */
 const REPLACED = ['fingerprint', 'state', 'until', 'operation', 'account', 'began', 'response']
 
-/** Makes the `begin`: two statements, because an `insert` returns no rows. The second one finds whose run is in the row. */
-function beginner(db: SqlQueries, table: string): SqlStatements['begin'] {
+/** The `insert` of a begin, which returns the row of the key in any case. */
+function beginStatement(table: string): string {
   const isReplaced = `${table}.owner = values(owner)`
-  // MySQL assigns from left to right, and each expression sees the values before it: the owner tells the others whether the record had ended.
-  // MariaDB compares the owner rightly only in a column that is no `longtext`: there, `values` reads the old value after the assignment.
-  const begin = `insert into ${table} (digest, account_id, fingerprint, owner, fence, state, until, operation, account, began)
+  const replaced = REPLACED.map(
+    column => `${column} = case when ${isReplaced} then values(${column}) else ${table}.${column} end`,
+  )
+  // MariaDB assigns from left to right, and each expression sees the values before it: the owner tells the others whether the record had ended.
+  // It compares the owner rightly only in a column that is no `longtext`: there, `values` reads the old value after the assignment.
+  return `insert into ${table} (digest, account_id, fingerprint, owner, fence, state, until, operation, account, began)
     values ($1, $2, $3, $4, $6, 'running', $5, $7, $8, $6)
     on duplicate key update
       owner = case when ${hasEnded('values(fence)').replaceAll('held.', `${table}.`)} then values(owner) else ${table}.owner end,
       fence = case when not (${isReplaced}) then ${table}.fence
         when ${table}.fence >= values(fence) then ${table}.fence + 1 else values(fence) end,
-      ${REPLACED.map(column => `${column} = case when ${isReplaced} then values(${column}) else ${table}.${column} end`).join(', ')}`
-  const find = `select ${COLUMNS} from ${table} where ${IS_RECORD}`
-  return async values => {
-    const [digest, accountId, , , , now] = values
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      await rows(db, begin, values)
-      const found = await rows(db, find, [digest, accountId])
-      if (found[0] && !isEnded(found[0], now)) return found
-    }
-    throw new Fault('ERR_STORE_UNAVAILABLE', 'the record changed while each of many begins read it')
-  }
+      ${replaced.join(', ')}
+    returning ${COLUMNS}`
 }
 
-/** As `hasEnded` of the statements. */
-function isEnded(row: SqlRow, now: number): boolean {
-  return row['state'] === 'free' || (row['state'] === 'done' && toInteger(row['until']) <= now)
-}
-
-/** The writes that other stores let return a row. Here the number of rows says whether there was one. */
+/** The writes that change or delete rows: an `update` of MariaDB returns none, but their number says whether there was one. */
 function countedWrites(
   db: SqlQueries,
   table: string,

@@ -4,7 +4,7 @@ import { createMigrationTable, recordedVersion, recordVersion } from './recorded
 import { rows, toInteger, type SqlQueries } from './sql-client.ts'
 import { migrationTable, tableNames } from './table-checks.ts'
 
-/** Every transaction of a MySQL client begins with it. Without it, the client refuses to commit. */
+/** Every transaction of a MariaDB client begins with it. Without it, the client refuses to commit. */
 export const SAVEPOINT = 'gatewright_transaction'
 
 /** For how long it waits for another instance, in seconds. */
@@ -24,11 +24,11 @@ interface Target {
 }
 
 /**
- * Runs the next version that is missing, in a transaction of a MySQL client. Returns whether there are further ones. Each statement that changes a
+ * Runs the next version that is missing, in a transaction of a MariaDB client. Returns whether there are further ones. Each statement that changes a
  * table commits, so neither locks of rows nor the transaction last: the lock is one of the session, and a version is recorded as begun before
  * its first statement. If it was begun before, changes that exist already are left as they are.
  */
-export async function migrateOnMysql(tx: SqlQueries, target: Target): Promise<boolean> {
+export async function migrateOnMariaDb(tx: SqlQueries, target: Target): Promise<boolean> {
   const lock = `${target.prefix}migrate`
   const [row] = await rows(tx, `select get_lock(${LOCK_NAME}, $2) as locked`, [lock, PATIENCE_SECONDS])
   if (toInteger(row?.['locked'] ?? 0) !== 1)

@@ -10,6 +10,6 @@ export { migrateSpends } from './migrate.ts'
  * Stores spend counters in MariaDB, with a client of `fromMysql2`. `reserve`, `settle` and `release` are one transaction each, or run in the `tx`
  * that you pass (an object without `transaction`), with the business rows. A row of the account is locked to the end of the transaction.
  */
-export function mysqlSpends(db: SqlClient | SqlQueries, options: StorageOptions = {}): SpendStorage {
-  return sqlSpends(db, checkedSqlPrefix('mysqlSpends', options))
+export function mariadbSpends(db: SqlClient | SqlQueries, options: StorageOptions = {}): SpendStorage {
+  return sqlSpends(db, checkedSqlPrefix('mariadbSpends', options))
 }
