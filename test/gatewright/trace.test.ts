@@ -1,7 +1,7 @@
 // One payment in a trace, as the OTLP exporter of OpenTelemetry sends it to a collector: the picture in docs/opentelemetry.md.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { context, propagation, SpanKind, trace } from '@opentelemetry/api'
+import { context, propagation, SpanKind } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
@@ -109,17 +109,17 @@ function render(spans: readonly ExportedSpan[]): string {
 }
 
 function facts({ attributes }: ExportedSpan): string[] {
-  const of = (name: string): unknown => {
+  const of = (name: string): string | undefined => {
     const value = attributes.find(({ key }) => key === name)?.value
-    return value && Object.values(value)[0]
+    return value && String(Object.values(value)[0])
   }
   const outcome = of('gatewright.run.outcome')
   return [
-    `${String(of('http.response.status_code'))}, replayed: ${String(of('gatewright.replayed'))}${
-      outcome === undefined ? '' : `, run.outcome: ${String(outcome)}`
+    `${of('http.response.status_code')}, replayed: ${of('gatewright.replayed')}${
+      outcome === undefined ? '' : `, run.outcome: ${outcome}`
     }`,
-    `effect.id: ${String(of('gatewright.effect.id'))}`,
-    `policy.revision: ${String(of('gatewright.policy.revision'))}`,
+    `effect.id: ${of('gatewright.effect.id')}`,
+    `policy.revision: ${of('gatewright.policy.revision')}`,
   ]
 }
 
