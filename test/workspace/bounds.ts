@@ -301,6 +301,7 @@ export const BOUNDS: Readonly<Record<string, Bound>> = {
     bytes: 0,
     until: 'for good',
   },
+  'user access.evaluate': { ...nothing, limit: 'account' },
   'user crypto.decrypt': { ...nothing, limit: 'account' },
   'partner crypto.encrypt': {
     limit: 'account',

@@ -67,7 +67,7 @@ export type Call = (
 const caller =
   (surface: string, proof: Record<string, string>): Call =>
   (path, body, { method, headers } = {}) =>
-    send(path.startsWith('/auth') ? path : `/${surface}/v1${path}`, {
+    send(/^\/(?:auth|access)\//.test(path) ? path : `/${surface}/v1${path}`, {
       method: method ?? 'POST',
       headers: { 'idempotency-key': randomUUID(), ...proof, ...headers },
       ...(body === undefined ? {} : { body }),

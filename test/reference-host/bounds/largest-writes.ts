@@ -300,6 +300,16 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
       { method: 'PATCH' },
     ),
   ),
+  'user access.evaluate': async () => {
+    const { data } = ok(await user('/identity', undefined, { method: 'GET' })).body
+    const { accountId, sessionId } = data['identity'] as { accountId: string; sessionId: string }
+    return () =>
+      user('/access/v1/evaluation', {
+        subject: { type: 'session', id: sessionId },
+        action: { name: 'payments.create', properties: { amountCents: 100 } },
+        resource: { type: 'account', id: accountId },
+      })
+  },
   'user identity.change': just(() => user('/identity', { walletLabel: wide(120) }, { method: 'PATCH' })),
   'user crypto.encrypt': just(() =>
     user('/crypto/encrypt', {

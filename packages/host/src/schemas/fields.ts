@@ -46,7 +46,7 @@ export const ignoredScopes: Type.TOptional<TSchema> = Type.Optional(
 const cents = (description: string): Type.TOptional<Type.TInteger> =>
   Type.Optional(Type.Integer({ minimum: 0, description }))
 const operations = (description: string): Type.TArray<Type.TString> =>
-  Type.Array(Type.String(), { description })
+  Type.Array(Type.String(), { maxItems: 100, description })
 
 const PolicyLimit = Type.Object(
   {
@@ -74,9 +74,10 @@ const PolicyMembers = Type.Object({
   notAfter: Type.Optional(text('Forbids calls from this time on (RFC 3339)')),
   denyOperations: Type.Optional(operations('Ids of operations, or whole tags, that are forbidden')),
   allowOperations: Type.Optional(operations('If present, all other operations are forbidden')),
-  limits: Type.Optional(Type.Array(PolicyLimit)),
+  limits: Type.Optional(Type.Array(PolicyLimit, { maxItems: 16 })),
   allowedIps: Type.Optional(
     Type.Array(Type.String(), {
+      maxItems: 100,
       description: 'Addresses or CIDR blocks. If present, all others are forbidden',
     }),
   ),

@@ -125,6 +125,7 @@ t.test('no operation of a console moves money, and each that writes is known her
     }
   // Each has a scope of the list above, or needs none but `encryption.read` and `kyc.write`; none of them spends.
   t.same(allowed.toSorted(), [
+    'access_evaluate',
     'agreements_accept',
     'cards_cancel',
     'cards_change',
