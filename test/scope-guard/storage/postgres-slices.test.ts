@@ -113,6 +113,16 @@ t.test('denies early while another host has a slice, and no longer when its leas
   )
 })
 
+t.test('ends a slice whose lease is over for an amount that is all that its own slice has', async t => {
+  const { connections, close } = await openKeptPostgres(2, migrateSpends, 'all')
+  t.teardown(close)
+  const [one, other] = connections.map(db => postgresSpends(db, slices)) as [SpendStorage, SpendStorage]
+  await one.reserve('a', '1', [{ ...day, amount: 100 }], 0)
+  const smaller = [{ ...day, cap: 500, amount: 0 }]
+  t.match(await other.reserve('a', '2', smaller, 9999), { outcome: 'over', used: 550 })
+  t.same(await other.reserve('a', '2', smaller, 10_000), { outcome: 'held', used: [100] })
+})
+
 t.test('ends a slice with its window', async t => {
   const { connections, close } = await openKeptPostgres(1, migrateSpends, 'all')
   t.teardown(close)

@@ -45,7 +45,7 @@ begin
     select c.used into used_here from {prefix}spend_counters c where c.account = p_account and c.counter = p_counter;
     room := p_cap - used_here + own;
     size := p_need + greatest(room - p_need, 0) * p_share / 100;
-    if p_cap is null or (used_here is not null and own between p_need and 2 * size - p_need) then
+    if p_cap is null or (used_here is not null and room >= p_need and own between p_need and 2 * size - p_need) then
       used_here := used_here - own;
       return;
     end if;
