@@ -11,6 +11,8 @@ export interface Source {
 export interface Package {
   readonly name: string
   readonly dependencies: readonly string[]
+  /** Those of the dependencies that whoever installs the package brings. Default: none. */
+  readonly peers?: readonly string[]
   readonly sources: readonly Source[]
 }
 
@@ -127,13 +129,18 @@ function brokenStorageRule({ package: name, path, found }: Site): Violation[] {
     : [`${path}: deciding code takes only types, of the port, from storage: ${found.specifier}`]
 }
 
-/** An import that is not declared works by luck of hoisting; a declared one that is not imported is a burden. */
-function brokenDeclarations(given: Package): Violation[] {
+/**
+ * An import that is not declared works by luck of hoisting; a declared one that is not imported is a burden, unless it is a peer of a
+ * package that it needs: strict package managers find such a peer only if it is declared again.
+ */
+function brokenDeclarations(given: Package, packages: readonly Package[]): Violation[] {
   const manifest = `packages/${given.name}/package.json`
   const imported = new Set(sites(given).map(site => packageOf(site.found.specifier)))
   imported.delete(undefined)
   const undeclared = [...imported].filter(name => !given.dependencies.includes(name as string))
-  const unused = given.dependencies.filter(name => !imported.has(name))
+  const needed = packages.filter(({ name }) => given.dependencies.includes(`${SCOPE}${name}`))
+  const peers = needed.flatMap(({ peers = [] }) => peers)
+  const unused = given.dependencies.filter(name => !imported.has(name) && !peers.includes(name))
   return [
     ...undeclared.map(name => `${manifest}: ${name} is imported but not declared`),
     ...unused.map(name => `${manifest}: ${name} is declared but not imported`),
@@ -144,6 +151,6 @@ function brokenDeclarations(given: Package): Violation[] {
 export function violations(packages: readonly Package[]): Violation[] {
   return packages.flatMap(given => [
     ...sites(given).flatMap(site => [...brokenArrow(site), ...brokenStorageRule(site), ...brokenLayer(site)]),
-    ...brokenDeclarations(given),
+    ...brokenDeclarations(given, packages),
   ])
 }

@@ -41,6 +41,7 @@ export function readPackages(): Package[] {
   return packageNames().map(name => ({
     name,
     dependencies: Object.keys(declaredBy(manifest(name))),
+    peers: Object.keys(manifest(name).peerDependencies ?? {}),
     sources: filesBelow(`packages/${name}/src`, '.ts').map(path => ({
       path: path.split(sep).join('/'),
       text: readFileSync(path, 'utf8'),
