@@ -16,8 +16,8 @@ const timeout = Number(process.env['TAP_TIMEOUT'] ?? SECONDS) * 1000
 const DAY_MS = 86_400_000
 
 /**
- * Asks the parent for the next test file. Resolves to an empty text if there is none. An open channel to the parent does not keep this process
- * alive, because tap releases it, so it is held while the reply is awaited.
+ * Asks the parent for the next test file. Resolves to an empty text if no file is left. tap releases the channel to the parent, so that it
+ * does not keep the process alive. It is held here while the reply is awaited.
  */
 async function nextFile(): Promise<string> {
   process.channel?.ref()

@@ -3,8 +3,9 @@ import { unlessAborted, type ClientClock } from './clock.ts'
 /** The sessions that a client gets for its API key, one after the other. */
 export interface Sessions {
   /**
-   * Resolves to a token. Exchanges the key if there is none, if it is about to expire, or if the host has denied it (`denied`). Callers at
-   * the same time share one exchange, also one that fails. An aborted caller leaves; the exchange goes on for the others.
+   * Resolves to a session token. The client keeps the latest one, and exchanges its key for a new one if it has none, if the latest is
+   * about to expire, or if the latest is `denied`, a token that the host has refused. Callers at the same time share one exchange, also
+   * one that fails. If a caller aborts, the exchange goes on for the others.
    */
   token(signal?: AbortSignal, denied?: string): Promise<string>
 }

@@ -189,10 +189,10 @@ select 1;
   t.same(statementsOf(text, { dialect: 'mariadb' }), [
     [
       `create table {prefix}a (
-  id varchar(255) character set utf8mb4 collate utf8mb4_bin primary key,
+  id varchar(255) character set utf8mb4 collate utf8mb4_nopad_bin primary key,
   state longtext not null,
   body longtext
-)   engine = InnoDB default character set utf8mb4 collate utf8mb4_bin`,
+)   engine = InnoDB default character set utf8mb4 collate utf8mb4_nopad_bin`,
       'create index {prefix}a_state on {prefix}a (state)',
     ],
   ])

@@ -7,7 +7,7 @@ const WORDS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
   '{id}': {
     postgres: 'text collate "C"',
     sqlite: 'text',
-    mariadb: 'varchar(255) character set utf8mb4 collate utf8mb4_bin',
+    mariadb: 'varchar(255) character set utf8mb4 collate utf8mb4_nopad_bin',
   },
   '{json}': { postgres: 'jsonb', sqlite: 'text', mariadb: 'longtext' },
   // SQLite numbers rows only in the primary key, so a second key of such a table is a unique constraint.
@@ -17,8 +17,8 @@ const WORDS: Readonly<Record<string, Readonly<Record<SqlDialect, string>>>> = {
   '{global}': { postgres: '', sqlite: '', mariadb: '' },
 }
 
-/** Ends each table on MariaDB: other engines have no transactions, and other collations find texts equal whose bytes differ. */
-const MARIADB_TABLE = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_bin'
+/** Ends each table on MariaDB: other engines have no transactions, and other collations find texts equal whose bytes differ, `a` and `a ` too. */
+const MARIADB_TABLE = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_nopad_bin'
 
 /** Names in braces whose text depends on the table: `statementsOf` replaces them. */
 const OF_TABLE = /^\{(?:position|position primary key|by [a-z_]+)\}$/

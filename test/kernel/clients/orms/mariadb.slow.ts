@@ -317,6 +317,21 @@ alter table {prefix}one add column body text;
   }
 })
 
+t.test('tells ids and texts apart by their bytes, also by case, accents and spaces at the end', async t => {
+  const { connections, close } = await openMariaDb(server.url, 1, 1)
+  t.teardown(close)
+  const [db] = connections as [Client]
+  const ddl = '-- version 1\ncreate table {prefix}texts (id {id} primary key, body text not null) {global};\n'
+  await migrate(db, { namespace: 'app', ddl })
+  const texts = ['a', 'a ', 'A', 'á']
+  for (const text of texts) await rows(db, 'insert into gw_texts (id, body) values ($1, $2)', [text, text])
+  for (const text of texts)
+    for (const column of ['id', 'body'])
+      t.same(await rows(db, `select id, body from gw_texts where ${column} = $1`, [text]), [
+        { id: text, body: text },
+      ])
+})
+
 t.test('rejects tables that nothing has recorded, and changes nothing', async t => {
   const { connections, close } = await openMariaDb(server.url, 1, 2)
   t.teardown(close)

@@ -111,7 +111,7 @@ t.test('denies what the caller may not see, and what the host has not', async t 
   )
 })
 
-t.test('keeps members that it does not know, and rejects a request that is none', async t => {
+t.test('accepts unknown members, and rejects a body that is no access request', async t => {
   const known = request({ options: {}, subject: { type: 'key', id: agent.id, properties: { a: 1 } } })
   t.match((await evaluate(known)).body, { decision: true })
   for (const [changes, field] of [
