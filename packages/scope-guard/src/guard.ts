@@ -1,5 +1,5 @@
 import type { Rule, Session, Verdict } from '@gatewright/kernel'
-import { checkedRule } from '@gatewright/kernel/internal'
+import { checkedRule, type Clock } from '@gatewright/kernel/internal'
 import type { Access, GuardFacts, SpendAccess } from './access.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createChallenges } from './challenges.ts'
@@ -182,15 +182,15 @@ function dependenciesOf(options: GuardOptions): GuardDependencies {
     authenticate: createAuthenticate(checked, challenges, chains),
     chains,
     revocation: createRevocation(checked.revocation, clock, timeoutMs),
-    prepare: preparedRules(checked.limits),
+    prepare: preparedRules(checked.limits, clock),
     spending: { storage, rates, clock, timeoutMs },
     claimed: new WeakSet(),
   }
 }
 
 /** Checks each rule and finds its limits once: at `prepare`, or when the rule is first used. */
-function preparedRules(limits: readonly CheckedLimit[]): GuardDependencies['prepare'] {
-  const limitsOf = createLimits(limits)
+function preparedRules(limits: readonly CheckedLimit[], clock: Clock): GuardDependencies['prepare'] {
+  const limitsOf = createLimits(limits, clock)
   const prepared = new WeakMap<Rule, RuleLimits>()
   return rule => {
     const known = prepared.get(rule)

@@ -227,7 +227,7 @@ t.test('accepts each number up to its bounds, and names the option of a number b
   const make = (options: FailureOptions) => createFailureLimit('failedKeys', options)
   for (const [option, most, more] of [
     ['points', 1_000_000_000, {}],
-    ['windowSeconds', 2_147_483, {}],
+    ['windowSeconds', 2_592_000, {}],
     ['waiting', 65_536, {}],
     ['waitingPerAddress', 65_536, { waiting: 65_536 }],
     ['waitingPerAddress', 5, { waiting: 5 }],

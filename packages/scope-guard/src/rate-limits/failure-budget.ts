@@ -32,7 +32,7 @@ export function createFailureBudget(
   clock: Clock,
 ): FailureBudget {
   const limit = checkedRateLimit('createFailureLimit', { name, points, windowSeconds })
-  const shared = store && createLimiter({ ...limit, store })
+  const shared = store && createLimiter({ ...limit, store }, clock)
   const windows = new LRUCache<string, FailureWindow>({ maxSize: MAX_BUCKETS })
 
   const current = (bucket: string, now: number): FailureWindow => {

@@ -1,11 +1,11 @@
 import { checkOptions, integerOption } from '@gatewright/kernel/internal'
-import { LONGEST_TIMER_SECONDS, type LimiterStore } from './options.ts'
+import { NUMBERS, type LimiterStore } from './options.ts'
 
 /** Options of the budget of failed credentials per client address. */
 export interface FailureOptions {
   /** Failures per window and address (IPv4, or IPv6 /64), 1 to 1 000 000 000, default 60. */
   readonly points?: number
-  /** Length of the window in seconds, 1 to 2 147 483, default 60. */
+  /** Length of the window in seconds, 1 to 2 592 000 (30 days), default 60. */
   readonly windowSeconds?: number
   /**
    * A store in which several processes count failures together. Each process also counts its own failures, and while the store
@@ -28,8 +28,8 @@ export function checkedFailureOptions(
 ): CheckedFailureOptions | 'off' {
   if (given === 'off') return given
   const options = checkOptions(where, given, {
-    points: { min: 1, max: 1_000_000_000, default: 60 },
-    windowSeconds: { min: 1, max: LONGEST_TIMER_SECONDS, default: 60 },
+    points: { ...NUMBERS.points, default: 60 },
+    windowSeconds: { ...NUMBERS.windowSeconds, default: 60 },
     store: { is: 'function', default: undefined },
     waiting: { min: 1, max: 65_536, default: 1024 },
     waitingPerAddress: true,

@@ -1,10 +1,11 @@
 import { Fault } from '@gatewright/kernel'
+import type { Clock } from '@gatewright/kernel/internal'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 // The library's main entry would load all of its stores, and `node:cluster` with them.
-import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import RLWrapperTimeouts from 'rate-limiter-flexible/lib/RLWrapperTimeouts.js'
 import type { LimitState } from './header-fields.ts'
 import type { CheckedLimit } from './options.ts'
+import { createWindowCounter, type CountedWindow } from './window-counter.ts'
 
 /** The result of taking one point from one limit. */
 export interface LimitResult {
@@ -15,18 +16,23 @@ export interface LimitResult {
   readonly isOver: boolean
   /** How long the window lasted from the moment the point was taken. */
   readonly msBeforeNext: number
+  /** Where this process counted it; undefined if a store did. */
+  readonly window: CountedWindow | undefined
 }
 
 /** One limit over its store. The library throws both denials and errors; this interface distinguishes them. */
 export interface Limiter {
   readonly options: CheckedLimit
-  /** Takes one point. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. */
-  take(bucket: string): Promise<LimitResult>
+  /**
+   * Takes one point. Returns no promise if this process counts. Faults, rejected: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may
+   * have been taken.
+   */
+  take(bucket: string): LimitResult | Promise<LimitResult>
   /**
    * Returns a point that was taken at `requestedAt` (`performance.now()`), unless its window may have ended: the next window
    * would then have one point too many.
    */
-  giveBack(bucket: string, result: LimitResult, requestedAt: number): Promise<void>
+  giveBack(result: LimitResult, bucket: string, requestedAt: number): Promise<void>
   /** The same limit in this process's memory; undefined if it has no fallback. */
   readonly local?: Limiter
 }
@@ -34,42 +40,62 @@ export interface Limiter {
 /** The functions of the library's limiters that are used. */
 type Counter = Pick<RateLimiterAbstract, 'consume' | 'reward'>
 
-/** How long after the decision a returned point may take effect, in ms. For a store, its time limit is added. */
-const MEMORY_MARGIN_MS = 20
+/** How long after the decision a returned point may take effect in a store, in ms, beside the time limit of the call. */
 const STORE_MARGIN_MS = 2000
 
-/** Makes one limit. */
-export function createLimiter(options: CheckedLimit): Limiter {
+/** Makes one limit. `clock` is for what this process counts. */
+export function createLimiter(options: CheckedLimit, clock: Clock): Limiter {
   const { name, points, windowSeconds, store, storeTimeoutMs, localPoints } = options
-  if (!store) return inMemory(options, points)
+  if (!store) return inMemory(options, points, clock)
   const limiter = store({ keyPrefix: name, points, duration: windowSeconds })
   const timed = new RLWrapperTimeouts({ limiter, timeoutMs: storeTimeoutMs })
   const shared = limiterOver(options, timed, STORE_MARGIN_MS + storeTimeoutMs)
-  return localPoints === undefined ? shared : { ...shared, local: inMemory(options, localPoints) }
+  return localPoints === undefined ? shared : { ...shared, local: inMemory(options, localPoints, clock) }
 }
 
-/** Takes one point. If the store is down, takes it from the limit's fallback in this process, if there is one. */
-export async function takeWithFallback(limiter: Limiter, bucket: string): Promise<LimitResult> {
+/**
+ * Takes one point. If the store is down, takes it from the limit's fallback in this process, if there is one. Returns no promise if
+ * there is no store. Faults, rejected: as `Limiter.take`.
+ */
+export function takeWithFallback(limiter: Limiter, bucket: string): LimitResult | Promise<LimitResult> {
+  return limiter.local ? takeOrCountHere(limiter, limiter.local, bucket) : limiter.take(bucket)
+}
+
+async function takeOrCountHere(limiter: Limiter, local: Limiter, bucket: string): Promise<LimitResult> {
   try {
     return await limiter.take(bucket)
   } catch (error) {
-    if (!limiter.local || !(error instanceof Fault)) throw error
-    return limiter.local.take(bucket)
+    if (!(error instanceof Fault)) throw error
+    return local.take(bucket)
   }
 }
 
 /** Makes a limit that this process counts. */
-function inMemory(options: CheckedLimit, points: number): Limiter {
-  // Each limiter has its own map, so its buckets need no prefix.
-  const counter = new RateLimiterMemory({ keyPrefix: '', points, duration: options.windowSeconds })
-  return limiterOver(options, counter, MEMORY_MARGIN_MS)
+function inMemory(options: CheckedLimit, points: number, clock: Clock): Limiter {
+  const { name, windowSeconds } = options
+  const count = createWindowCounter(windowSeconds * 1000)
+  const limiter: Limiter = {
+    options,
+    take(bucket) {
+      const now = clock.now()
+      const window = count(bucket, now)
+      const msBeforeNext = window.until - now
+      const resetSeconds = Math.ceil(msBeforeNext / 1000)
+      const state = { name, remaining: Math.max(0, points - window.used), resetSeconds }
+      return { countedBy: limiter, state, isOver: window.used > points, msBeforeNext, window }
+    },
+    async giveBack({ window }) {
+      if (window) window.used--
+    },
+  }
+  return limiter
 }
 
 function limiterOver(options: CheckedLimit, counter: Counter, marginMs: number): Limiter {
   const limiter: Limiter = {
     options,
     take: bucket => takePoint(limiter, counter, bucket),
-    async giveBack(bucket, { msBeforeNext }, requestedAt) {
+    async giveBack({ msBeforeNext }, bucket, requestedAt) {
       if (performance.now() - requestedAt + marginMs >= msBeforeNext) return
       await counter.reward(bucket, 1).catch(() => undefined)
     },
@@ -96,7 +122,7 @@ async function takePoint(countedBy: Limiter, counter: Counter, bucket: string): 
     throw new Fault('ERR_STORE_REPLY', `the store of the limit ${name} sent a malformed reply`)
   }
   const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
-  return { countedBy, state: { name, remaining, resetSeconds }, isOver, msBeforeNext }
+  return { countedBy, state: { name, remaining, resetSeconds }, isOver, msBeforeNext, window: undefined }
 }
 
 /** The library rejects with a result if the limit is reached, and with an error if its store failed. */

@@ -1,4 +1,4 @@
-import { checkOptions, integerOption, type OptionTable } from '@gatewright/kernel/internal'
+import { checkOptions, type OptionTable } from '@gatewright/kernel/internal'
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 
 /**
@@ -21,10 +21,7 @@ export interface LimitOptions {
   readonly name: string
   /** Requests per window, 1 to 1 000 000 000. */
   readonly points: number
-  /**
-   * Length of the window, 1 to 2 592 000 (30 days). If this process counts, also as a fallback, at most 2 147 483
-   * (24 days), the longest timer of Node.
-   */
+  /** Length of the window, 1 to 2 592 000 (30 days). */
   readonly windowSeconds: number
   /**
    * Which bucket a request counts in. `address`: the client's IPv4 address or IPv6 /64; a request without an address is not
@@ -55,7 +52,8 @@ export type RateLimitOptions = Omit<LimitOptions, 'per' | 'classes' | 'localSpen
 /** A limit with its defaults. */
 export type CheckedLimit = LimitOptions & Required<Pick<LimitOptions, 'storeTimeoutMs' | 'localSpends'>>
 
-const NUMBERS = {
+/** The bounds of a limit. */
+export const NUMBERS = {
   points: { min: 1, max: 1_000_000_000 },
   windowSeconds: { min: 1, max: 2_592_000 },
 } as const
@@ -70,9 +68,6 @@ const RATE_LIMIT = {
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
-/** The library expires a bucket by a timer, and Node fires a timer of 2^31 ms or more immediately. */
-export const LONGEST_TIMER_SECONDS = 2_147_483
-
 /** Checks a limit of a guard. Throws a `TypeError` that names the option and the bound. */
 export function checkedLimit(where: string, options: LimitOptions): CheckedLimit {
   const per = { is: ['key', 'session', 'account', 'address'] } as const
@@ -82,25 +77,24 @@ export function checkedLimit(where: string, options: LimitOptions): CheckedLimit
     classes: true,
     localSpends: { default: false },
   })
-  return assertNameAndWindow(where, limit)
+  return assertName(where, limit)
 }
 
 /** Checks a limit that no guard applies. Throws a `TypeError` that names the option and the bound. */
 export function checkedRateLimit(where: string, options: RateLimitOptions): CheckedLimit {
-  return assertNameAndWindow(where, {
+  return assertName(where, {
     ...checkOptions(where, options, RATE_LIMIT),
     per: 'key',
     localSpends: false,
   })
 }
 
-function assertNameAndWindow(where: string, limit: CheckedLimit): CheckedLimit {
-  const { name, windowSeconds, store, localPoints } = limit
+function assertName(where: string, limit: CheckedLimit): CheckedLimit {
+  const { name } = limit
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new TypeError(
       `${where}: name must be a letter and up to 63 letters, digits, _ or -, got ${JSON.stringify(name)}`,
     )
   }
-  if (!store || localPoints) integerOption(`${where}: windowSeconds`, windowSeconds, 1, LONGEST_TIMER_SECONDS)
   return limit
 }

@@ -1,5 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import { systemClock, type HeaderField } from '@gatewright/kernel/internal'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial } from '../codes.ts'
 import { policyField, rateLimitFields } from './header-fields.ts'
@@ -18,7 +18,7 @@ export interface RateLimit {
 
 /** Makes one limit. Throws a `TypeError` for a wrong option. */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
-  const limiter = createLimiter(checkedRateLimit('createRateLimit', options))
+  const limiter = createLimiter(checkedRateLimit('createRateLimit', options), systemClock)
   const policy = policyField([options])
   return {
     async take(bucket) {

@@ -1,6 +1,7 @@
 import { keyDigest, type Rule, type Session } from '@gatewright/kernel'
-import type { HeaderField } from '@gatewright/kernel/internal'
+import type { Clock, HeaderField } from '@gatewright/kernel/internal'
 import { addressBucket } from '@gatewright/kernel/address'
+import { andThen } from '../and-then.ts'
 import { policyField, type LimitState } from './header-fields.ts'
 import { createLimiter, takeWithFallback, type LimitResult, type Limiter } from './limiter.ts'
 import type { CheckedLimit } from './options.ts'
@@ -20,7 +21,8 @@ export interface RuleLimits {
    * Takes one point from every limit. The limits are queried in parallel, so a shared store costs the time of one round trip.
    * If a limit is used up, the points of the other limits are returned; an error while they are returned is ignored.
    * Simultaneous requests never pass more often than each limit has points. Fewer can pass, because a denied request keeps the
-   * points of the other limits until it has returned them. Returns no promise if no limit applies. Faults, rejected:
+   * points of the other limits until it has returned them. Returns no promise if no limit applies, and for a single one that this process
+   * counts. Faults, rejected:
    * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
   take(session: Session, address: string | undefined): LimitsResult | Promise<LimitsResult>
@@ -38,11 +40,11 @@ const NO_LIMITS: LimitsResult = { usedUp: undefined, states: [] }
  * Makes all limits at start-up and returns a function that selects the limits of a rule. Throws a `TypeError` for an invalid
  * limit, and for two limits with the same name.
  */
-export function createLimits(options: readonly CheckedLimit[]): (rule: Rule) => RuleLimits {
+export function createLimits(options: readonly CheckedLimit[], clock: Clock): (rule: Rule) => RuleLimits {
   if (new Set(options.map(({ name }) => name)).size !== options.length) {
     throw new TypeError('limits must have different names: rename one of the limits that share a name')
   }
-  const limiters = options.map(createLimiter)
+  const limiters = options.map(limit => createLimiter(limit, clock))
   return rule => {
     const selected = limiters.filter(
       ({ options: { classes } }) => !classes || (rule.limit !== undefined && classes.includes(rule.limit)),
@@ -85,7 +87,7 @@ const bucketName = (id: string): string => (id.length <= 64 ? id : keyDigest(id)
 function takePoints(points: readonly PointRequest[], rule: Rule): LimitsResult | Promise<LimitsResult> {
   const [point] = points
   if (point === undefined) return NO_LIMITS
-  return points.length > 1 ? takeAll(points, rule) : takeOne(point, rule).then(resultOfOne)
+  return points.length > 1 ? takeAll(points, rule) : andThen(takeOne(point, rule), resultOfOne)
 }
 
 const resultOfOne = ({ state, isOver }: LimitResult): LimitsResult => ({
@@ -96,7 +98,7 @@ const resultOfOne = ({ state, isOver }: LimitResult): LimitsResult => ({
 /** Takes a point from several limits in parallel. If one of them denies or fails, returns the points of the others. */
 async function takeAll(points: readonly PointRequest[], rule: Rule): Promise<LimitsResult> {
   const requestedAt = performance.now()
-  const settled = await Promise.allSettled(points.map(point => takeOne(point, rule)))
+  const settled = await Promise.allSettled(points.map(async point => takeOne(point, rule)))
   const results = settled.map(result => (result.status === 'fulfilled' ? result.value : undefined))
   const states = results.flatMap(result => (result ? [result.state] : []))
   const usedUp = results.flatMap(result => (result?.isOver ? [result.state] : []))
@@ -113,7 +115,7 @@ async function takeAll(points: readonly PointRequest[], rule: Rule): Promise<Lim
  * Takes one point. While the store is down, a limit with `localPoints` counts in this process, for a rule that spends only with
  * `localSpends`.
  */
-function takeOne({ limiter, bucket }: PointRequest, rule: Rule): Promise<LimitResult> {
+function takeOne({ limiter, bucket }: PointRequest, rule: Rule): LimitResult | Promise<LimitResult> {
   const mayCountHere = rule.spends === undefined || limiter.options.localSpends
   return mayCountHere ? takeWithFallback(limiter, bucket) : limiter.take(bucket)
 }
@@ -132,7 +134,7 @@ async function giveBack(
     points.map(async ({ bucket }, index) => {
       const result = results[index]
       if (!result || (result.isOver && usedUp === 1)) return
-      await result.countedBy.giveBack(bucket, result, requestedAt)
+      await result.countedBy.giveBack(result, bucket, requestedAt)
     }),
   )
 }
