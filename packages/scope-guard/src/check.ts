@@ -136,7 +136,8 @@ export function policyBlock(
 
 /**
  * Decides about the credential of a request, or about a `session` that the caller has verified. `Guard.check` promises the order
- * of these checks. Where a step has its result without a promise, nothing is awaited: for a cached token, only the limits are.
+ * of these checks. Where a step has its result without a promise, nothing is awaited: for a cached token, only limits in a shared store
+ * are.
  */
 async function decide(
   dependencies: GuardDependencies,
