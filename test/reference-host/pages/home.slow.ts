@@ -27,6 +27,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
       ] as const)
         t.equal(await main.getByRole('link', { name }).getAttribute('href'), path)
       const pages = page.getByRole('navigation', { name: 'Pages' })
+      // The page asks for the state of the host once it is shown.
+      await pages.getByRole('link', { name: 'Ready' }).waitFor()
       t.same(await pages.getByRole('link').allInnerTexts(), [
         'Acme Pay',
         'Home',
@@ -37,6 +39,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       ])
       t.equal(await pages.getByRole('link', { name: 'Home' }).getAttribute('aria-current'), 'page')
       const state = page.getByRole('region', { name: 'This host' })
+      await state.getByText('Ready', { exact: true }).waitFor()
       t.match(
         await state.innerText(),
         /State\s+Ready\s+database\s+ok[^]*Version\s+0\.1\.0\s+Started\s+(just now|\d)/,
