@@ -17,7 +17,7 @@ if (process.argv.includes('--write')) {
   const others = last.filter(({ title }) => now.every(result => result.title !== title))
   const all = [...others, ...now].toSorted((a, b) => (a.title < b.title ? -1 : 1))
   writeFileSync(KEPT, `${JSON.stringify(all, null, 2)}\n`)
-  console.log(`${now.length} results are written to ${KEPT}`)
+  console.log(`${now.length} results are written to ${KEPT}: run npm run format before you commit it`)
 } else {
   const differences = compareResults(last, now)
   console.log(differenceTable(differences))

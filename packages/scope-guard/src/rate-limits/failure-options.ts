@@ -1,5 +1,5 @@
 import { checkOptions, integerOption } from '@gatewright/kernel/internal'
-import { NUMBERS, type LimiterStore } from './options.ts'
+import { LIMIT_BOUNDS, type LimiterStore } from './options.ts'
 
 /** Options of the budget of failed credentials per client address. */
 export interface FailureOptions {
@@ -28,8 +28,8 @@ export function checkedFailureOptions(
 ): CheckedFailureOptions | 'off' {
   if (given === 'off') return given
   const options = checkOptions(where, given, {
-    points: { ...NUMBERS.points, default: 60 },
-    windowSeconds: { ...NUMBERS.windowSeconds, default: 60 },
+    points: { ...LIMIT_BOUNDS.points, default: 60 },
+    windowSeconds: { ...LIMIT_BOUNDS.windowSeconds, default: 60 },
     store: { is: 'function', default: undefined },
     waiting: { min: 1, max: 65_536, default: 1024 },
     waitingPerAddress: true,

@@ -53,17 +53,17 @@ export type RateLimitOptions = Omit<LimitOptions, 'per' | 'classes' | 'localSpen
 export type CheckedLimit = LimitOptions & Required<Pick<LimitOptions, 'storeTimeoutMs' | 'localSpends'>>
 
 /** The bounds of a limit. */
-export const NUMBERS = {
+export const LIMIT_BOUNDS = {
   points: { min: 1, max: 1_000_000_000 },
   windowSeconds: { min: 1, max: 2_592_000 },
 } as const
 
 const RATE_LIMIT = {
   name: true,
-  ...NUMBERS,
+  ...LIMIT_BOUNDS,
   store: { is: 'function', default: undefined },
   storeTimeoutMs: { min: 1, max: 60_000, default: 1000 },
-  localPoints: { ...NUMBERS.points, default: undefined },
+  localPoints: { ...LIMIT_BOUNDS.points, default: undefined },
 } as const satisfies OptionTable<RateLimitOptions>
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
