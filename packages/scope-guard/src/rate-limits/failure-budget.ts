@@ -4,6 +4,7 @@ import { LRUCache } from '#platform/lru'
 import { createLimiter, type Limiter } from './limiter.ts'
 import type { CheckedFailureOptions } from './failure-options.ts'
 import { checkedRateLimit } from './options.ts'
+import { isCurrentWindow } from './window-counter.ts'
 
 /** Counts failed credentials per address bucket. Keys and accounts are not charged, so no caller can use up another's budget. */
 interface FailureBudget {
@@ -33,12 +34,14 @@ export function createFailureBudget(
 ): FailureBudget {
   const limit = checkedRateLimit('createFailureLimit', { name, points, windowSeconds })
   const shared = store && createLimiter({ ...limit, store }, clock)
+  const windowMs = windowSeconds * 1000
   const windows = new LRUCache<string, FailureWindow>({ maxSize: MAX_BUCKETS })
 
   const current = (bucket: string, now: number): FailureWindow => {
     const window = windows.get(bucket)
-    const isCurrent = window !== undefined && now < window.until && window.until <= now + windowSeconds * 1000
-    return isCurrent ? window : { left: points, until: now + windowSeconds * 1000 }
+    return window !== undefined && isCurrentWindow(window, now, windowMs)
+      ? window
+      : { left: points, until: now + windowMs }
   }
   const chargeStore = async (limiter: Limiter, bucket: string): Promise<void> => {
     try {
