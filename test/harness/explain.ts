@@ -78,6 +78,8 @@ export function explainQueries(
         await run(undo)
       }
     }
+    // Twice: a connection also reads the catalog when it runs a statement for the first time.
+    await planOf('', text, values)
     const custom = await planOf('', text, values)
     await run(`prepare explained as ${text}`)
     const list = values.map(value => (value === null ? 'null' : pg.escapeLiteral(String(value)))).join()

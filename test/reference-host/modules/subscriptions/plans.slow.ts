@@ -27,7 +27,7 @@ const OURS =
   /gw_(payins|payin_moves|open_payins|payin_transfers|subscriptions|deposit_addresses|deposit_sources|unmatched_transfers|chain_audits|ledger_\w+|chain_cursors)\b/
 /** Cursors have one row per chain and do not grow. */
 const BIG = /^gw_(?!chain_cursors|chain_audits|deposit_sources)/
-const MAX_BUFFERS = 120
+const MAX_BUFFERS = 80
 /** Small tables are read completely, such as the tail after folding. */
 const FEW_BUFFERS = 8
 const MAX_FILTERED = 100
